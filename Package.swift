@@ -1,0 +1,71 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Targets stand in dependency order; an arrow of this file is a permission ("may import"), checked by Config/walls.
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let package = Package(
+  name: "dlm",
+  platforms: [.macOS(.v15)],
+  products: [.executable(name: "dlm", targets: ["dlm"])],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.0"),
+  ],
+  targets: [
+    // Level 0
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(name: "DownloadModel", swiftSettings: settings),
+
+    // Level 1: these never import each other
+    .target(
+      name: "CurlTransport",
+      dependencies: [
+        "CCurl", "DownloadModel",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ], swiftSettings: settings),
+    .target(
+      name: "DownloadCaching",
+      dependencies: [
+        "DownloadModel",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: settings),
+    .target(name: "DownloadScheduling", dependencies: ["DownloadModel"], swiftSettings: settings),
+    .target(name: "TerminalProgress", dependencies: ["DownloadModel"], swiftSettings: settings),
+    .target(
+      name: "DemoOrigin",
+      dependencies: [.product(name: "FlyingFox", package: "FlyingFox")], swiftSettings: settings),
+
+    // Level 2
+    .target(
+      name: "StrategyComparing", dependencies: ["DownloadScheduling", "DownloadModel"],
+      swiftSettings: settings),
+
+    // Level 3
+    .executableTarget(
+      name: "dlm",
+      dependencies: [
+        "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling",
+        "StrategyComparing", "TerminalProgress", "DemoOrigin",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: settings),
+  ]
+)

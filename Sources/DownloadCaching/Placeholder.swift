@@ -1,0 +1,2 @@
+public import GRDB
+public func x() throws -> DatabaseQueue { try DatabaseQueue() }

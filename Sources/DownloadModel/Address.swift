@@ -1,0 +1,138 @@
+/// A web address (RFC 3986) that dlm can fetch: absolute, `http` or `https`, without fragment.
+///
+/// Credentials in the address (`https://user:secret@host/`) are kept for the wire only: `description` and
+/// `key` never hold them, so no message, log or index can show or store one.
+public struct Address: Sendable {
+  public enum Scheme: String, Sendable { case http, https }
+
+  /// What the transport sends: with credentials, percent-encoded, without fragment.
+  public let wireText: String
+  /// The address without credentials: for people, logs, the index and equality.
+  public let key: String
+  public let scheme: Scheme
+  private let hostEnd: Int32
+  private let authorityEnd: Int32
+  private let pathEnd: Int32
+
+  /// Parses one address. Blanks and bytes above ASCII in path or query are percent-encoded, as browsers do.
+  public init(_ text: some StringProtocol) throws(Malformed) {
+    var bytes = Array(text.utf8)
+    guard !bytes.isEmpty else { throw .empty }
+    if bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) { throw .controlCharacter }
+    if let hash = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes.removeSubrange(hash...) }
+
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+      bytes[colon...].starts(with: "://".utf8)
+    else { throw .noScheme }
+    guard let scheme = Scheme(rawValue: String(decoding: bytes[..<colon], as: UTF8.self).lowercased())
+    else { throw .unsupportedScheme(String(decoding: bytes[..<colon], as: UTF8.self)) }
+
+    let authorityStart = colon + 3
+    let authorityEnd = bytes[authorityStart...].firstIndex { Self.endsAuthority($0) } ?? bytes.count
+    let at = bytes[authorityStart..<authorityEnd].lastIndex(of: UInt8(ascii: "@"))
+    let hostStart = at.map { $0 + 1 } ?? authorityStart
+    let hostEnd = try Self.endOfHost(bytes[hostStart..<authorityEnd])
+
+    Self.percentEncode(&bytes, from: authorityEnd)
+    wireText = String(decoding: bytes, as: UTF8.self)
+    let removed = hostStart - authorityStart
+    key =
+      removed == 0
+      ? wireText
+      : String(decoding: bytes[..<authorityStart] + bytes[hostStart...], as: UTF8.self)
+    self.scheme = scheme
+    self.hostEnd = Int32(hostEnd - removed)
+    self.authorityEnd = Int32(authorityEnd - removed)
+    let query = bytes[authorityEnd...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
+    pathEnd = Int32(query - removed)
+  }
+
+  /// Host and port as written, lower-cased: what a connection and a per-host limit belong to.
+  public var hostAndPort: String {
+    String(piece(scheme.rawValue.utf8.count + 3, Int(authorityEnd))).lowercased()
+  }
+
+  public var host: String { String(piece(scheme.rawValue.utf8.count + 3, Int(hostEnd))).lowercased() }
+
+  /// The last segment of the path as written (still percent-encoded); empty for `http://host/` or `…/folder/`.
+  public var lastPathSegment: Substring {
+    let path = piece(Int(authorityEnd), Int(pathEnd))
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+    return path[path.utf8.index(after: slash)...]
+  }
+
+  /// Whether the address carries credentials of its own.
+  public var hasCredentials: Bool { wireText.utf8.count != key.utf8.count }
+
+  private func piece(_ start: Int, _ end: Int) -> Substring {
+    let utf8 = key.utf8
+    return key[utf8.index(utf8.startIndex, offsetBy: start)..<utf8.index(utf8.startIndex, offsetBy: end)]
+  }
+}
+
+extension Address {
+  /// Why a text is no address. The words for people are the front door's.
+  public enum Malformed: Error, Equatable, Sendable {
+    case empty
+    case controlCharacter
+    case noScheme
+    case unsupportedScheme(String)
+    case noHost
+    case badHost
+    case badPort
+  }
+
+  private static func endsAuthority(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?")
+  }
+
+  /// Where the host of `host[:port]` or `[v6]:port` ends; refuses an empty host and a port outside 1…65535.
+  private static func endOfHost(_ authority: ArraySlice<UInt8>) throws(Malformed) -> Int {
+    guard let first = authority.first else { throw .noHost }
+    var end = authority.endIndex
+    if first == UInt8(ascii: "[") {
+      guard let close = authority.firstIndex(of: UInt8(ascii: "]")) else { throw .badHost }
+      end = close + 1
+      guard end == authority.endIndex || authority[end] == UInt8(ascii: ":") else { throw .badHost }
+    } else if let colon = authority.firstIndex(of: UInt8(ascii: ":")) {
+      end = colon
+    }
+    guard end > authority.startIndex else { throw .noHost }
+    if authority[..<end].contains(where: { forbiddenInHost($0) }) { throw .badHost }
+    if end < authority.endIndex {
+      let digits = String(decoding: authority[(end + 1)...], as: UTF8.self)
+      guard let port = UInt16(digits), port > 0 else { throw .badPort }
+    }
+    return end
+  }
+
+  private static func forbiddenInHost(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: " "), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), UInt8(ascii: "\\"),
+      UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+      true
+    default: false
+    }
+  }
+
+  private static func percentEncode(_ bytes: inout [UInt8], from start: Int) {
+    guard bytes[start...].contains(where: { $0 == 0x20 || $0 >= 0x80 }) else { return }
+    let hex = Array("0123456789ABCDEF".utf8)
+    var encoded = Array(bytes[..<start])
+    for byte in bytes[start...] {
+      if byte == 0x20 || byte >= 0x80 {
+        encoded += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
+      } else {
+        encoded.append(byte)
+      }
+    }
+    bytes = encoded
+  }
+}
+
+extension Address: Hashable, CustomStringConvertible {
+  /// Equal when the wire form is equal: an address with credentials never answers for one without (RFC 9111 §4).
+  public static func == (left: Address, right: Address) -> Bool { left.wireText == right.wireText }
+  public func hash(into hasher: inout Hasher) { hasher.combine(wireText) }
+  public var description: String { key }
+}

@@ -1,0 +1,74 @@
+/// A failure of one download: what was being done, to which address or path, why, and whether again may help.
+///
+/// The words for people, with a hint at the remedy, are made in the front door from these fields.
+public struct DownloadError: Error, Sendable, Equatable {
+  /// An open set: rooms add their own codes; nobody switches over it without a default.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let cancelled = Code(rawValue: "cancelled")
+    public static let badAddress = Code(rawValue: "bad-address")
+    public static let resolve = Code(rawValue: "resolve")
+    public static let connect = Code(rawValue: "connect")
+    public static let tls = Code(rawValue: "tls")
+    public static let certificate = Code(rawValue: "certificate")
+    public static let timeout = Code(rawValue: "timeout")
+    public static let stalled = Code(rawValue: "stalled")
+    public static let reset = Code(rawValue: "reset")
+    public static let shortBody = Code(rawValue: "short-body")
+    public static let longBody = Code(rawValue: "long-body")
+    public static let badResponse = Code(rawValue: "bad-response")
+    public static let redirect = Code(rawValue: "redirect")
+    public static let status = Code(rawValue: "status")
+    public static let range = Code(rawValue: "range")
+    public static let diskFull = Code(rawValue: "disk-full")
+    public static let disk = Code(rawValue: "disk")
+    public static let folder = Code(rawValue: "folder")
+    public static let conflict = Code(rawValue: "conflict")
+    public static let digest = Code(rawValue: "digest")
+    public static let cache = Code(rawValue: "cache")
+    public static let transport = Code(rawValue: "transport")
+  }
+
+  public enum Cause: Sendable, Equatable {
+    case curl(code: Int32, message: String)
+    case errno(Int32)
+    case http(status: Int)
+    case detail(String)
+  }
+
+  public var code: Code
+  public var cause: Cause?
+  /// Without credentials.
+  public var address: String?
+  public var path: String?
+  /// What was being done: "connecting", "writing".
+  public var activity: String
+  /// Whether trying again can help (http.md's passing failures).
+  public var isPassing: Bool
+  /// How long the server asked to be left alone (RFC 9110 §10.2.3).
+  public var retryAfter: Duration?
+
+  public init(
+    _ code: Code, cause: Cause? = nil, address: String? = nil, path: String? = nil,
+    activity: String = "", isPassing: Bool = false, retryAfter: Duration? = nil
+  ) {
+    self.code = code
+    self.cause = cause
+    self.address = address
+    self.path = path
+    self.activity = activity
+    self.isPassing = isPassing
+    self.retryAfter = retryAfter
+  }
+
+  public static let cancelled = DownloadError(.cancelled)
+
+  /// The same failure, said of an address.
+  public func at(_ address: Address) -> DownloadError {
+    var copy = self
+    copy.address = copy.address ?? address.key
+    return copy
+  }
+}

@@ -1,0 +1,37 @@
+/// How one file ended well.
+public struct DownloadOutcome: Sendable, Equatable {
+  public enum Kind: String, Sendable, Equatable {
+    /// Its body came over the network, whole or its missing rest.
+    case fetched
+    /// The server said 304, or this process had just proved it: nothing was transferred.
+    case unchanged
+    /// The same bytes stood elsewhere on this disk and were copied.
+    case copied
+    /// Something stood under its name and the user's policy says to leave it (`--on-conflict skip`).
+    case skipped
+  }
+
+  public var kind: Kind
+  /// The final path.
+  public var path: String
+  /// Length of the whole file in bytes.
+  public var size: Int64
+  /// Body bytes that this run transferred for it.
+  public var transferred: Int64
+  /// Bytes that an earlier, interrupted run had left.
+  public var resumed: Int64
+  /// The name it was to have, when something else stood there and it got another.
+  public var renamedFrom: String?
+
+  public init(
+    kind: Kind, path: String, size: Int64, transferred: Int64 = 0, resumed: Int64 = 0,
+    renamedFrom: String? = nil
+  ) {
+    self.kind = kind
+    self.path = path
+    self.size = size
+    self.transferred = transferred
+    self.resumed = resumed
+    self.renamedFrom = renamedFrom
+  }
+}

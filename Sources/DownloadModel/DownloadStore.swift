@@ -1,0 +1,19 @@
+/// Where finished files stand and unfinished ones wait. DownloadCaching is the real one.
+public protocol DownloadStore: Sendable {
+  /// The file of a request: from memory, from disk, or through `fetch` from the network.
+  ///
+  /// Equal requests at one time share one piece of work, which lives while anyone still waits for it.
+  /// - Parameter fetch: transfers into the target until it is whole; called at most once, and not at all when
+  ///   the answer is already known.
+  func file(
+    for request: DownloadRequest, meter: TransferMeter,
+    fetch: @escaping @Sendable (any DownloadTarget) async throws(DownloadError) -> TransferReceipt
+  ) async throws(DownloadError) -> DownloadOutcome
+}
+
+/// A file on its way: a sink that knows what it still needs.
+public protocol DownloadTarget: BodySink {
+  /// The request that the next attempt is to send: whole, ranged or conditional, by what is on disk now.
+  /// Called before each attempt.
+  func nextTransfer() throws(DownloadError) -> TransferRequest
+}

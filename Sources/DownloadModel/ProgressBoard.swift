@@ -1,0 +1,181 @@
+import Synchronization
+
+/// What a run looks like at this moment: transfers write, the renderer samples at its own rate.
+///
+/// Bytes are counters. Only start, retry and end are events; they are kept until the renderer takes them
+/// (never dropped) and not kept at all when nobody watches.
+public final class ProgressBoard: Sendable {
+  /// Body bytes received by the whole run.
+  public let counter = TransferCounter()
+  private let keepsEvents: Bool
+  private let state = Mutex(State())
+
+  private struct State {
+    var tally = ProgressTally()
+    var active: [Int: ActiveDownload] = [:]
+    var events: [ProgressEvent] = []
+  }
+
+  /// - Parameter keepsEvents: false when no renderer will take them.
+  public init(keepsEvents: Bool) { self.keepsEvents = keepsEvents }
+
+  /// The list grew to `count` requests as far as it was read; `complete` when its end was seen.
+  public func listed(_ count: Int, complete: Bool) {
+    state.withLock { state in
+      state.tally.listed = max(state.tally.listed, count)
+      state.tally.listIsComplete = state.tally.listIsComplete || complete
+    }
+  }
+
+  /// A file begins; the meter that its transfer adds to.
+  public func start(_ request: DownloadRequest) -> TransferMeter {
+    let meter = TransferMeter(counter: counter)
+    state.withLock { state in
+      state.active[request.id] = ActiveDownload(id: request.id, address: request.address, meter: meter)
+    }
+    return meter
+  }
+
+  public func retry(_ request: DownloadRequest, attempt: Int, after delay: Duration, error: DownloadError) {
+    guard keepsEvents else { return }
+    state.withLock {
+      $0.events.append(.retry(request.address, attempt: attempt, delay: delay, error: error))
+    }
+  }
+
+  public func end(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    state.withLock { state in
+      state.active[request.id] = nil
+      state.tally.count(result)
+      if keepsEvents { state.events.append(.ended(request.address, result)) }
+    }
+  }
+
+  /// A line that is no address, or a list that broke off: it counts as a failure.
+  public func reject(_ rejection: Rejection) {
+    state.withLock { state in
+      state.tally.failed += 1
+      state.tally.failedForGood += 1
+      if keepsEvents { state.events.append(.rejected(rejection)) }
+    }
+  }
+
+  /// The moment's numbers and the events since the last call.
+  public func take() -> ProgressSample {
+    state.withLock { state in
+      let events = state.events
+      state.events = []
+      return ProgressSample(
+        tally: state.tally, received: counter.value, active: Array(state.active.values),
+        events: events)
+    }
+  }
+
+  public var tally: ProgressTally { state.withLock { $0.tally } }
+}
+
+/// Files counted, not kept: memory does not grow with the list.
+public struct ProgressTally: Sendable, Equatable {
+  /// Requests read from the list so far.
+  public var listed = 0
+  public var listIsComplete = false
+  public var fetched = 0
+  public var unchanged = 0
+  public var copied = 0
+  public var skipped = 0
+  public var failed = 0
+  /// Of `failed`, those that trying again cannot mend.
+  public var failedForGood = 0
+  public var cancelled = 0
+  /// Bytes of finished files that stand on disk because of, or confirmed by, this run.
+  public var finishedBytes: Int64 = 0
+  /// Body bytes that finished files took from the network.
+  public var transferredBytes: Int64 = 0
+  public var resumedBytes: Int64 = 0
+
+  public init() {}
+
+  public var done: Int { fetched + unchanged + copied + skipped }
+
+  mutating func count(_ result: Result<DownloadOutcome, DownloadError>) {
+    switch result {
+    case .success(let outcome):
+      switch outcome.kind {
+      case .fetched: fetched += 1
+      case .unchanged: unchanged += 1
+      case .copied: copied += 1
+      case .skipped: skipped += 1
+      }
+      finishedBytes += outcome.size
+      transferredBytes += outcome.transferred
+      resumedBytes += outcome.resumed
+    case .failure(let error) where error.code == .cancelled:
+      cancelled += 1
+    case .failure(let error):
+      failed += 1
+      if !error.isPassing { failedForGood += 1 }
+    }
+  }
+}
+
+/// A file that is being downloaded.
+public struct ActiveDownload: Sendable, Identifiable {
+  public let id: Int
+  public let address: Address
+  public let meter: TransferMeter
+
+  public init(id: Int, address: Address, meter: TransferMeter) {
+    self.id = id
+    self.address = address
+    self.meter = meter
+  }
+}
+
+public enum ProgressEvent: Sendable {
+  case retry(Address, attempt: Int, delay: Duration, error: DownloadError)
+  case ended(Address, Result<DownloadOutcome, DownloadError>)
+  case rejected(Rejection)
+}
+
+/// A line of a list that cannot be a request.
+public struct Rejection: Sendable, Equatable {
+  /// The list's file, or "standard input".
+  public var list: String
+  /// From 1; nil when the trouble is with the list itself.
+  public var line: Int?
+  /// The line as written, cut to a sane length, credentials removed.
+  public var text: String
+  public var reason: Reason
+
+  public enum Reason: Sendable, Equatable {
+    case malformed(Address.Malformed)
+    case notUTF8
+    case tooLong
+    case unreadable(errno: Int32)
+  }
+
+  public init(list: String, line: Int?, text: String, reason: Reason) {
+    self.list = list
+    self.line = line
+    self.text = text
+    self.reason = reason
+  }
+}
+
+/// What the renderer draws from.
+public struct ProgressSample: Sendable {
+  public var tally: ProgressTally
+  /// Body bytes received by the whole run so far, files still under way included.
+  public var received: Int64
+  public var active: [ActiveDownload]
+  public var events: [ProgressEvent]
+
+  public init(
+    tally: ProgressTally, received: Int64, active: [ActiveDownload], events: [ProgressEvent]
+  ) {
+    self.tally = tally
+    self.received = received
+    self.active = active
+    self.events = events
+  }
+}

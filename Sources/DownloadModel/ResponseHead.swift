@@ -1,0 +1,121 @@
+/// Status line and header fields of a final response, kept as the bytes that arrived: a field costs
+/// nothing until it is asked for.
+public struct ResponseHead: Sendable {
+  public let status: Int
+  private let block: [UInt8]
+
+  /// - Parameter block: header lines separated by LF or CRLF, without the status line.
+  public init(status: Int, block: [UInt8]) {
+    self.status = status
+    self.block = block
+  }
+
+  public init(status: Int, fields: KeyValuePairs<String, String>) {
+    self.init(
+      status: status, block: Array(fields.map { "\($0): \($1)\r\n" }.joined().utf8))
+  }
+
+  /// The values of every line of that name, blanks trimmed, joined with ", " (RFC 9110 §5.3); nil if there is none.
+  /// - Parameter name: lower case.
+  public subscript(_ name: StaticString) -> String? {
+    var found: String?
+    forEachValue(of: name) { value in
+      let text = String(decoding: value, as: UTF8.self)
+      found = found.map { $0 + ", " + text } ?? text
+    }
+    return found
+  }
+
+  /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values.
+  public var contentLength: Int64? {
+    var lengths: [Int64?] = []
+    forEachValue(of: "content-length") { value in
+      for part in value.split(separator: UInt8(ascii: ",")) {
+        lengths.append(Self.digits(Self.trimmed(part)))
+      }
+    }
+    guard let first = lengths.first, lengths.allSatisfy({ $0 == first }) else { return nil }
+    return first
+  }
+
+  public var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
+
+  /// Whether the body is as stored at the origin: no Content-Encoding but `identity` (RFC 9110 §8.4).
+  public var isIdentityEncoded: Bool {
+    self["content-encoding"].map { $0.isEmpty || $0.lowercased() == "identity" } ?? true
+  }
+
+  private func forEachValue(of name: StaticString, _ body: (ArraySlice<UInt8>) -> Void) {
+    name.withUTF8Buffer { wanted in
+      var start = 0
+      while start < block.count {
+        let end = block[start...].firstIndex(of: UInt8(ascii: "\n")) ?? block.count
+        if Self.line(block, start, end, isNamed: wanted) {
+          body(Self.trimmed(block[(start + wanted.count + 1)..<end]))
+        }
+        start = end + 1
+      }
+    }
+  }
+
+  private static func line(
+    _ block: [UInt8], _ start: Int, _ end: Int, isNamed wanted: UnsafeBufferPointer<UInt8>
+  ) -> Bool {
+    guard end - start > wanted.count, block[start + wanted.count] == UInt8(ascii: ":") else { return false }
+    for offset in 0..<wanted.count {
+      let byte = block[start + offset]
+      let lower = byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
+      if lower != wanted[offset] { return false }
+    }
+    return true
+  }
+
+  private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+    var bytes = bytes
+    while let first = bytes.first, isBlank(first) { bytes.removeFirst() }
+    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+    return bytes
+  }
+
+  private static func digits(_ bytes: ArraySlice<UInt8>) -> Int64? {
+    guard !bytes.isEmpty, bytes.count <= 18 else { return nil }
+    var number: Int64 = 0
+    for byte in bytes {
+      guard byte >= 0x30, byte <= 0x39 else { return nil }
+      number = number * 10 + Int64(byte - 0x30)
+    }
+    return number
+  }
+}
+
+/// Content-Range (RFC 9110 §14.4) of unit `bytes`: `bytes 0-9/100`, `bytes 0-9/*`, `bytes */100`.
+public struct ContentRange: Sendable, Equatable {
+  /// First to last byte; nil in an answer 416, which names only the complete length.
+  public let range: ClosedRange<Int64>?
+  /// Length of the whole file in bytes; nil if the server does not say.
+  public let completeLength: Int64?
+
+  public init?(_ text: String) {
+    let parts = text.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
+    let sides = parts[1].split(separator: "/", omittingEmptySubsequences: false)
+    guard sides.count == 2 else { return nil }
+    if sides[1] == "*" {
+      completeLength = nil
+    } else {
+      guard let length = Int64(sides[1]), length >= 0 else { return nil }
+      completeLength = length
+    }
+    if sides[0] == "*" {
+      range = nil
+      return
+    }
+    let ends = sides[0].split(separator: "-", omittingEmptySubsequences: false)
+    guard ends.count == 2, let first = Int64(ends[0]), let last = Int64(ends[1]), first >= 0,
+      first <= last
+    else { return nil }
+    if let completeLength, last >= completeLength { return nil }
+    range = first...last
+  }
+}
