@@ -1,4 +1,4 @@
-public import Dispatch
+import Dispatch
 
 /// A serial executor for work that blocks on the disk or a pipe, such as a database or a list on standard
 /// input: its actors never hold up the cooperative pool, a curl loop or the renderer.
