@@ -35,7 +35,6 @@ let package = Package(
       name: "CurlTransport",
       dependencies: [
         "CCurl", "DownloadModel",
-        .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: settings),
     .target(
       name: "DownloadCaching",
@@ -52,8 +51,7 @@ let package = Package(
 
     // Level 2
     .target(
-      name: "StrategyComparing", dependencies: ["DownloadScheduling", "DownloadModel"],
-      swiftSettings: settings),
+      name: "StrategyComparing", dependencies: ["DownloadModel"], swiftSettings: settings),
 
     // Level 3
     .executableTarget(
@@ -66,6 +64,44 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: settings),
+
+    // Tests: one target a room, and the program from outside
+    .target(
+      name: "TestSupport", dependencies: ["DownloadModel"], path: "Tests/TestSupport",
+      swiftSettings: settings),
+    .testTarget(
+      name: "TestSupportTests", dependencies: ["TestSupport", "DownloadModel"], swiftSettings: settings),
+    .testTarget(name: "DownloadModelTests", dependencies: ["DownloadModel"], swiftSettings: settings),
+    .testTarget(
+      name: "CurlTransportTests", dependencies: ["CurlTransport", "DownloadModel", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "DownloadCachingTests",
+      dependencies: [
+        "DownloadCaching", "DownloadModel",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "DownloadSchedulingTests", dependencies: ["DownloadScheduling", "DownloadModel", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "StrategyComparingTests", dependencies: ["StrategyComparing", "DownloadModel"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "TerminalProgressTests", dependencies: ["TerminalProgress", "DownloadModel"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "DemoOriginTests",
+      dependencies: [
+        "DemoOrigin", .product(name: "FlyingFox", package: "FlyingFox"),
+        .product(name: "FlyingSocks", package: "FlyingFox"),
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "dlmTests",
+      dependencies: [
+        "dlm", "TestSupport", "DownloadModel", "StrategyComparing", "TerminalProgress",
       ], swiftSettings: settings),
   ]
 )

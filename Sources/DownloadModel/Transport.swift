@@ -19,7 +19,8 @@ public struct TransferRequest: Sendable {
   public var meter: TransferMeter
 
   public init(
-    address: Address, rangeStart: Int64? = nil, headerLines: [String] = [], meter: TransferMeter
+    address: Address, rangeStart: Int64? = nil, headerLines: [String] = [],
+    meter: TransferMeter = TransferMeter()
   ) {
     self.address = address
     self.rangeStart = rangeStart

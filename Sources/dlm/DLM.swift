@@ -1,7 +1,50 @@
 import ArgumentParser
-import Configuration
-import Crypto
-@main struct DLM: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "dlm", version: "0.1")
-  func run() async throws { print(SHA256.hash(data: [1, 2, 3] as [UInt8])) }
+import CurlTransport
+import Dispatch
+
+/// `dlm`: the table of contents.
+@main
+struct DLM: AsyncParsableCommand {
+  static let version = "0.1.0"
+
+  static let configuration = CommandConfiguration(
+    commandName: "dlm",
+    abstract: "Downloads lists of files, in parallel, and shows and measures what that gains.",
+    discussion: """
+      EXAMPLES
+        dlm get urls.txt                     download a list, 16 files at a time, with live bars
+        dlm get --mode sequential            the same list again, one file after the other
+        dlm get -o disk.iso https://…        one file under a name of your choice
+        generate-list | dlm get - -d photos  addresses from a pipe, into a folder
+        dlm compare urls.txt                 measure the three modes on your list
+        dlm demo                             see it all against a built-in server, without network
+      """,
+    version: "dlm \(version) (libcurl \(CurlTransport.libcurlVersion))",
+    subcommands: [
+      GetCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self, ClearCacheCommand.self,
+    ])
+
+  /// Help and version are a matter of parsing: they end the program here, before a thread is started.
+  static func main() {
+    if !Set(CommandLine.arguments).isDisjoint(with: ["--version", "--help", "-h"]) {
+      do { _ = try parseAsRoot() } catch { exit(withError: error) }
+    }
+    // Unstructured, because it is the root of the task tree; the main thread is left to be the process.
+    Task { await parseAndRun() }
+    dispatchMain()
+  }
+
+  private static func parseAndRun() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+      exit()
+    } catch {
+      exit(withError: error)
+    }
+  }
 }

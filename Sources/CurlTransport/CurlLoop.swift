@@ -1,0 +1,247 @@
+import CCurl
+import Dispatch
+import DownloadModel
+import Glibc
+import Synchronization
+
+/// One thread, one epoll descriptor and one multi handle; at once the serial executor of `CurlAgent` and a task
+/// executor for the tasks that download.
+///
+/// Jobs, sockets and timers take turns on the thread. A download that prefers this executor runs here from the
+/// strategy to the last byte on disk, so a file costs no thread hop; what does not run here is the index, the
+/// renderer and everything that may wait.
+///
+/// `@unchecked Sendable` is sound because: `inbox` is Sendable and `owner` an Atomic; `agent` is set before the
+/// thread starts; `poll`, `multi`, `ready` and `due` are touched on the thread alone, which the
+/// assertions of every method that does so check (`isOnLoop`).
+final class CurlLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+  private let inbox: LoopInbox
+  private let owner = Atomic<pthread_t>(0)
+
+  private var poll: EventPoll
+  private var multi: MultiHandle
+  private var ready: [UnownedJob] = []
+  private var sockets: [EventPoll.Ready] = []
+  private var due: UInt64?
+  private var agent: CurlAgent?
+
+  init() throws {
+    poll = try EventPoll()
+    multi = try MultiHandle()
+    inbox = LoopInbox(poll.alarm)
+    // The context is this loop, which its own thread keeps alive until the multi handle is closed.
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    try multi.onSocket(curlSocketInterestDidChange, context: context)
+    try multi.onTimer(curlTimerDidChange, context: context)
+  }
+
+  /// Starts the thread. Called once, before anything is enqueued.
+  func start(_ agent: CurlAgent, keepingConnections count: Int) throws {
+    self.agent = agent
+    try multi.set(CURLMOPT_MAXCONNECTS, count)
+    var thread = pthread_t()
+    let retained = Unmanaged.passRetained(self)  // released by the thread's last line
+    let code = pthread_create(&thread, nil, loopThread, retained.toOpaque())
+    guard code == 0 else {
+      retained.release()
+      throw SystemFailure(call: "pthread_create", errno: code)
+    }
+    pthread_detach(thread)
+  }
+
+  /// Ends the thread once its jobs are done. The agent has let go of its transfers before.
+  func stop() async { await inbox.stop() }
+
+  var isOnLoop: Bool { owner.load(ordering: .relaxed) == pthread_self() }
+
+  // MARK: Executor
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    if isOnLoop {
+      ready.append(job)
+    } else if !inbox.put(job) {
+      runLate(job)
+    }
+  }
+
+  /// A job that arrives after the thread has ended still runs: dropping it would leave its task waiting.
+  private func runLate(_ job: UnownedJob) { DispatchQueue.global().async { self.run(job) } }
+
+  private func run(_ job: UnownedJob) {
+    job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+  }
+
+  func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+  func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
+
+  func checkIsolated() { precondition(isOnLoop, "not on the curl loop's thread") }
+  func isIsolatingCurrentContext() -> Bool? { isOnLoop }
+
+  /// Asks for the end of a transfer; from any thread. One that has ended already is not harmed.
+  func cancel(_ id: TransferID) { inbox.cancel(id) }
+
+  // MARK: On the thread
+
+  func add(_ easy: borrowing EasyHandle) throws(MultiFailure) {
+    assert(isOnLoop)
+    try multi.add(easy)
+  }
+
+  func remove(_ easy: borrowing EasyHandle) throws(MultiFailure) {
+    assert(isOnLoop)
+    try multi.remove(easy)
+  }
+
+  fileprivate func runThread() {
+    owner.store(pthread_self(), ordering: .relaxed)
+    while turn() {}
+    multi.close()
+    agent = nil
+    owner.store(0, ordering: .relaxed)
+    let late = ready + inbox.finish()
+    ready = []
+    for job in late { runLate(job) }
+  }
+
+  /// Jobs, then timers, then what ended, then sockets.
+  /// - Returns: false when the loop is to end.
+  private func turn() -> Bool {
+    if takeInbox() { return false }
+    runJobs()
+    actOnTimers()
+    deliverFinished()
+    wait()
+    return true
+  }
+
+  private func takeInbox() -> Bool {
+    let delivery = inbox.take()
+    ready += delivery.jobs
+    if !delivery.cancelled.isEmpty { agent?.assumeIsolated { $0.cancel(delivery.cancelled) } }
+    return delivery.isStopping && ready.isEmpty
+  }
+
+  /// Jobs make jobs: some hundred are run before sockets get their turn, so that neither starves.
+  private func runJobs() {
+    var index = 0
+    while index < ready.count, index < 512 {
+      run(ready[index])
+      index += 1
+    }
+    ready.removeFirst(index)
+  }
+
+  private func actOnTimers() {
+    guard let due, due <= Self.now else { return }
+    self.due = nil
+    act(on: CURL_SOCKET_TIMEOUT, 0)
+  }
+
+  private func act(on socket: Int32, _ bits: Int32) {
+    do throws(MultiFailure) {
+      try multi.act(on: socket, bits)
+    } catch {
+      agent?.assumeIsolated { $0.failAll(error.message) }
+    }
+  }
+
+  private func deliverFinished() {
+    while let (easy, code) = multi.nextFinished() {
+      // The handle's address crosses as a number: the agent finds its transfer by it.
+      let address = UInt(bitPattern: easy)
+      agent?.assumeIsolated { $0.finish(address, code) }
+    }
+  }
+
+  private func wait() {
+    let mayWait = ready.isEmpty && inbox.mayWait()
+    // A timer that is due already (a transfer was just added) comes before the next look at the sockets.
+    if let due, due <= Self.now, mayWait { return }
+    do throws(SystemFailure) {
+      try poll.wait(mayWait ? millisecondsUntilDue : 0, into: &sockets)
+    } catch {
+      let message = "\(error.call): \(String(cString: strerror(error.errno)))"
+      agent?.assumeIsolated { $0.failAll(message) }
+    }
+    for socket in sockets { act(on: socket.socket, Self.curlBits(socket.mask)) }
+    deliverFinished()
+  }
+
+  private var millisecondsUntilDue: Int32 {
+    guard let due else { return -1 }
+    let now = Self.now
+    return due <= now ? 0 : Int32(clamping: (due - now + 999_999) / 1_000_000)
+  }
+
+  private static func curlBits(_ mask: UInt32) -> Int32 {
+    var bits: Int32 = 0
+    if mask & EPOLLIN.rawValue != 0 { bits |= CURL_CSELECT_IN }
+    if mask & EPOLLOUT.rawValue != 0 { bits |= CURL_CSELECT_OUT }
+    if mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { bits |= CURL_CSELECT_ERR }
+    return bits
+  }
+
+  /// CLOCK_MONOTONIC in nanoseconds: this is an edge, where time is read and not passed in.
+  private static var now: UInt64 { monotonicNanoseconds() }
+
+  fileprivate func socketInterestDidChange(_ socket: Int32, _ what: Int32) {
+    let mask: UInt32 =
+      switch what {
+      case CURL_POLL_IN: EPOLLIN.rawValue
+      case CURL_POLL_OUT: EPOLLOUT.rawValue
+      case CURL_POLL_INOUT: EPOLLIN.rawValue | EPOLLOUT.rawValue
+      default: 0
+      }
+    poll.wish(socket, mask)
+  }
+
+  fileprivate func timerDidChange(_ milliseconds: Int) {
+    due = milliseconds < 0 ? nil : Self.now + UInt64(milliseconds) * 1_000_000
+  }
+
+  fileprivate func socketWillClose(_ socket: Int32) -> Int32 {
+    poll.forget(socket)
+    return close(socket)
+  }
+}
+
+private func monotonicNanoseconds() -> UInt64 {
+  var time = timespec()
+  // Fails only for an unknown clock or a bad pointer.
+  guard clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { return 0 }
+  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}
+
+// File-level, because nested @convention(c) closures can crash Swift 6.3. Each context is the loop, alive while
+// its thread runs, and each call arrives on that thread, out of a call of the loop into libcurl.
+
+private func loopThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let context else { return nil }
+  let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue()
+  dlm_name_thread("curl-loop")
+  loop.runThread()
+  return nil
+}
+
+private func curlSocketInterestDidChange(
+  _ easy: UnsafeMutableRawPointer?, _ socket: Int32, _ what: Int32, _ context: UnsafeMutableRawPointer?,
+  _ socketContext: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard let context else { return 0 }
+  Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().socketInterestDidChange(socket, what)
+  return 0
+}
+
+private func curlTimerDidChange(
+  _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard let context else { return 0 }
+  Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().timerDidChange(milliseconds)
+  return 0
+}
+
+func curlWillCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32) -> Int32 {
+  guard let context else { return close(socket) }
+  return Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().socketWillClose(socket)
+}

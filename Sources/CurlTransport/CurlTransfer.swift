@@ -1,0 +1,229 @@
+import CCurl
+import DownloadModel
+
+/// One easy handle and the transfer that it carries at the moment; kept and used again for the next.
+///
+/// It lives on its loop's thread: the agent starts and ends it there, and libcurl calls back there. The pointer
+/// that libcurl holds is unretained, which is safe because the agent keeps every transfer alive, in `running`
+/// or `idle`, until it has left the multi handle and its easy handle is cleaned up with it.
+final class CurlTransfer {
+  /// A short body of an answer that is not wanted is read to its end, so that its connection can be kept; a
+  /// longer one costs more than a new connection.
+  static let drainLimit: Int64 = 64 * 1024
+
+  let easy: EasyHandle
+  private let errorBuffer: UnsafeMutablePointer<CChar>
+  private var ownLines: HeaderLines?
+  private var hasRange = false
+  private var refusesDowngrade: Bool?
+  private var current: Current?
+  private var assembler = HeadAssembler()
+
+  private struct Current {
+    let address: Address
+    let sink: any BodySink
+    var mode = Mode.waiting
+    var received: Int64 = 0
+    var drained: Int64 = 0
+    var head: HeadFacts?
+    var failure: DownloadError?
+  }
+
+  private enum Mode { case waiting, writing, draining }
+
+  /// What is kept of the head once the sink has judged it.
+  private struct HeadFacts {
+    var status: Int
+    var contentLength: Int64?
+    var isChunked: Bool
+  }
+
+  init(_ settings: borrowing TransferSettings, closeContext: UnsafeMutableRawPointer) throws(CurlFailure) {
+    easy = try EasyHandle()
+    errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    try settings.apply(to: easy)
+    try easy.set(CURLOPT_ERRORBUFFER, pointer: errorBuffer)
+    try easy.set(CURLOPT_PRIVATE, pointer: context)
+    try easy.set(CURLOPT_HEADERFUNCTION, callback: curlDidReceiveHeader)
+    try easy.set(CURLOPT_HEADERDATA, pointer: context)
+    try easy.set(CURLOPT_WRITEFUNCTION, callback: curlDidReceiveBody)
+    try easy.set(CURLOPT_WRITEDATA, pointer: context)
+    try easy.setCloseCallback(curlWillCloseSocket)
+    try easy.set(CURLOPT_CLOSESOCKETDATA, pointer: closeContext)
+  }
+
+  deinit { errorBuffer.deallocate() }
+
+  /// The transfer of an easy handle that a multi handle reports as ended.
+  static func of(_ easy: UnsafeMutableRawPointer) -> CurlTransfer? {
+    var context: UnsafeMutablePointer<CChar>?
+    guard dlm_getinfo_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else { return nil }
+    return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  /// Sets what differs from one transfer to the next; everything else stays as `init` set it.
+  func prepare(
+    _ request: TransferRequest, into sink: any BodySink, _ settings: borrowing TransferSettings
+  ) throws(CurlFailure) {
+    try easy.set(CURLOPT_URL, request.address.wireText)
+    if let start = request.rangeStart {
+      try easy.set(CURLOPT_RANGE, "\(start)-")
+      hasRange = true
+    } else if hasRange {
+      try easy.set(CURLOPT_RANGE, nil)
+      hasRange = false
+    }
+    if !request.headerLines.isEmpty {
+      let lines = try settings.lines(adding: request.headerLines)
+      try easy.set(CURLOPT_HTTPHEADER, list: lines)
+      ownLines = consume lines
+    } else if ownLines != nil {
+      try settings.applyLines(to: easy)
+      ownLines = nil
+    }
+    let isSecure = request.address.scheme == .https
+    if refusesDowngrade != isSecure {
+      try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, isSecure ? "https" : "http,https")
+      refusesDowngrade = isSecure
+    }
+    errorBuffer[0] = 0
+    assembler.reset()
+    current = Current(address: request.address, sink: sink)
+  }
+
+  /// Judges how the transfer ended and lets go of its sink.
+  func finish(_ code: CURLcode) -> Result<TransferReceipt, DownloadError> {
+    guard let current else { return .failure(DownloadError(.transport, activity: "finishing")) }
+    defer { self.current = nil }
+    if let failure = current.failure { return .failure(failure.at(current.address)) }
+    let isDrained = current.mode == .draining
+    if code != CURLE_OK, !isDrained {
+      return .failure(DownloadError(end(code), address: current.address))
+    }
+    guard let head = current.head else {
+      // An HTTP/2 stream may end well without a head.
+      return .failure(
+        DownloadError(
+          .badResponse, cause: .detail("no response head"), address: current.address.key,
+          activity: "reading the answer", isPassing: true))
+    }
+    if !isDrained, let length = head.contentLength, length != current.received {
+      return .failure(Self.wrongLength(current.received, of: length, current.address))
+    }
+    return .success(receipt(head, bytes: current.received, isDrained: isDrained))
+  }
+
+  /// Lets go of the sink of a transfer that is taken out before its end.
+  func abort(_ error: DownloadError) -> Result<TransferReceipt, DownloadError> {
+    defer { current = nil }
+    return .failure(current.map { error.at($0.address) } ?? error)
+  }
+
+  private static func wrongLength(_ received: Int64, of length: Int64, _ address: Address) -> DownloadError {
+    DownloadError(
+      received < length ? .shortBody : .longBody,
+      cause: .detail("\(received) of \(length) bytes arrived"), address: address.key,
+      activity: "receiving", isPassing: true)
+  }
+
+  private func receipt(_ head: HeadFacts, bytes: Int64, isDrained: Bool) -> TransferReceipt {
+    let framing: TransferReceipt.Framing =
+      head.contentLength != nil ? .length : head.isChunked ? .marked : .closed
+    return TransferReceipt(
+      status: head.status, bodyBytes: isDrained ? 0 : bytes, framing: framing,
+      redirectedTo: easy.long(CURLINFO_REDIRECT_COUNT) > 0 ? effectiveAddress : nil,
+      reusedConnection: easy.long(CURLINFO_NUM_CONNECTS) == 0)
+  }
+
+  private var effectiveAddress: String? {
+    guard let text = easy.string(CURLINFO_EFFECTIVE_URL) else { return nil }
+    // Only the credential-free form leaves this room.
+    return (try? Address(text))?.key
+  }
+
+  private func end(_ code: CURLcode) -> TransferEnd {
+    TransferEnd(
+      code: code, message: String(cString: errorBuffer),
+      errno: Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO)),
+      wasConnected: easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0, wasRedirected: assembler.isRedirect)
+  }
+
+  // MARK: libcurl calls back
+
+  /// - Returns: whether the transfer goes on.
+  fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+    guard let address = current?.address else { return false }
+    switch assembler.take(line) {
+    case .more: return true
+    case .flood:
+      current?.failure = DownloadError(
+        .badResponse, cause: .detail("more than \(HeadAssembler.limit / 1024) KiB of headers"),
+        address: address.key, activity: "reading the answer")
+      return false
+    case .final: return judge(assembler.head)
+    }
+  }
+
+  private func judge(_ head: ResponseHead) -> Bool {
+    guard let sink = current?.sink else { return false }
+    // A body without length and without chunks ends when the connection does: a cut looks the same as the end.
+    // libcurl 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing either.
+    let hasBody = head.status != 204 && head.status != 304
+    current?.head = HeadFacts(
+      status: head.status, contentLength: hasBody ? head.contentLength : nil,
+      isChunked: !hasBody || head["transfer-encoding"]?.lowercased().hasSuffix("chunked") == true)
+    do throws(DownloadError) {
+      switch try sink.accept(head) {
+      case .write: current?.mode = .writing
+      case .drain: current?.mode = .draining
+      }
+      return true
+    } catch {
+      current?.failure = error
+      return false
+    }
+  }
+
+  /// - Returns: whether the transfer goes on.
+  fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    switch current?.mode {
+    case .writing:
+      do throws(DownloadError) {
+        try current?.sink.write(bytes)
+        current?.received += Int64(bytes.count)
+        return true
+      } catch {
+        current?.failure = error
+        return false
+      }
+    case .draining:
+      current?.drained += Int64(bytes.count)
+      return (current?.drained ?? 0) <= Self.drainLimit
+    case .waiting, nil:
+      return false
+    }
+  }
+}
+
+// File-level, because nested @convention(c) closures can crash Swift 6.3. The context is the transfer that set
+// the callback; see its type for why the pointer is alive.
+
+private func curlDidReceiveHeader(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+  guard let context else { return 0 }
+  let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+  let goesOn = transfer.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
+  return goesOn ? size * count : 0
+}
+
+private func curlDidReceiveBody(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+  guard let context else { return 0 }
+  let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+  let goesOn = transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
+  return goesOn ? size * count : 0
+}

@@ -1,0 +1,54 @@
+import CCurl
+public import DownloadModel
+import Glibc
+
+/// The transport over the system's libcurl.
+public final class CurlTransport: Transport {
+  private let loop: CurlLoop
+  private let agent: CurlAgent
+
+  /// Starts the loop's thread.
+  /// - Throws: `DownloadError` when libcurl or the kernel refuses what a loop needs.
+  public init(_ options: TransportOptions) throws(DownloadError) {
+    do {
+      try Self.initializeLibrary()
+      // A server that goes away while a request is written is an error of that transfer, not of the process.
+      signal(SIGPIPE, SIG_IGN)
+      loop = try CurlLoop()
+      agent = try CurlAgent(loop, options)
+      // Twice the width: warm connections of a host outlive a lull and a redirect to a second host.
+      try loop.start(agent, keepingConnections: max(16, options.width * 2))
+    } catch {
+      throw DownloadError(.transport, cause: .detail("\(error)"), activity: "starting the network loop")
+    }
+  }
+
+  public func fetch(_ transfer: TransferRequest, into sink: any BodySink) async throws(DownloadError)
+    -> TransferReceipt
+  {
+    try await agent.fetch(transfer, into: sink)
+  }
+
+  /// Cancels what runs, closes the connections and ends the thread, in this order.
+  public func shutdown() async {
+    await agent.close()
+    await loop.stop()
+  }
+
+  /// Tasks that prefer it download without changing threads.
+  public var taskExecutor: any TaskExecutor { loop }
+
+  /// Actors isolated on it are entered from a download without changing threads. They must never wait.
+  public var serialExecutor: any SerialExecutor { loop }
+
+  /// The version of libcurl at run time: "7.88.1".
+  public static var libcurlVersion: String { String(cString: dlm_curl_version()) }
+
+  private static func initializeLibrary() throws(CurlFailure) {
+    let code = libraryCode
+    if code != CURLE_OK { throw CurlFailure(code) }
+  }
+
+  /// Once a process, before any other call (curl_global_init(3)).
+  private static let libraryCode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+}

@@ -1,0 +1,126 @@
+import CCurl
+import Glibc
+
+/// One epoll descriptor and the eventfd that interrupts its wait.
+///
+/// Interest in a socket is kept as a wish and made true just before the wait: libcurl drops and renews its
+/// interest around each transfer on a kept connection, and two wishes that cancel out cost no system call.
+struct EventPoll: ~Copyable {
+  private let epoll: Descriptor
+  private let wakeup: Descriptor
+  private var interests: [Int32: Interest] = [:]
+  private var changed: [Int32] = []
+  private var events = [epoll_event](repeating: epoll_event(), count: 256)
+
+  private struct Interest {
+    var wanted: UInt32
+    /// What the kernel knows; nil when the descriptor is not in the set.
+    var registered: UInt32?
+  }
+
+  init() throws(SystemFailure) {
+    let epoll = try Descriptor("epoll_create1", epoll_create1(Int32(EPOLL_CLOEXEC)))
+    let wakeup = try Descriptor("eventfd", eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)))
+    try check("epoll_ctl", dlm_epoll_control(epoll.number, EPOLL_CTL_ADD, wakeup.number, EPOLLIN.rawValue))
+    self.epoll = epoll
+    self.wakeup = wakeup
+  }
+
+  /// A way to interrupt the wait from any thread. It must not outlive the poll.
+  var alarm: Alarm { Alarm(descriptor: wakeup.number) }
+
+  struct Alarm: Sendable {
+    fileprivate let descriptor: Int32
+    func ring() {
+      var one: UInt64 = 1
+      // EAGAIN means that the counter is full, thus that it rings already.
+      _ = write(descriptor, &one, MemoryLayout<UInt64>.size)
+    }
+  }
+
+  /// - Parameter mask: EPOLLIN and EPOLLOUT bits; 0 when the socket is of no interest for now.
+  mutating func wish(_ socket: Int32, _ mask: UInt32) {
+    if interests[socket]?.wanted == mask { return }
+    if interests[socket] == nil {
+      if mask == 0 { return }
+      interests[socket] = Interest(wanted: mask, registered: nil)
+    } else {
+      interests[socket]?.wanted = mask
+    }
+    changed.append(socket)
+  }
+
+  /// The descriptor is about to be closed, which takes it out of the kernel's set; its number may come back.
+  mutating func forget(_ socket: Int32) { interests[socket] = nil }
+
+  private mutating func applyWishes() throws(SystemFailure) {
+    for socket in changed {
+      guard let interest = interests[socket] else { continue }
+      switch (interest.registered, interest.wanted) {
+      case (nil, 0):
+        interests[socket] = nil
+      case (nil, let wanted):
+        try check("epoll_ctl", dlm_epoll_control(epoll.number, EPOLL_CTL_ADD, socket, wanted))
+        interests[socket]?.registered = wanted
+      case (.some, 0):
+        try check("epoll_ctl", dlm_epoll_control(epoll.number, EPOLL_CTL_DEL, socket, 0))
+        interests[socket] = nil
+      case (.some(let known), let wanted) where known != wanted:
+        try check("epoll_ctl", dlm_epoll_control(epoll.number, EPOLL_CTL_MOD, socket, wanted))
+        interests[socket]?.registered = wanted
+      default: break
+      }
+    }
+    changed.removeAll(keepingCapacity: true)
+  }
+
+  struct Ready {
+    var socket: Int32
+    var mask: UInt32
+  }
+
+  /// Waits for sockets or the alarm.
+  /// - Parameter milliseconds: -1 without limit.
+  /// - Returns: the ready sockets, without the alarm itself.
+  mutating func wait(_ milliseconds: Int32, into ready: inout [Ready]) throws(SystemFailure) {
+    try applyWishes()
+    ready.removeAll(keepingCapacity: true)
+    let count = epoll_wait(epoll.number, &events, Int32(events.count), milliseconds)
+    if count < 0 {
+      if errno == EINTR { return }
+      throw SystemFailure(call: "epoll_wait", errno: errno)
+    }
+    for index in 0..<Int(count) {
+      let socket = dlm_epoll_event_descriptor(&events[index])
+      let mask = dlm_epoll_event_mask(&events[index])
+      if socket == wakeup.number {
+        var rung: UInt64 = 0
+        _ = read(wakeup.number, &rung, MemoryLayout<UInt64>.size)  // EAGAIN: already silenced
+      } else {
+        ready.append(Ready(socket: socket, mask: mask))
+      }
+    }
+  }
+}
+
+/// A system call of the loop that failed.
+struct SystemFailure: Error {
+  var call: String
+  var errno: Int32
+}
+
+private func check(_ call: String, _ result: Int32) throws(SystemFailure) {
+  if result < 0 { throw SystemFailure(call: call, errno: errno) }
+}
+
+/// A file descriptor that is closed with its owner.
+private struct Descriptor: ~Copyable {
+  let number: Int32
+
+  init(_ call: String, _ result: Int32) throws(SystemFailure) {
+    try check(call, result)
+    number = result
+  }
+
+  deinit { close(number) }
+}

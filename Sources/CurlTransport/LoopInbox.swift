@@ -1,0 +1,89 @@
+import Synchronization
+
+/// What other threads hand to a loop's thread: jobs, cancellations, the wish to stop. Whoever puts something in
+/// rings the alarm only when the thread waits (or is about to), so a busy loop costs them no system call.
+final class LoopInbox: Sendable {
+  private let alarm: EventPoll.Alarm
+  private let state = Mutex(State())
+
+  private struct State {
+    var jobs: [UnownedJob] = []
+    var cancelled: [TransferID] = []
+    var isWaiting = false
+    var isStopping = false
+    var hasStopped = false
+    var whenStopped: CheckedContinuation<Void, Never>?
+  }
+
+  init(_ alarm: EventPoll.Alarm) { self.alarm = alarm }
+
+  /// - Returns: false when the thread has ended: the job is the caller's again.
+  func put(_ job: UnownedJob) -> Bool {
+    change { state in
+      if state.hasStopped { return false }
+      state.jobs.append(job)
+      return true
+    }
+  }
+
+  func cancel(_ id: TransferID) { change { $0.cancelled.append(id) } }
+
+  /// Returns once the thread has ended.
+  func stop() async {
+    await withCheckedContinuation { continuation in
+      let hasStopped = change { state in
+        state.isStopping = true
+        if !state.hasStopped { state.whenStopped = continuation }
+        return state.hasStopped
+      }
+      if hasStopped { continuation.resume() }
+    }
+  }
+
+  private func change<Value: Sendable>(_ body: (inout sending State) -> Value) -> Value {
+    let (value, mustRing) = state.withLock { state in
+      let value = body(&state)
+      let mustRing = state.isWaiting
+      state.isWaiting = false
+      return (value, mustRing)
+    }
+    if mustRing { alarm.ring() }
+    return value
+  }
+
+  // MARK: On the loop's thread
+
+  struct Delivery {
+    var jobs: [UnownedJob]
+    var cancelled: [TransferID]
+    var isStopping: Bool
+  }
+
+  func take() -> Delivery {
+    state.withLock { state in
+      defer { (state.jobs, state.cancelled, state.isWaiting) = ([], [], false) }
+      return Delivery(jobs: state.jobs, cancelled: state.cancelled, isStopping: state.isStopping)
+    }
+  }
+
+  /// Announces a wait: from here on, whoever puts something in rings.
+  /// - Returns: false when there is something in it already.
+  func mayWait() -> Bool {
+    state.withLock { state in
+      state.isWaiting = state.jobs.isEmpty && state.cancelled.isEmpty && !state.isStopping
+      return state.isWaiting
+    }
+  }
+
+  /// The thread ends: jobs are refused from here on.
+  /// - Returns: those that came at the last moment.
+  func finish() -> [UnownedJob] {
+    let (late, waiter) = state.withLock { state in
+      state.hasStopped = true
+      defer { (state.jobs, state.whenStopped) = ([], nil) }
+      return (state.jobs, state.whenStopped)
+    }
+    waiter?.resume()
+    return late
+  }
+}

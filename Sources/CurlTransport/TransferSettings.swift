@@ -1,0 +1,64 @@
+import CCurl
+
+/// `TransportOptions` in libcurl's terms, made once a loop and applied once to each easy handle.
+struct TransferSettings: ~Copyable {
+  private let options: TransportOptions
+  private let commonLines: [String]
+  private let lines: HeaderLines
+
+  init(_ options: TransportOptions) throws(CurlFailure) {
+    self.options = options
+    // Without coding, bytes on disk are the origin's own, so that a range of them can be asked for later.
+    commonLines = ["Accept-Encoding: identity"] + options.headerLines
+    lines = try HeaderLines(commonLines)
+  }
+
+  func lines(adding more: [String]) throws(CurlFailure) -> HeaderLines {
+    try HeaderLines(commonLines + more)
+  }
+
+  /// The header lines of a request that has none of its own.
+  func applyLines(to easy: borrowing EasyHandle) throws(CurlFailure) {
+    try easy.set(CURLOPT_HTTPHEADER, list: lines)
+  }
+
+  func apply(to easy: borrowing EasyHandle) throws(CurlFailure) {
+    try easy.set(CURLOPT_NOSIGNAL, true)
+    try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
+    try easy.set(CURLOPT_FOLLOWLOCATION, true)
+    try easy.set(CURLOPT_MAXREDIRS, 20)
+    try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
+    // A lookup that hangs must not hold up cancellation or the end of the process.
+    try easy.set(CURLOPT_QUICK_EXIT, true)
+    try easy.set(CURLOPT_USERAGENT, options.userAgent)
+    // One recv for several of the 16 KiB blocks that the write callback gets; allocated for each handle.
+    try easy.set(CURLOPT_BUFFERSIZE, 64 * 1024)
+    try easy.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
+    try easy.set(CURLOPT_LOW_SPEED_LIMIT, 1)
+    try easy.set(CURLOPT_LOW_SPEED_TIME, max(1, options.stallTimeout.milliseconds / 1000))
+    try easy.set(
+      CURLOPT_HTTP_VERSION,
+      options.usesHTTP2 && options.proxy == nil ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+    if let proxy = options.proxy { try easy.set(CURLOPT_PROXY, proxy) }
+    if let file = options.caFile { try easy.set(CURLOPT_CAINFO, file) }
+    if options.isInsecure {
+      try easy.set(CURLOPT_SSL_VERIFYPEER, false)
+      try easy.set(CURLOPT_SSL_VERIFYHOST, 0)
+    }
+    if let file = options.netrcFile {
+      // Read anew for each transfer, so only when there is one.
+      try easy.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+      try easy.set(CURLOPT_NETRC_FILE, file)
+    }
+    try applyLines(to: easy)
+  }
+}
+
+extension Duration {
+  /// Whole milliseconds, at least one for any time above zero.
+  var milliseconds: Int {
+    let (seconds, attoseconds) = components
+    let value = Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
+    return value == 0 && self > .zero ? 1 : value
+  }
+}

@@ -1,0 +1,58 @@
+import CCurl
+import DownloadModel
+import Glibc
+
+/// How libcurl says that a transfer ended, as plain values: what `verdict` judges.
+struct TransferEnd {
+  var code: CURLcode
+  /// CURLOPT_ERRORBUFFER; empty when libcurl had nothing to add.
+  var message = ""
+  /// CURLINFO_OS_ERRNO of a failed connect, send or receive.
+  var errno: Int32 = 0
+  /// Whether a connection (and TLS) was up when it ended.
+  var wasConnected = false
+  /// The last head seen was a redirect.
+  var wasRedirected = false
+}
+
+extension DownloadError {
+  /// Every libcurl outcome but CURLE_OK as a typed failure; passing or permanent by http.md 11.
+  init(_ end: TransferEnd, address: Address) {
+    let text = end.message.isEmpty ? String(cString: curl_easy_strerror(end.code)) : end.message
+    let kind = Self.kind(end)
+    self.init(
+      kind.code, cause: .curl(code: Int32(end.code.rawValue), message: text), address: address.key,
+      activity: kind.activity, isPassing: kind.isPassing)
+  }
+
+  /// CURLE_TOO_LARGE, which the headers of libcurl 7.88 do not name (8.6 does).
+  private static let tooLarge = CURLcode(rawValue: 100)
+
+  private static func kind(_ end: TransferEnd) -> (code: Code, activity: String, isPassing: Bool) {
+    switch end.code {
+    case CURLE_URL_MALFORMAT: (.badAddress, "reading the address", false)
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: (.resolve, "looking up the host", true)
+    case CURLE_COULDNT_CONNECT: (.connect, "connecting", true)
+    case CURLE_OPERATION_TIMEDOUT:
+      end.wasConnected ? (.stalled, "receiving", true) : (.timeout, "connecting", true)
+    case CURLE_PARTIAL_FILE: (.shortBody, "receiving", true)
+    case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
+      (.reset, "receiving", true)
+    case CURLE_SSL_CONNECT_ERROR:
+      // A handshake that the network broke may pass; one that the two sides disagree about does not.
+      (.tls, "connecting", end.errno == ECONNRESET || end.errno == EPIPE)
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
+      CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+      CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CRL_BADFILE:
+      (.certificate, "connecting", false)
+    case CURLE_TOO_MANY_REDIRECTS: (.redirect, "following redirects", false)
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      end.wasRedirected
+        ? (.redirect, "following redirects", false) : (.badResponse, "reading the answer", false)
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_FILESIZE_EXCEEDED, CURLE_RANGE_ERROR,
+      tooLarge:
+      (.badResponse, "reading the answer", false)
+    default: (.transport, "transferring", false)
+    }
+  }
+}

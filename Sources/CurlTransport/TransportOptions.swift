@@ -1,0 +1,25 @@
+/// What the user may say about connections; the same for every transfer of a transport.
+public struct TransportOptions: Sendable {
+  public var userAgent: String
+  /// Header lines of the user's own, sent with every request; libcurl keeps Authorization and Cookie at home
+  /// when a redirect leads to another host.
+  public var headerLines: [String] = []
+  /// CURLOPT_CONNECTTIMEOUT_MS.
+  public var connectTimeout: Duration = .seconds(10)
+  /// CURLOPT_LOW_SPEED_TIME at a limit of one byte a second: a transfer without a byte for so long has stalled.
+  public var stallTimeout: Duration = .seconds(30)
+  /// CURLOPT_CAINFO; nil takes libcurl's own.
+  public var caFile: String?
+  /// Accepts any certificate (CURLOPT_SSL_VERIFYPEER and VERIFYHOST off).
+  public var isInsecure = false
+  /// CURLOPT_PROXY; nil lets libcurl read `http_proxy`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`.
+  public var proxy: String?
+  /// CURLOPT_NETRC_FILE.
+  public var netrcFile: String?
+  /// Asks for HTTP/2 over TLS. Off by default, since libcurl below 8.4 cannot be trusted with its bodies.
+  public var usesHTTP2 = false
+  /// The most transfers at a time that connections are kept for.
+  public var width = 64
+
+  public init(userAgent: String) { self.userAgent = userAgent }
+}

@@ -1,0 +1,89 @@
+import DownloadModel
+import SystemPackage
+
+extension DownloadCache {
+  // MARK: Opened when first needed
+
+  func outputDirectory() throws(DownloadError) -> OutputDirectory {
+    openIndex()
+    if let openedDirectory { return openedDirectory }
+    let directory = try OutputDirectory(configuration.directory)
+    openedDirectory = directory
+    return directory
+  }
+
+  @discardableResult
+  func openIndex() -> CacheIndex? {
+    guard !indexWasOpened else { return openedIndex }
+    indexWasOpened = true
+    guard let folder = configuration.cacheFolder else { return nil }
+    do throws(Errno) { openedIndex = try CacheIndex(at: folder, now: configuration.now) } catch {
+      warn(CacheWarning(.unusable, path: folder, detail: "\(error)"))
+    }
+    return openedIndex
+  }
+
+  func scope(of address: Address) -> String {
+    guard address.hasCredentials || configuration.credentials != nil else { return "" }
+    if let scopes { return scopes.name(of: address, more: configuration.credentials) }
+    let made: CredentialScope
+    do throws(Errno) {
+      made =
+        try openedIndex.map { index throws(Errno) in try CredentialScope(in: index.folder) }
+        ?? .forThisProcess()
+    } catch {
+      warn(CacheWarning(.unusable, path: configuration.cacheFolder ?? "", detail: "\(error)"))
+      made = .forThisProcess()
+    }
+    scopes = made
+    return made.name(of: address, more: configuration.credentials)
+  }
+
+  // MARK: Rows
+
+  /// The line that stands for a file until its row is in SQLite. A failure costs the next run a download after
+  /// a SIGKILL, and nothing otherwise: it is no reason to fail the file.
+  func journal(_ row: CacheRow) {
+    guard let index = openedIndex else { return }
+    let journal = batch.journal ?? CommitJournal(in: index.folder)
+    batch.journal = journal
+    do throws(DownloadError) { try journal.append(row) } catch {
+      warn(CacheWarning(.unusable, path: FilePath(error.path ?? ""), detail: "\(error)"))
+    }
+  }
+
+  func remember(_ outcome: DownloadOutcome, _ row: CacheRow?, _ order: FileOrder) async {
+    let name = FilePath(outcome.path).lastComponent?.string ?? outcome.path
+    recent.remember(
+      RecentFiles.Entry(name: name, size: outcome.size, identity: row?.identity),
+      for: DownloadKey(address: order.address, requested: order.requested))
+    guard let row else { return }
+    batch.add(row)
+    await flushIfFull()
+  }
+
+  /// The download that fills a batch carries it to the index and waits there: so batches cannot pile up.
+  func flushIfFull() async {
+    if batch.isFull { await flush() }
+  }
+
+  func flush() async {
+    guard let index = openedIndex, !batch.isEmpty else { return }
+    let full = batch
+    batch = RowBatch()
+    await index.write(Array(full.rows.values), retiring: full.journal)
+  }
+
+  // MARK: Warnings
+
+  func warn(_ warning: CacheWarning) {
+    if !warnings.contains(warning) { warnings.append(warning) }
+  }
+
+  /// What went wrong with the cache since the last call; each thing once.
+  public func takeWarnings() async -> [CacheWarning] {
+    let ofIndex = await openedIndex?.takeWarnings() ?? []
+    defer { warnings = [] }
+    return warnings + ofIndex
+  }
+}

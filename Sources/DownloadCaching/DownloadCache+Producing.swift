@@ -1,0 +1,166 @@
+import DownloadModel
+import SystemPackage
+
+extension DownloadCache {
+  /// What the index knows about one request.
+  private struct Known {
+    /// The file that this very request wrote here, intact.
+    var own: CacheRow?
+    /// The same address's file elsewhere, intact and worth asking the server about.
+    var elsewhere: CacheRow?
+    var ownership: Ownership
+  }
+
+  /// One file, from the disk or through the network.
+  func produce(
+    _ request: DownloadRequest, _ meter: TransferMeter,
+    _ fetch: @Sendable (any DownloadTarget) async throws(DownloadError) -> TransferReceipt
+  ) async throws(DownloadError) -> DownloadOutcome {
+    let directory = try outputDirectory()
+    let scope = scope(of: request.address)
+    let key = RowKey(
+      address: request.address.key, scope: scope, directory: directory.canonicalPath,
+      requested: request.outputName ?? "")
+    let known = await look(key)
+    let order = FileOrder(
+      address: request.address, requested: request.outputName, meter: meter, directory: directory,
+      scope: scope, own: known.own, reusable: reusable(known), policy: configuration.conflictPolicy,
+      usesContentDisposition: configuration.useContentDisposition, isIndexed: openedIndex != nil,
+      now: configuration.now)
+    if configuration.offline { return try await answerOffline(order, known) }
+    if order.policy == .skip, let name = order.certainName, known.own?.name != name,
+      try directory.isTaken(name)
+    {
+      return DownloadOutcome(
+        kind: .skipped, path: directory.path(of: name), size: try directory.size(of: name))
+    }
+    let file = PartialFile(order)
+    do throws(DownloadError) {
+      let receipt = try await fetch(file)
+      switch try file.finish(receipt) {
+      case .whole(let isProven):
+        return try await place(
+          file, order, known.ownership, answeredBy: receipt.redirectedTo, isProven: isProven)
+      case .unchanged: return try await unchanged(file, order, known)
+      case .skipped:
+        let name = file.finalName
+        keep(file)
+        return DownloadOutcome(
+          kind: .skipped, path: directory.path(of: name), size: try directory.size(of: name))
+      }
+    } catch {
+      keep(file)
+      throw error
+    }
+  }
+
+  private func reusable(_ known: Known) -> CacheRow? {
+    guard !configuration.refresh else { return nil }
+    guard let own = known.own else { return known.elsewhere }
+    return own.validator.isEmpty ? nil : own
+  }
+
+  private func look(_ key: RowKey) async -> Known {
+    let rows: [CacheRow]
+    if let pending = batch[key] {
+      rows = [pending]
+    } else if let index = openedIndex, !index.wasEmpty {
+      rows = await index.rows(key)
+    } else {
+      return Known(ownership: openedIndex == nil ? .known(nil) : .unknown)
+    }
+    let own = rows.first { $0.key == key && $0.isIntact }
+    let elsewhere = rows.first { $0.key != key && !$0.validator.isEmpty && $0.isIntact }
+    return Known(own: own, elsewhere: elsewhere, ownership: .known(own))
+  }
+
+  // MARK: Ends
+
+  private func place(
+    _ file: PartialFile, _ order: FileOrder, _ ownership: Ownership, answeredBy: String?, isProven: Bool
+  ) async throws(DownloadError) -> DownloadOutcome {
+    var ownership = ownership
+    while true {
+      let placement = try file.place(ownership, answeredBy: answeredBy, isProven: isProven) { journal($0) }
+      switch placement {
+      case .placed(let outcome, let row):
+        if outcome.kind != .skipped { await remember(outcome, row, order) }
+        return outcome
+      case .ownershipUnknown:
+        // The index was empty at the start, but this run has written rows since.
+        let key = order.rowKey
+        let pending = batch[key]
+        let stored = pending == nil ? await openedIndex?.rows(key).first { $0.key == key } : nil
+        ownership = .known(pending ?? stored)
+      }
+    }
+  }
+
+  /// The server said 304 (RFC 9110 §15.4.5).
+  private func unchanged(
+    _ file: PartialFile, _ order: FileOrder, _ known: Known
+  ) async throws(DownloadError) -> DownloadOutcome {
+    guard let row = known.own else { return try await copy(file, order, known) }
+    keep(file)
+    if let head = file.head { await renew(row, head) }
+    let entry = RecentFiles.Entry(name: row.name, size: row.identity.size, identity: row.identity)
+    recent.remember(entry, for: DownloadKey(address: order.address, requested: order.requested))
+    order.meter.begin(at: row.identity.size, total: row.identity.size)
+    return DownloadOutcome(
+      kind: .unchanged, path: order.directory.path(of: row.name), size: row.identity.size)
+  }
+
+  /// Takes over what a 304 says anew (RFC 9111 §4.3.4). Not worth a row where it says nothing of the sort.
+  private func renew(_ row: CacheRow, _ head: ResponseHead) async {
+    let freshness = FreshnessFields(head)
+    guard !freshness.isEmpty else { return }
+    var renewed = row
+    renewed.fetchedAt = configuration.now()
+    renewed.freshness = freshness
+    if freshness.forbidsStoring { renewed.validator = Validator() }
+    batch.add(renewed)
+    await flushIfFull()
+  }
+
+  private func copy(
+    _ file: PartialFile, _ order: FileOrder, _ known: Known
+  ) async throws(DownloadError) -> DownloadOutcome {
+    guard let source = known.elsewhere else {
+      throw DownloadError(.badResponse, cause: .http(status: 304), activity: "receiving").at(order.address)
+    }
+    try await copier.fill(file, from: source)
+    var outcome = try await place(file, order, known.ownership, answeredBy: nil, isProven: true)
+    if outcome.kind == .fetched { outcome.kind = .copied }
+    return outcome
+  }
+
+  private func answerOffline(_ order: FileOrder, _ known: Known) async throws(DownloadError)
+    -> DownloadOutcome
+  {
+    if let own = known.own {
+      order.meter.begin(at: own.identity.size, total: own.identity.size)
+      return DownloadOutcome(
+        kind: .unchanged, path: order.directory.path(of: own.name), size: own.identity.size)
+    }
+    guard known.elsewhere != nil else {
+      throw DownloadError(.cache, cause: .detail("not on disk"), activity: "answering offline").at(
+        order.address)
+    }
+    let file = PartialFile(order)
+    do throws(DownloadError) {
+      // Takes the file's place in the output folder; the request itself is not sent.
+      _ = try file.nextTransfer()
+      return try await copy(file, order, known)
+    } catch {
+      keep(file)
+      throw error
+    }
+  }
+
+  /// Keeps what came of a file that did not end.
+  private func keep(_ file: PartialFile) {
+    do throws(DownloadError) { try file.abandon() } catch {
+      warn(CacheWarning(.partialNotKept, path: FilePath(error.path ?? ""), detail: "\(error)"))
+    }
+  }
+}

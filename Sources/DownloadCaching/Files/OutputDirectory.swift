@@ -1,0 +1,73 @@
+import DownloadModel
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// The folder that finished files go to.
+final class OutputDirectory: Sendable {
+  let folder: Folder
+  /// Without links and dots: the index knows the folder by it.
+  let canonicalPath: String
+  /// How a file gets its name here only when it is ready for it; nil where files need one from the start.
+  let route: NamingRoute?
+  let claims = NameClaims()
+  private let shown: FilePath
+  private let numbers = Mutex<[String: Int]>([:])
+
+  /// Opens the folder, made if missing.
+  /// - Parameter usesUnnamedFiles: false to do without them, as on a file system that has none.
+  /// - Throws: `.folder` with errno and path.
+  init(_ path: FilePath, usesUnnamedFiles: Bool = true) throws(DownloadError) {
+    shown = path
+    do throws(Errno) {
+      folder = try Folder(path.isEmpty ? "." : path, mode: 0o777)
+      canonicalPath = try folder.canonicalPath()
+    } catch {
+      throw DownloadError(
+        .folder, cause: .errno(error.rawValue), path: path.string, activity: "opening the output folder")
+    }
+    route = usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil
+  }
+
+  /// A name's path as the user would write it.
+  func path(of name: String) -> String {
+    shown.isEmpty || shown == "." ? name : shown.appending(name).string
+  }
+
+  /// The first number worth trying for a taken name: ten thousand files called index.html must not each walk
+  /// past all the others. Bounded; forgetting costs only the walk.
+  func firstNumber(beside name: String) -> Int { numbers.withLock { $0[name] ?? 1 } }
+
+  func took(_ number: Int, beside name: String) {
+    numbers.withLock { numbers in
+      if numbers.count >= 1024 { numbers.removeAll(keepingCapacity: true) }
+      numbers[name] = number + 1
+    }
+  }
+
+  /// Whether anything stands under a name, a dangling symbolic link too.
+  func isTaken(_ name: String) throws(DownloadError) -> Bool {
+    do throws(Errno) { return try folder.identity(of: name) != nil } catch {
+      throw failure(error, "looking at", name)
+    }
+  }
+
+  /// Length in bytes of what stands under a name; 0 for anything but a file.
+  func size(of name: String) throws(DownloadError) -> Int64 {
+    do throws(Errno) { return max(0, try folder.identity(of: name)?.size ?? 0) } catch {
+      throw failure(error, "looking at", name)
+    }
+  }
+
+  /// A failed call on a file of this folder.
+  func failure(_ errno: Errno, _ activity: String, _ name: String) -> DownloadError {
+    let code: DownloadError.Code =
+      switch errno {
+      case .noSpace, .diskQuotaExceeded: .diskFull
+      case .isDirectory: .conflict
+      case .permissionDenied, .readOnlyFileSystem, .notPermitted, .noSuchFileOrDirectory: .folder
+      default: .disk
+      }
+    return DownloadError(code, cause: .errno(errno.rawValue), path: path(of: name), activity: activity)
+  }
+}

@@ -1,0 +1,27 @@
+/// The names beside a final name under which its bytes wait: `x.part`, its record `x.part.json`, and
+/// `x.part.json.new` for the moment in which a record is replaced.
+struct PartialName: Sendable, Equatable {
+  let part: String
+  let record: String
+  let spare: String
+
+  init(_ name: String) {
+    part = name + ".part"
+    record = name + Self.recordSuffix
+    spare = name + Self.spareSuffix
+  }
+
+  private static let recordSuffix = ".part.json"
+  private static let spareSuffix = ".part.json.new"
+
+  /// Whether no finished file may have this name. `x.part` may: a `.part` without a record is never dlm's.
+  static func isReserved(_ name: some StringProtocol) -> Bool {
+    // Most names end otherwise; the comparison in full, which must hold on disks that fold case, is for few.
+    switch Substring(name).utf8.last {
+    case UInt8(ascii: "n"), UInt8(ascii: "N"), UInt8(ascii: "w"), UInt8(ascii: "W"):
+      let lower = name.lowercased()
+      return lower.hasSuffix(recordSuffix) || lower.hasSuffix(spareSuffix)
+    default: return false
+    }
+  }
+}

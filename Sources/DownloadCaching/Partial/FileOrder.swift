@@ -1,0 +1,42 @@
+import DownloadModel
+
+/// All that is settled about one file before its transfer begins.
+struct FileOrder: Sendable {
+  let address: Address
+  /// `--output`, checked to be a file name.
+  let requested: String?
+  let meter: TransferMeter
+  let directory: OutputDirectory
+  let scope: String
+  /// This address's own finished file here, intact.
+  let own: CacheRow?
+  /// What a conditional request may ask about: `own`, or the same address's intact file of another folder.
+  let reusable: CacheRow?
+  let policy: ConflictPolicy
+  let usesContentDisposition: Bool
+  /// Whether a row is made for the finished file.
+  let isIndexed: Bool
+  /// Seconds since 1970.
+  let now: @Sendable () -> Int64
+
+  /// The name that is sure before any answer; nil while the server has a say.
+  var certainName: String? {
+    requested ?? (usesContentDisposition ? nil : FileNaming.name(of: address))
+  }
+
+  var nameByAddress: String { requested ?? FileNaming.name(of: address) }
+
+  /// The name by the answer: the user's, the server's, the address's.
+  func wantedName(_ head: ResponseHead?) -> String? {
+    if let requested { return requested }
+    guard usesContentDisposition else { return nil }
+    return head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
+  }
+
+  var owner: PartialOwner { PartialOwner(address: address.key, scope: scope) }
+
+  var rowKey: RowKey {
+    RowKey(
+      address: address.key, scope: scope, directory: directory.canonicalPath, requested: requested ?? "")
+  }
+}

@@ -1,0 +1,53 @@
+import DownloadModel
+import Synchronization
+
+/// A file on its way: what a transport writes into and a scheduler asks for the next request.
+///
+/// A lock around `PartialTransfer`. It is free whenever it is taken: the transport's thread and the cache take
+/// turns, they do not compete.
+final class PartialFile: DownloadTarget, Sendable {
+  private let transfer: Mutex<PartialTransfer>
+
+  init(_ order: FileOrder) { transfer = Mutex(PartialTransfer(order)) }
+
+  func nextTransfer() throws(DownloadError) -> TransferRequest {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.next() }
+  }
+
+  func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.accept(head) }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.write(bytes) }
+  }
+
+  func finish(_ receipt: TransferReceipt) throws(DownloadError) -> FinishedTransfer {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.finish(receipt) }
+  }
+
+  func place(
+    _ ownership: Ownership, answeredBy: String?, isProven: Bool, beforeNaming: (CacheRow) -> Void
+  ) throws(DownloadError) -> Placement {
+    try transfer.withLock { transfer throws(DownloadError) in
+      try transfer.place(
+        ownership, answeredBy: answeredBy, isProven: isProven, beforeNaming: beforeNaming)
+    }
+  }
+
+  /// Copies an intact file of the same address. For threads that may block.
+  func fill(from source: CacheRow) throws(DownloadError) {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.fill(from: source) }
+  }
+
+  /// Ends an unfinished transfer and keeps what can be resumed.
+  func abandon() throws(DownloadError) {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.abandon() }
+  }
+
+  /// What the answer said, for the row of a file that the server vouched for.
+  var head: ResponseHead? { transfer.withLock { $0.head } }
+
+  /// The final name as far as it is known.
+  var finalName: String { transfer.withLock { $0.finalName } }
+}

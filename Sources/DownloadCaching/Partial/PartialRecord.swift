@@ -1,0 +1,49 @@
+import DownloadModel
+import FoundationEssentials
+
+/// What stands beside a partial file, as JSON in `NAME.part.json`: whose bytes these are, of which version.
+///
+/// The done range is the file's own length: bytes are only ever appended.
+struct PartialRecord: Sendable, Equatable, Codable {
+  var format = 1
+  var owner: PartialOwner
+  var validator: Validator
+  /// Length of the whole file in bytes; nil if the server did not say.
+  var total: Int64?
+  /// Content-Encoding of the bytes, if any.
+  var encoding: String?
+  /// The final name that the server or the user wanted.
+  var name: String
+
+  init(owner: PartialOwner, held: HeldPart, name: String) {
+    self.owner = owner
+    validator = held.validator
+    total = held.total
+    encoding = held.encoding
+    self.name = name
+  }
+
+  /// - Returns: nil if the bytes are no record that can be trusted: torn, foreign, or of another format.
+  init?(json: [UInt8]) {
+    guard let record = try? JSONDecoder().decode(PartialRecord.self, from: Data(json)), record.format == 1,
+      FileNaming.isUsable(record.name), (record.total ?? 0) >= 0
+    else { return nil }
+    self = record
+    validator = validator.fitForHeaders
+  }
+
+  func json() -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+    // Strings and integers: nothing in here can fail to encode. An empty record would be read as none.
+    guard let data = try? encoder.encode(self) else { return [] }
+    return Array(data) + [UInt8(ascii: "\n")]
+  }
+
+  /// What a part of that length is good for.
+  func held(length: Int64) -> HeldPart {
+    // Longer than the whole: something else wrote into it, and none of it can be trusted.
+    let isSane = total.map { length <= $0 } ?? true
+    return HeldPart(length: isSane ? length : 0, validator: validator, total: total, encoding: encoding)
+  }
+}

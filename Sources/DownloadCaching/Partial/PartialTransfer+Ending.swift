@@ -1,0 +1,134 @@
+import DownloadModel
+import SystemPackage
+
+extension PartialTransfer {
+  /// Judges the end of the transfer: lengths first, then what the end itself proves (http.md 6, 24).
+  mutating func finish(_ receipt: TransferReceipt) throws(DownloadError) -> FinishedTransfer {
+    guard !isEnded else { throw .cancelled }
+    switch answer {
+    case .none:
+      throw DownloadError(.badResponse, cause: .detail("no answer"), activity: "receiving").at(order.address)
+    case .rejected(let error): throw error
+    case .unchanged: return .unchanged
+    case .skipped: return .skipped
+    case .complete: return .whole(isProven: true)
+    case .body(let end):
+      if let expected = held.total ?? end, held.length != expected {
+        throw DownloadError(
+          .shortBody, cause: .detail("\(held.length) of \(expected) bytes"), activity: "receiving",
+          isPassing: true
+        ).at(order.address)
+      }
+      return .whole(isProven: held.total != nil || receipt.framing != .closed)
+    }
+  }
+
+  /// Gives the whole file its final name: without a pause in the middle, so that the cache can be asked for
+  /// the same file before or after, but not in between.
+  /// - Parameter beforeNaming: called with the row before each attempt at a name (the journal's line).
+  mutating func place(
+    _ ownership: Ownership, answeredBy: String?, isProven: Bool, beforeNaming: (CacheRow) -> Void
+  ) throws(DownloadError) -> Placement {
+    guard !isEnded else { throw .cancelled }
+    let wanted = finalName
+    let row = order.isIndexed ? try row(wanted, answeredBy, isProven) : nil
+    if try take(wanted, replacing: false, row, beforeNaming) { return ended(wanted, wanted, row) }
+    guard case .known(let own) = ownership else { return .ownershipUnknown }
+    // Intact at this moment: between the look and the rename a change would be lost, as with every program.
+    let ownName = own.flatMap { $0.wanted == wanted && $0.isIntact ? $0.name : nil }
+    if let ownName, order.policy != .overwrite || ownName == wanted {
+      if try take(ownName, replacing: true, row, beforeNaming) { return ended(ownName, wanted, row) }
+    }
+    switch order.policy {
+    case .overwrite:
+      _ = try take(wanted, replacing: true, row, beforeNaming)
+      return ended(wanted, wanted, row)
+    case .skip:
+      try slotDiscard()
+      let size = try order.directory.size(of: wanted)
+      return .placed(outcome(.skipped, wanted, size: size), nil)
+    case .rename:
+      var number = order.directory.firstNumber(beside: wanted)
+      while true {
+        let name = FileNaming.alternative(wanted, number)
+        if try take(name, replacing: false, row, beforeNaming) {
+          order.directory.took(number, beside: wanted)
+          return ended(name, wanted, row)
+        }
+        number += 1
+      }
+    }
+  }
+
+  private mutating func take(
+    _ name: String, replacing: Bool, _ row: CacheRow?, _ beforeNaming: (CacheRow) -> Void
+  ) throws(DownloadError) -> Bool {
+    if replacing, slot?.isNamed == false {
+      let record = record
+      try slot?.show(record)
+    }
+    if var row {
+      row.name = name
+      beforeNaming(row)
+    }
+    return try slot?.place(as: name, replacing: replacing) ?? false
+  }
+
+  private mutating func ended(_ name: String, _ wanted: String, _ row: CacheRow?) -> Placement {
+    isEnded = true
+    var row = row
+    row?.name = name
+    var outcome = outcome(.fetched, name, size: held.length)
+    if name != wanted { outcome.renamedFrom = order.directory.path(of: wanted) }
+    return .placed(outcome, row)
+  }
+
+  func outcome(_ kind: DownloadOutcome.Kind, _ name: String, size: Int64) -> DownloadOutcome {
+    DownloadOutcome(
+      kind: kind, path: order.directory.path(of: name), size: size, transferred: transferred,
+      resumed: resumed)
+  }
+
+  private mutating func row(
+    _ wanted: String, _ answeredBy: String?, _ isProven: Bool
+  ) throws(DownloadError) -> CacheRow? {
+    let identity: FileIdentity?
+    do throws(Errno) { identity = try slot?.descriptor.identity() } catch {
+      throw order.directory.failure(error, "looking at", wanted)
+    }
+    guard let identity else { return nil }
+    let freshness = head.map { FreshnessFields($0) } ?? FreshnessFields()
+    // Without a validator the file is known as dlm's own, and fetched anew each time: also one that may have
+    // been cut, since a 304 vouches for the server's file and not for ours.
+    let mayBeReused = isProven && !freshness.forbidsStoring
+    return CacheRow(
+      key: order.rowKey, name: wanted, wanted: wanted, identity: identity,
+      validator: mayBeReused ? held.validator : Validator(), fetchedAt: order.now(), freshness: freshness,
+      answeredBy: answeredBy.flatMap { try? Address($0.prefix { $0 != "?" }).key })
+  }
+
+  /// The transfer ended early: what came is kept under a visible name if it can be resumed, and nothing else
+  /// stays behind.
+  mutating func abandon() throws(DownloadError) {
+    guard !isEnded else { return }
+    isEnded = true
+    defer { slot?.release() }
+    if case .skipped = answer, resumed == 0 { return try slotDiscard() }
+    guard slot?.descriptor.isOpen == true else { return }
+    if held.length == 0 { return try slotDiscard() }
+    // A part that could not be continued anyway is not worth a name; one that has its name keeps it.
+    if slot?.isNamed == false, isResumable {
+      let record = record
+      try slot?.show(record)
+    }
+  }
+
+  private var isResumable: Bool {
+    TransferPlan.make(held: held, ifRangeIsRefused: false, known: nil).asked != .whole
+  }
+
+  private mutating func slotDiscard() throws(DownloadError) {
+    isEnded = true
+    try slot?.discard()
+  }
+}

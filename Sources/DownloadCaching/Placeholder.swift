@@ -1,2 +1,0 @@
-public import GRDB
-public func x() throws -> DatabaseQueue { try DatabaseQueue() }

@@ -1,0 +1,60 @@
+import DownloadModel
+
+/// The request that the next attempt sends, by what is on disk now.
+struct TransferPlan: Equatable {
+  /// What was asked, so that the answer can be judged.
+  enum Asked: Sendable, Equatable {
+    case whole
+    /// Only if it changed since (If-None-Match, If-Modified-Since).
+    case conditional
+    /// The bytes from here on.
+    case rest(from: Int64, proof: Proof)
+  }
+
+  /// What will show that the rest belongs to the part.
+  enum Proof: Sendable, Equatable {
+    /// The server compared (If-Range).
+    case ifRange
+    /// The answer's own validator, because this server answers If-Range with the whole file.
+    case sameValidator
+    /// Nothing names the version: the part's last bytes are fetched again and compared.
+    case tail
+  }
+
+  var asked: Asked
+  var headerLines: [String]
+
+  /// Bytes fetched twice where no validator exists: 64 KiB, little to send and enough to differ.
+  static let tailLength: Int64 = 65_536
+
+  /// - Parameters:
+  ///   - ifRangeIsRefused: the server has answered If-Range with the whole file of the same version.
+  ///   - known: the validator of a finished file of this address that stands intact on disk.
+  static func make(held: HeldPart, ifRangeIsRefused: Bool, known: Validator?) -> TransferPlan {
+    if held.length > 0 { return resuming(held, ifRangeIsRefused) }
+    guard let known = known?.fitForHeaders else { return TransferPlan(asked: .whole, headerLines: []) }
+    if let etag = known.etag {
+      return TransferPlan(asked: .conditional, headerLines: ["If-None-Match: \(etag)"])
+    }
+    if let date = known.lastModified {
+      return TransferPlan(asked: .conditional, headerLines: ["If-Modified-Since: \(date)"])
+    }
+    return TransferPlan(asked: .whole, headerLines: [])
+  }
+
+  private static func resuming(_ held: HeldPart, _ ifRangeIsRefused: Bool) -> TransferPlan {
+    let validator = held.validator.fitForHeaders
+    if let ifRange = validator.ifRange {
+      return ifRangeIsRefused
+        ? TransferPlan(asked: .rest(from: held.length, proof: .sameValidator), headerLines: [])
+        : TransferPlan(
+          asked: .rest(from: held.length, proof: .ifRange), headerLines: ["If-Range: \(ifRange)"])
+    }
+    // Parts are combined only under a strong validator (RFC 9110 §15.3.7.3); the tail is for servers that
+    // send none at all, and saves nothing for a part that is not longer than it.
+    guard validator.isEmpty, held.length > tailLength else {
+      return TransferPlan(asked: .whole, headerLines: [])
+    }
+    return TransferPlan(asked: .rest(from: held.length - tailLength, proof: .tail), headerLines: [])
+  }
+}

@@ -1,0 +1,81 @@
+import DownloadModel
+
+/// Progress as lines for a log, a pipe or a screen reader: words instead of signs, nothing is ever overwritten.
+struct PlainLog: ProgressDisplay {
+  let interval = Duration.milliseconds(250)
+  let restoring: [UInt8] = []
+  /// Files that may be named in one tick; the rest are counted. A log of thousands a second is read by nobody.
+  static let named = 20
+  static let summaryInterval = Duration.seconds(10)
+  /// How often a run in which nothing moves says that it is still there.
+  static let quietInterval = Duration.seconds(60)
+
+  private let isColored: Bool
+  private let words: ProgressWords
+  private var total = RunTotal()
+  private var latestSummary = Duration.zero
+  private var summarized: RunProgress?
+
+  init(isColored: Bool, words: ProgressWords) {
+    self.isColored = isColored
+    self.words = words
+  }
+
+  mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
+    var text = lines(sample.events)
+    let sum = total.update(sample, active: sample.active.map { FileProgress($0.meter) }, at: now)
+    let wait = sum.progress == summarized ? Self.quietInterval : Self.summaryInterval
+    if now - latestSummary >= wait {
+      latestSummary = now
+      summarized = sum.progress
+      text += PlainSummary(sum).text + "\n"
+    }
+    return Array(text.utf8)
+  }
+
+  func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
+    Array(lines(sample.events).utf8)
+  }
+
+  func suspend() -> [UInt8] { [] }
+
+  private func lines(_ events: [ProgressEvent]) -> String {
+    var text = ""
+    var done = 0
+    for event in events {
+      if event.isDone {
+        done += 1
+        if done > Self.named { continue }
+      }
+      guard let line = line(event) else { continue }
+      text += line + "\n"
+    }
+    if done > Self.named { text += "done: \(Quantity.count(done - Self.named)) more files\n" }
+    return text
+  }
+
+  private func line(_ event: ProgressEvent) -> String? {
+    switch event {
+    case .ended(_, .success(let outcome)):
+      let note = OutcomeNote.text(outcome)
+      let rest = "\(Quantity.bytes(outcome.size))\(note.isEmpty ? "" : ", \(note)")"
+      return head("done", .done) + TerminalText.sanitized("\(outcome.path), \(rest)")
+    case .ended(_, .failure(let error)) where error.code == .cancelled: return nil
+    case .ended(let address, .failure(let error)):
+      return head("failed", .failed) + TerminalText.sanitized("\(address.key): \(words.failure(error))")
+    case .retry(let address, let attempt, let delay, let error):
+      let when = "retry \(attempt) in \(Quantity.duration(delay))"
+      return head("retry", .retry)
+        + TerminalText.sanitized("\(address.key): \(words.failure(error)), \(when)")
+    case .rejected(let rejection):
+      return head("refused", .failed) + TerminalText.sanitized(words.rejection(rejection))
+    }
+  }
+
+  private func head(_ word: String, _ tone: StyledLine.Tone) -> String {
+    var line = StyledLine(glyphs: .ascii, isColored: isColored)
+    line.append(word + ":", tone)
+    line.append(" ")
+    return line.text
+  }
+}

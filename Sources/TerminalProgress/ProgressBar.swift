@@ -1,0 +1,43 @@
+/// A bar's cells between its two edges.
+struct ProgressBar: Equatable {
+  /// What it is to say.
+  enum Extent: Equatable {
+    /// From 0 to 1.
+    case part(Double)
+    /// Bytes come, but how many are to come is not known: a block that goes to and fro. Its step is moved on by
+    /// whoever saw bytes arrive, so that the block stands still when nothing comes.
+    case moving(step: Int)
+    /// Nothing has come yet.
+    case empty
+  }
+
+  let before: String
+  let filled: String
+  let after: String
+
+  init(_ extent: Extent, cells: Int, glyphs: Glyphs.Bar) {
+    let cells = max(0, cells)
+    var offset = 0
+    switch extent {
+    case .empty: filled = ""
+    case .part(let fraction): filled = Self.filled(fraction, cells, glyphs)
+    case .moving(let step):
+      let block = min(max(1, cells / 4), cells)
+      let track = max(1, cells - block)
+      let place = max(0, step) % (2 * track)
+      offset = min(place <= track ? place : 2 * track - place, cells - block)
+      filled = String(repeating: glyphs.steps.last ?? "#", count: block)
+    }
+    before = String(repeating: glyphs.empty, count: offset)
+    after = String(repeating: glyphs.empty, count: cells - offset - filled.count)
+  }
+
+  /// Never full before it is done, never empty once something is there.
+  private static func filled(_ fraction: Double, _ cells: Int, _ glyphs: Glyphs.Bar) -> String {
+    let steps = glyphs.steps.count
+    let bounded = fraction.isFinite ? min(max(fraction, 0), 1) : 0
+    let count = bounded > 0 ? min(max(1, Int(bounded * Double(cells * steps))), cells * steps) : 0
+    let full = String(repeating: glyphs.steps.last ?? "#", count: count / steps)
+    return count % steps == 0 ? full : full + glyphs.steps[count % steps - 1]
+  }
+}

@@ -1,0 +1,17 @@
+public import DownloadModel
+
+/// Words that this room does not make: what went wrong, said for a person.
+public struct ProgressWords: Sendable {
+  /// A short reason, without the address, such as "HTTP 404 Not Found".
+  public var failure: @Sendable (DownloadError) -> String
+  /// The whole line, list and line number included.
+  public var rejection: @Sendable (Rejection) -> String
+
+  public init(
+    failure: @escaping @Sendable (DownloadError) -> String,
+    rejection: @escaping @Sendable (Rejection) -> String
+  ) {
+    self.failure = failure
+    self.rejection = rejection
+  }
+}

@@ -1,0 +1,64 @@
+/// Numbers as people read them. The same everywhere: rows, totals, logs, the summary at the end.
+public enum Quantity {
+  /// Binary units with three digits at least where they matter: `0 B`, `812 B`, `4.0 KiB`, `12.3 MiB`, `390 GiB`.
+  /// Never wider than 8 cells, but for a sign.
+  public static func bytes(_ count: Int64) -> String {
+    let sign = count < 0 ? "-" : ""
+    let magnitude = count.magnitude
+    if magnitude < 1024 { return "\(sign)\(magnitude) B" }
+    var shift: UInt64 = 10
+    for unit in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {
+      // Rounding must not reach 1024 of a unit: that is 1.0 of the next.
+      let size: UInt64 = 1 << shift
+      let rest = magnitude & (size - 1)
+      let tenths = (magnitude >> shift) * 10 + (rest * 10 + size / 2) >> shift
+      if tenths < 1000 { return "\(sign)\(tenths / 10).\(tenths % 10) \(unit)" }
+      let whole = (magnitude + size / 2) >> shift
+      if whole < 1024 { return "\(sign)\(whole) \(unit)" }
+      shift += 10
+    }
+    return "\(sign)\(magnitude >> 60) EiB"
+  }
+
+  /// Bytes a second: `12.3 MiB/s`. Never wider than 10 cells.
+  public static func rate(_ bytesPerSecond: Double) -> String {
+    guard bytesPerSecond.isFinite, bytesPerSecond >= 0 else { return "0 B/s" }
+    return bytes(Int64(min(bytesPerSecond.rounded(), 9e18))) + "/s"
+  }
+
+  /// A span of time: `45 ms`, `1.2 s`, `1 min 05 s`, `2 h 03 min`, `3 d 04 h`.
+  public static func duration(_ duration: Duration) -> String {
+    let seconds = max(0, duration.inSeconds)
+    let tenths = Int((seconds * 10).rounded())
+    if tenths < 1 { return "\(Int((seconds * 1000).rounded())) ms" }
+    if tenths < 600 { return "\(tenths / 10).\(tenths % 10) s" }
+    let whole = Int(min(seconds.rounded(), 1e15))
+    if whole < 3600 { return "\(whole / 60) min \(twoDigits(whole % 60)) s" }
+    if whole < 86_400 { return "\(whole / 3600) h \(twoDigits(whole % 3600 / 60)) min" }
+    return "\(count(whole / 86_400)) d \(twoDigits(whole % 86_400 / 3600)) h"
+  }
+
+  /// Time that is left, for a narrow column: `0:19`, `12:05`, `2:03:04`, `4 d 02 h`. Rounded up, as 0:00 means done.
+  public static func countdown(_ duration: Duration) -> String {
+    let seconds = Int(min(max(0, duration.inSeconds), 1e15).rounded(.up))
+    if seconds < 3600 { return "\(seconds / 60):\(twoDigits(seconds % 60))" }
+    if seconds < 100 * 3600 {
+      return "\(seconds / 3600):\(twoDigits(seconds % 3600 / 60)):\(twoDigits(seconds % 60))"
+    }
+    return seconds < 100 * 86_400
+      ? "\(seconds / 86_400) d \(twoDigits(seconds % 86_400 / 3600)) h" : "over 99 d"
+  }
+
+  /// Thousands separated: `1,000`.
+  public static func count(_ number: Int) -> String {
+    let digits = String(number.magnitude).utf8
+    var text = number < 0 ? "-" : ""
+    for (index, digit) in digits.enumerated() {
+      if index > 0, (digits.count - index).isMultiple(of: 3) { text += "," }
+      text.unicodeScalars.append(Unicode.Scalar(digit))
+    }
+    return text
+  }
+
+  private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}

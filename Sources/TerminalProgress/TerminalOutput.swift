@@ -1,0 +1,74 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Standard error, or another descriptor: the only place where progress meets the system.
+///
+/// The descriptor stays blocking or not as it was found: it is shared with the shell and other processes.
+public struct TerminalOutput: ProgressOutput {
+  private let descriptor: Int32
+
+  /// Standard error.
+  public init() { self.init(descriptor: STDERR_FILENO) }
+
+  public init(descriptor: Int32) { self.descriptor = descriptor }
+
+  public var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  public var isReady: Bool { canWrite(within: 0) }
+
+  /// True also for what is no terminal, or not the one that controls this process.
+  public var isInForeground: Bool {
+    let group = tcgetpgrp(descriptor)
+    return group < 0 || group == getpgrp()
+  }
+
+  public var size: TerminalSize? {
+    var window = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
+      return nil
+    }
+    return TerminalSize(columns: Int(window.ws_col), rows: Int(window.ws_row))
+  }
+
+  public func write(_ bytes: [UInt8]) throws(OutputLost) {
+    let failure = bytes.withUnsafeBytes { buffer -> Int32? in
+      var rest = buffer[...]
+      while !rest.isEmpty {
+        let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+        if count >= 0 {
+          rest = rest.dropFirst(count)
+          continue
+        }
+        switch errno {
+        case EINTR: continue
+        case EAGAIN: _ = canWrite(within: -1)
+        case let code: return code
+        }
+      }
+      return nil
+    }
+    if let failure { throw OutputLost(errno: failure) }
+  }
+
+  public func writeAtOnce(_ bytes: [UInt8]) {
+    guard isReady else { return }
+    // The process is about to end: what was not taken, or failed, cannot be mended.
+    _ = bytes.withUnsafeBytes { systemWrite(descriptor, $0) }
+  }
+
+  /// - Parameter milliseconds: how long to wait for it; -1 for good.
+  private func canWrite(within milliseconds: Int32) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    // An error counts as ready: the write that follows will say what it is.
+    return poll(&request, 1, milliseconds) != 0
+  }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+  write(descriptor, bytes.baseAddress, bytes.count)
+}

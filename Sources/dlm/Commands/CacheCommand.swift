@@ -1,0 +1,85 @@
+import ArgumentParser
+import DownloadCaching
+import DownloadModel
+import Foundation
+import SystemPackage
+
+struct CacheCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cache",
+    abstract: "Look at what dlm remembers of the files it fetched.",
+    discussion: """
+      The cache is an index: of each file its address, where it lies, how it looked, and what its server gave to \
+      tell one version from the next. The files themselves are where you put them.
+      """,
+    subcommands: [Status.self, List.self, Prune.self, Path.self], defaultSubcommand: Status.self)
+
+  struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "How much is known, and what it takes.")
+    func run() async throws {
+      try await CacheAtHand.use { cache throws(DownloadError) in
+        print(CacheWords.status(try await cache.status()))
+      }
+    }
+  }
+
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Every file known, a line each: condition, size in bytes, address, path.")
+    func run() async throws {
+      try await CacheAtHand.use { cache throws(DownloadError) in
+        var last: CacheEntry?
+        while true {
+          let page = try await cache.list(after: last)
+          for entry in page { print(CacheWords.entry(entry)) }
+          last = page.last
+          if page.isEmpty { return }
+        }
+      }
+    }
+  }
+
+  struct Prune: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Forget files that are gone or were changed.")
+    func run() async throws {
+      try await CacheAtHand.use { cache throws(DownloadError) in
+        print(CacheWords.freed(try await cache.prune(), "Pruned"))
+      }
+    }
+  }
+
+  struct Path: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Where the cache lies.")
+    func run() throws { print(CacheAtHand.folder) }
+  }
+}
+
+struct ClearCacheCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "clear-cache",
+    abstract: "Forget everything that was fetched; the files themselves stay.")
+
+  func run() async throws {
+    try await CacheAtHand.use { cache throws(DownloadError) in
+      print(CacheWords.freed(try await cache.clear(), "Cleared"))
+    }
+  }
+}
+
+/// The user's cache, without a transport.
+private enum CacheAtHand {
+  static var folder: FilePath { XDGFolders(ProcessInfo.processInfo.environment).cache }
+
+  static func use(_ body: @Sendable (DownloadCache) async throws(DownloadError) -> Void) async throws {
+    let cache = DownloadCache(
+      configuration: CacheConfiguration(directory: ".", cacheFolder: folder),
+      executor: BlockingExecutor(label: "cache-command"), taskExecutor: nil)
+    do throws(DownloadError) {
+      try await body(cache)
+    } catch {
+      StandardError.say(["dlm: \(error.path ?? folder.string): \(FailureWords(error).line)"])
+      throw ExitCode(ExitStatus.failed.rawValue)
+    }
+    StandardError.say(await cache.close().map { CacheWords.line($0) })
+  }
+}

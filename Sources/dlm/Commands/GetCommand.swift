@@ -1,0 +1,69 @@
+import ArgumentParser
+import DownloadCaching
+import DownloadModel
+import Foundation
+
+struct GetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "get",
+    abstract: "Download lists of files.",
+    discussion: """
+      A SOURCE is a list file (an address a line, # begins a comment), - for standard input, or an address. \
+      Without one: standard input if it is no terminal, else the list that the last get in this folder used.
+
+      A second run fetches nothing that has not changed; an interrupted one goes on where it was. Unfinished \
+      files end in .part.
+
+      MODES
+        sequential   one file at a time over one connection
+        async-let    lanes of async let, each a loop over the shared list
+        parallel     a task group, a task a file (default; also: task-group)
+
+      EXAMPLES
+        dlm get urls.txt
+        dlm get urls.txt --mode async-let --jobs 32 --directory data
+        dlm get -o disk.iso https://example.org/images/latest.iso
+
+      EXIT STATUS
+        0 everything there and right; 1 something failed for good; 75 only failures that may pass; 64 usage; \
+      66 a source cannot be read; 73 the folder cannot be used; 74 the disk is full or broken; 130, 143 \
+      interrupted, terminated (what has come is kept).
+      """)
+
+  @Argument(
+    help: ArgumentHelp("A list file, - for standard input, or an address.", valueName: "source"),
+    completion: .file())
+  var sources: [String] = []
+
+  @Option(name: .shortAndLong, help: ArgumentHelp("How to run the list.", valueName: "mode"))
+  var mode: DownloadMode?
+
+  @OptionGroup(title: "Output") var output: OutputOptions
+  @OptionGroup(title: "Connections") var connection: ConnectionOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  @Flag(help: "Say what would be fetched under which name, and fetch nothing.")
+  var dryRun = false
+
+  func run() async throws {
+    let environment = ProcessInfo.processInfo.environment
+    let settings = try Settings(mode, connection, output, display, try await .load(environment: environment))
+    let folders = XDGFolders(environment)
+    let store = RunHistoryStore(
+      state: folders.state, folder: FileManager.default.currentDirectoryPath)
+    let arguments = try ChosenSources.of(sources, store)
+    let sources = arguments.map(Source.init)
+    if output.output != nil {
+      guard sources.count == 1, case .address = sources[0] else {
+        throw ValidationError("--output names the file of a single address; use --directory for a list.")
+      }
+    }
+    if dryRun {
+      throw ExitCode(try await DryRun(settings, outputName: output.output).run(sources).rawValue)
+    }
+    let run = GetRun(
+      settings: settings, outputName: output.output, environment: environment, folders: folders, store: store,
+      isVerbose: display.verbose)
+    throw ExitCode(await run.run(sources, named: arguments).rawValue)
+  }
+}

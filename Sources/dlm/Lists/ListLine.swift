@@ -1,0 +1,50 @@
+import DownloadModel
+
+/// What one line of a list says: a function of its bytes (contract, "A list").
+enum ListLine {
+  /// Nothing: blank, or a comment.
+  case blank
+  case address(Address)
+  case bad(Rejection.Reason, text: String)
+
+  /// Longer than any address that servers take (8 KiB is common), so it is no list.
+  static let limit = 64 * 1024
+
+  init(_ bytes: some Collection<UInt8>) {
+    guard bytes.count <= Self.limit else {
+      self = .bad(.tooLong, text: Self.shown(String(decoding: bytes.prefix(80), as: UTF8.self)))
+      return
+    }
+    let content = Self.trimmed(bytes)
+    guard let first = content.first, first != UInt8(ascii: "#") else {
+      self = .blank
+      return
+    }
+    guard let text = String(validating: content, as: UTF8.self) else {
+      self = .bad(.notUTF8, text: Self.shown(String(decoding: content, as: UTF8.self)))
+      return
+    }
+    do throws(Address.Malformed) {
+      self = .address(try Address(text))
+    } catch {
+      self = .bad(.malformed(error), text: Self.shown(text))
+    }
+  }
+
+  private static func trimmed<Bytes: Collection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+    guard let start = bytes.firstIndex(where: { !isBlank($0) }) else { return bytes.prefix(0) }
+    var slice = bytes[start...]
+    while let last = slice.dropFirst(slice.count - 1).first, isBlank(last) { slice = slice.dropLast() }
+    return slice
+  }
+
+  /// Short, and without what stands between `://` and `@`: a line that is no address may still hold a password.
+  private static func shown(_ text: String) -> String {
+    var text = text
+    if let scheme = text.firstRange(of: "://"), let at = text[scheme.upperBound...].lastIndex(of: "@") {
+      text.removeSubrange(scheme.upperBound...at)
+    }
+    return text.count > 120 ? text.prefix(119) + "…" : text
+  }
+}

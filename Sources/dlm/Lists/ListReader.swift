@@ -1,0 +1,160 @@
+import Crypto
+import DownloadModel
+import Glibc
+import SystemPackage
+
+/// Reads sources a block at a time, on a thread that may wait for a pipe.
+actor ListReader {
+  private nonisolated let executor = BlockingExecutor(label: "list-reader")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private static let blockSize = 64 * 1024
+
+  private var sources: ArraySlice<Source>
+  private let outputName: String?
+  private let board: ProgressBoard
+  private let onReject: @Sendable (Rejection) -> Void
+  private var open: OpenList?
+  private var count = 0
+  private var digest = SHA256()
+  private let spool: ListSpool?
+  private let interruption: Interruption
+
+  private struct OpenList {
+    let source: Source
+    let file: FileDescriptor
+    var splitter = LineSplitter()
+    var line = 0
+  }
+
+  /// - Parameters:
+  ///   - outputName: the name of the one address's file.
+  ///   - spool: keeps what comes from standard input, so that the run can be repeated.
+  init(
+    _ sources: [Source], outputName: String?, board: ProgressBoard, spool: ListSpool?,
+    onReject: @escaping @Sendable (Rejection) -> Void
+  ) {
+    self.sources = sources[...]
+    self.outputName = outputName
+    self.board = board
+    self.spool = spool
+    self.onReject = onReject
+    interruption = Interruption()
+  }
+
+  /// All requests at once, for a list that is run more than once.
+  static func all(
+    _ sources: [Source], onReject: @escaping @Sendable (Rejection) -> Void
+  ) async -> [DownloadRequest] {
+    let source = ListSource(
+      ListReader(
+        sources, outputName: nil, board: ProgressBoard(keepsEvents: false), spool: nil, onReject: onReject))
+    var requests: [DownloadRequest] = []
+    while let request = await source.next() { requests.append(request) }
+    return requests
+  }
+
+  /// Ends a wait for a slow pipe; what was to come is not read. From any thread.
+  nonisolated func interrupt() { interruption.raise() }
+
+  /// Gives the source its next requests, or the end.
+  func refill(_ source: ListSource) {
+    guard source.isEmpty else { return }
+    var requests: [DownloadRequest] = []
+    while requests.isEmpty, !interruption.isRaised, let more = readBlock() { requests = more }
+    let isComplete = interruption.isRaised || (open == nil && sources.isEmpty)
+    board.listed(count, complete: isComplete)
+    if isComplete { spool?.close() }
+    source.put(requests, isComplete: requests.isEmpty && isComplete)
+  }
+
+  /// Names the list: equal for equal addresses in equal order. Meaningful once the list was read to its end.
+  var listDigest: String { digest.finalize().prefix(16).map { hex($0) }.joined() }
+
+  private func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+
+  /// The requests of the next block; nil at the end of the last source.
+  private func readBlock() -> [DownloadRequest]? {
+    if open == nil {
+      guard let source = sources.popFirst() else { return nil }
+      switch source {
+      case .address(let text): return requests(in: [Array(text.utf8)], of: source, from: nil)
+      case .standardInput: open = OpenList(source: source, file: .standardInput)
+      case .list(let path): open = openList(path, source)
+      }
+      if open == nil { return [] }
+    }
+    return readOpenList()
+  }
+
+  private func openList(_ path: String, _ source: Source) -> OpenList? {
+    do {
+      return OpenList(
+        source: source, file: try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec]))
+    } catch {
+      reject(source, line: nil, "", .unreadable(errno: Self.code(error)))
+      return nil
+    }
+  }
+
+  private func readOpenList() -> [DownloadRequest] {
+    guard var list = open else { return [] }
+    let lines: [[UInt8]]
+    guard interruption.waitUntilReadable(list.file.rawValue) else { return [] }
+    do {
+      let block = try [UInt8](unsafeUninitializedCapacity: Self.blockSize) { buffer, count in
+        count = try list.file.read(into: UnsafeMutableRawBufferPointer(buffer), retryOnInterrupt: true)
+      }
+      lines = list.splitter.take(block)
+      if block.isEmpty {
+        close(list)
+        open = nil
+      }
+    } catch {
+      reject(list.source, line: nil, "", .unreadable(errno: Self.code(error)))
+      close(list)
+      open = nil
+      return []
+    }
+    let first = list.line + 1
+    list.line += lines.count
+    if open != nil { open = list }
+    return requests(in: lines, of: list.source, from: first)
+  }
+
+  private func requests(in lines: [[UInt8]], of source: Source, from first: Int?) -> [DownloadRequest] {
+    var requests: [DownloadRequest] = []
+    requests.reserveCapacity(lines.count)
+    for (offset, bytes) in lines.enumerated() {
+      switch ListLine(bytes) {
+      case .blank: break
+      case .address(let address):
+        requests.append(DownloadRequest(id: count, address: address, outputName: outputName))
+        count += 1
+        note(address, from: source)
+      case .bad(let reason, let text):
+        reject(source, line: first.map { $0 + offset }, text, reason)
+      }
+    }
+    return requests
+  }
+
+  private func note(_ address: Address, from source: Source) {
+    digest.update(data: Array(address.key.utf8) + [0x0A])
+    if source == .standardInput { spool?.add(address) }
+  }
+
+  private func reject(_ source: Source, line: Int?, _ text: String, _ reason: Rejection.Reason) {
+    let rejection = Rejection(list: source.name, line: line, text: text, reason: reason)
+    board.reject(rejection)
+    onReject(rejection)
+  }
+
+  private func close(_ list: OpenList) {
+    guard list.source != .standardInput else { return }
+    // It was only read: nothing can be lost by a failing close.
+    try? list.file.close()
+  }
+
+  private static func code(_ error: any Error) -> Int32 { (error as? Errno)?.rawValue ?? EIO }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import DownloadCaching
+import DownloadModel
+import TerminalProgress
+
+// The options of the contract, in groups that commands share. All are optional: what is not given here may stand
+// in the environment or in a settings file (see Settings).
+
+struct ConnectionOptions: ParsableArguments {
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "Files at a time, at most 64 for auto.", discussion: "", valueName: "N|auto"))
+  var jobs: Parallelism?
+
+  @Option(help: ArgumentHelp("Connections to one host, over all files.", valueName: "N|auto"))
+  var perHost: Parallelism?
+
+  @Option(help: ArgumentHelp("Attempts after the first, for failures that may pass.", valueName: "N"))
+  var retries: Count?
+
+  @Option(help: ArgumentHelp("No retry begins later than this after the first attempt.", valueName: "S"))
+  var retryMaxTime: Seconds?
+
+  @Option(help: ArgumentHelp("Seconds until a connection must be up.", valueName: "S"))
+  var connectTimeout: Seconds?
+
+  @Option(help: ArgumentHelp("Seconds without a byte until a transfer has stalled.", valueName: "S"))
+  var stallTimeout: Seconds?
+
+  @Option(name: [.customShort("H"), .long], help: ArgumentHelp("A header line to send.", valueName: "line"))
+  var header: [HeaderLine] = []
+
+  @Option(help: "How dlm names itself to servers.")
+  var userAgent: String?
+
+  @Option(help: ArgumentHelp("Certificates to trust, in PEM.", valueName: "file"), completion: .file())
+  var cacert: String?
+
+  @Flag(help: "Accept any certificate.")
+  var insecure = false
+
+  @Option(help: ArgumentHelp("The proxy to go through.", valueName: "url"))
+  var proxy: String?
+
+  @Option(help: ArgumentHelp("Logins by host.", valueName: "file"), completion: .file())
+  var netrcFile: String?
+
+  @Flag(name: .customLong("http2"), help: "Ask for HTTP/2 over TLS.")
+  var http2 = false
+}
+
+struct OutputOptions: ParsableArguments {
+  @Option(
+    name: .shortAndLong, help: ArgumentHelp("Where files go; made if missing.", valueName: "dir"),
+    completion: .directory)
+  var directory: String?
+
+  @Option(name: .shortAndLong, help: ArgumentHelp("The name, for a single address.", valueName: "name"))
+  var output: String?
+
+  @Option(help: ArgumentHelp("What to do with a file that dlm did not write.", valueName: "policy"))
+  var onConflict: ConflictPolicy?
+
+  @Flag(help: "Neither use nor fill the cache.")
+  var noCache = false
+
+  @Flag(help: "Fetch anew what the cache knows.")
+  var refresh = false
+
+  @Flag(help: "Take everything from the cache; the network is not asked.")
+  var offline = false
+
+  @Flag(help: "Name files by their address, whatever the server suggests.")
+  var noContentDisposition = false
+}
+
+struct DisplayOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("How to show progress.", valueName: "style"))
+  var progress: ProgressStyle?
+
+  @Flag(name: .shortAndLong, help: "Show failures only.")
+  var quiet = false
+
+  @Flag(name: .shortAndLong, help: "Say what is done and why, on standard error.")
+  var verbose = false
+}

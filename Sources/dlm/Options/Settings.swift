@@ -1,0 +1,130 @@
+import ArgumentParser
+import Configuration
+import CurlTransport
+import DownloadCaching
+import DownloadModel
+import DownloadScheduling
+import SystemPackage
+import TerminalProgress
+
+/// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.yaml`, else
+/// `$XDG_CONFIG_HOME/dlm/config.yaml`, else the default here. Config/dlm.yaml explains each.
+struct Settings {
+  var mode: DownloadMode
+  var jobs: Int
+  var perHost: Int?
+  var retry: RetryPolicy
+  var transport: TransportOptions
+  var directory: String
+  var conflicts: ConflictPolicy
+  var usesCache: Bool
+  var refresh: Bool
+  var offline: Bool
+  var usesContentDisposition: Bool
+  var progress: ProgressStyle
+
+  /// What says who asks, beside an address's own login: entries of the cache serve only those that made them
+  /// (RFC 9111 §3.5). Never shown; the cache keeps a keyed hash of it.
+  var credentials: String? {
+    let names = ["authorization", "cookie", "proxy-authorization"]
+    let secrets = transport.headerLines.filter { line in
+      names.contains { line.lowercased().hasPrefix($0 + ":") }
+    }
+    let parts = secrets + (transport.netrcFile.map { ["netrc \($0)"] } ?? [])
+    return parts.isEmpty ? nil : parts.joined(separator: "\n")
+  }
+
+  /// Files at a time for `auto`, until it adapts (contract).
+  static let defaultJobs = 16
+
+  init(
+    _ mode: DownloadMode?, _ connection: ConnectionOptions, _ output: OutputOptions,
+    _ display: DisplayOptions,
+    _ sources: SettingsSources
+  ) throws {
+    self.mode = try mode ?? sources.value("mode") ?? .parallel
+    jobs = Self.number(try connection.jobs ?? sources.value("jobs")) ?? Self.defaultJobs
+    perHost = Self.number(try connection.perHost ?? sources.value("per-host"))
+    let count: Count? = try connection.retries ?? sources.value("retries")
+    let maxTime: Seconds? = try connection.retryMaxTime ?? sources.value("retry-max-time")
+    retry = RetryPolicy(retries: count?.number ?? 5, maxTime: maxTime?.duration)
+    transport = try Self.transport(connection, sources)
+    transport.width = jobs
+    directory = output.directory ?? sources.text("directory") ?? "."
+    conflicts = try output.onConflict ?? sources.value("on-conflict") ?? .rename
+    usesCache = try !(output.noCache || sources.isOn("no-cache"))
+    refresh = try output.refresh || sources.isOn("refresh")
+    offline = try output.offline || sources.isOn("offline")
+    usesContentDisposition = try !(output.noContentDisposition || sources.isOn("no-content-disposition"))
+    progress = display.quiet ? .none : try display.progress ?? sources.value("progress") ?? .auto
+    if offline && !usesCache {
+      throw ValidationError(
+        "--offline takes files from the cache, and --no-cache forbids it: use one of the two.")
+    }
+    if offline && refresh {
+      throw ValidationError("--offline asks no server, and --refresh asks anew: use one of the two.")
+    }
+  }
+
+  private static func number(_ value: Parallelism?) -> Int? {
+    if case .exactly(let number) = value { number } else { nil }
+  }
+
+  private static func transport(
+    _ connection: ConnectionOptions, _ sources: SettingsSources
+  ) throws -> TransportOptions {
+    var transport = TransportOptions(
+      userAgent: connection.userAgent ?? sources.text("user-agent") ?? "dlm/\(DLM.version)")
+    transport.headerLines = connection.header.map(\.text)
+    let connect: Seconds? = try connection.connectTimeout ?? sources.value("connect-timeout")
+    let stall: Seconds? = try connection.stallTimeout ?? sources.value("stall-timeout")
+    transport.connectTimeout = connect?.duration ?? .seconds(10)
+    transport.stallTimeout = stall?.duration ?? .seconds(30)
+    transport.caFile =
+      connection.cacert ?? sources.text("cacert") ?? sources.environment["CURL_CA_BUNDLE"]
+      ?? sources.environment["SSL_CERT_FILE"]
+    transport.isInsecure = try connection.insecure || sources.isOn("insecure")
+    transport.proxy = connection.proxy ?? sources.text("proxy")
+    transport.netrcFile = connection.netrcFile ?? sources.text("netrc-file")
+    transport.usesHTTP2 = try connection.http2 || sources.isOn("http2")
+    return transport
+  }
+}
+
+/// The environment and the settings files, strongest first.
+struct SettingsSources {
+  let environment: [String: String]
+  private let reader: ConfigReader
+
+  /// - Throws: `ValidationError` naming a settings file that cannot be understood.
+  static func load(environment: [String: String]) async throws -> SettingsSources {
+    var providers: [any ConfigProvider] = [
+      // `prefixKeys` asks this provider for `dlm.jobs` when `jobs` is wanted, which it spells DLM_JOBS.
+      EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "dlm")
+    ]
+    for path in [FilePath(".dlm.yaml"), XDGFolders(environment).config.appending("config.yaml")] {
+      do {
+        providers.append(try await FileProvider<YAMLSnapshot>(filePath: path, allowMissing: true))
+      } catch {
+        throw ValidationError("The settings file \(path) cannot be read: \(error). Mend it or move it away.")
+      }
+    }
+    return SettingsSources(environment: environment, reader: ConfigReader(providers: providers))
+  }
+
+  func text(_ key: String) -> String? { reader.string(forKey: ConfigKey([key])) }
+
+  func value<Value: ExpressibleByArgument>(_ key: String, as: Value.Type = Value.self) throws -> Value? {
+    guard let text = text(key) else { return nil }
+    guard let value = Value(argument: text) else {
+      let known = Value.allValueStrings
+      let hint = known.isEmpty ? "" : " Possible: \(known.joined(separator: ", "))."
+      let variable = "DLM_" + key.uppercased().replacing("-", with: "_")
+      throw ValidationError(
+        "\"\(text)\" is no value for \(key) (from \(variable) or a settings file).\(hint)")
+    }
+    return value
+  }
+
+  func isOn(_ key: String) throws -> Bool { try value(key, as: YesOrNo.self)?.isOn ?? false }
+}

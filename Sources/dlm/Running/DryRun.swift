@@ -1,0 +1,28 @@
+import ArgumentParser
+import DownloadCaching
+import DownloadModel
+
+/// `--dry-run`: reads the sources and says what would be fetched under which name. No network, no file.
+struct DryRun {
+  private let settings: Settings
+  private let outputName: String?
+
+  init(_ settings: Settings, outputName: String?) throws {
+    self.settings = settings
+    self.outputName = outputName
+  }
+
+  func run(_ sources: [Source]) async throws -> ExitStatus {
+    let ledger = FailureLedger()
+    let reader = ListReader(
+      sources, outputName: outputName, board: ProgressBoard(keepsEvents: false), spool: nil,
+      onReject: { ledger.add($0) })
+    let source = ListSource(reader)
+    while let request = await source.next() {
+      let name = request.outputName ?? FileNaming.name(of: request.address)
+      print("\(request.address)\t\(settings.directory)/\(name)")
+    }
+    StandardError.say(ledger.rejections.map { RejectionWords($0).line })
+    return ExitStatus(failures: [], rejections: ledger.rejections)
+  }
+}

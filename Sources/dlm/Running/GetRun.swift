@@ -1,0 +1,101 @@
+import DownloadCaching
+import DownloadModel
+import Foundation
+import Logging
+import SystemPackage
+import TerminalProgress
+
+/// One `dlm get`, from its sources to its summary.
+struct GetRun {
+  let settings: Settings
+  let outputName: String?
+  let environment: [String: String]
+  let folders: XDGFolders
+  let store: RunHistoryStore
+  let isVerbose: Bool
+
+  func run(_ sources: [Source], named arguments: [String]) async -> ExitStatus {
+    let log = RunLog(isVerbose: isVerbose)
+    let usesPipe = sources.contains(.standardInput)
+    var history = store.newHistory(usesPipe ? [store.spoolPath.string] : arguments.map(Self.remembered))
+    remember(history, log)  // now, so that even a killed run can be repeated by name
+
+    let screen = ProgressScreen(settings.progress, environment: environment)
+    let board = ProgressBoard(keepsEvents: screen.style != .none)
+    let ledger = FailureLedger()
+    let reader = ListReader(
+      sources, outputName: outputName, board: board,
+      spool: usesPipe ? ListSpool(store.spoolPath) : nil, onReject: { ledger.add($0) })
+    let wiring: Wiring
+    do throws(DownloadError) {
+      wiring = try await Wiring(
+        settings, cacheFolder: settings.usesCache ? folders.cache : nil, board: board)
+    } catch {
+      StandardError.say(["dlm: \(error.path ?? settings.directory): \(FailureWords(error).line)"])
+      return ExitStatus(failures: [error], rejections: [])
+    }
+    log.settings(settings, cacheFolder: folders.cache)
+
+    let warnings = OnceCell<[CacheWarning]>()
+    let start = ContinuousClock.now
+    let signal = await Interruptible.run(screen) { [settings] in
+      await screen.show(board) {
+        await wiring.run(ListSource(reader), mode: settings.mode, jobs: settings.jobs) { request, result in
+          log.ended(request, result)
+          if case .failure(let error) = result { ledger.add(error) }
+        }
+        warnings.set(await wiring.close())
+      }
+    }
+    let report = RunReport(
+      mode: settings.mode, jobs: settings.jobs, tally: board.tally,
+      received: board.counter.value, elapsed: start.duration(to: .now), failures: ledger.failures,
+      rejections: ledger.rejections, signal: signal)
+    let this = await history.add(report, listDigest: reader.listDigest)
+    if report.isWhole { remember(history, log) }
+    StandardError.say((warnings.value ?? []).map { CacheWords.line($0) })
+    summarize(report, this.flatMap { history.comparison(for: $0, in: report.mode) }, usesPipe: usesPipe)
+    return report.status
+  }
+
+  private func summarize(_ report: RunReport, _ comparison: RunHistory.Comparison?, usesPipe: Bool) {
+    let again = CommandLineWords.again(
+      Array(CommandLine.arguments.dropFirst()), usesStandardInput: usesPipe)
+    let words = SummaryWords(report, comparedWith: comparison, again: again)
+    StandardError.say(settings.progress == .none ? words.failureLines : words.lines)
+  }
+
+  private func remember(_ history: RunHistory, _ log: RunLog) {
+    do {
+      try store.save(history)
+    } catch {
+      log.historyNotSaved(error)
+    }
+  }
+
+  /// How a source is named in the history: lists by their whole path, addresses without credentials.
+  private static func remembered(_ argument: String) -> String {
+    switch Source(argument) {
+    case .standardInput: argument
+    case .address(let text): (try? Address(text))?.key ?? ""
+    case .list(let path): URL(fileURLWithPath: path).path
+    }
+  }
+}
+
+extension RunReport {
+  /// Whether it says something about the mode: it ran to its end.
+  var isWhole: Bool { signal == nil && failures.isEmpty && rejections.isEmpty && tally.done > 0 }
+}
+
+extension RunHistory {
+  /// - Returns: the run as noted; nil when it says nothing about its mode.
+  mutating func add(_ report: RunReport, listDigest: String) -> Run? {
+    guard report.isWhole else { return nil }
+    let run = Run(
+      listDigest: listDigest, jobs: report.jobs, fetched: report.tally.fetched,
+      transferredBytes: report.tally.transferredBytes, seconds: report.elapsed / .seconds(1), endedAt: Date())
+    runs[report.mode.rawValue] = run
+    return run
+  }
+}

@@ -1,0 +1,37 @@
+import DownloadModel
+import Synchronization
+import TerminalProgress
+
+/// This process's place for progress: standard error, as its terminal and its user allow.
+final class ProgressScreen: Sendable {
+  let style: ProgressStyle.Resolved
+  private let environment: TerminalEnvironment
+  private let output = TerminalOutput()
+  private let current = Mutex<ProgressRenderer?>(nil)
+
+  init(_ style: ProgressStyle, environment variables: [String: String]) {
+    environment = TerminalEnvironment(isTerminal: output.isTerminal, variables: variables)
+    self.style = style.resolved(in: environment)
+  }
+
+  /// Shows the board while `work` runs. Nothing of it waits for the terminal, but its end does.
+  func show(_ board: ProgressBoard, while work: @Sendable () async -> Void) async {
+    let renderer = ProgressRenderer(
+      board: board, style: style, isColored: ColorChoice.auto.resolved(in: environment), output: output,
+      environment: environment,
+      words: ProgressWords(failure: { FailureWords($0).line }, rejection: { RejectionWords($0).line }))
+    current.withLock { $0 = renderer }
+    async let drawing: Void = renderer.run()
+    await work()
+    await renderer.finish()
+    await drawing
+    current.withLock { $0 = nil }
+  }
+
+  /// Gives the terminal back at once, from any thread, for a process that is about to end.
+  func restoreNow() { current.withLock { $0 }?.restoreNow() }
+
+  /// Gives the terminal back before the process stops, and takes it again after it goes on.
+  func suspend() async { await current.withLock { $0 }?.suspend() }
+  func resume() async { await current.withLock { $0 }?.resume() }
+}

@@ -1,0 +1,47 @@
+import CurlTransport
+import DownloadModel
+import Logging
+import SystemPackage
+
+/// What `--verbose` says: which settings hold, and for each file what was done.
+struct RunLog: Sendable {
+  private let logger: Logger
+
+  init(isVerbose: Bool) {
+    var logger = Logger(label: "dlm") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = isVerbose ? .debug : .error
+    self.logger = logger
+  }
+
+  func settings(_ settings: Settings, cacheFolder: FilePath) {
+    logger.debug(
+      "settings",
+      metadata: [
+        "mode": "\(settings.mode.rawValue)", "jobs": "\(settings.jobs)", "directory": "\(settings.directory)",
+        "cache": settings.usesCache ? "\(cacheFolder)" : "off", "libcurl": "\(CurlTransport.libcurlVersion)",
+      ])
+  }
+
+  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    guard logger.logLevel <= .debug else { return }
+    switch result {
+    case .success(let outcome):
+      logger.debug(
+        "\(outcome.kind.rawValue)",
+        metadata: [
+          "address": "\(request.address)", "path": "\(outcome.path)", "size": "\(outcome.size)",
+          "transferred": "\(outcome.transferred)", "resumed": "\(outcome.resumed)",
+        ])
+    case .failure(let error):
+      logger.debug(
+        "failed",
+        metadata: [
+          "address": "\(request.address)", "code": "\(error.code.rawValue)", "passing": "\(error.isPassing)",
+        ])
+    }
+  }
+
+  func historyNotSaved(_ error: any Error) {
+    logger.debug("the run's history was not saved", metadata: ["error": "\(error)"])
+  }
+}

@@ -1,0 +1,55 @@
+import CurlTransport
+import DownloadCaching
+import DownloadModel
+import DownloadScheduling
+import SystemPackage
+
+/// The one place where the rooms of level 1 meet: a transport, a store over it, and the downloader that joins
+/// them. Made for one run, closed after it.
+struct Wiring: Sendable {
+  private let transport: CurlTransport
+  private let cache: DownloadCache
+  private let downloader: Downloader
+
+  /// - Parameter cacheFolder: nil for a run that neither uses nor fills the cache.
+  /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
+  init(_ settings: Settings, cacheFolder: FilePath?, board: ProgressBoard) async throws(DownloadError) {
+    transport = try CurlTransport(settings.transport)
+    cache = DownloadCache(
+      configuration: CacheConfiguration(
+        directory: FilePath(settings.directory), cacheFolder: cacheFolder, conflictPolicy: settings.conflicts,
+        refresh: settings.refresh, offline: settings.offline,
+        useContentDisposition: settings.usesContentDisposition, credentials: settings.credentials),
+      executor: transport.serialExecutor, taskExecutor: transport.taskExecutor)
+    do throws(DownloadError) {
+      try await cache.prepare()
+    } catch {
+      await transport.shutdown()
+      throw error
+    }
+    downloader = Downloader(
+      store: cache, transport: transport, board: board, retry: settings.retry,
+      hosts: settings.perHost.map { HostLimiter(limit: $0) }, clock: ContinuousClock(),
+      random: { Double.random(in: 0..<1) })
+  }
+
+  /// Downloads everything that the source gives. Each task of it prefers the transport's executor.
+  func run(
+    _ source: some RequestSource, mode: DownloadMode, jobs: Int,
+    onEnd: @escaping @Sendable (DownloadRequest, Result<DownloadOutcome, DownloadError>) -> Void
+  ) async {
+    await withTaskExecutorPreference(transport.taskExecutor) {
+      await mode.strategy.run(source, width: jobs) { request in
+        onEnd(request, await downloader.download(request))
+      }
+    }
+  }
+
+  /// Writes down what the cache learnt and ends the connections.
+  /// - Returns: what went wrong with the cache, which failed no download.
+  func close() async -> [CacheWarning] {
+    let warnings = await cache.close()
+    await transport.shutdown()
+    return warnings
+  }
+}

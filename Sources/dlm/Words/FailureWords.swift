@@ -1,0 +1,100 @@
+import DownloadModel
+import Glibc
+
+/// Words for a failure: what happened, and what can be done. The address or path is put beside them by whoever
+/// shows them.
+struct FailureWords {
+  /// "the server answered 404 Not Found".
+  let cause: String
+  /// "check the address: the server has nothing there"; nil when there is nothing to advise.
+  let remedy: String?
+
+  init(_ error: DownloadError) {
+    cause = Self.cause(error)
+    remedy = Self.remedy(error)
+  }
+
+  /// One line, for the moment of the failure.
+  var line: String { remedy.map { "\(cause); \($0)" } ?? cause }
+
+  private static func cause(_ error: DownloadError) -> String {
+    if error.code == .status { return statusWords(error) }
+    let detail = Self.detail(error)
+    let words: String =
+      switch error.code {
+      case .badAddress: "not an address that can be fetched"
+      case .resolve: "the host's name could not be looked up"
+      case .connect: "no connection"
+      case .tls: "no secure connection"
+      case .certificate: "the server's certificate was refused"
+      case .timeout: "the connection did not come up in time"
+      case .stalled: "no byte came for too long"
+      case .reset: "the server broke off"
+      case .shortBody: "the file broke off"
+      case .longBody: "more came than the server had announced"
+      case .badResponse: "the server's answer is not understood"
+      case .redirect: "a redirect was not followed"
+      case .range: "the server sent another part than was asked for"
+      case .diskFull: "the disk is full"
+      case .folder: "the folder cannot be used"
+      case .cancelled: "cancelled"
+      default: error.activity.isEmpty ? error.code.rawValue : "failed while \(error.activity)"
+      }
+    let place = error.path.map { " (\($0))" } ?? ""
+    return words + place + (detail.isEmpty ? "" : ": \(detail)")
+  }
+
+  private static func statusWords(_ error: DownloadError) -> String {
+    guard case .http(let status)? = error.cause else { return "the server refused" }
+    let phrase = reasonPhrases[status].map { " \($0)" } ?? ""
+    return "the server answered \(status)\(phrase)"
+  }
+
+  private static func detail(_ error: DownloadError) -> String {
+    switch error.cause {
+    case .curl(_, let message): message
+    case .errno(let number): String(cString: strerror(number))
+    case .detail(let text): text
+    case .http, nil: ""
+    }
+  }
+
+  private static func remedy(_ error: DownloadError) -> String? {
+    switch error.code {
+    case .badAddress: "addresses look like https://host/path"
+    case .resolve: "check the host's spelling and this machine's network"
+    case .connect: "is the server up, and the port right?"
+    case .tls: "is this an https server, and the port right?"
+    case .certificate: "if you know its issuer, name it with --cacert FILE; --insecure trusts anyone"
+    case .timeout: "try again later, or allow more with --connect-timeout"
+    case .stalled: "run the same command again: it goes on where it was"
+    case .reset, .shortBody: "run the same command again: what has come is kept"
+    case .diskFull: "free space and run the same command again: what has come is kept"
+    case .folder: "choose another one with --directory"
+    case .redirect: "fetch the address that it leads to, if you trust it"
+    case .status: statusRemedy(error)
+    default: nil
+    }
+  }
+
+  private static func statusRemedy(_ error: DownloadError) -> String? {
+    guard case .http(let status)? = error.cause else { return nil }
+    return switch status {
+    case 401, 407: "it wants a login: give one with --netrc-file or --header"
+    case 403: "it does not allow this: is a login or a header missing?"
+    case 404, 410: "check the address: there is nothing (any more)"
+    case 429, 503: "it is busy: try again later, or with fewer --jobs"
+    case 500...: "the trouble is the server's: try again later"
+    default: nil
+    }
+  }
+
+  /// RFC 9110 §15, those that a download meets.
+  private static let reasonPhrases = [
+    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+    406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict",
+    410: "Gone", 416: "Range Not Satisfiable", 421: "Misdirected Request", 425: "Too Early",
+    429: "Too Many Requests", 451: "Unavailable For Legal Reasons", 500: "Internal Server Error",
+    501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+  ]
+}

@@ -1,0 +1,31 @@
+import DownloadModel
+import Glibc
+
+/// Words for a line that is no request: `urls.txt:7: "htp:/x" is no address: …`.
+struct RejectionWords {
+  let line: String
+
+  init(_ rejection: Rejection) {
+    let place = rejection.line.map { "\(rejection.list):\($0)" } ?? rejection.list
+    switch rejection.reason {
+    case .unreadable(let number):
+      line =
+        "\(place): the list cannot be read: \(String(cString: strerror(number))); check its name and rights"
+    case .notUTF8: line = "\(place): \"\(rejection.text)\" is not UTF-8; save the list as UTF-8"
+    case .tooLong: line = "\(place): \"\(rejection.text)\" is longer than any address; is this a list?"
+    case .malformed(let why): line = "\(place): \"\(rejection.text)\" is no address: \(Self.words(why))"
+    }
+  }
+
+  private static func words(_ why: Address.Malformed) -> String {
+    switch why {
+    case .empty: "nothing stands there"
+    case .controlCharacter: "it holds a control character"
+    case .noScheme: "it does not begin with http:// or https://"
+    case .unsupportedScheme(let scheme): "dlm speaks http and https, not \(scheme)"
+    case .noHost: "the host is missing"
+    case .badHost: "the host holds characters that none may have"
+    case .badPort: "the port is not a number from 1 to 65535"
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import CurlTransport
+import DownloadModel
+import TestSupport
+import Testing
+
+@Suite("A transfer delivers the head first, then the body as the origin sent it")
+struct TransferTests {
+  private let body = SplitMix64.bytes(count: 300_000, seed: 1)
+
+  @Test(arguments: [0, 1, 4096, 16_384, 16_385, 2_000_000])
+  func wholeBody(size: Int) async throws {
+    let bytes = SplitMix64.bytes(count: size, seed: 2)
+    try await withTransport { transport, origin in
+      origin.route("/f", .file(bytes))
+      let (receipt, sink) = try await transport.fetch(try origin.address("/f"))
+      #expect(receipt.status == 200)
+      #expect(receipt.bodyBytes == Int64(size))
+      #expect(receipt.framing == .length)
+      #expect(sink.bytes == bytes)
+      #expect(sink.head?["etag"] == "\"v1\"")
+      #expect(sink.head?.contentLength == Int64(size))
+    }
+  }
+
+  @Test(arguments: [
+    (FileOptions.Framing.chunked(size: 1000), TransferReceipt.Framing.marked), (.closeDelimited, .closed),
+  ])
+  func framing(_ framing: FileOptions.Framing, _ proves: TransferReceipt.Framing) async throws {
+    try await withTransport { [body] transport, origin in
+      origin.route("/f", .file(body, FileOptions(framing: framing)))
+      let (receipt, sink) = try await transport.fetch(try origin.address("/f"))
+      #expect(receipt.framing == proves)
+      #expect(sink.bytes == body)
+    }
+  }
+
+  @Test func rangeAndHeaderLinesAreSent() async throws {
+    try await withTransport({ $0.headerLines = ["X-Mine: 1"] }) { [body] transport, origin in
+      origin.route("/f", .file(body))
+      let address = try origin.address("/f")
+      let (receipt, sink) = try await transport.fetch(address, from: 299_000, headers: ["If-Range: \"v1\""])
+      #expect(receipt.status == 206)
+      #expect(sink.bytes == Array(body[299_000...]))
+      #expect(sink.head?.contentRange?.range == 299_000...299_999)
+      let seen = try #require(origin.log.first)
+      #expect(seen.headers["if-range"] == "\"v1\"")
+      #expect(seen.headers["range"] == "bytes=299000-")
+      #expect(seen.headers["x-mine"] == "1")
+      #expect(seen.headers["user-agent"] == "dlm-test")
+      #expect(seen.headers["accept-encoding"] == "identity")
+    }
+  }
+
+  /// An easy handle is used again: what one transfer set must not reach the next.
+  @Test func theNextTransferStartsClean() async throws {
+    try await withTransport { [body] transport, origin in
+      origin.route("/f", .file(body))
+      let address = try origin.address("/f")
+      _ = try await transport.fetch(address, from: 10, headers: ["If-Range: \"v1\""])
+      let (receipt, sink) = try await transport.fetch(address)
+      #expect(receipt.status == 200)
+      #expect(sink.bytes == body)
+      #expect(origin.log.last?.headers["range"] == nil)
+      #expect(origin.log.last?.headers["if-range"] == nil)
+    }
+  }
+
+  @Test func sequentialTransfersShareAConnection() async throws {
+    try await withTransport { transport, origin in
+      origin.route("/f", .file([1, 2, 3]))
+      for index in 0..<20 {
+        let (receipt, _) = try await transport.fetch(try origin.address("/f"))
+        #expect(receipt.reusedConnection == (index > 0))
+      }
+      #expect(origin.record.connectionsOpened == 1)
+    }
+  }
+
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func redirectIsFollowed(status: Int) async throws {
+    try await withTransport { [body] transport, origin in
+      origin.route("/old", .redirect(status, to: "/new"))
+      origin.route("/new", .file(body))
+      let (receipt, sink) = try await transport.fetch(try origin.address("/old"))
+      #expect(receipt.status == 200)
+      #expect(receipt.redirectedTo == origin.url("/new"))
+      #expect(sink.bytes == body)
+    }
+  }
+
+  @Test func notModifiedHasNoBody() async throws {
+    try await withTransport { [body] transport, origin in
+      origin.route("/f", .file(body))
+      let (receipt, sink) = try await transport.fetch(
+        try origin.address("/f"), headers: ["If-None-Match: \"v1\""], into: CollectingSink { _ in .drain })
+      #expect(receipt.status == 304)
+      #expect(sink.bytes.isEmpty)
+    }
+  }
+
+  @Test func manyAtOnce() async throws {
+    try await withTransport { transport, origin in
+      for index in 0..<200 {
+        origin.route("/\(index)", .file(SplitMix64.bytes(count: 5000 + index, seed: UInt64(index))))
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<200 {
+          group.addTask {
+            let (_, sink) = try await transport.fetch(try origin.address("/\(index)"))
+            #expect(sink.bytes == SplitMix64.bytes(count: 5000 + index, seed: UInt64(index)))
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import CurlTransport
+import DownloadModel
+import TestSupport
+
+/// Runs a test body with a transport and an origin, and ends both however it ends.
+func withTransport<Value: Sendable>(
+  _ change: (inout TransportOptions) -> Void = { _ in },
+  _ body: (CurlTransport, FaultyOrigin) async throws -> Value
+) async throws -> Value {
+  var options = TransportOptions(userAgent: "dlm-test")
+  options.connectTimeout = .seconds(20)
+  change(&options)
+  let origin = try FaultyOrigin()
+  let transport = try CurlTransport(options)
+  do {
+    let value = try await body(transport, origin)
+    await transport.shutdown()
+    origin.stop()
+    return value
+  } catch {
+    await transport.shutdown()
+    origin.stop()
+    throw error
+  }
+}
+
+extension CurlTransport {
+  /// Fetches a path and gives receipt and sink.
+  func fetch(
+    _ address: Address, from start: Int64? = nil, headers: [String] = [], into sink: CollectingSink = .init()
+  ) async throws(DownloadError) -> (TransferReceipt, CollectingSink) {
+    let request = TransferRequest(address: address, rangeStart: start, headerLines: headers)
+    return (try await fetch(request, into: sink), sink)
+  }
+}

@@ -1,0 +1,102 @@
+import DemoOrigin
+import Foundation
+import Testing
+
+// Each wait here would last an hour: a test ends only because `stop()` ends it.
+@Suite("An origin starts and stops", .timeLimit(.minutes(1)))
+struct DemoOriginLifeTests {
+  private let catalogue = DemoCatalogue(files: [DemoFile(path: "/slow.bin", size: 3600, seed: 1)])
+
+  private func origin(latency: Duration = .zero, rate: Int? = 1) -> DemoOrigin {
+    DemoOrigin(catalogue: catalogue, latency: latency, bytesPerSecondPerConnection: rate)
+  }
+
+  /// curl's status when nobody listens.
+  private static let refused: Int32 = 7
+
+  @Test func stopEndsABodyUnderWay() async throws {
+    let origin = origin()
+    try await origin.start()
+    let curl = try await CurlCommand(["--include"] + origin.addresses)
+    try await curl.wrote("\r\n\r\n")
+    await origin.stop()
+    let (status, _) = try await curl.end()
+    // 18: shorter than announced; 56: reset.
+    #expect(status == 18 || status == 56)
+  }
+
+  @Test func stopEndsTheLatency() async throws {
+    let origin = origin(latency: .seconds(3600))
+    try await origin.start()
+    let curl = try await CurlCommand(["--verbose"] + origin.addresses)
+    try await curl.wrote("> GET")
+    await origin.stop()
+    let (_, output) = try await curl.end()
+    // 503 if the request was read already, else the connection just ends. No 200 and no 500.
+    let text = String(decoding: output, as: UTF8.self)
+    #expect(!text.contains("< HTTP/1.1 200") && !text.contains("< HTTP/1.1 500"))
+  }
+
+  @Test func stopEndsAnIdleConnection() async throws {
+    let origin = origin(rate: nil)
+    try await origin.start()
+    let addresses = await origin.addresses
+    // curl holds the connection after the first answer, while it waits to send the second request.
+    let curl = try CurlCommand([
+      "--verbose", "--rate", "1/m", "--output", "/dev/null", addresses[0], "--output", "/dev/null",
+      addresses[0],
+    ])
+    try await curl.wrote("left intact")
+    await origin.stop()
+    #expect(try await CurlCommand(addresses).end().status == Self.refused)
+    curl.terminate()
+    #expect(try await curl.end().status != 0)
+  }
+
+  @Test func nobodyListensAfterStop() async throws {
+    let origin = origin()
+    try await origin.start()
+    let addresses = await origin.addresses
+    await origin.stop()
+    #expect(try await CurlCommand(addresses).end().status == Self.refused)
+    #expect(await origin.addresses.isEmpty)
+  }
+
+  @Test func startsAgainAfterStop() async throws {
+    let origin = origin(rate: nil)
+    for _ in 1...3 {
+      let body = try await origin.serving { try await CurlCommand.response($0).body }
+      #expect(body == catalogue.files[0].bytes(in: 0..<3600))
+    }
+  }
+
+  @Test func runsOnceAtATime() async throws {
+    let origin = origin()
+    let port = try await origin.start()
+    await #expect(throws: DemoOriginError.alreadyRunning) { try await origin.start() }
+    #expect(await origin.addresses == ["http://127.0.0.1:\(port)/slow.bin"])
+    await origin.stop()
+    await origin.stop()
+  }
+
+  @Test func stopsWhenTheBodyOfServingThrows() async throws {
+    struct Trouble: Error {}
+    let origin = origin()
+    await #expect(throws: Trouble.self) { try await origin.serving { _ in throw Trouble() } }
+    #expect(await origin.addresses.isEmpty)
+  }
+
+  @Test func stopDuringStartLeavesNothingRunning() async throws {
+    let origin = origin()
+    for _ in 1...20 {
+      async let starting: Void = {
+        // Either it came first or it was stopped on the way: both are right, a server left behind is not.
+        do throws(DemoOriginError) { try await origin.start() } catch { #expect(error != .alreadyRunning) }
+      }()
+      await origin.stop()
+      await starting
+      await origin.stop()
+      #expect(await origin.addresses.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import DownloadModel
+import Testing
+
+@Suite("An address is absolute, http or https, and never shows its credentials (http.md 25)")
+struct AddressTests {
+  @Test(arguments: [
+    ("http://example.org/a/b.txt", "http://example.org/a/b.txt"),
+    ("HTTPS://Example.org", "HTTPS://Example.org"),
+    ("http://example.org/a#part", "http://example.org/a"),
+    ("http://example.org/a b", "http://example.org/a%20b"),
+    ("http://example.org/ä?q=ü", "http://example.org/%C3%A4?q=%C3%BC"),
+    ("http://[::1]:8080/x", "http://[::1]:8080/x"),
+    ("http://user:secret@example.org/x", "http://example.org/x"),
+    ("http://user:p@ss@example.org:81/x", "http://example.org:81/x"),
+    ("http://example.org/a@b", "http://example.org/a@b"),
+    ("http://example.org?x=a@b", "http://example.org?x=a@b"),
+  ])
+  func key(_ text: String, _ key: String) throws {
+    let address = try Address(text)
+    #expect(address.key == key)
+    #expect("\(address)" == key)
+  }
+
+  @Test func credentialsGoOverTheWireOnly() throws {
+    let address = try Address("http://user:secret@example.org/x")
+    #expect(address.wireText == "http://user:secret@example.org/x")
+    #expect(address.hasCredentials)
+    #expect(try address != Address("http://example.org/x"))
+    #expect(try !Address("http://example.org/x").hasCredentials)
+  }
+
+  @Test(arguments: [
+    ("", Address.Malformed.empty), ("example.org/x", .noScheme), ("htp:/x", .noScheme),
+    ("/etc/passwd", .noScheme), ("ftp://example.org/x", .unsupportedScheme("ftp")),
+    ("file:///etc/passwd", .unsupportedScheme("file")), ("http:///x", .noHost), ("http://:80/x", .noHost),
+    ("http://user@/x", .noHost), ("http://a b/x", .badHost), ("http://[::1/x", .badHost),
+    ("http://[::1]x/", .badHost), ("http://a:0/", .badPort), ("http://a:65536/", .badPort),
+    ("http://a:b/", .badPort), ("http://a:/", .badPort), ("http://a/\r\nX: 1", .controlCharacter),
+    ("http://a/\u{7f}", .controlCharacter),
+  ])
+  func malformed(_ text: String, _ reason: Address.Malformed) {
+    #expect(throws: reason) { try Address(text) }
+  }
+
+  @Test(arguments: [
+    ("http://a/b/c.txt", "c.txt"), ("http://a/b/c.txt?x=/d", "c.txt"), ("http://a/b/", ""), ("http://a", ""),
+    ("http://a?x=/y", ""), ("http://u:p@a/c%20d", "c%20d"), ("http://a/%2e%2e", "%2e%2e"),
+  ])
+  func lastPathSegment(_ text: String, _ segment: String) throws {
+    #expect(try Address(text).lastPathSegment == segment)
+  }
+
+  @Test(arguments: [
+    ("http://Example.ORG/x", "example.org", "example.org"), ("http://u@a:8080?x", "a:8080", "a"),
+    ("https://[::1]:443/x", "[::1]:443", "[::1]"),
+  ])
+  func host(_ text: String, _ hostAndPort: String, _ host: String) throws {
+    #expect(try Address(text).hostAndPort == hostAndPort)
+    #expect(try Address(text).host == host)
+  }
+}

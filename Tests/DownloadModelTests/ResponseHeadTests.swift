@@ -1,0 +1,50 @@
+import DownloadModel
+import Testing
+
+@Suite("Header fields are read as RFC 9110 §5 says")
+struct ResponseHeadTests {
+  private func head(_ block: String) -> ResponseHead { ResponseHead(status: 200, block: Array(block.utf8)) }
+
+  @Test func values() {
+    let head = head("ETag: \"a\"\r\nCONTENT-type:text/plain \r\nX: 1\nx:  2\r\nEmpty:\r\nLast: end")
+    #expect(head["etag"] == "\"a\"")
+    #expect(head["content-type"] == "text/plain")
+    #expect(head["x"] == "1, 2")
+    #expect(head["empty"] == "")
+    #expect(head["last"] == "end")
+    #expect(head["missing"] == nil)
+    #expect(head["eta"] == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("Content-Length: 12\r\n", 12), ("Content-Length: 12\r\nContent-Length: 12\r\n", 12),
+      ("Content-Length: 12, 12\r\n", 12), ("Content-Length: 12\r\nContent-Length: 13\r\n", nil),
+      ("Content-Length: -1\r\n", nil), ("Content-Length: +1\r\n", nil), ("Content-Length: 1x\r\n", nil),
+      ("Content-Length: 99999999999999999999\r\n", nil), ("", nil), ("Content-Length: 0\r\n", 0),
+    ] as [(String, Int64?)])
+  func contentLength(_ block: String, _ length: Int64?) { #expect(head(block).contentLength == length) }
+
+  @Test(
+    arguments: [
+      ("bytes 0-9/100", 0...9, 100), ("bytes 5-5/*", 5...5, nil), ("bytes */100", nil, 100),
+      ("BYTES 0-0/1", 0...0, 1),
+    ] as [(String, ClosedRange<Int64>?, Int64?)])
+  func contentRange(_ text: String, _ range: ClosedRange<Int64>?, _ length: Int64?) throws {
+    let parsed = try #require(ContentRange(text))
+    #expect(parsed.range == range)
+    #expect(parsed.completeLength == length)
+  }
+
+  @Test(arguments: [
+    "", "bytes", "items 0-9/100", "bytes 9-0/100", "bytes 0-100/100", "bytes 0-9", "bytes a-b/c",
+    "bytes -1-5/9",
+    "bytes 0-9/-1", "bytes 0-9/100/1",
+  ])
+  func noContentRange(_ text: String) { #expect(ContentRange(text) == nil) }
+
+  @Test(arguments: [
+    ("", true), ("Content-Encoding: identity\r\n", true), ("Content-Encoding: gzip\r\n", false),
+  ])
+  func identity(_ block: String, _ isIdentity: Bool) { #expect(head(block).isIdentityEncoded == isIdentity) }
+}

@@ -1,0 +1,90 @@
+import DownloadModel
+import DownloadScheduling
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("One download: tried again as the policy says, told to the board, cancelled while it waits")
+struct DownloaderTests {
+  private struct Store: DownloadStore {
+    func file(
+      for request: DownloadRequest, meter: TransferMeter,
+      fetch: @escaping @Sendable (any DownloadTarget) async throws(DownloadError) -> TransferReceipt
+    ) async throws(DownloadError) -> DownloadOutcome {
+      let receipt = try await fetch(Target(address: request.address))
+      return DownloadOutcome(
+        kind: .fetched, path: "f", size: receipt.bodyBytes, transferred: receipt.bodyBytes)
+    }
+  }
+
+  private struct Target: DownloadTarget {
+    let address: Address
+    func nextTransfer() throws(DownloadError) -> TransferRequest { TransferRequest(address: address) }
+    func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition { .write }
+    func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) {}
+  }
+
+  private let reset = DownloadError(.reset, isPassing: true)
+
+  private func downloader(
+    _ transport: FakeTransport, _ board: ProgressBoard, _ clock: ManualClock, retries: Int = 5
+  ) -> Downloader {
+    Downloader(
+      store: Store(), transport: transport, board: board, retry: RetryPolicy(retries: retries),
+      hosts: HostLimiter(limit: 2), clock: clock, random: { 0.5 })
+  }
+
+  @Test func aPassingFailureIsTriedAgainAfterItsDelay() async throws {
+    let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: true), ManualClock())
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    transport.answer(request.address, .failure(reset), .failure(reset), .ok([1, 2, 3]))
+    let run = Task { [self] in await downloader(transport, board, clock).download(request) }  // ends with the test
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .milliseconds(250))
+    try await clock.waitForSleepers(1)
+    #expect(transport.attempts.count == 2)
+    clock.advance(by: .milliseconds(500))
+    #expect(await run.value == .success(DownloadOutcome(kind: .fetched, path: "f", size: 3, transferred: 3)))
+    #expect(clock.requestedSleeps == [.milliseconds(250), .milliseconds(500)])
+    let sample = board.take()
+    #expect(sample.tally.fetched == 1)
+    #expect(sample.active.isEmpty)
+    #expect(sample.events.count == 3)
+  }
+
+  @Test func retriesEnd() async throws {
+    let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    transport.answer(request.address, .failure(reset))
+    let run = Task { [self] in await downloader(transport, board, clock, retries: 1).download(request) }  // ends with the test
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(1))
+    #expect(await run.value == .failure(reset.at(request.address)))
+    #expect(transport.attempts.count == 2)
+    #expect(board.tally.failed == 1)
+    #expect(board.tally.failedForGood == 0)
+  }
+
+  @Test func aPermanentFailureIsNotTriedAgain() async throws {
+    let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    let error = DownloadError(.certificate)
+    transport.answer(request.address, .failure(error))
+    #expect(
+      await downloader(transport, board, clock).download(request) == .failure(error.at(request.address)))
+    #expect(transport.attempts.count == 1)
+    #expect(board.tally.failedForGood == 1)
+  }
+
+  @Test func cancellationEndsTheWait() async throws {
+    let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    transport.answer(request.address, .failure(reset))
+    let run = Task { [self] in await downloader(transport, board, clock).download(request) }  // the test cancels it
+    try await clock.waitForSleepers(1)
+    run.cancel()
+    #expect(await run.value == .failure(DownloadError.cancelled.at(request.address)))
+    #expect(board.tally.cancelled == 1)
+    #expect(board.tally.failed == 0)
+  }
+}

@@ -1,0 +1,60 @@
+import DownloadModel
+import DownloadScheduling
+import Testing
+
+@Suite("Retry: which failures, how often, how long to wait (http.md 11, 12)")
+struct RetryPolicyTests {
+  private static let passing = DownloadError(.reset, isPassing: true)
+  private static let busy = DownloadError(.status, cause: .http(status: 503), isPassing: true)
+  private static let permanent = DownloadError(.status, cause: .http(status: 404))
+
+  struct Row: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    var error = RetryPolicyTests.passing
+    var failures = 1
+    var elapsed = Duration.zero
+    var random = 0.5
+    var retries = 5
+    var maxTime: Duration?
+    let delay: Duration?
+  }
+
+  static let rows: [Row] = [
+    Row(testDescription: "first: half of 0.5 s", delay: .milliseconds(250)),
+    Row(testDescription: "second: half of 1 s", failures: 2, delay: .milliseconds(500)),
+    Row(testDescription: "fifth: half of 8 s", failures: 5, delay: .seconds(4)),
+    Row(testDescription: "no jitter left out: may be nothing at all", random: 0, delay: .zero),
+    Row(testDescription: "capped at 30 s", failures: 20, retries: 50, delay: .seconds(15)),
+    Row(
+      testDescription: "an absurd count does not overflow", failures: 10_000, retries: 20_000,
+      delay: .seconds(15)),
+    Row(testDescription: "503 waits longer", error: busy, delay: .seconds(1)),
+    Row(testDescription: "the sixth failure gives up", failures: 6, delay: nil),
+    Row(testDescription: "no retries wanted", retries: 0, delay: nil),
+    Row(testDescription: "a permanent failure gives up", error: permanent, delay: nil),
+    Row(testDescription: "cancelled is not tried again", error: .cancelled, delay: nil),
+    Row(
+      testDescription: "Retry-After is a floor",
+      error: DownloadError(.status, cause: .http(status: 429), isPassing: true, retryAfter: .seconds(7)),
+      delay: .seconds(7)),
+    Row(
+      testDescription: "and no ceiling",
+      error: DownloadError(.status, cause: .http(status: 429), isPassing: true, retryAfter: .seconds(1)),
+      failures: 4,
+      delay: .seconds(8)),
+    Row(
+      testDescription: "within the whole time", elapsed: .seconds(9), maxTime: .seconds(10),
+      delay: .milliseconds(250)),
+    Row(testDescription: "beyond the whole time", elapsed: .seconds(10), maxTime: .seconds(10), delay: nil),
+    Row(
+      testDescription: "the answer asks for another request: at once",
+      error: DownloadError(.range, isPassing: true), delay: .zero),
+  ]
+
+  @Test(arguments: rows) func delay(_ row: Row) {
+    let policy = RetryPolicy(retries: row.retries, maxTime: row.maxTime)
+    #expect(
+      policy.delay(after: row.error, failures: row.failures, elapsed: row.elapsed, random: row.random)
+        == row.delay)
+  }
+}

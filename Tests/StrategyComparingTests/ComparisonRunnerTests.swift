@@ -1,0 +1,129 @@
+import DownloadModel
+import StrategyComparing
+import Synchronization
+import Testing
+
+@Suite("Carrying out a comparison", .timeLimit(.minutes(1)))
+struct ComparisonRunnerTests {
+  private typealias Step = ComparisonPlan.Step
+  private let plan = ComparisonPlan(modes: [.sequential, .parallel], runs: 2, warmUpRounds: 1)
+
+  private func failure(_ runs: ScriptedRuns) async -> ComparisonError? {
+    do throws(ComparisonError) {
+      _ = try await ComparisonRunner(plan: plan).compare(execute: runs.run)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func runsThePlanInOrderAndLeavesWarmUpsOut() async throws {
+    let runs = ScriptedRuns { step in
+      ScriptedRuns.observation(milliseconds: step.isWarmUp ? 9999 : step.mode == .parallel ? 100 : 400)
+    }
+    let told = Mutex<[ComparisonPlan.Step]>([])
+    let runner = ComparisonRunner(plan: plan) { step, _ in told.withLock { $0.append(step) } }
+    let report = try await runner.compare(execute: runs.run)
+    #expect(runs.made == plan.steps)
+    #expect(told.withLock { $0 } == plan.steps)
+    #expect(report.result(of: .sequential)?.runs.map(\.wall) == [.milliseconds(400), .milliseconds(400)])
+    #expect(report.result(of: .parallel)?.runs.map(\.round) == [1, 2])
+    #expect(report.conclusion?.winner == .parallel)
+    #expect(report.conclusion?.speed.factor == 4)
+  }
+
+  private static let lost = RunFailure(
+    address: "http://host/b", error: DownloadError(.status, cause: .http(status: 404)))
+
+  struct Row: Sendable {
+    let step: ComparisonPlan.Step
+    let observation: RunObservation
+    let reason: InvalidRun.Reason
+  }
+
+  private static let first = ComparisonPlan.Step(mode: .sequential, round: 1, isWarmUp: true)
+
+  @Test(arguments: [
+    Row(
+      step: ComparisonPlan.Step(mode: .parallel, round: 1),
+      observation: ScriptedRuns.observation(failures: [lost]), reason: .failed([lost])),
+    Row(
+      step: first, observation: ScriptedRuns.observation(failures: [lost]), reason: .failed([lost])),
+    Row(step: first, observation: ScriptedRuns.observation(files: 0), reason: .nothingDownloaded),
+    Row(
+      step: ComparisonPlan.Step(mode: .parallel, round: 2),
+      observation: ScriptedRuns.observation(digest: "other", names: "a b"),
+      reason: .differs(.bytes(name: "a"), from: first)),
+    Row(
+      step: ComparisonPlan.Step(mode: .sequential, round: 1),
+      observation: ScriptedRuns.observation(digest: "other", names: "b"),
+      reason: .differs(.missing(name: "a"), from: first)),
+    Row(
+      step: ComparisonPlan.Step(mode: .parallel, round: 1, isWarmUp: true),
+      observation: ScriptedRuns.observation(digest: "other"), reason: .differs(.somewhere, from: first)),
+  ])
+  func stopsAtARunThatDidOtherWork(row: Row) async {
+    let runs = ScriptedRuns { step in
+      step == row.step ? row.observation : ScriptedRuns.observation(names: "a b")
+    }
+    #expect(await failure(runs) == .invalid(InvalidRun(step: row.step, reason: row.reason)))
+    #expect(runs.made.last == row.step)
+  }
+
+  @Test func aRunThatCannotBeMadeIsNamed() async {
+    let trouble = DownloadError(.folder, activity: "making the folder")
+    let step = ComparisonPlan.Step(mode: .parallel, round: 1)
+    let runs = ScriptedRuns { (asked) throws(DownloadError) in
+      if asked == step { throw trouble }
+      return ScriptedRuns.observation()
+    }
+    #expect(await failure(runs) == .broken(step, trouble))
+  }
+
+  // The run waits for an hour unless cancelling reaches it.
+  @Test func cancellingEndsTheRunUnderWayAndBeginsNoOther() async {
+    let plan = plan
+    let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
+    let runs = ScriptedRuns { (step) throws(DownloadError) in
+      guard step.round == 2 else { return ScriptedRuns.observation() }
+      continuation.yield()
+      do { try await Task.sleep(for: .seconds(3600)) } catch { throw .cancelled }
+      return ScriptedRuns.observation()
+    }
+    let comparing = Task { () -> ComparisonError? in
+      do throws(ComparisonError) {
+        _ = try await ComparisonRunner(plan: plan).compare(execute: runs.run)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    for await _ in begun { break }
+    comparing.cancel()
+    guard case .cancelled(let measured) = await comparing.value else {
+      Issue.record("the comparison was not cancelled")
+      return
+    }
+    #expect(measured.map(\.round) == [1, 1])
+    #expect(runs.made.count == 5)
+  }
+
+  // A cancelled run comes back with failed files: that must not be called a wrong download.
+  @Test func aRunCutShortIsCancelledAndNotInvalid() async {
+    let plan = plan
+    let runs = ScriptedRuns { _ in
+      withUnsafeCurrentTask { $0?.cancel() }
+      return ScriptedRuns.observation(failures: [Self.lost])
+    }
+    let comparing = Task { () -> ComparisonError? in
+      do throws(ComparisonError) {
+        _ = try await ComparisonRunner(plan: plan).compare(execute: runs.run)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(await comparing.value == .cancelled([]))
+    #expect(runs.made.count == 1)
+  }
+}

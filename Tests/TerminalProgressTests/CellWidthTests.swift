@@ -1,0 +1,92 @@
+import Testing
+
+@testable import TerminalProgress
+
+@Suite("Width in cells")
+struct CellWidthTests {
+  @Test(arguments: [
+    ("", 0), ("file.bin", 8), ("Größe", 5), ("日本", 4), ("ｶﾅ", 2), ("Ａ", 2), ("한국", 4),
+    ("e\u{301}", 1),  // combining acute
+    ("\u{1112}\u{1161}\u{11AB}", 2),  // 한 in three jamo
+    ("\u{301}", 0), ("a\u{200B}b", 2),  // zero width space
+    ("\u{600}", 1),  // Arabic number sign
+    ("a\u{AD}b", 3),  // soft hyphen
+    ("😀", 2), ("👍🏽", 2), ("👩‍👩‍👧", 2), ("❤", 1), ("❤️", 2), ("1️⃣", 2), ("⌚", 2),
+    ("🇩🇪", 2), ("🇩🇪🇫🇷", 4), ("🏴‍☠️", 2),
+    ("กำ", 2), ("नि", 2),
+    ("\u{FFFD}", 1), ("\u{E000}", 1), ("𠀀", 2), ("　", 2), ("…", 1), ("≥", 1), ("✓✗↻", 3), ("▕█▌▏", 4),
+    ("━╾─", 3),
+  ])
+  func counts(text: String, width: Int) {
+    #expect(CellWidth.of(text) == width)
+  }
+}
+
+@Suite("Text from outside")
+struct TerminalTextTests {
+  @Test(
+    "control, escape and bidi characters go",
+    arguments: [
+      ("plain name.txt", "plain name.txt"), ("Größe 日本.txt", "Größe 日本.txt"),
+      ("a\u{1B}[31mred\u{1B}[0m", "a[31mred[0m"), ("a\u{1B}]0;title\u{7}b", "a]0;titleb"),
+      ("a\u{9B}31mb", "a31mb"), ("a\u{90}b\u{9C}", "ab"), ("a\u{0}b\u{7F}c", "abc"),
+      ("two\nlines\r\n\tand more", "two lines and more"), ("a\u{85}b\u{2028}c", "a b c"),
+      ("invoice\u{202E}fdp.exe", "invoicefdp.exe"), ("a\u{2066}b\u{2069}\u{200F}\u{61C}c", "abc"),
+      ("\u{FEFF}name", "name"),
+    ])
+  func sanitizes(text: String, expected: String) {
+    #expect(TerminalText.sanitized(text) == expected)
+  }
+
+  @Test(arguments: [
+    ("plain", "plain"), ("a%20b", "a b"), ("%E6%9D%B1", "東"), ("%e6%9d%b1", "東"), ("100%", "100%"),
+    ("%zz%2", "%zz%2"), ("%FF", "\u{FFFD}"),
+  ])
+  func decodes(text: String, expected: String) {
+    #expect(TerminalText.percentDecoded(text) == expected)
+  }
+
+  @Test("a name without its place in the locale")
+  func fallsBackToASCII() {
+    #expect(StyledLine.shown("東京\u{1B}.pdf", .ascii) == "??.pdf")
+    #expect(StyledLine.shown("東京\u{1B}.pdf", .unicode) == "東京.pdf")
+  }
+}
+
+@Suite("Cutting to cells")
+struct TextCutTests {
+  @Test(arguments: [
+    ("short", 10, "short"), ("exactly", 7, "exactly"), ("longer text", 7, "longer…"), ("日本語", 5, "日本…"),
+    ("日本語", 4, "日…"), ("abc", 1, "a"), ("abc", 0, ""), ("日本", 1, ""),
+  ])
+  func atEnd(text: String, width: Int, expected: String) {
+    #expect(TextCut.atEnd(text, to: width, ellipsis: "…") == expected)
+  }
+
+  @Test(
+    "both ends stay, the extension with them",
+    arguments: [
+      ("debian-12.5.0-amd64-netinst.iso", 23, "debian-12.5.0-a…nst.iso"),
+      ("a-very-long-name.safetensors", 24, "a-very-long….safetensors"),
+      ("archive.tar.gz", 13, "archive.…r.gz"), ("東京の地図の詳細.pdf", 12, "東京の….pdf"),
+      ("name", 4, "name"), ("long-name", 5, "long…"), (".profile-of-the-user", 12, ".profil…user"),
+    ])
+  func inMiddle(text: String, width: Int, expected: String) {
+    #expect(TextCut.inMiddle(text, to: width, ellipsis: "…") == expected)
+  }
+
+  @Test(
+    "never wider than asked, whatever the text",
+    arguments: [
+      "日本語の長い名前.tar.gz", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧.png", "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}",
+      "plain.and.long.name",
+    ])
+  func keepsTheBound(text: String) {
+    for width in 0...30 {
+      for ellipsis in ["…", "..", ""] {
+        #expect(CellWidth.of(TextCut.inMiddle(text, to: width, ellipsis: ellipsis)) <= width)
+        #expect(CellWidth.of(TextCut.atEnd(text, to: width, ellipsis: ellipsis)) <= width)
+      }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import DownloadModel
+import Testing
+
+@testable import TerminalProgress
+
+@Suite("Lines above the bars")
+struct EventLinesTests {
+  private func lines(_ events: [ProgressEvent], columns: Int = 80, glyphs: Glyphs = .unicode) -> [String] {
+    let layout = FrameLayout(
+      size: TerminalSize(columns: columns, rows: 24), glyphs: glyphs, isColored: false)
+    return EventLines(layout: layout, words: Scene.words).lines(events)
+  }
+
+  private func ended(_ outcome: DownloadOutcome) throws -> ProgressEvent {
+    .ended(try Scene.address("https://example.org/x"), .success(outcome))
+  }
+
+  @Test(
+    "a file and what is worth knowing of it",
+    arguments: [
+      (DownloadOutcome(kind: .fetched, path: "out/x.iso", size: 4096), "✓ x.iso                     4.0 KiB"),
+      (
+        DownloadOutcome(kind: .fetched, path: "x.iso", size: 9 << 20, resumed: 3_250_586),
+        "✓ x.iso                     9.0 MiB  resumed from 3.1 MiB"
+      ),
+      (
+        DownloadOutcome(kind: .unchanged, path: "/a/b/x.iso", size: 0),
+        "✓ x.iso                         0 B  unchanged"
+      ),
+      (
+        DownloadOutcome(kind: .copied, path: "x.iso", size: 1),
+        "✓ x.iso                         1 B  copied from this disk"
+      ),
+      (
+        DownloadOutcome(kind: .skipped, path: "x.iso", size: 1),
+        "✓ x.iso                         1 B  skipped: a file is there"
+      ),
+      (
+        DownloadOutcome(kind: .fetched, path: "a/x.1.txt", size: 5, renamedFrom: "a/x.txt"),
+        "✓ x.txt                         5 B  saved as x.1.txt: x.txt was there"
+      ),
+      (
+        DownloadOutcome(
+          kind: .fetched, path: "measurements-2024-first-quarter.tar.gz", size: 1 << 30),
+        "✓ measurements-2024-first-quarter.tar.gz   1.0 GiB"
+      ),
+      (
+        DownloadOutcome(kind: .fetched, path: "bad\u{1B}[2Jname\n\u{202E}", size: 1),
+        "✓ bad[2Jname                    1 B"
+      ),
+    ])
+  func done(outcome: DownloadOutcome, expected: String) throws {
+    #expect(lines([try ended(outcome)]) == [expected])
+  }
+
+  @Test("a failure: address and reason, on two lines where one is too narrow")
+  func failures() throws {
+    let event = try Scene.failed(1, "a/long/path/to/some/file-of-a-name.bin")
+    #expect(lines([event]) == ["✗ https://example.org/a/long/path/to/some/file-of-a-name.bin  HTTP 404"])
+    #expect(
+      lines([event], columns: 40) == ["✗ https://example.org/a/lo…f-a-name.bin", "  HTTP 404"])
+  }
+
+  @Test("no address shows its password, nor does a server's text reach the terminal raw")
+  func secrets() throws {
+    let address = try Scene.address("https://user:secret@example.org/x")
+    let words = ProgressWords(failure: { _ in "said\u{1B}]0;owned\u{7}\nso" }, rejection: { _ in "" })
+    let layout = FrameLayout(
+      size: TerminalSize(columns: 80, rows: 24), glyphs: .unicode, isColored: false)
+    let lines = EventLines(layout: layout, words: words).lines([
+      .ended(address, .failure(DownloadError(.status)))
+    ])
+    #expect(lines == ["✗ https://example.org/x  said]0;owned so"])
+  }
+
+  @Test("retries and refused lines; a cancelled file is not worth a line")
+  func others() throws {
+    let address = try Scene.address("https://example.org/data/x.csv")
+    let rejection = Rejection(list: "list.txt", line: 7, text: "htp:/x", reason: .malformed(.noScheme))
+    #expect(
+      lines([
+        .retry(address, attempt: 2, delay: .seconds(1.5), error: DownloadError(.reset)),
+        .rejected(rejection), .ended(address, .failure(.cancelled)),
+      ]) == ["↻ x.csv  reset, retry 2 in 1.5 s", "✗ list.txt, line 7: no address: htp:/x"])
+  }
+
+  @Test("when very many end at once: every failure, the last few files, and how many more")
+  func many() throws {
+    let events = try (0..<320).map { $0 % 100 == 50 ? try Scene.failed($0) : try Scene.done($0) }
+    let lines = lines(events)
+    #expect(lines.first == "✓ … 309 more done")
+    #expect(lines.filter { $0.hasPrefix("✗") }.count == 3)
+    #expect(lines.suffix(8).map { $0.prefix(14) } == (312..<320).map { "✓ file-\($0).bin" })
+    #expect(lines.count == 1 + 3 + 8)
+    #expect(self.lines(try (0..<40).map { try Scene.done($0) }).count == 40)
+  }
+
+  @Test("no line reaches the window's width", arguments: 1...100)
+  func bounds(columns: Int) throws {
+    let address = try Scene.address("https://example.org/data/%E6%9D%B1%E4%BA%AC%E3%81%AE%E5%9C%B0.csv")
+    let renamed = DownloadOutcome(
+      kind: .fetched, path: "a/東京の地図.1.txt", size: 5, resumed: 5, renamedFrom: "a/東京の地図.txt")
+    let events: [ProgressEvent] = [
+      try ended(renamed), try Scene.done(1), try Scene.failed(2, "a/b/c/d/e/f/g/long-name-of-a-file.tar.gz"),
+      .retry(address, attempt: 2, delay: .seconds(1.5), error: DownloadError(.certificate)),
+      .rejected(Rejection(list: "list.txt", line: 7, text: "東京の地図の東京の地図", reason: .notUTF8)),
+    ]
+    for glyphs in [Glyphs.unicode, .ascii] {
+      for line in lines(events, columns: columns, glyphs: glyphs) {
+        #expect(CellWidth.of(line) < columns, "\(columns): \(line)")
+      }
+    }
+  }
+}

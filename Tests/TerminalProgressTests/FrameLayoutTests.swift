@@ -1,0 +1,139 @@
+import DownloadModel
+import Testing
+
+@testable import TerminalProgress
+
+@Suite("The region's lines")
+struct FrameLayoutTests {
+  /// Five files in their fourth second, drawn in a window of that size.
+  private func region(
+    columns: Int, rows: Int = 24, glyphs: Glyphs = .unicode, isColored: Bool = false, complete: Bool = true,
+    count: Int = 0
+  ) throws -> [String] {
+    let layout = FrameLayout(
+      size: TerminalSize(columns: columns, rows: rows), glyphs: glyphs, isColored: isColored)
+    var active = [
+      try Scene.active(1, "debian-12.5.0-amd64-netinst.iso", of: 629 << 20),
+      try Scene.active(2, "%E6%9D%B1%E4%BA%AC%E3%81%AE%E5%9C%B0%E5%9B%B3.pdf", of: 48_000_000),
+      try Scene.active(3, "stream.ndjson"), try Scene.active(4, "waiting.bin"),
+      try Scene.active(5, "archive.tar.gz", at: 50, of: 100),
+    ]
+    active += try (0..<count).map { try Scene.active(10 + $0) }
+    var (activeRows, total) = (ActiveRows(glyphs: glyphs), RunTotal())
+    var sum = total.update(Scene.sample(), active: [], at: .zero)
+    for second in 0...4 {
+      if second > 0 {
+        active[0].meter.add(12 << 20)
+        active[1].meter.add(4_100_000)
+        active[2].meter.add(300_000)
+      }
+      let retry = ActiveRow.Retry(number: 2, until: .seconds(7))
+      activeRows.update(
+        active, retries: second == 4 ? [active[4].address: retry] : [:], at: .seconds(second),
+        lines: layout.lines - 1)
+      let sample = Scene.sample(
+        received: Int64(second * 17_000_000), listed: 1240, complete: complete, fetched: 12, failed: 1,
+        finishedBytes: 1 << 30)
+      sum = total.update(sample, active: activeRows.all.map(\.progress), at: .seconds(second))
+    }
+    return layout.region(
+      FrameLayout.Content(rows: activeRows.shown, hidden: activeRows.hidden, total: sum, now: .seconds(4)))
+  }
+
+  private func trimmed(_ line: String) -> String {
+    String(line.reversed().drop { $0 == " " }.reversed())
+  }
+
+  @Test("in 80 columns")
+  func usual() throws {
+    #expect(
+      try region(columns: 80) == [
+        "  debian-12.5.0-a…nst.iso   ╾────────────    7%  48.0 MiB  12.0 MiB/s      0:49",
+        "  東京の地図.pdf            ━━━━─────────   34%  15.6 MiB   3.9 MiB/s      0:08",
+        "  stream.ndjson             ──━━━────────         1.1 MiB   293 KiB/s",
+        "  archive.tar.gz            ━━━━━━╾──────   50%      50 B  retry 2 in 0:03",
+        "  waiting.bin               ─────────────         waiting",
+        "  12/1,240 · 1 failed      ▕▏            ▏   1%   1.1 GiB  16.2 MiB/s     ≥0:38",
+      ])
+  }
+
+  @Test("in 100 columns, sizes of the whole as well")
+  func wide() throws {
+    #expect(
+      try region(columns: 100) == [
+        "  debian-12.5.0-amd64…tinst.iso   ━───────────────    7%  48.0 MiB / 629 MiB   12.0 MiB/s      0:49",
+        "  東京の地図.pdf                  ━━━━━───────────   34%  15.6 MiB / 45.8 MiB   3.9 MiB/s      0:08",
+        "  stream.ndjson                   ──━━━━──────────         1.1 MiB              293 KiB/s",
+        "  archive.tar.gz                  ━━━━━━━━────────   50%      50 B / 100 B     retry 2 in 0:03",
+        "  waiting.bin                     ────────────────         waiting           ",
+        "  12/1,240 files · 1 failed      ▕▏               ▏   1%   1.1 GiB             16.2 MiB/s     ≥0:38",
+      ])
+  }
+
+  @Test("in 40 columns")
+  func narrow() throws {
+    #expect(
+      try region(columns: 40) == [
+        "  debian-12.5…st.iso   ╾─────────    7%", "  東京の地図.pdf       ━━━───────   34%",
+        "  stream.ndjson        ──━━──────      ", "  archive.tar.gz       ━━━━━─────   50%",
+        "  waiting.bin          ──────────      ", "  12/1,240 · 1 failed · 1% · 16.2 MiB/s",
+      ])
+  }
+
+  @Test("in ASCII, and while the list is not read to its end")
+  func ascii() throws {
+    let lines = try region(columns: 80, glyphs: .ascii, complete: false)
+    #expect(lines.allSatisfy { $0.utf8.allSatisfy { (0x20..<0x7F).contains($0) } })
+    #expect(lines.first == "  debian-12.5.0-..nst.iso  [#............]   7%  48.0 MiB  12.0 MiB/s      0:49")
+    #expect(lines.last == "  12/>=1,240, 1 failed     [..###........]        1.1 GiB  16.2 MiB/s    >=0:38")
+  }
+
+  @Test("colour changes nothing but colour")
+  func color() throws {
+    let plain = try region(columns: 80)
+    let colored = try region(columns: 80, isColored: true)
+    #expect(colored != plain)
+    for (left, right) in zip(colored, plain) {
+      var terminal = TerminalEmulator(columns: 80, rows: 2)
+      terminal.feed(Array(left.utf8))
+      #expect(terminal.lines == [trimmed(right)])
+    }
+  }
+
+  @Test("no line reaches the window's width, no region its height", arguments: 1...130)
+  func bounds(columns: Int) throws {
+    for rows in [1, 3, 4, 5, 6, 8, 24] {
+      for glyphs in [Glyphs.unicode, .ascii] {
+        let lines = try region(columns: columns, rows: rows, glyphs: glyphs, count: 20)
+        #expect(lines.count == max(0, min(rows - 3, 26)))
+        for line in lines { #expect(CellWidth.of(line) < columns, "\(columns): \(line)") }
+      }
+    }
+  }
+
+  @Test(
+    "the first words of the total",
+    arguments: [
+      (Scene.sample(listed: 0, complete: false), "starting"), (Scene.sample(listed: 1), "0/1 file"),
+      (Scene.sample(listed: 40, complete: false, fetched: 1), "1/≥40 files"),
+      (Scene.sample(listed: 40, fetched: 39, failed: 1), "39/40 files · 1 failed"),
+      (Scene.sample(listed: 12_345, fetched: 123), "123/12,345 files"),
+      (Scene.sample(listed: 12_345, fetched: 123, failed: 1), "123/12,345 · 1 failed"),
+      (Scene.sample(listed: 123_456, fetched: 7, failed: 1234), "7/123456 · 1234 failed"),
+      (Scene.sample(listed: 123_456, fetched: 100_000, failed: 1234), "100000/123456 · ✗1234"),
+    ])
+  func label(sample: ProgressSample, expected: String) {
+    let layout = FrameLayout(size: .usual, glyphs: .unicode, isColored: false)
+    var total = RunTotal()
+    let sum = total.update(sample, active: [], at: .seconds(1))
+    #expect(TotalLine(layout: layout).text(sum).hasPrefix("  \(expected)  "))
+  }
+
+  @Test("what found no room is counted above the total")
+  func more() throws {
+    let lines = try region(columns: 80, rows: 8, count: 20)
+    #expect(lines.count == 5)
+    #expect(lines[3] == "  … 22 more")
+    #expect(lines[4].hasPrefix("  12/1,240"))
+  }
+}

@@ -1,0 +1,142 @@
+import Testing
+
+@testable import TerminalProgress
+
+@Suite("From frame to frame")
+struct FrameWriterTests {
+  private var writer = FrameWriter()
+  private var terminal = TerminalEmulator(columns: 20, rows: 8)
+
+  /// Draws and checks what holds after every frame.
+  private mutating func draw(above: [String] = [], _ region: [String], extra: String = "") {
+    let size = TerminalSize(columns: terminal.columns, rows: terminal.rows)
+    terminal.feed(writer.frame(above: above, region: region, size: size, extra: extra))
+    #expect(terminal.cursor.column == 0)
+    #expect(!terminal.isInFrame)
+    #expect(!terminal.isCursorShown)
+    #expect(terminal.wrapsLines)
+    #expect(terminal.unknown.isEmpty)
+  }
+
+  @Test("a region grows, shrinks and goes; what stood before stays")
+  mutating func grows() {
+    terminal.feed(Array("$ dlm get\r\n".utf8))
+    draw(["total 0"])
+    #expect(terminal.lines == ["$ dlm get", "total 0"])
+    draw(["a", "b", "total 1"])
+    #expect(terminal.lines == ["$ dlm get", "a", "b", "total 1"])
+    draw(["b", "total 2"])
+    #expect(terminal.lines == ["$ dlm get", "b", "total 2"])
+    draw(["total 2"])
+    #expect(terminal.lines == ["$ dlm get", "total 2"])
+    draw([])
+    #expect(terminal.lines == ["$ dlm get"])
+    terminal.feed(writer.close())
+    #expect(terminal.isCursorShown)
+    #expect(terminal.cursor == (1, 0))
+  }
+
+  @Test("a region that shrinks from below keeps its first lines without writing them again")
+  mutating func shrinksFromBelow() {
+    draw(["first", "second", "third"])
+    let size = TerminalSize(columns: 20, rows: 8)
+    let bytes = writer.frame(region: ["first", "second"], size: size)
+    #expect(!String(decoding: bytes, as: UTF8.self).contains("first"))
+    terminal.feed(bytes)
+    #expect(terminal.lines == ["first", "second"])
+  }
+
+  @Test("lines scroll away above it, more than the window holds")
+  mutating func scrolls() {
+    draw(["a", "total 0"])
+    draw(above: ["1 done"], ["a", "total 1"])
+    #expect(terminal.lines == ["1 done", "a", "total 1"])
+    draw(above: (2...20).map { "\($0) done" }, ["b", "c", "total 20"])
+    #expect(terminal.lines == (16...20).map { "\($0) done" } + ["b", "c", "total 20"])
+    #expect(terminal.scrolledOff == (1...15).map { "\($0) done" })
+    draw(above: ["21 done"], [])
+    #expect(terminal.lines.last == "21 done")
+    #expect(terminal.scrolledOff.count + terminal.lines.count == 21)
+  }
+
+  @Test("a longer line leaves nothing behind when a shorter one takes its place")
+  mutating func erases() {
+    draw(["long line of text", "total"])
+    draw(["short", "total"])
+    #expect(terminal.lines == ["short", "total"])
+    draw(above: ["x"], ["y", "total"])
+    #expect(terminal.lines == ["x", "y", "total"])
+  }
+
+  @Test("nothing is written when nothing changed, and only changed lines otherwise")
+  mutating func frugal() {
+    let size = TerminalSize(columns: 20, rows: 8)
+    draw(["one", "two", "total"])
+    #expect(writer.frame(region: ["one", "two", "total"], size: size).isEmpty)
+    let bytes = writer.frame(region: ["one", "2", "total"], size: size)
+    let text = String(decoding: bytes, as: UTF8.self)
+    #expect(!text.contains("one") && !text.contains("total") && text.contains("2\u{1B}[K"))
+    terminal.feed(bytes)
+    #expect(terminal.lines == ["one", "2", "total"])
+  }
+
+  @Test("one synchronized frame, the cursor hidden once")
+  mutating func markers() {
+    let size = TerminalSize(columns: 20, rows: 8)
+    let first = String(decoding: writer.frame(region: ["a"], size: size), as: UTF8.self)
+    #expect(first.hasPrefix("\u{1B}[?2026h") && first.hasSuffix("\u{1B}[?2026l"))
+    #expect(first.contains("\u{1B}[?25l"))
+    let second = String(decoding: writer.frame(region: ["b"], size: size), as: UTF8.self)
+    #expect(!second.contains("\u{1B}[?25l"))
+  }
+
+  @Test("a narrower window is drawn from a clean line", arguments: [(12, 8), (20, 5), (30, 20)])
+  mutating func resizes(columns: Int, rows: Int) {
+    draw(above: ["done 1", "done 2"], ["a region line here", "another one", "total"])
+    terminal.resize(columns: columns, rows: rows)
+    draw(["a", "total"])
+    #expect(terminal.lines.suffix(2) == ["a", "total"])
+    #expect(Array(terminal.lines.prefix(2)) == ["done 1", "done 2"])
+  }
+
+  @Test("a resize alone is reason enough to draw")
+  mutating func redraws() {
+    draw(["a"])
+    terminal.resize(columns: 30, rows: 8)
+    #expect(!writer.frame(region: ["a"], size: TerminalSize(columns: 30, rows: 8)).isEmpty)
+  }
+
+  @Test("closing restores the cursor, once; restoring does from the middle of a frame")
+  mutating func restores() {
+    #expect(writer.close().isEmpty)
+    draw(["a", "b"], extra: TaskbarProgress.busy.sequence)
+    terminal.feed(writer.close(extra: TaskbarProgress.hidden.sequence))
+    #expect(terminal.isCursorShown)
+    #expect(terminal.lines.isEmpty)
+    #expect(terminal.operatingSystemCommands == ["9;4;3;0", "9;4;0;0"])
+    #expect(writer.close().isEmpty)
+
+    let frame = writer.frame(region: ["a", "b"], size: TerminalSize(columns: 20, rows: 8))
+    terminal.feed(Array(frame.prefix(30)) + FrameWriter.restoring(extra: ""))
+    #expect(terminal.isCursorShown && terminal.wrapsLines && !terminal.isInFrame)
+  }
+
+  @Test("any sequence of frames leaves what was written and the last region", arguments: 1...20)
+  mutating func anySequence(seed: UInt64) {
+    var random = seed &* 0x9E37_79B9_7F4A_7C15
+    func next(_ bound: Int) -> Int {
+      random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(random >> 33) % bound
+    }
+    var written: [String] = []
+    draw(["first"])
+    for frame in 0..<60 {
+      let above = (0..<(next(3) == 0 ? next(12) : 0)).map { "done \(frame).\($0)" }
+      let region = (0..<next(6)).map { "row \($0) \(next(3) == 0 ? frame : 0)" }
+      written += above
+      draw(above: above, region)
+      #expect(terminal.scrolledOff + terminal.lines == written + region)
+    }
+    #expect(terminal.overruns == 0)
+  }
+}

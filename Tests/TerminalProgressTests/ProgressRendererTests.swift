@@ -1,0 +1,267 @@
+import DownloadModel
+import Testing
+
+@testable import TerminalProgress
+
+@Suite("The renderer")
+struct ProgressRendererTests {
+  private let board = ProgressBoard(keepsEvents: true)
+  private let terminal = MemoryTerminal()
+  private let clock = StepClock()
+
+  private func renderer(
+    _ style: ProgressStyle.Resolved = .bars, environment: TerminalEnvironment = Scene.environment
+  ) -> ProgressRenderer {
+    ProgressRenderer(
+      board: board, style: style, isColored: true, output: terminal, environment: environment,
+      words: Scene.words, clock: clock)
+  }
+
+  private func end(_ request: DownloadRequest, size: Int64) {
+    let outcome = DownloadOutcome(
+      kind: .fetched, path: "out/\(request.address.lastPathSegment)", size: size, transferred: size)
+    board.end(request, .success(outcome))
+  }
+
+  @Test("a run from the first frame to the prompt")
+  func run() async throws {
+    let renderer = renderer()
+    async let drawing: Void = renderer.run()
+    await clock.settled()
+    #expect(terminal.writes == 0)
+
+    let (first, second) = (try Scene.request(0), try Scene.request(1))
+    board.listed(2, complete: true)
+    let meters = [board.start(first), board.start(second)]
+    for meter in meters { meter.begin(at: 0, total: 1000) }
+    await clock.step()
+    #expect(terminal.lines.count == 1)
+    for _ in 0..<6 { await clock.step() }
+    #expect(terminal.lines.count == 3)
+    #expect(!terminal.emulator.isCursorShown)
+
+    meters[0].add(1000)
+    end(first, size: 1000)
+    await clock.step()
+    #expect(terminal.lines.count == 3)
+    #expect(terminal.lines.first == "✓ file-0.bin                 1000 B")
+
+    end(second, size: 0)
+    await renderer.finish()
+    await drawing
+    #expect(terminal.lines.map { $0.prefix(12) } == ["✓ file-0.bin", "✓ file-1.bin"])
+    let screen = terminal.emulator
+    #expect(screen.isCursorShown && screen.wrapsLines && !screen.isInFrame)
+    #expect(screen.cursor == (2, 0))
+    #expect(screen.unknown.isEmpty && screen.overruns == 0)
+  }
+
+  @Test("nothing is written while nothing changes")
+  func quiet() async throws {
+    let renderer = renderer()
+    async let drawing: Void = renderer.run()
+    board.listed(1, complete: true)
+    _ = board.start(try Scene.request(0))
+    for _ in 0..<10 { await clock.step() }
+    let writes = terminal.writes
+    for _ in 0..<100 { await clock.step() }
+    #expect(terminal.writes == writes)
+    await renderer.finish()
+    await drawing
+  }
+
+  @Test(
+    "at most twenty frames a second, four ticks for lines",
+    arguments: [
+      (ProgressStyle.Resolved.bars, 20), (.plain, 4), (.none, 1),
+    ])
+  func pace(style: ProgressStyle.Resolved, steps: Int) async {
+    let renderer = renderer(style)
+    async let drawing: Void = renderer.run()
+    for _ in 0..<steps { await clock.step() }
+    #expect(clock.now.offset == .seconds(1))
+    await renderer.finish()
+    await drawing
+  }
+
+  @Test("a run that is over before the first frame")
+  func short() async throws {
+    let renderer = renderer()
+    end(try Scene.request(0), size: 5)
+    await renderer.finish()
+    await renderer.run()
+    await renderer.finish()
+    #expect(terminal.writes == 1)
+    #expect(terminal.lines == ["✓ file-0.bin                    5 B"])
+    #expect(terminal.emulator.isCursorShown)
+  }
+
+  @Test("nothing to say, nothing written", arguments: [ProgressStyle.Resolved.bars, .plain, .none])
+  func silent(style: ProgressStyle.Resolved) async {
+    let renderer = renderer(style)
+    await renderer.finish()
+    #expect(terminal.writes == 0)
+  }
+
+  @Test("a cancelled run stops drawing, and finish still has the last word")
+  func cancelled() async throws {
+    let renderer = renderer()
+    let request = try Scene.request(0)
+    await withTaskGroup { group in
+      group.addTask { await renderer.run() }
+      await clock.step()
+      group.cancelAll()
+    }
+    end(request, size: 5)
+    await renderer.finish()
+    #expect(terminal.lines.count == 1)
+    #expect(terminal.emulator.isCursorShown)
+  }
+
+  @Test("a second signal restores the terminal from any thread, once, and nothing is drawn over it")
+  func restoresNow() async throws {
+    let renderer = renderer()
+    board.listed(1, complete: false)
+    await renderer.drawFrame()
+    #expect(!terminal.emulator.isCursorShown)
+    renderer.restoreNow()
+    renderer.restoreNow()
+    #expect(terminal.writes == 2)
+    #expect(terminal.emulator.isCursorShown && terminal.lines.isEmpty)
+    board.listed(2, complete: true)
+    await renderer.drawFrame()
+    await renderer.finish()
+    #expect(terminal.writes == 2)
+  }
+
+  @Test("a second signal in the middle of the first frame's write")
+  func restoresDuringWrite() async {
+    let renderer = renderer()
+    board.listed(1, complete: false)
+    terminal.with { $0.duringWrite = { renderer.restoreNow() } }
+    await renderer.drawFrame()
+    #expect(terminal.emulator.isCursorShown)
+    #expect(terminal.lines.isEmpty)
+  }
+
+  @Test("lines need no restoring", arguments: [ProgressStyle.Resolved.plain, .none])
+  func nothingToRestore(style: ProgressStyle.Resolved) async throws {
+    let renderer = renderer(style)
+    end(try Scene.request(0), size: 5)
+    await renderer.drawFrame()
+    renderer.restoreNow()
+    #expect(!terminal.text.contains("\u{1B}[?"))
+  }
+
+  @Test("stopped and continued: a clean line and a cursor in between")
+  func suspends() async {
+    let renderer = renderer()
+    board.listed(1, complete: false)
+    await renderer.drawFrame()
+    await renderer.suspend()
+    #expect(terminal.lines.isEmpty && terminal.emulator.isCursorShown)
+    board.listed(2, complete: false)
+    await renderer.drawFrame()
+    #expect(terminal.lines.isEmpty)
+    await renderer.resume()
+    #expect(terminal.lines.count == 1 && !terminal.emulator.isCursorShown)
+    await renderer.finish()
+    #expect(terminal.emulator.isCursorShown)
+  }
+
+  @Test("stopped without a word, continued below what the shell wrote meanwhile")
+  func resumesUnannounced() async {
+    let renderer = renderer()
+    board.listed(1, complete: true)
+    await renderer.drawFrame()
+    let region = terminal.lines
+    terminal.with { $0.emulator.feed(Array("\r\n[1]+ Stopped\r\n$ fg\r\n".utf8)) }
+    await renderer.resume()
+    #expect(terminal.lines == region + ["[1]+ Stopped", "$ fg"] + region)
+    await renderer.finish()
+    await renderer.resume()
+    #expect(terminal.lines == region + ["[1]+ Stopped", "$ fg"])
+    #expect(terminal.emulator.isCursorShown)
+  }
+
+  @Test("in the background there are lines but no region, and the cursor is left to the shell")
+  func background() async throws {
+    let renderer = renderer()
+    board.listed(2, complete: true)
+    terminal.with { $0.isInForeground = false }
+    await renderer.drawFrame()
+    #expect(terminal.writes == 0)
+    end(try Scene.request(0), size: 5)
+    await renderer.drawFrame()
+    #expect(terminal.lines == ["✓ file-0.bin                    5 B"])
+    #expect(terminal.emulator.isCursorShown)
+    terminal.with { $0.isInForeground = true }
+    await renderer.drawFrame()
+    #expect(terminal.lines.count == 2 && !terminal.emulator.isCursorShown)
+    await renderer.finish()
+  }
+
+  @Test("a stopped terminal keeps no event from being told later")
+  func stopped() async throws {
+    let renderer = renderer()
+    terminal.with { $0.isReady = false }
+    end(try Scene.request(0), size: 5)
+    await renderer.drawFrame()
+    #expect(terminal.writes == 0)
+    terminal.with { $0.isReady = true }
+    await renderer.drawFrame()
+    #expect(terminal.lines.first?.hasPrefix("✓ file-0.bin") == true)
+  }
+
+  /// Once the renderer left the events on the board then, and a long run's memory grew with its list.
+  @Test("when nobody reads any more nothing more is tried, and events do not pile up")
+  func lost() async throws {
+    let renderer = renderer()
+    terminal.with { $0.isLost = true }
+    board.listed(1, complete: false)
+    await renderer.drawFrame()
+    terminal.with { $0.isLost = false }
+    end(try Scene.request(0), size: 5)
+    await renderer.drawFrame()
+    #expect(board.take().events.isEmpty)
+    await renderer.finish()
+    #expect(terminal.writes == 0)
+  }
+
+  @Test("a window that changes is drawn anew, in its bounds")
+  func resizes() async throws {
+    let renderer = renderer()
+    async let drawing: Void = renderer.run()
+    board.listed(40, complete: true)
+    for id in 0..<12 { board.start(try Scene.request(id)).begin(at: 0, total: 1 << 30) }
+    for (columns, rows) in [(80, 24), (40, 10), (132, 50), (20, 6), (80, 24)] {
+      terminal.with { $0.emulator.resize(columns: columns, rows: rows) }
+      for _ in 0..<8 { await clock.step() }
+      #expect(terminal.lines.count == min(13, rows - 3))
+      #expect(terminal.lines.last?.contains("0/40") == true)
+    }
+    await renderer.finish()
+    await drawing
+    #expect(terminal.lines.isEmpty && terminal.emulator.overruns == 0)
+  }
+
+  @Test("the taskbar, where the terminal has one, is cleared at the end")
+  func taskbar() async throws {
+    let environment = TerminalEnvironment(
+      isTerminal: true, variables: ["TERM": "xterm", "LANG": "C.UTF-8", "TERM_PROGRAM": "ghostty"])
+    let renderer = renderer(environment: environment)
+    board.listed(4, complete: true)
+    await renderer.drawFrame()
+    end(try Scene.request(0), size: 5)
+    await renderer.drawFrame()
+    board.end(try Scene.request(1), .failure(DownloadError(.status)))
+    await renderer.drawFrame()
+    await renderer.drawFrame()
+    let commands = ["9;4;1;0", "9;4;1;25", "9;4;2;50"]
+    #expect(terminal.emulator.operatingSystemCommands == commands)
+    await renderer.suspend()
+    await renderer.resume()
+    await renderer.finish()
+    #expect(terminal.emulator.operatingSystemCommands == commands + ["9;4;0;0", "9;4;2;50", "9;4;0;0"])
+  }
+}

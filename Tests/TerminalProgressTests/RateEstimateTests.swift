@@ -1,0 +1,80 @@
+import Testing
+
+@testable import TerminalProgress
+
+@Suite("Rate and time left")
+struct RateEstimateTests {
+  /// Adds `bytes` at the end of each of `count` spans of `span`.
+  private func estimate(bytes: Int64, each span: Duration, count: Int) -> RateEstimate {
+    var estimate = RateEstimate(start: .zero)
+    for index in 1...count { estimate.add(bytes: bytes, at: span * index) }
+    return estimate
+  }
+
+  private func isNear(_ value: Double, _ expected: Double, within part: Double = 1e-9) -> Bool {
+    abs(value - expected) <= abs(expected) * part
+  }
+
+  @Test("a single sample is its own rate")
+  func single() {
+    var estimate = RateEstimate(start: .seconds(5))
+    #expect(estimate.rate(at: .seconds(5)) == 0)
+    estimate.add(bytes: 3000, at: .seconds(8))
+    #expect(isNear(estimate.rate(at: .seconds(8)), 1000))
+  }
+
+  @Test("a steady rate is shown from the first sample on", arguments: [1, 2, 20, 200, 2000])
+  func steady(count: Int) {
+    let estimate = estimate(bytes: 50, each: .milliseconds(50), count: count)
+    #expect(isNear(estimate.rate(at: .milliseconds(50) * count), 1000))
+  }
+
+  @Test("the formula, by hand: 1000 B/s for 15 s, then 4000 B/s for 15 s")
+  func byHand() {
+    var estimate = RateEstimate(start: .zero)
+    estimate.add(bytes: 15_000, at: .seconds(15))
+    estimate.add(bytes: 60_000, at: .seconds(30))
+    // w(15 s) = 0.1, w(30 s) = 0.01. Once: 900, then 90 + 3600 = 3690; over 0.9: 1000, over 0.99: 3727.27….
+    // Twice: 900, then 90 + 0.9 · 3727.27… = 3444.54…; over 0.99: 3479.33….
+    #expect(isNear(estimate.rate(at: .seconds(30)), (90 + 0.9 * 3690 / 0.99) / 0.99))
+  }
+
+  @Test("a stall leaves a tenth after 15 s and a hundredth after 30 s")
+  func stall() {
+    let estimate = estimate(bytes: 50_000, each: .milliseconds(50), count: 2000)
+    let rate = estimate.rate(at: .seconds(100))
+    #expect(isNear(estimate.rate(at: .seconds(115)), rate / 10, within: 1e-6))
+    #expect(isNear(estimate.rate(at: .seconds(130)), rate / 100, within: 1e-6))
+  }
+
+  @Test("looking, or hearing that nothing came, changes nothing")
+  func nothing() {
+    var estimate = estimate(bytes: 100, each: .seconds(1), count: 10)
+    let before = estimate.rate(at: .seconds(12))
+    estimate.add(bytes: 0, at: .seconds(11))
+    estimate.add(bytes: -5, at: .seconds(11))
+    #expect(estimate.rate(at: .seconds(12)) == before)
+  }
+
+  @Test("bytes that come in no time are counted with the next")
+  func noTime() {
+    var estimate = RateEstimate(start: .seconds(1))
+    estimate.add(bytes: 400, at: .seconds(1))
+    #expect(estimate.rate(at: .seconds(1)) == 0)
+    estimate.add(bytes: 600, at: .seconds(2))
+    #expect(isNear(estimate.rate(at: .seconds(2)), 1000))
+  }
+
+  @Test("no guess before two seconds, nor while nothing moves")
+  func timeLeft() {
+    var estimate = RateEstimate(start: .seconds(10))
+    #expect(estimate.timeLeft(remaining: 1000, at: .seconds(20)) == nil)
+    estimate.add(bytes: 1990, at: .seconds(11.99))
+    #expect(estimate.timeLeft(remaining: 5000, at: .seconds(11.99)) == nil)
+    estimate.add(bytes: 10, at: .seconds(12))
+    let left = estimate.timeLeft(remaining: 5000, at: .seconds(12))
+    #expect(left.map { isNear($0.inSeconds, 5, within: 1e-6) } == true)
+    #expect(estimate.timeLeft(remaining: 0, at: .seconds(12)) == .zero)
+    #expect(estimate.timeLeft(remaining: 5000, at: .seconds(120)) == nil)
+  }
+}

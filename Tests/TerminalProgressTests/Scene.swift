@@ -1,0 +1,56 @@
+import DownloadModel
+
+@testable import TerminalProgress
+
+/// Short ways to say what a run looks like.
+enum Scene {
+  static let words = ProgressWords(
+    failure: { error in
+      if case .http(let status) = error.cause { return "HTTP \(status)" }
+      return error.code.rawValue
+    },
+    rejection: { "\($0.list), line \($0.line ?? 0): no address: \($0.text)" })
+
+  static let environment = TerminalEnvironment(
+    isTerminal: true, variables: ["TERM": "xterm-256color", "LANG": "en_US.UTF-8"])
+
+  static func address(_ text: String) throws -> Address { try Address(text) }
+
+  static func request(_ id: Int, _ name: String? = nil) throws -> DownloadRequest {
+    DownloadRequest(id: id, address: try Address("https://example.org/\(name ?? "file-\(id).bin")"))
+  }
+
+  static func active(
+    _ id: Int, _ name: String? = nil, at position: Int64 = 0, from start: Int64 = 0, of total: Int64? = nil
+  ) throws -> ActiveDownload {
+    let meter = TransferMeter()
+    meter.begin(at: start, total: total)
+    meter.add(Int(position - start))
+    return ActiveDownload(id: id, address: try request(id, name).address, meter: meter)
+  }
+
+  static func done(_ id: Int, _ name: String? = nil, size: Int64 = 4096) throws -> ProgressEvent {
+    let name = name ?? "file-\(id).bin"
+    return .ended(
+      try request(id, name).address,
+      .success(DownloadOutcome(kind: .fetched, path: "/tmp/out/\(name)", size: size, transferred: size)))
+  }
+
+  static func failed(_ id: Int, _ name: String? = nil, status: Int = 404) throws -> ProgressEvent {
+    .ended(
+      try request(id, name).address, .failure(DownloadError(.status, cause: .http(status: status))))
+  }
+
+  static func sample(
+    _ active: [ActiveDownload] = [], _ events: [ProgressEvent] = [], received: Int64 = 0, listed: Int = 0,
+    complete: Bool = true, fetched: Int = 0, failed: Int = 0, finishedBytes: Int64 = 0
+  ) -> ProgressSample {
+    var tally = ProgressTally()
+    tally.listed = listed
+    tally.listIsComplete = complete
+    tally.fetched = fetched
+    tally.failed = failed
+    tally.finishedBytes = finishedBytes
+    return ProgressSample(tally: tally, received: received, active: active, events: events)
+  }
+}

@@ -1,0 +1,144 @@
+/// A small terminal: enough of ECMA-48 to see what a frame leaves on the screen. What it does not know it lists.
+struct TerminalEmulator {
+  private(set) var columns: Int
+  private(set) var rows: Int
+  /// Each cell's text; "" is the right half of a wide character.
+  private var screen: [[String]]
+  private(set) var scrolledOff: [String] = []
+  private(set) var cursor = (row: 0, column: 0)
+  private(set) var isCursorShown = true
+  private(set) var wrapsLines = true
+  private(set) var isInFrame = false
+  private(set) var frames = 0
+  /// How often text ran into the right edge.
+  private(set) var overruns = 0
+  private(set) var operatingSystemCommands: [String] = []
+  private(set) var unknown: [String] = []
+
+  init(columns: Int, rows: Int) {
+    self.columns = columns
+    self.rows = rows
+    screen = Array(repeating: Array(repeating: " ", count: columns), count: rows)
+  }
+
+  /// The screen's lines without blanks at their ends, down to the last that is not empty.
+  var lines: [String] {
+    var lines = screen.map(Self.text)
+    while lines.last?.isEmpty == true { lines.removeLast() }
+    return lines
+  }
+
+  /// As terminals without reflow do: what is too wide is lost.
+  mutating func resize(columns: Int, rows: Int) {
+    while screen.count > rows {
+      if cursor.row < screen.count - 1 {
+        screen.removeLast()
+      } else {
+        scrolledOff.append(Self.text(screen.removeFirst()))
+        cursor.row -= 1
+      }
+    }
+    while screen.count < rows { screen.append([]) }
+    screen = screen.map { Array(($0 + Array(repeating: " ", count: columns)).prefix(columns)) }
+    (self.columns, self.rows) = (columns, rows)
+    cursor.column = min(cursor.column, columns - 1)
+  }
+
+  mutating func feed(_ bytes: [UInt8]) {
+    var scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars[...]
+    while let scalar = scalars.popFirst() {
+      switch scalar {
+      case "\u{1B}": escape(&scalars)
+      case "\r": cursor.column = 0
+      case "\n": lineFeed()
+      default: scalar.value < 0x20 ? unknown.append("\(scalar.value)") : put(scalar)
+      }
+    }
+  }
+
+  private static func text(_ cells: [String]) -> String {
+    var text = cells.joined()
+    while text.last == " " { text.removeLast() }
+    return text
+  }
+
+  private mutating func put(_ scalar: Unicode.Scalar) {
+    let width = Self.width(scalar)
+    if width == 0 {
+      screen[cursor.row][max(0, cursor.column - 1)].unicodeScalars.append(scalar)
+      return
+    }
+    if cursor.column + width >= columns { overruns += 1 }
+    if cursor.column + width > columns {
+      if wrapsLines {
+        cursor.column = 0
+        lineFeed()
+      } else {
+        cursor.column = columns - width
+      }
+    }
+    screen[cursor.row][cursor.column] = String(Character(scalar))
+    if width == 2 { screen[cursor.row][cursor.column + 1] = "" }
+    cursor.column += width
+  }
+
+  private static func width(_ scalar: Unicode.Scalar) -> Int {
+    switch scalar.value {
+    case 0x300...0x36F, 0x200D, 0xFE0F: 0
+    case 0x3041...0xA4CF, 0xAC00...0xD7A3, 0x1F300...0x1FAFF: 2
+    default: 1
+    }
+  }
+
+  private mutating func lineFeed() {
+    cursor.row += 1
+    guard cursor.row == rows else { return }
+    scrolledOff.append(Self.text(screen.removeFirst()))
+    screen.append(Array(repeating: " ", count: columns))
+    cursor.row = rows - 1
+  }
+
+  private mutating func escape(_ rest: inout Substring.UnicodeScalarView) {
+    switch rest.popFirst() {
+    case "[":
+      var parameters = ""
+      while let next = rest.popFirst() {
+        if next.value >= 0x40 {
+          control(parameters, Character(next))
+          return
+        }
+        parameters.unicodeScalars.append(next)
+      }
+    case "]":
+      var command = String.UnicodeScalarView()
+      while let next = rest.popFirst(), next != "\u{1B}" { command.append(next) }
+      if rest.popFirst() != "\\" { unknown.append("OSC without end") }
+      operatingSystemCommands.append(String(command))
+    default: unknown.append("ESC")
+    }
+  }
+
+  private mutating func control(_ parameters: String, _ final: Character) {
+    switch (parameters, final) {
+    case ("?2026", "h"):
+      isInFrame = true
+      frames += 1
+    case ("?2026", "l"): isInFrame = false
+    case ("?25", "h"): isCursorShown = true
+    case ("?25", "l"): isCursorShown = false
+    case ("?7", "h"): wrapsLines = true
+    case ("?7", "l"): wrapsLines = false
+    case ("", "K"): erase(row: cursor.row, from: cursor.column)
+    case ("", "J"):
+      erase(row: cursor.row, from: cursor.column)
+      for row in (cursor.row + 1)..<max(rows, cursor.row + 1) { erase(row: row, from: 0) }
+    case (_, "A"): cursor.row = max(0, cursor.row - (Int(parameters) ?? 1))
+    case (_, "m"): break
+    default: unknown.append("CSI \(parameters)\(final)")
+    }
+  }
+
+  private mutating func erase(row: Int, from column: Int) {
+    for index in min(column, columns)..<columns { screen[row][index] = " " }
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The other commands", .serialized)
+struct CommandTests {
+  @Test func versionAndHelp() async throws {
+    let place = try Workplace()
+    let version = try await place.dlm("--version")
+    #expect(version.status == 0)
+    #expect(version.outputText.hasPrefix("dlm "))
+    for command in ["get", "compare", "demo", "cache", "clear-cache"] {
+      let help = try await place.dlm(command, "--help")
+      #expect(help.status == 0)
+      #expect(help.outputText.contains("USAGE: dlm \(command)"), "\(help.outputText)")
+    }
+    for shell in ["bash", "zsh", "fish"] {
+      let script = try await place.dlm("--generate-completion-script", shell)
+      #expect(script.status == 0)
+      #expect(script.outputText.contains("dlm"))
+    }
+  }
+
+  @Test func compareChecksAndCleansUp() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let scratch = try TemporaryFolder()
+    let place = try Workplace(["TMPDIR": scratch.path])
+    for index in 0..<20 {
+      origin.route("/f\(index)", .file(SplitMix64.bytes(count: 5000, seed: UInt64(index))))
+    }
+    _ = try place.list((0..<20).map { origin.url("/f\($0)") })
+    let run = try await place.dlm("compare", "urls.txt", "--runs", "2")
+    #expect(run.status == 0, "\(run.errorText)")
+    for mode in ["sequential", "async-let", "parallel"] { #expect(run.outputText.contains(mode)) }
+    #expect(run.outputText.contains("byte for byte"), "\(run.outputText)")
+    #expect(origin.log.count == 20 * 6)
+    #expect(try place.names() == ["urls.txt"])
+    #expect(try scratch.names().isEmpty)
+  }
+
+  @Test func compareStopsAtAFailure() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route("/f", .status(404))
+    let run = try await place.dlm("compare", origin.url("/f"))
+    #expect(run.status == 1)
+    #expect(run.errorText.contains("404"), "\(run.errorText)")
+  }
+
+  @Test func compareNoticesOtherBytes() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route("/f", .file([1]), .file([2]))
+    let run = try await place.dlm("compare", origin.url("/f"))
+    #expect(run.status == 1)
+    #expect(run.errorText.contains("f has other bytes"), "\(run.errorText)")
+  }
+
+  @Test func theCacheCanBeLookedAtAndCleared() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route("/a", .file([1, 2, 3]))
+    origin.route("/b", .file([4]))
+    let empty = try await place.dlm("cache", "status")
+    #expect(empty.status == 0, "\(empty.errorText)")
+    #expect(try await place.dlm("get", origin.url("/a"), origin.url("/b")).status == 0)
+    let status = try await place.dlm("cache", "status")
+    #expect(status.outputText.contains("2 files"), "\(status.outputText)")
+    let path = try await place.dlm("cache", "path")
+    #expect(path.outputText == place.folder.path("home/cache/dlm") + "\n")
+    let list = try await place.dlm("cache", "list")
+    #expect(list.outputText.contains(origin.url("/a")))
+    let cleared = try await place.dlm("clear-cache")
+    #expect(cleared.status == 0)
+    #expect(cleared.outputText.contains("2 files"), "\(cleared.outputText)")
+    #expect(try place.names() == ["a", "b"])
+    #expect(try await place.dlm("cache", "status").outputText.contains("0 files"))
+  }
+
+  @Test func aDryRunTouchesNothing() async throws {
+    let place = try Workplace()
+    let run = try await place.dlm("get", "--dry-run", "http://example.org/a%20b.txt", "-d", "out")
+    #expect(run.status == 0)
+    #expect(run.outputText == "http://example.org/a%20b.txt\tout/a b.txt\n")
+    #expect(try place.names().isEmpty)
+  }
+}

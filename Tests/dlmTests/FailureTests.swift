@@ -1,0 +1,117 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("What goes wrong is said with its place, its cause and a remedy; the other files arrive", .serialized)
+struct FailureTests {
+  /// The issue's list in one run: a bad line 7, a 404, a refused connection, and good files around them.
+  @Test func theOthersArrive() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let refused = try RefusedPort()
+    let place = try Workplace()
+    var lines = (0..<10).map { origin.url("/f\($0)") }
+    for index in 0..<10 { origin.route("/f\(index)", .file([UInt8(index)])) }
+    origin.route("/f2", .status(404, body: Array("gone".utf8)))
+    lines[4] = refused.url("/x")
+    lines[6] = "htp:/nowhere"
+    _ = try place.list(lines)
+    let run = try await place.dlm("get", "urls.txt", "-d", "out", "--retries", "0")
+    #expect(run.status == 1)
+    #expect(try place.names(in: "out") == ["f0", "f1", "f3", "f5", "f7", "f8", "f9"])
+    let text = run.errorText
+    #expect(text.contains("urls.txt:7"), "\(text)")
+    #expect(text.contains("htp:/nowhere"), "\(text)")
+    #expect(text.contains("404 Not Found"), "\(text)")
+    #expect(text.contains(origin.url("/f2")), "\(text)")
+    #expect(text.contains(refused.url("/x")), "\(text)")
+    #expect(text.contains("dlm get urls.txt"), "\(text)")
+  }
+
+  @Test func passingFailuresOnly() async throws {
+    let refused = try RefusedPort()
+    let place = try Workplace()
+    let run = try await place.dlm("get", "--retries", "0", refused.url("/x"))
+    #expect(run.status == 75)
+    #expect(run.errorText.contains("no connection"), "\(run.errorText)")
+    #expect(try place.names().isEmpty)
+  }
+
+  @Test func anUnreadableList() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file([1]))
+    let place = try Workplace()
+    let run = try await place.dlm("get", "missing.txt", origin.url("/a"))
+    #expect(run.status == 66)
+    #expect(run.errorText.contains("missing.txt"), "\(run.errorText)")
+    #expect(run.errorText.contains("No such file"), "\(run.errorText)")
+    #expect(try place.names() == ["a"])
+  }
+
+  @Test func aFolderThatCannotBeMade() async throws {
+    let place = try Workplace()
+    _ = try place.folder.write([1], to: "work/file")
+    let run = try await place.dlm("get", "-d", "file/below", "http://127.0.0.1:9/x")
+    #expect(run.status == 73)
+    #expect(run.errorText.contains("file/below"), "\(run.errorText)")
+    #expect(run.errorText.contains("--directory"), "\(run.errorText)")
+  }
+
+  @Test(arguments: [
+    (["get", "-m", "fast", "http://a/"], "'sequential', 'async-let' or 'parallel'"),
+    (["get", "--jobs", "0", "http://a/"], "--jobs"),
+    (["get", "-o", "x", "http://a/", "http://b/"], "--output"),
+    (["get", "--offline", "--no-cache", "http://a/"], "--offline"),
+    (["get", "--header", "no colon", "http://a/"], "--header"),
+    (["fetch"], "fetch"),
+  ])
+  func usage(_ arguments: [String], _ words: String) async throws {
+    let run = try await Workplace().start(arguments).waitForExit()
+    #expect(run.status == 64)
+    #expect(run.errorText.contains(words), "\(run.errorText)")
+  }
+
+  @Test func aTransientFailureIsTriedAgain() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let body = SplitMix64.bytes(count: 100_000, seed: 1)
+    origin.route(
+      "/f", .status(503), .file(body, FileOptions(ending: .reset(after: 30_000))),
+      .file(body, FileOptions(ending: .close(after: 30_000))), .file(body))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/f"))
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("f") == body)
+    #expect(try place.names() == ["f"])
+  }
+
+  @Test func credentialsAreNeverShown() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .status(404))
+    let place = try Workplace()
+    let address = origin.url("/f").replacing("http://", with: "http://me:hunter2@")
+    let run = try await place.dlm("get", "--verbose", address)
+    #expect(run.status == 1)
+    #expect(origin.log.first?.headers["authorization"] != nil)
+    #expect(!run.errorText.contains("hunter2"), "\(run.errorText)")
+    let bad = try await place.dlm("get", "-", input: Array("htp://me:hunter2@host/x\n".utf8))
+    #expect(!bad.errorText.contains("hunter2"), "\(bad.errorText)")
+    let kept = try await CommandRun.result(of: "grep", ["-r", "hunter2", place.folder.path])
+    #expect(kept.status == 1, "found in \(kept.outputText)")
+  }
+
+  @Test func controlCharactersOfServersStayOut() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route(
+      "/f",
+      .file([1], FileOptions(headers: ["Content-Disposition: attachment; filename=\"a\u{1B}[31mb.txt\""])))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/f"))
+    #expect(run.status == 0)
+    #expect(!run.errors.contains(0x1B))
+    #expect(try place.names().allSatisfy { !$0.utf8.contains(0x1B) })
+  }
+}

@@ -1,0 +1,144 @@
+import DownloadModel
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("dlm get: the list arrives whole in every mode, and is not fetched again", .serialized)
+struct GetTests {
+  private static let count = 300
+
+  private func content(_ index: Int) -> [UInt8] {
+    SplitMix64.bytes(count: [0, 1, 4096, 20_000, 150_000][index % 5] + index, seed: UInt64(index))
+  }
+
+  @Test(arguments: DownloadMode.allCases, [false, true])
+  func nginx(mode: DownloadMode, overTLS: Bool) async throws {
+    let server = try await NginxServer()
+    defer { server.stop() }
+    let place = try Workplace()
+    for index in 0..<Self.count { try server.write(content(index), to: "f\(index).bin") }
+    let addresses = (0..<Self.count).map {
+      overTLS ? server.tlsURL("/f\($0).bin") : server.url("/f\($0).bin")
+    }
+    _ = try place.list(addresses)
+
+    let first = try await place.dlm(
+      "get", "urls.txt", "-d", "out", "-m", mode.rawValue, "--cacert", server.caCertificatePath)
+    #expect(first.status == 0, "\(first.errorText)")
+    #expect(first.outputText.isEmpty)
+    for index in 0..<Self.count { #expect(try place.file("out/f\(index).bin") == content(index)) }
+    #expect(try place.names(in: "out").count == Self.count)
+    let cold = try await server.accessLog(atLeast: Self.count)
+    #expect(cold.count { $0.status == 200 } == Self.count)
+    if mode == .sequential { #expect(Set(cold.map(\.connection)).count == 1) }
+
+    try server.clearLog()
+    let second = try await place.dlm(
+      "get", "urls.txt", "-d", "out", "-m", mode.rawValue, "--cacert", server.caCertificatePath)
+    #expect(second.status == 0, "\(second.errorText)")
+    #expect(second.errorText.contains("300 unchanged"), "\(second.errorText)")
+    let warm = try await server.accessLog(atLeast: Self.count)
+    #expect(warm.allSatisfy { $0.status == 304 && $0.bodyBytes == 0 })
+    #expect(try place.names(in: "out").count == Self.count)
+  }
+
+  @Test func aChangedFileIsFetchedAndReplaced() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route(
+      "/f", .file([1, 2, 3], FileOptions(etag: "\"v1\"")), .file([4, 5], FileOptions(etag: "\"v2\"")))
+    #expect(try await place.dlm("get", origin.url("/f")).status == 0)
+    #expect(try await place.dlm("get", origin.url("/f")).status == 0)
+    #expect(try place.file("f") == [4, 5])
+    #expect(try place.names() == ["f"])
+  }
+
+  @Test func aFileThatDlmDidNotWriteIsKept() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route("/f.txt", .file([1, 2, 3]))
+    _ = try place.folder.write([9], to: "work/f.txt")
+    let run = try await place.dlm("get", origin.url("/f.txt"))
+    #expect(run.status == 0)
+    #expect(try place.file("f.txt") == [9])
+    #expect(try place.file("f.1.txt") == [1, 2, 3])
+    #expect(run.errorText.contains("f.1.txt"), "\(run.errorText)")
+  }
+
+  @Test(arguments: DownloadMode.allCases)
+  func twoAddressesWithOneNameBothSurvive(mode: DownloadMode) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route("/a/f.txt", .file([1]))
+    origin.route("/b/f.txt", .file([2]))
+    let list = try place.list([origin.url("/a/f.txt"), origin.url("/b/f.txt")])
+    #expect(try await place.dlm("get", list, "-m", mode.rawValue).status == 0)
+    #expect(Set([try place.file("f.txt"), try place.file("f.1.txt")]) == [[1], [2]])
+    #expect(try await place.dlm("get", list, "-m", mode.rawValue).status == 0)
+    #expect(try place.names() == ["f.1.txt", "f.txt", "urls.txt"])
+  }
+
+  @Test func namesComeFromTheServerOrTheUser() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let named = FileOptions(headers: ["Content-Disposition: attachment; filename=\"../../report 1.pdf\""])
+    origin.route("/download?id=7", .file([1, 2], named))
+    #expect(try await place.dlm("get", origin.url("/download?id=7")).status == 0)
+    #expect(try place.names() == ["report 1.pdf"])
+    #expect(try await place.dlm("get", "-o", "mine.pdf", origin.url("/download?id=7")).status == 0)
+    #expect(try place.file("mine.pdf") == [1, 2])
+    #expect(
+      try await place.dlm("get", "--no-cache", "--no-content-disposition", origin.url("/download?id=7"))
+        .status == 0)
+    #expect(try place.file("download") == [1, 2])
+  }
+
+  @Test func equalAddressesAreOneTransfer() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route("/f", .file([1, 2, 3]))
+    let list = try place.list(Array(repeating: origin.url("/f"), count: 20))
+    let run = try await place.dlm("get", list)
+    #expect(run.status == 0)
+    #expect(origin.log.count == 1)
+    #expect(try place.names() == ["f", "urls.txt"])
+  }
+
+  @Test func standardInputAndTheSameListAgain() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route("/a", .file([1]))
+    origin.route("/b", .file([2]))
+    let text = "\u{FEFF}# two\r\n\r\n  \(origin.url("/a"))  \r\n\(origin.url("/b"))"
+    let run = try await place.dlm("get", "-", input: Array(text.utf8))
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.names() == ["a", "b"])
+    let piped = try await place.dlm("get", "-m", "sequential", input: Array("\(origin.url("/a"))\n".utf8))
+    #expect(piped.status == 0)
+    #expect(origin.log.count == 3)
+  }
+
+  @Test func settingsComeFromFileAndEnvironment() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace(["DLM_USER_AGENT": "from-environment"])
+    origin.route("/a", .file([1]))
+    _ = try place.folder.write(Array("directory: here\nuser-agent: from-file\n".utf8), to: "work/.dlm.yaml")
+    #expect(try await place.dlm("get", origin.url("/a")).status == 0)
+    #expect(try place.file("here/a") == [1])
+    #expect(origin.log.last?.headers["user-agent"] == "from-environment")
+    #expect(
+      try await place.dlm("get", "--refresh", "--user-agent", "from-option", origin.url("/a")).status == 0)
+    #expect(origin.log.last?.headers["user-agent"] == "from-option")
+    _ = try place.folder.write(Array("jobs: many\n".utf8), to: "work/.dlm.yaml")
+    let bad = try await place.dlm("get", origin.url("/a"))
+    #expect(bad.status == 64)
+    #expect(bad.errorText.contains("\"many\" is no value for jobs"), "\(bad.errorText)")
+  }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Interrupted at any moment, a run goes on where it was", .serialized)
+struct InterruptionTests {
+  private let large = SplitMix64.bytes(count: 8 << 20, seed: 1)
+
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func signalsKeepWhatHasCome(signal: Int32, status: Int32) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/large", .file(large, FileOptions(ending: .stall(after: 5 << 20))), .file(large))
+    origin.route("/small", .file([1, 2, 3]))
+    let place = try Workplace()
+    _ = try place.list([origin.url("/small"), origin.url("/large")])
+    let run = try place.start(["get", "urls.txt", "-d", "out"])
+    try await origin.wait(path: "/large", bodyBytesSent: 5 << 20)
+    run.send(signal)
+    let ended = try await run.waitForExit(within: .seconds(20))
+    #expect(ended.status == status, "\(ended.errorText)")
+    #expect(ended.errorText.contains("what has come is kept"), "\(ended.errorText)")
+
+    let again = try await place.dlm("get", "urls.txt", "-d", "out")
+    #expect(again.status == 0, "\(again.errorText)")
+    #expect(try place.file("out/large") == large)
+    #expect(try place.names(in: "out") == ["large", "small"])
+    let resumed = try #require(origin.log.last { $0.path == "/large" })
+    #expect(resumed.headers["range"]?.hasPrefix("bytes=") == true, "\(resumed)")
+    #expect(resumed.headers["if-range"] == "\"v1\"")
+  }
+
+  /// SIGKILL in the middle: the second run ends with the same bytes, having fetched at most what was missing
+  /// and 1 MiB for each file that was under way.
+  @Test func killedInTheMiddle() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let sizes = (0..<40).map { $0 % 8 == 0 ? 3 << 20 : 10_000 + $0 }
+    let bodies = sizes.enumerated().map { SplitMix64.bytes(count: $1, seed: UInt64($0)) }
+    for (index, body) in bodies.enumerated() {
+      let stalls = index == 32
+      origin.route(
+        "/f\(index)", .file(body, stalls ? FileOptions(ending: .stall(after: 2 << 20)) : FileOptions()),
+        .file(body))
+    }
+    _ = try place.list(bodies.indices.map { origin.url("/f\($0)") })
+    let run = try place.start(["get", "urls.txt", "-d", "out", "--jobs", "4"])
+    try await origin.wait(path: "/f32", bodyBytesSent: 2 << 20)
+    run.send(SIGKILL)
+    #expect(try await run.waitForExit().ending == .signalled(SIGKILL))
+
+    let whole = try place.names(in: "out").filter { $0.hasPrefix("f") && !$0.contains(".") }
+    let there = whole.reduce(0) { $0 + sizes[Int($1.dropFirst()) ?? 0] }
+    let partial = 2 << 20
+    let before = origin.record.bodyBytesSent.values.reduce(0, +)
+    let again = try await place.dlm("get", "urls.txt", "-d", "out")
+    #expect(again.status == 0, "\(again.errorText)")
+    for (index, body) in bodies.enumerated() { #expect(try place.file("out/f\(index)") == body) }
+    #expect(try place.names(in: "out").count == 40, "\(try place.names(in: "out"))")
+    let fetched = origin.record.bodyBytesSent.values.reduce(0, +) - before
+    let missing = sizes.reduce(0, +) - there - partial
+    #expect(fetched <= missing + (1 << 20), "\(fetched) fetched, \(missing) missing")
+  }
+
+  /// A list that comes through a slow pipe must not hold up Ctrl-C.
+  @Test func interruptedWhileTheListIsAwaited() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file([1]))
+    let place = try Workplace()
+    let run = try place.start(["get", "-"], input: .open)
+    run.write(Array("\(origin.url("/a"))\n".utf8))
+    try await origin.wait(forRequests: 1)
+    run.send(SIGINT)
+    #expect(try await run.waitForExit(within: .seconds(20)).status == 130)
+  }
+}
