@@ -6,6 +6,7 @@
 
 #pragma once
 #include <curl/curl.h>
+#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>

@@ -17,10 +17,14 @@ actor CurlAgent {
   private var nextNumber: UInt64 = 0
   private var isClosed = false
 
+  /// Unsafe in name: what checks it is that `letGo`, the only place that resumes one that was stored, takes it out of
+  /// `running` in the same step. The checked kind would cost an allocation a file.
+  private typealias Continuation = UnsafeContinuation<Result<TransferReceipt, DownloadError>, Never>
+
   private struct Running {
     let id: TransferID
     let transfer: CurlTransfer
-    let continuation: CheckedContinuation<Result<TransferReceipt, DownloadError>, Never>
+    let continuation: Continuation
   }
 
   init(_ loop: CurlLoop, _ options: TransportOptions) throws(CurlFailure) {
@@ -34,8 +38,7 @@ actor CurlAgent {
     let id = TransferID(number: nextNumber)
     nextNumber += 1
     let result = await withTaskCancellationHandler {
-      await withCheckedContinuation {
-        (continuation: CheckedContinuation<Result<TransferReceipt, DownloadError>, Never>) in
+      await withUnsafeContinuation { (continuation: Continuation) in
         // Cancelled before it began: `onCancel` has run, found nothing, and will not run again. Cancelled from
         // here on: `onCancel` posts the id, which the loop reads only after this job has registered it.
         if Task.isCancelled {
@@ -52,7 +55,7 @@ actor CurlAgent {
 
   private func start(
     _ id: TransferID, _ request: TransferRequest, _ sink: any BodySink,
-    _ continuation: CheckedContinuation<Result<TransferReceipt, DownloadError>, Never>
+    _ continuation: Continuation
   ) {
     do {
       if isClosed { throw DownloadError.cancelled.at(request.address) }

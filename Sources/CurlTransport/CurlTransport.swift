@@ -23,9 +23,9 @@ public final class CurlTransport: Transport {
     }
   }
 
-  public func fetch(_ transfer: TransferRequest, into sink: any BodySink) async throws(DownloadError)
-    -> TransferReceipt
-  {
+  public nonisolated(nonsending) func fetch(
+    _ transfer: TransferRequest, into sink: any BodySink
+  ) async throws(DownloadError) -> TransferReceipt {
     try await agent.fetch(transfer, into: sink)
   }
 
@@ -50,5 +50,11 @@ public final class CurlTransport: Transport {
   }
 
   /// Once a process, before any other call (curl_global_init(3)).
-  private static let libraryCode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+  private static let libraryCode = {
+    // A transfer's buffers come and go with each file; glibc would give their pages back and ask for them again.
+    // Both settings are of speed only, so that their answer does not matter.
+    _ = mallopt(M_TRIM_THRESHOLD, 16 << 20)
+    _ = mallopt(M_TOP_PAD, 1 << 20)
+    return curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+  }()
 }

@@ -15,7 +15,6 @@ struct HeadAssembler {
   }
 
   private var status = 0
-  private var isChunked = false
   private var block: [UInt8] = []
   private var isFinal = false
   /// The last head seen sent libcurl elsewhere.

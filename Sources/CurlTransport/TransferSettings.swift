@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// `TransportOptions` in libcurl's terms, made once a loop and applied once to each easy handle.
 struct TransferSettings: ~Copyable {
@@ -31,15 +32,21 @@ struct TransferSettings: ~Copyable {
     // A lookup that hangs must not hold up cancellation or the end of the process.
     try easy.set(CURLOPT_QUICK_EXIT, true)
     try easy.set(CURLOPT_USERAGENT, options.userAgent)
-    // One recv for several of the 16 KiB blocks that the write callback gets; allocated for each handle.
-    try easy.set(CURLOPT_BUFFERSIZE, 64 * 1024)
+    // One recv for several of the 16 KiB blocks that the write callback gets. It is allocated and freed with each
+    // transfer, and glibc tidies its whole heap whenever 64 KiB or more are freed at once, so it stays below.
+    try easy.set(CURLOPT_BUFFERSIZE, 48 * 1024)
     try easy.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
     try easy.set(CURLOPT_LOW_SPEED_LIMIT, 1)
     try easy.set(CURLOPT_LOW_SPEED_TIME, max(1, options.stallTimeout.milliseconds / 1000))
     try easy.set(
       CURLOPT_HTTP_VERSION,
       options.usesHTTP2 && options.proxy == nil ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
-    if let proxy = options.proxy { try easy.set(CURLOPT_PROXY, proxy) }
+    if let proxy = options.proxy {
+      try easy.set(CURLOPT_PROXY, proxy)
+    } else if !Self.environmentNamesProxy {
+      // Else libcurl searches the environment for six names with each transfer.
+      try easy.set(CURLOPT_PROXY, "")
+    }
     if let file = options.caFile { try easy.set(CURLOPT_CAINFO, file) }
     if options.isInsecure {
       try easy.set(CURLOPT_SSL_VERIFYPEER, false)
@@ -51,6 +58,14 @@ struct TransferSettings: ~Copyable {
       try easy.set(CURLOPT_NETRC_FILE, file)
     }
     try applyLines(to: easy)
+  }
+}
+
+extension TransferSettings {
+  /// libcurl's own list of variables; HTTP_PROXY counts in lower case only, since a CGI server sets it from a header.
+  private static var environmentNamesProxy: Bool {
+    let names: [String] = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    return names.contains { getenv($0) != nil }
   }
 }
 

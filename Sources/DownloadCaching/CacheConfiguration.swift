@@ -1,4 +1,3 @@
-import Glibc
 public import SystemPackage
 
 /// How one run uses the disk.
@@ -23,7 +22,7 @@ public struct CacheConfiguration: Sendable {
   public init(
     directory: FilePath, cacheFolder: FilePath?, conflictPolicy: ConflictPolicy = .rename,
     refresh: Bool = false, offline: Bool = false, useContentDisposition: Bool = true,
-    credentials: String? = nil, now: @escaping @Sendable () -> Int64 = Self.wallClock
+    credentials: String? = nil, now: @escaping @Sendable () -> Int64 = WallClock.seconds
   ) {
     self.directory = directory
     self.cacheFolder = cacheFolder
@@ -34,7 +33,4 @@ public struct CacheConfiguration: Sendable {
     self.credentials = credentials
     self.now = now
   }
-
-  /// The one place of this room that reads the clock.
-  public static let wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
 }

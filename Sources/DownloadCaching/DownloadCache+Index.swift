@@ -52,10 +52,9 @@ extension DownloadCache {
     }
   }
 
-  func remember(_ outcome: DownloadOutcome, _ row: CacheRow?, _ order: FileOrder) async {
-    let name = FilePath(outcome.path).lastComponent?.string ?? outcome.path
+  func remember(_ name: String, _ size: Int64, _ row: CacheRow?, _ order: FileOrder) async {
     recent.remember(
-      RecentFiles.Entry(name: name, size: outcome.size, identity: row?.identity),
+      RecentFiles.Entry(name: name, size: size, identity: row?.identity),
       for: DownloadKey(address: order.address, requested: order.requested))
     guard let row else { return }
     batch.add(row)

@@ -14,7 +14,7 @@ extension DownloadCache {
   /// One file, from the disk or through the network.
   func produce(
     _ request: DownloadRequest, _ meter: TransferMeter,
-    _ fetch: @Sendable (any DownloadTarget) async throws(DownloadError) -> TransferReceipt
+    _ fetch: DownloadStore.Fetch
   ) async throws(DownloadError) -> DownloadOutcome {
     let directory = try outputDirectory()
     let scope = scope(of: request.address)
@@ -83,8 +83,8 @@ extension DownloadCache {
     while true {
       let placement = try file.place(ownership, answeredBy: answeredBy, isProven: isProven) { journal($0) }
       switch placement {
-      case .placed(let outcome, let row):
-        if outcome.kind != .skipped { await remember(outcome, row, order) }
+      case .placed(let outcome, let name, let row):
+        if outcome.kind != .skipped { await remember(name, outcome.size, row, order) }
         return outcome
       case .ownershipUnknown:
         // The index was empty at the start, but this run has written rows since.

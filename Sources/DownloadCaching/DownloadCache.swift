@@ -13,7 +13,7 @@ public actor DownloadCache: DownloadStore {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// Work under way, by what was asked for.
-  private var works: [DownloadKey: SharedDownload] = [:]
+  private(set) var works: [DownloadKey: SharedDownload] = [:]
   var recent = RecentFiles()
   var batch = RowBatch()
   var warnings: [CacheWarning] = []
@@ -40,7 +40,7 @@ public actor DownloadCache: DownloadStore {
   ///   `.cancelled` as soon as the calling task is cancelled.
   public func file(
     for request: DownloadRequest, meter: TransferMeter,
-    fetch: @escaping @Sendable (any DownloadTarget) async throws(DownloadError) -> TransferReceipt
+    fetch: @escaping DownloadStore.Fetch
   ) async throws(DownloadError) -> DownloadOutcome {
     if let name = request.outputName, !FileNaming.isUsable(name) {
       throw DownloadError(.conflict, cause: .detail("not a file name"), path: name, activity: "naming")
@@ -78,7 +78,7 @@ public actor DownloadCache: DownloadStore {
 
   private func work(
     _ work: SharedDownload, _ key: DownloadKey, _ request: DownloadRequest, _ meter: TransferMeter,
-    _ fetch: @Sendable (any DownloadTarget) async throws(DownloadError) -> TransferReceipt
+    _ fetch: DownloadStore.Fetch
   ) async {
     let answer: SharedDownload.Answer
     do throws(DownloadError) { answer = .success(try await produce(request, meter, fetch)) } catch {

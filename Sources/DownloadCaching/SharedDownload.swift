@@ -35,6 +35,9 @@ final class SharedDownload: Sendable {
     }
   }
 
+  /// How many wait, or are about to.
+  var askers: Int { state.withLock { $0.waiting.count } }
+
   /// Names the task that does the work.
   func began(_ work: Task<Void, Never>) {
     let isAbandoned = state.withLock { state in

@@ -1,5 +1,10 @@
 /// Where finished files stand and unfinished ones wait. DownloadCaching is the real one.
 public protocol DownloadStore: Sendable {
+  /// Transfers into the target until it is whole. It runs in the store's isolation, so that a store on the
+  /// transport's executor is not left and entered again for each file.
+  typealias Fetch =
+    nonisolated(nonsending) @Sendable (any DownloadTarget) async throws(DownloadError) -> TransferReceipt
+
   /// The file of a request: from memory, from disk, or through `fetch` from the network.
   ///
   /// Equal requests at one time share one piece of work, which lives while anyone still waits for it.
@@ -7,7 +12,7 @@ public protocol DownloadStore: Sendable {
   ///   the answer is already known.
   func file(
     for request: DownloadRequest, meter: TransferMeter,
-    fetch: @escaping @Sendable (any DownloadTarget) async throws(DownloadError) -> TransferReceipt
+    fetch: @escaping Fetch
   ) async throws(DownloadError) -> DownloadOutcome
 }
 

@@ -3,11 +3,13 @@
 public struct ResponseHead: Sendable {
   public let status: Int
   private let block: [UInt8]
+  private let starts: [Int]
 
   /// - Parameter block: header lines separated by LF or CRLF, without the status line.
   public init(status: Int, block: [UInt8]) {
     self.status = status
     self.block = block
+    starts = Self.lineStarts(block)
   }
 
   public init(status: Int, fields: KeyValuePairs<String, String>) {
@@ -28,14 +30,16 @@ public struct ResponseHead: Sendable {
 
   /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values.
   public var contentLength: Int64? {
-    var lengths: [Int64?] = []
+    var length: Int64?
+    var isConsistent = true
     forEachValue(of: "content-length") { value in
       for part in value.split(separator: UInt8(ascii: ",")) {
-        lengths.append(Self.digits(Self.trimmed(part)))
+        let digits = Self.digits(Self.trimmed(part))
+        if digits == nil || length.map({ $0 != digits }) == true { isConsistent = false }
+        length = digits
       }
     }
-    guard let first = lengths.first, lengths.allSatisfy({ $0 == first }) else { return nil }
-    return first
+    return isConsistent ? length : nil
   }
 
   public var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
@@ -47,21 +51,31 @@ public struct ResponseHead: Sendable {
 
   private func forEachValue(of name: StaticString, _ body: (ArraySlice<UInt8>) -> Void) {
     name.withUTF8Buffer { wanted in
-      var start = 0
-      while start < block.count {
-        let end = block[start...].firstIndex(of: UInt8(ascii: "\n")) ?? block.count
-        if Self.line(block, start, end, isNamed: wanted) {
-          body(Self.trimmed(block[(start + wanted.count + 1)..<end]))
+      for (index, start) in starts.enumerated() {
+        let end = index + 1 < starts.count ? starts[index + 1] : block.count
+        let colon = start + wanted.count
+        if colon < end, block[colon] == UInt8(ascii: ":"), isEqual(start, wanted) {
+          body(Self.trimmed(block[colon + 1..<end]))
         }
-        start = end + 1
       }
     }
   }
 
-  private static func line(
-    _ block: [UInt8], _ start: Int, _ end: Int, isNamed wanted: UnsafeBufferPointer<UInt8>
-  ) -> Bool {
-    guard end - start > wanted.count, block[start + wanted.count] == UInt8(ascii: ":") else { return false }
+  /// Where each line begins. Found once: a head is searched for some ten names.
+  private static func lineStarts(_ block: [UInt8]) -> [Int] {
+    block.withUnsafeBufferPointer { bytes in
+      var starts: [Int] = []
+      starts.reserveCapacity(16)
+      var isStart = true
+      for index in 0..<bytes.count {
+        if isStart { starts.append(index) }
+        isStart = bytes[index] == UInt8(ascii: "\n")
+      }
+      return starts
+    }
+  }
+
+  private func isEqual(_ start: Int, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
     for offset in 0..<wanted.count {
       let byte = block[start + offset]
       let lower = byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
@@ -71,7 +85,7 @@ public struct ResponseHead: Sendable {
   }
 
   private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
     var bytes = bytes
     while let first = bytes.first, isBlank(first) { bytes.removeFirst() }
     while let last = bytes.last, isBlank(last) { bytes.removeLast() }

@@ -2,10 +2,13 @@
 public protocol Transport: Sendable {
   /// Runs one transfer to its end. Cancelling the task removes the transfer at once.
   ///
+  /// It stays in the caller's isolation: between actors on one executor a file then costs no hop.
+  ///
   /// - Returns: what was received, when the sink took the response and the body ended as its framing says.
   /// - Throws: `DownloadError` of the network, of HTTP's framing, or the one that the sink itself threw.
-  func fetch(_ transfer: TransferRequest, into sink: any BodySink) async throws(DownloadError)
-    -> TransferReceipt
+  nonisolated(nonsending) func fetch(
+    _ transfer: TransferRequest, into sink: any BodySink
+  ) async throws(DownloadError) -> TransferReceipt
 }
 
 /// One GET (RFC 9110 §9.3.1) as the transport is to send it.

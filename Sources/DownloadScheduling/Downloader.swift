@@ -2,7 +2,7 @@ public import DownloadModel
 
 /// The life of one download: asked of the store, limited by its host, tried again as the policy says, and told
 /// to the board. It touches no byte.
-public struct Downloader: Sendable {
+public final class Downloader: Sendable {
   private let store: any DownloadStore
   private let transport: any Transport
   private let board: ProgressBoard
@@ -34,7 +34,7 @@ public struct Downloader: Sendable {
     let result: Result<DownloadOutcome, DownloadError>
     do throws(DownloadError) {
       result = .success(
-        try await store.file(for: request, meter: meter) { target throws(DownloadError) in
+        try await store.file(for: request, meter: meter) { [self] target throws(DownloadError) in
           try await fetch(request, into: target)
         })
     } catch {
@@ -44,11 +44,12 @@ public struct Downloader: Sendable {
     return result
   }
 
-  private func fetch(
+  private nonisolated(nonsending) func fetch(
     _ request: DownloadRequest, into target: any DownloadTarget
   ) async throws(DownloadError) -> TransferReceipt {
     var failures = 0
-    let stopwatch = Stopwatch(clock)
+    // Only a limit on the whole time needs to know when it began.
+    let stopwatch = retry.maxTime.map { _ in Stopwatch(clock) }
     while true {
       do throws(DownloadError) {
         return try await attempt(request, into: target)
@@ -56,7 +57,7 @@ public struct Downloader: Sendable {
         failures += 1
         guard
           let delay = retry.delay(
-            after: error, failures: failures, elapsed: stopwatch.elapsed(), random: random())
+            after: error, failures: failures, elapsed: stopwatch?.elapsed() ?? .zero, random: random())
         else { throw error }
         board.retry(request, attempt: failures + 1, after: delay, error: error.at(request.address))
         try await pause(delay)
@@ -64,7 +65,7 @@ public struct Downloader: Sendable {
     }
   }
 
-  private func attempt(
+  private nonisolated(nonsending) func attempt(
     _ request: DownloadRequest, into target: any DownloadTarget
   ) async throws(DownloadError) -> TransferReceipt {
     guard let hosts else { return try await transport.fetch(try target.nextTransfer(), into: target) }
@@ -73,7 +74,7 @@ public struct Downloader: Sendable {
     }
   }
 
-  private func pause(_ delay: Duration) async throws(DownloadError) {
+  private nonisolated(nonsending) func pause(_ delay: Duration) async throws(DownloadError) {
     do {
       try await clock.sleep(for: delay)
     } catch {

@@ -24,15 +24,15 @@ public final class HostLimiter: Sendable {
 
   /// Runs `body` in a slot of the host.
   /// - Throws: `.cancelled` when the task is cancelled while it waits, else what `body` throws.
-  public func withSlot<Value: Sendable>(
-    of host: String, _ body: () async throws(DownloadError) -> Value
+  public nonisolated(nonsending) func withSlot<Value: Sendable>(
+    of host: String, _ body: nonisolated(nonsending) () async throws(DownloadError) -> Value
   ) async throws(DownloadError) -> Value {
     guard await acquire(host) else { throw .cancelled }
     defer { release(host) }
     return try await body()
   }
 
-  private func acquire(_ host: String) async -> Bool {
+  private nonisolated(nonsending) func acquire(_ host: String) async -> Bool {
     let ticket: Int? = hosts.withLock { hosts in
       if hosts[host, default: Host()].inUse < limit {
         hosts[host, default: Host()].inUse += 1

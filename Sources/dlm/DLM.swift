@@ -24,11 +24,9 @@ struct DLM: AsyncParsableCommand {
       GetCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self, ClearCacheCommand.self,
     ])
 
-  /// Help and version are a matter of parsing: they end the program here, before a thread is started.
   static func main() {
-    if !Set(CommandLine.arguments).isDisjoint(with: ["--version", "--help", "-h"]) {
-      do { _ = try parseAsRoot() } catch { exit(withError: error) }
-    }
+    // Scripts ask for the version often: it is answered before the parser looks at every option there is.
+    if CommandLine.arguments.dropFirst() == ["--version"] { return print(configuration.version) }
     // Unstructured, because it is the root of the task tree; the main thread is left to be the process.
     Task { await parseAndRun() }
     dispatchMain()

@@ -9,7 +9,7 @@ struct DownloaderTests {
   private struct Store: DownloadStore {
     func file(
       for request: DownloadRequest, meter: TransferMeter,
-      fetch: @escaping @Sendable (any DownloadTarget) async throws(DownloadError) -> TransferReceipt
+      fetch: @escaping Fetch
     ) async throws(DownloadError) -> DownloadOutcome {
       let receipt = try await fetch(Target(address: request.address))
       return DownloadOutcome(

@@ -67,7 +67,8 @@ struct FailureTests {
     (["fetch"], "fetch"),
   ])
   func usage(_ arguments: [String], _ words: String) async throws {
-    let run = try await Workplace().start(arguments).waitForExit()
+    let place = try Workplace()
+    let run = try await place.start(arguments).waitForExit()
     #expect(run.status == 64)
     #expect(run.errorText.contains(words), "\(run.errorText)")
   }

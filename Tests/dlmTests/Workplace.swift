@@ -37,6 +37,17 @@ struct Workplace {
     try folder.write(Array((addresses.joined(separator: "\n") + "\n").utf8), to: "work/\(name)")
   }
 
+  /// Suspends until a file is at least so long.
+  /// - Throws: after a long safety limit. The file system has no event that Foundation could wait for.
+  func wait(forSize size: Int, of name: String) async throws {
+    for _ in 0..<3000 {
+      let attributes = try? FileManager.default.attributesOfItem(atPath: "\(work)/\(name)")
+      if let length = attributes?[.size] as? Int, length >= size { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    throw SupportFailure("\(name) did not grow to \(size) bytes")
+  }
+
   func file(_ name: String) throws -> [UInt8] { try folder.read("work/\(name)") }
   func names(in subfolder: String = "") throws -> [String] { try folder.names(in: "work/\(subfolder)") }
 }

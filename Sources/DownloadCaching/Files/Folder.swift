@@ -70,26 +70,22 @@ final class Folder: Sendable {
   }
 
   /// Renames if nothing stands under `new`; EEXIST otherwise.
+  ///
+  /// By a link, which never replaces. Killed in the middle, it leaves the file under both names. (Swift's Glibc
+  /// module does not show renameat2, and NFS would not know its flag.)
   func rename(_ old: String, toFree new: String) throws(Errno) {
-    if let renameat2 = Self.renameat2 {
-      if renameat2(descriptor.raw, old, descriptor.raw, new, 1 /* RENAME_NOREPLACE */) == 0 { return }
-      guard errno == EINVAL || errno == ENOSYS else { throw Errno(rawValue: errno) }
-    }
-    // NFS and some FUSE file systems do not know the flag, but a link never replaces either.
     if linkat(descriptor.raw, old, descriptor.raw, new, 0) == 0 { return try remove(old) }
     guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { throw Errno(rawValue: errno) }
-    // Neither flags nor links: a look before the leap is all that is left.
+    // FAT and its kin have no links: a look before the leap is all that is left.
     guard try identity(of: new) == nil else { throw .fileExists }
     try rename(old, replacing: new)
   }
 
-  /// Swift's Glibc module shows no function behind _GNU_SOURCE; the library has it since glibc 2.28.
-  private static let renameat2 = unsafeBitCast(
-    dlsym(nil, "renameat2"),
-    to: (@convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32)?.self)
-
   /// Names in the folder, in no order, without `.` and `..`.
-  func names() throws(Errno) -> [String] {
+  func names() throws(Errno) -> [String] { try names(atMost: .max) ?? [] }
+
+  /// The same, or nil if there are more than so many.
+  func names(atMost limit: Int) throws(Errno) -> [String]? {
     // An own descriptor: fdopendir takes it over, and the reading position with it.
     let raw = openat(descriptor.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
     guard raw >= 0 else { throw Errno(rawValue: errno) }
@@ -100,7 +96,9 @@ final class Folder: Sendable {
       let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      if name != "." && name != ".." { names.append(name) }
+      if name == "." || name == ".." { continue }
+      if names.count == limit { return nil }
+      names.append(name)
     }
     return names
   }
@@ -132,7 +130,8 @@ final class Folder: Sendable {
   func link(_ file: borrowing Descriptor, as name: String, _ route: NamingRoute) throws(Errno) {
     let result =
       switch route {
-      case .descriptor: linkat(file.raw, "", descriptor.raw, name, 0x1000 /* AT_EMPTY_PATH */)
+      // AT_EMPTY_PATH, which Swift's Glibc module does not show.
+      case .descriptor: linkat(file.raw, "", descriptor.raw, name, 0x1000)
       case .procfs:
         linkat(AT_FDCWD, "/proc/self/fd/\(file.raw)", descriptor.raw, name, AT_SYMLINK_FOLLOW)
       }

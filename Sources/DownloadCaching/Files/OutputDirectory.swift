@@ -11,17 +11,25 @@ final class OutputDirectory: Sendable {
   /// How a file gets its name here only when it is ready for it; nil where files need one from the start.
   let route: NamingRoute?
   let claims = NameClaims()
-  private let shown: FilePath
+  /// The folder as the user wrote it, with the slash; empty for the current one.
+  private let prefix: String
   private let numbers = Mutex<[String: Int]>([:])
+  /// Records of partial files: those that earlier runs left, and this one's. They are few, and looking for one
+  /// that is not there would cost every file a system call. Nil for a folder too large to be read for them.
+  private let records: Mutex<Set<String>?>
+
+  /// Reading so many names costs some milliseconds, once.
+  private static let readable = 10_000
 
   /// Opens the folder, made if missing.
   /// - Parameter usesUnnamedFiles: false to do without them, as on a file system that has none.
   /// - Throws: `.folder` with errno and path.
   init(_ path: FilePath, usesUnnamedFiles: Bool = true) throws(DownloadError) {
-    shown = path
+    prefix = path.isEmpty || path == "." ? "" : path.string.hasSuffix("/") ? path.string : path.string + "/"
     do throws(Errno) {
       folder = try Folder(path.isEmpty ? "." : path, mode: 0o777)
       canonicalPath = try folder.canonicalPath()
+      records = Mutex(try folder.names(atMost: Self.readable).map { Set($0.filter(PartialName.isReserved)) })
     } catch {
       throw DownloadError(
         .folder, cause: .errno(error.rawValue), path: path.string, activity: "opening the output folder")
@@ -30,9 +38,17 @@ final class OutputDirectory: Sendable {
   }
 
   /// A name's path as the user would write it.
-  func path(of name: String) -> String {
-    shown.isEmpty || shown == "." ? name : shown.appending(name).string
-  }
+  func path(of name: String) -> String { prefix + name }
+
+  /// Whether a record may stand there. One that another process makes from now on is not seen, and not needed:
+  /// its part is locked, or its name is found taken when this process wants to show a part of its own.
+  func mayHoldRecord(_ name: String) -> Bool { records.withLock { $0?.contains(name) ?? true } }
+
+  /// A record was made: a later request for the same file looks for it.
+  func noteRecord(_ name: String) { records.withLock { _ = $0?.insert(name) } }
+
+  /// A record is gone: memory does not grow with finished files.
+  func forgetRecord(_ name: String) { records.withLock { _ = $0?.remove(name) } }
 
   /// The first number worth trying for a taken name: ten thousand files called index.html must not each walk
   /// past all the others. Bounded; forgetting costs only the walk.

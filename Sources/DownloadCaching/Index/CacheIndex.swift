@@ -15,7 +15,7 @@ actor CacheIndex {
   private let executor = BlockingExecutor(label: "dlm.cache-index")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private var pool: DatabasePool?
+  private(set) var pool: DatabasePool?
   /// The file that `pool` was, or was to be, opened on.
   private var openedFile: FileIdentity?
   /// Opening failed for good; it is not tried again for each of ten thousand files.
@@ -25,7 +25,7 @@ actor CacheIndex {
 
   static let fileName = "index.sqlite"
   private static let lockName = "index.lock"
-  private static let damagedName = "index.sqlite.damaged-"
+  static let damagedName = "index.sqlite.damaged-"
   /// How long another process's write is waited for: a clear-cache with a large index takes a second.
   private static let busyTimeout: Double = 10
 
@@ -66,6 +66,8 @@ actor CacheIndex {
   func close() {
     let open = pool
     pool = nil
+    // Readers first: only the last connection, if it can write, moves the log into the database and removes it.
+    open?.releaseMemory()
     do { try open?.close() } catch { warn(.unusable, error) }
   }
 
@@ -84,7 +86,7 @@ actor CacheIndex {
     }
   }
 
-  private func warn(_ kind: CacheWarning.Kind, _ error: any Error) {
+  func warn(_ kind: CacheWarning.Kind, _ error: any Error) {
     let warning = CacheWarning(
       kind, path: FilePath(folder.path).appending(Self.fileName), detail: String(describing: error))
     if !warnings.contains(warning) { warnings.append(warning) }
@@ -181,100 +183,15 @@ actor CacheIndex {
 
   private func path(_ name: String) -> String { FilePath(folder.path).appending(name).string }
 
-  // MARK: For the commands
+  // MARK: For the commands: every failure is one
 
-  func status() throws(DownloadError) -> CacheStatus {
-    let (entries, bytes) = try answering("reading the index") { pool in
-      try pool.read { database in
-        let row = try Row.fetchOne(database, sql: "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM file")
-        return (row?[0] as Int? ?? 0, row?[1] as Int64? ?? 0)
-      }
-    }
-    return CacheStatus(
-      entries: entries, indexBytes: try bytesOnDisk(), fileBytes: bytes, folder: FilePath(folder.path))
-  }
-
-  /// Files in the order of their rows' keys, compared with the disk as of now.
-  func page(after key: RowKey?, limit: Int) throws(DownloadError) -> [CacheEntry] {
-    let rows = try answering("reading the index") { pool in
-      try pool.read { database in
-        let key = key ?? RowKey(address: "", scope: "", directory: "", requested: "")
-        return try CacheRow.fetchAll(
-          database, sql: CacheSchema.page, arguments: key.arguments + [limit])
-      }
-    }
-    return rows.map { CacheEntry($0) }
-  }
-
-  /// Forgets the files that are gone or no longer as they were written.
-  func prune() throws(DownloadError) -> Freed {
-    let before = try bytesOnDisk()
-    var entries = 0
-    var last: RowKey?
-    while true {
-      let page = try page(after: last, limit: 1000)
-      guard let end = page.last else { break }
-      last = end.key
-      let stale = page.filter { $0.condition != .intact }.map(\.key)
-      entries += stale.count
-      try answering("pruning the index") { pool in
-        try pool.write { database in
-          let statement = try database.cachedStatement(sql: CacheSchema.delete)
-          for key in stale { try statement.execute(arguments: key.arguments) }
-        }
-      }
-    }
-    shrink()
-    return Freed(entries: entries, bytes: max(0, before - (try bytesOnDisk())))
-  }
-
-  /// Forgets every file. Deleting goes through SQLite, so that a running `get` of another process keeps a
-  /// sound database and a journal of its own.
-  func clear() throws(DownloadError) -> Freed {
-    let before = try bytesOnDisk()
-    var journals = 0
-    do {
-      for name in try folder.names() where name.hasPrefix(Self.damagedName) { try folder.remove(name) }
-      try CommitJournal.forEachAbandoned(in: folder) { _ in journals += 1 }
-    } catch {
-      throw failure(error, "clearing the cache")
-    }
-    let entries = try answering("clearing the index") { pool in
-      try pool.write { database in
-        try database.execute(sql: "DELETE FROM file")
-        return database.changesCount
-      }
-    }
-    shrink()
-    return Freed(entries: entries, bytes: max(0, before - (try bytesOnDisk())), journals: journals)
-  }
-
-  /// Gives the space of deleted rows back to the disk, if no other process is in the way; if one is, SQLite
-  /// fills it with new rows instead. `clear` reports what was really given back.
-  private func shrink() {
-    do {
-      try pool?.vacuum()
-      try pool?.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
-    } catch {
-      warn(.unusable, error)
-    }
-  }
-
-  private func bytesOnDisk() throws(DownloadError) -> Int64 {
-    do throws(Errno) {
-      var bytes: Int64 = 0
-      for name in try folder.names() { bytes += max(0, try folder.identity(of: name)?.size ?? 0) }
-      return bytes
-    } catch { throw failure(error, "measuring the cache") }
-  }
-
-  private func answering<Answer>(
+  func answering<Answer>(
     _ activity: String, _ body: (DatabasePool) throws -> Answer
   ) throws(DownloadError) -> Answer {
     do { return try repairing(body) } catch { throw failure(error, activity) }
   }
 
-  private func failure(_ error: any Error, _ activity: String) -> DownloadError {
+  func failure(_ error: any Error, _ activity: String) -> DownloadError {
     let cause: DownloadError.Cause =
       if let errno = error as? Errno { .errno(errno.rawValue) } else { .detail(String(describing: error)) }
     return DownloadError(.cache, cause: cause, path: folder.path, activity: activity)

@@ -1,15 +1,14 @@
 /// The names beside a final name under which its bytes wait: `x.part`, its record `x.part.json`, and
 /// `x.part.json.new` for the moment in which a record is replaced.
 struct PartialName: Sendable, Equatable {
-  let part: String
-  let record: String
-  let spare: String
+  private let name: String
 
-  init(_ name: String) {
-    part = name + ".part"
-    record = name + Self.recordSuffix
-    spare = name + Self.spareSuffix
-  }
+  init(_ name: String) { self.name = name }
+
+  // Made when asked for: most files are done before they need one.
+  var part: String { name + ".part" }
+  var record: String { name + Self.recordSuffix }
+  var spare: String { name + Self.spareSuffix }
 
   private static let recordSuffix = ".part.json"
   private static let spareSuffix = ".part.json.new"

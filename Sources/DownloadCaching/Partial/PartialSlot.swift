@@ -27,14 +27,14 @@ struct PartialSlot: ~Copyable {
   /// The record that was found, with what it is good for; nil for a fresh slot.
   private(set) var found: PartialRecord?
   private(set) var foundLength: Int64 = 0
-  private(set) var descriptor = Descriptor.closed
+  var descriptor = Descriptor.closed
   /// Whether `names.part` is this file.
-  private(set) var isNamed = false
+  var isNamed = false
   private(set) var names: PartialName
-  private var hasRecord = false
+  var hasRecord = false
   private let base: String
   private var number = 0
-  private var claim: NameClaim?
+  var claim: NameClaim?
 
   /// Takes the first of `x`, `x.1`, `x.2` … that nobody uses, or that holds this owner's part.
   /// - Throws: `.disk`, `.folder`; `.conflict` when a thousand names are taken.
@@ -69,6 +69,7 @@ struct PartialSlot: ~Copyable {
 
   /// - Returns: false if the candidate is somebody else's, or in use by another process.
   private mutating func inspect() throws(DownloadError) -> Bool {
+    guard directory.mayHoldRecord(names.record) else { return true }
     do throws(Errno) {
       let record: Descriptor
       do throws(Errno) {
@@ -108,6 +109,7 @@ struct PartialSlot: ~Copyable {
       try directory.folder.identity(of: names.part) == nil
     else { return false }
     try directory.folder.remove(names.record)
+    directory.forgetRecord(names.record)
     return true
   }
 
@@ -166,6 +168,7 @@ struct PartialSlot: ~Copyable {
     guard let route = directory.route else { return }
     while true {
       if try link(record, route) {
+        directory.noteRecord(names.record)
         isNamed = true
         hasRecord = true
         return
@@ -204,75 +207,10 @@ struct PartialSlot: ~Copyable {
       var offset: Int64 = 0
       try file.write(record.json(), at: &offset)
       try directory.folder.rename(names.spare, replacing: names.record)
+      directory.noteRecord(names.record)
       hasRecord = true
     } catch {
       throw directory.failure(error, "writing", names.record)
     }
-  }
-
-  // MARK: Ends
-
-  /// Gives the file its final name; false if something stands under it.
-  /// - Parameter replacing: needs a file that was shown: only rename replaces, and it needs a name to come from.
-  mutating func place(as name: String, replacing: Bool) throws(DownloadError) -> Bool {
-    do throws(Errno) {
-      if isNamed { try descriptor.flushAndReport() }
-      do throws(Errno) {
-        if replacing {
-          try directory.folder.rename(names.part, replacing: name)
-        } else if isNamed {
-          try directory.folder.rename(names.part, toFree: name)
-        } else if let route = directory.route {
-          try directory.folder.link(descriptor, as: name, route)
-        }
-      } catch .fileExists where !replacing {
-        guard try isAlready(name) else { return false }
-        try directory.folder.remove(names.part)
-      }
-      isNamed = false
-      try removeRecord()
-      release()
-      return true
-    } catch {
-      throw directory.failure(error, "naming", name)
-    }
-  }
-
-  /// Whether the final name is this very file: killed between the link and the unlink that stand in for a
-  /// rename, a process leaves it under both names.
-  private func isAlready(_ name: String) throws(Errno) -> Bool {
-    guard isNamed, let there = try directory.folder.identity(of: name) else { return false }
-    return there.isSameFile(as: try descriptor.identity())
-  }
-
-  /// Empties the file: what it held was of another version.
-  func empty() throws(DownloadError) {
-    do throws(Errno) { try descriptor.truncate(to: 0) } catch {
-      throw directory.failure(error, "emptying", names.part)
-    }
-  }
-
-  /// Removes part and record, and frees the name.
-  mutating func discard() throws(DownloadError) {
-    do throws(Errno) {
-      if isNamed { try directory.folder.remove(names.part) }
-      isNamed = false
-      try removeRecord()
-      release()
-    } catch {
-      throw directory.failure(error, "removing", names.part)
-    }
-  }
-
-  /// Closes the file, which frees its lock, and frees the name in flight.
-  mutating func release() {
-    descriptor = .closed
-    claim = nil
-  }
-
-  private mutating func removeRecord() throws(Errno) {
-    guard hasRecord else { return }
-    try directory.folder.remove(names.record)
-    hasRecord = false
   }
 }

@@ -46,7 +46,7 @@ extension PartialTransfer {
     case .skip:
       try slotDiscard()
       let size = try order.directory.size(of: wanted)
-      return .placed(outcome(.skipped, wanted, size: size), nil)
+      return .placed(outcome(.skipped, wanted, size: size), name: wanted, nil)
     case .rename:
       var number = order.directory.firstNumber(beside: wanted)
       while true {
@@ -80,10 +80,10 @@ extension PartialTransfer {
     row?.name = name
     var outcome = outcome(.fetched, name, size: held.length)
     if name != wanted { outcome.renamedFrom = order.directory.path(of: wanted) }
-    return .placed(outcome, row)
+    return .placed(outcome, name: name, row)
   }
 
-  func outcome(_ kind: DownloadOutcome.Kind, _ name: String, size: Int64) -> DownloadOutcome {
+  private func outcome(_ kind: DownloadOutcome.Kind, _ name: String, size: Int64) -> DownloadOutcome {
     DownloadOutcome(
       kind: kind, path: order.directory.path(of: name), size: size, transferred: transferred,
       resumed: resumed)

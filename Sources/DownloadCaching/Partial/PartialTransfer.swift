@@ -141,7 +141,8 @@ struct PartialTransfer: ~Copyable {
 
   /// The bytes go first and the record after: a record must never vouch for bytes of another version.
   mutating func giveUpPart() throws(DownloadError) {
-    if held.length > 0 { try slot?.empty() }
+    // What was found may be longer than what is trusted of it.
+    if held.length > 0 || (slot?.foundLength ?? 0) > 0 { try slot?.empty() }
     held = HeldPart()
     resumed = 0
     recordedName = nil

@@ -1,0 +1,242 @@
+import DownloadModel
+import SystemPackage
+import Testing
+
+@testable import DownloadCaching
+
+@Suite("A run answers from memory, then from disk, then from the network")
+struct DownloadCacheTests {
+  private static let body = pattern(5000)
+  private static let address = "http://host/x"
+
+  private let folder: TemporaryFolder
+  private let server = FakeServer()
+
+  init() throws {
+    folder = try TemporaryFolder()
+    server.put(Self.address, Self.body)
+  }
+
+  @Test func theSecondRunFetchesNothing() async throws {
+    let first = try await Run(in: folder, server).getAndClose(Self.address)
+    #expect(first.kind == .fetched)
+    let meter = TransferMeter()
+    let run = Run(in: folder, server)
+    let second = try await run.get(Self.address, meter: meter)
+    #expect(second.kind == .unchanged && second.size == 5000 && second.transferred == 0)
+    #expect(second.path == first.path)
+    #expect(meter.position == 5000 && meter.total == 5000)
+    #expect(server.requests.last?.headerLines == ["If-None-Match: \"v1\""])
+    #expect(await run.cache.close() == [])
+    #expect(try folder.names("out") == ["x"])
+    #expect(try folder.names("cache").allSatisfy { !$0.hasSuffix(".log") })
+  }
+
+  @Test func aChangedFileIsReplacedInItsPlace() async throws {
+    _ = try await Run(in: folder, server).getAndClose(Self.address)
+    server.put(Self.address, pattern(7000), etag: "\"v2\"")
+    let outcome = try await Run(in: folder, server).getAndClose(Self.address)
+    #expect(outcome.kind == .fetched && outcome.renamedFrom == nil)
+    #expect(try folder.bytes("out/x") == pattern(7000))
+    #expect(try folder.names("out") == ["x"])
+    #expect(try await Run(in: folder, server).getAndClose(Self.address).kind == .unchanged)
+  }
+
+  /// http.md 20: a touched file is not dlm's any more. It is neither trusted nor overwritten.
+  @Test func aTouchedFileIsFetchedAnewBesideIt() async throws {
+    _ = try await Run(in: folder, server).getAndClose(Self.address)
+    try folder.write("edited", to: "out/x")
+    let outcome = try await Run(in: folder, server).getAndClose(Self.address)
+    #expect(outcome.kind == .fetched && outcome.path.hasSuffix("/x.1"))
+    #expect(server.requests.last?.headerLines == [])
+    #expect(try folder.text("out/x") == "edited")
+    // From then on the new one is the known one.
+    #expect(try await Run(in: folder, server).getAndClose(Self.address).path.hasSuffix("/x.1"))
+    #expect(try folder.names("out") == ["x", "x.1"])
+  }
+
+  @Test func aRemovedFileIsFetchedAnew() async throws {
+    _ = try await Run(in: folder, server).getAndClose(Self.address)
+    try folder.remove("out/x")
+    #expect(try await Run(in: folder, server).getAndClose(Self.address).kind == .fetched)
+    #expect(try folder.names("out") == ["x"])
+  }
+
+  @Test func refreshFetchesEvenWhatIsUnchanged() async throws {
+    _ = try await Run(in: folder, server).getAndClose(Self.address)
+    let outcome = try await Run(in: folder, server, refresh: true).getAndClose(Self.address)
+    #expect(outcome.kind == .fetched && outcome.renamedFrom == nil)
+    #expect(try folder.names("out") == ["x"])
+  }
+
+  @Test(arguments: ["cache", nil])
+  func theSameAddressAgainInOneRunIsAnsweredFromMemory(cacheFolder: String?) async throws {
+    let run = Run(in: folder, server, cacheFolder: cacheFolder)
+    _ = try await run.get(Self.address)
+    let again = try await run.get(Self.address)
+    #expect(again.kind == .unchanged && again.size == 5000)
+    #expect(server.requests.count == 1)
+    // Unless it is gone or touched.
+    try folder.write("edited by hand", to: "out/x")
+    #expect(try await run.get(Self.address).path.hasSuffix("/x.1"))
+    #expect(server.requests.count == 2)
+    _ = await run.cache.close()
+  }
+
+  @Test func anotherNameForTheSameAddressIsCopiedAfterA304() async throws {
+    _ = try await Run(in: folder, server).getAndClose(Self.address)
+    let outcome = try await Run(in: folder, server).getAndClose(Self.address, output: "y")
+    #expect(outcome.kind == .copied && outcome.transferred == 0 && outcome.size == 5000)
+    #expect(try folder.bytes("out/y") == Self.body)
+    // Each name has its own row now.
+    #expect(try await Run(in: folder, server).getAndClose(Self.address, output: "y").kind == .unchanged)
+    #expect(try await Run(in: folder, server).getAndClose(Self.address).kind == .unchanged)
+    #expect(try folder.names("out") == ["x", "y"])
+  }
+
+  @Test func anotherFolderIsCopiedInto() async throws {
+    let large = pattern(3 << 20)
+    server.put(Self.address, large, disposition: "attachment; filename=report.pdf")
+    server.put("http://host/y", large)
+    _ = try await Run(in: folder, server).getAndClose("http://host/y")
+    let outcome = try await Run(in: folder, server, directory: "elsewhere").getAndClose("http://host/y")
+    #expect(outcome.kind == .copied && outcome.path.hasSuffix("/elsewhere/y"))
+    #expect(try folder.bytes("elsewhere/y") == large)
+    #expect(try folder.names("elsewhere") == ["y"])
+    #expect(
+      try await Run(in: folder, server, directory: "elsewhere").getAndClose("http://host/y").kind
+        == .unchanged)
+  }
+
+  @Test func aTouchedFileElsewhereIsNotCopied() async throws {
+    _ = try await Run(in: folder, server).getAndClose(Self.address)
+    try folder.write("edited", to: "out/x")
+    let outcome = try await Run(in: folder, server, directory: "elsewhere").getAndClose(Self.address)
+    #expect(outcome.kind == .fetched)
+    #expect(try folder.bytes("elsewhere/x") == Self.body)
+  }
+
+  @Test func offlineAnswersFromTheDiskOrNotAtAll() async throws {
+    let error = await #expect(throws: DownloadError.self) {
+      _ = try await Run(in: folder, server, offline: true).get(Self.address)
+    }
+    #expect(error?.code == .cache && error?.isPassing == false && error?.address == Self.address)
+    _ = try await Run(in: folder, server).getAndClose(Self.address)
+    #expect(try await Run(in: folder, server, offline: true).getAndClose(Self.address).kind == .unchanged)
+    let copied = try await Run(in: folder, server, directory: "elsewhere", offline: true).getAndClose(
+      Self.address)
+    #expect(copied.kind == .copied)
+    #expect(try folder.bytes("elsewhere/x") == Self.body)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func skippingAKnownNameAsksNobody() async throws {
+    let run = Run(in: folder, server, policy: .skip, useContentDisposition: false)
+    _ = try await run.get("http://host/x", output: "y")
+    try folder.write("mine", to: "out/x")
+    let outcome = try await run.get(Self.address)
+    #expect(outcome.kind == .skipped && outcome.size == 4)
+    #expect(server.requests.count == 1)
+    _ = await run.cache.close()
+  }
+
+  /// http.md 18: entries made with credentials serve only those credentials.
+  @Test func credentialsKeepFilesApart() async throws {
+    server.put("http://host/x", Self.body)
+    _ = try await Run(in: folder, server).getAndClose("http://user:secret@host/x")
+    #expect(try await Run(in: folder, server).getAndClose("http://user:secret@host/x").kind == .unchanged)
+    #expect(
+      try await Run(in: folder, server, offline: true).getAndClose("http://user:secret@host/x").kind
+        == .unchanged)
+    for stranger in ["http://host/x", "http://user:other@host/x"] {
+      await #expect(throws: DownloadError.self) {
+        _ = try await Run(in: folder, server, offline: true).getAndClose(stranger)
+      }
+    }
+    await #expect(throws: DownloadError.self) {
+      _ = try await Run(in: folder, server, offline: true, credentials: "Authorization: Bearer t")
+        .getAndClose("http://user:secret@host/x")
+    }
+    for name in try folder.names("cache") {
+      let bytes = try folder.bytes("cache/" + name)
+      #expect(!String(decoding: bytes, as: UTF8.self).contains("secret"))
+    }
+  }
+
+  @Test func aUsersNameThatIsNoneIsRefused() async throws {
+    for name in ["a/b", "..", "", "x.part.json"] {
+      let error = await #expect(throws: DownloadError.self) {
+        _ = try await Run(in: folder, server).get(Self.address, output: name)
+      }
+      #expect(error?.code == .conflict && error?.path == name)
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func anInterruptedRunIsResumedByTheNext() async throws {
+    let large = pattern(3 << 20)
+    server.put(Self.address, large)
+    server.cutNext(after: 2_000_000)
+    let run = Run(in: folder, server)
+    await #expect(throws: DownloadError.lost) { _ = try await run.get(Self.address) }
+    _ = await run.cache.close()
+    #expect(try folder.names("out") == ["x.part", "x.part.json"])
+    let outcome = try await Run(in: folder, server).getAndClose(Self.address)
+    #expect(outcome.resumed == 2_000_000 && outcome.transferred == Int64(large.count) - 2_000_000)
+    #expect(try folder.bytes("out/x") == large)
+    #expect(try folder.names("out") == ["x"])
+  }
+
+  @Test func aFailedFileLeavesNothingBehind() async throws {
+    let run = Run(in: folder, server)
+    let error = await #expect(throws: DownloadError.self) { _ = try await run.get("http://host/none") }
+    #expect(error?.cause == .http(status: 404))
+    _ = await run.cache.close()
+    #expect(try folder.names("out") == [])
+  }
+
+  @Test func aFolderThatCannotBeMadeFailsEachFile() async throws {
+    try folder.write("a file", to: "out")
+    let run = Run(in: folder, server)
+    for _ in 0..<2 {
+      let error = await #expect(throws: DownloadError.self) { _ = try await run.get(Self.address) }
+      #expect(error?.code == .folder)
+    }
+  }
+
+  /// More files than a batch holds, in one run and the next; and what memory keeps is bounded.
+  @Test func manyFiles() async throws {
+    let count = RowBatch.limit + 10
+    for number in 0..<count { server.put("http://host/\(number)", pattern(number % 7)) }
+    for expected in [DownloadOutcome.Kind.fetched, .unchanged] {
+      let run = Run(in: folder, server)
+      for number in 0..<count { #expect(try await run.get("http://host/\(number)").kind == expected) }
+      #expect(await run.cache.batch.rows.count < RowBatch.limit)
+      #expect(await run.cache.close() == [])
+    }
+    #expect(try folder.names("out").count == count)
+    #expect(try await Run(in: folder, server).cache.status().entries == count)
+  }
+
+  /// The index was empty when this run began, so nobody asks it before a transfer; at a conflict it is asked.
+  @Test func afterItsOwnFirstBatchARunStillKnowsItsFiles() async throws {
+    let run = Run(in: folder, server)
+    await run.cache.remember(atMost: 10)
+    _ = try await run.get(Self.address)
+    for number in 0..<RowBatch.limit {
+      server.put("http://host/f\(number)", [])
+      _ = try await run.get("http://host/f\(number)")
+    }
+    let key = RowKey(
+      address: Self.address, scope: "", directory: folder.path.string + "/out", requested: "")
+    #expect(await run.cache.batch[key] == nil)
+    let outcome = try await run.get(Self.address)
+    #expect(outcome.kind == .fetched && outcome.renamedFrom == nil)
+    _ = await run.cache.close()
+    #expect(try !folder.names("out").contains("x.1"))
+  }
+}
+
+extension DownloadCache {
+  fileprivate func remember(atMost limit: Int) { recent = RecentFiles(limit: limit) }
+}

@@ -1,0 +1,113 @@
+import DownloadModel
+import SystemPackage
+import Testing
+
+@testable import DownloadCaching
+
+@Suite("The output folder and the calls on it")
+struct FolderTests {
+  @Test func isMadeWithAllAboveIt() throws {
+    let folder = try TemporaryFolder()
+    let directory = try OutputDirectory(folder.path.appending("a").appending("b").appending("c"))
+    #expect(directory.canonicalPath == folder.path.string + "/a/b/c")
+    #expect(directory.path(of: "x") == folder.path.string + "/a/b/c/x")
+    #expect(try folder.names("a/b") == ["c"])
+  }
+
+  @Test func isKnownByItsRealPath() throws {
+    let folder = try TemporaryFolder()
+    try folder.makeFolder("real")
+    try folder.link("alias", to: "real")
+    let directory = try OutputDirectory(folder.path.appending("alias"))
+    #expect(directory.canonicalPath == folder.path.string + "/real")
+    #expect(directory.path(of: "x") == folder.path.string + "/alias/x")
+  }
+
+  @Test func thatCannotBeMadeSaysWhyAndWhere() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("a file", to: "a")
+    let path = folder.path.appending("a").appending("b")
+    let error = #expect(throws: DownloadError.self) { _ = try OutputDirectory(path) }
+    #expect(error?.code == .folder && error?.path == path.string)
+    #expect(error?.cause == .errno(Errno.notDirectory.rawValue))
+    let file = #expect(throws: DownloadError.self) { _ = try OutputDirectory(folder.path.appending("a")) }
+    #expect(file?.cause == .errno(Errno.notDirectory.rawValue))
+  }
+
+  @Test func renamingToAFreeNameNeverReplaces() throws {
+    let folder = try TemporaryFolder()
+    let opened = try Folder(folder.path, mode: 0o700)
+    try folder.write("old", to: "a")
+    try folder.write("new", to: "b")
+    #expect(throws: Errno.fileExists) { try opened.rename("b", toFree: "a") }
+    #expect(try folder.text("a") == "old")
+    try opened.rename("b", toFree: "c")
+    #expect(try folder.text("c") == "new")
+    #expect(try folder.names() == ["a", "c"])
+  }
+
+  @Test(arguments: [NamingRoute.descriptor, .procfs])
+  func unnamedFilesGetAFreeName(route: NamingRoute) throws {
+    let folder = try TemporaryFolder()
+    let opened = try Folder(folder.path, mode: 0o700)
+    // The first route needs a capability or a late kernel, the second only /proc.
+    guard let best = opened.routeForUnnamedFiles(), route == .procfs || best == route else { return }
+    let file = try opened.openUnnamed()
+    var offset: Int64 = 0
+    try file.write([1, 2, 3], at: &offset)
+    #expect(try folder.names() == [])
+    try folder.write("old", to: "a")
+    #expect(throws: Errno.fileExists) { try opened.link(file, as: "a", route) }
+    try opened.link(file, as: "b", route)
+    #expect(try folder.bytes("b") == [1, 2, 3])
+  }
+
+  @Test func askingForTheRouteLeavesNothing() throws {
+    let folder = try TemporaryFolder()
+    _ = try Folder(folder.path, mode: 0o700).routeForUnnamedFiles()
+    #expect(try folder.names() == [])
+  }
+
+  @Test func locksExcludeEachOtherUntilTheDescriptorGoes() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("", to: "a")
+    let opened = try Folder(folder.path, mode: 0o700)
+    do {
+      let first = try opened.open("a", 0)
+      let second = try opened.open("a", 0)
+      let (one, two) = (first.lock(), second.lock())
+      #expect(one && !two)
+      first.unlock()
+      let freed = second.lock()
+      #expect(freed)
+    }
+    let isFree = try opened.open("a", 0).lock()
+    #expect(isFree)
+  }
+
+  @Test func claimsAreFreeWhenTheyGo() throws {
+    let claims = NameClaims()
+    do {
+      let claim = claims.take("a")
+      let again = claims.take("a")
+      let (isTaken, isTakenTwice) = (claim != nil, again != nil)
+      #expect(isTaken && !isTakenTwice)
+      #expect(claims.count == 1)
+    }
+    #expect(claims.count == 0)
+  }
+
+  @Test func anIdentityTellsChangesAndKinds() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("one", to: "a")
+    let before = try #require(FileIdentity.of(path: folder.path.string + "/a"))
+    #expect(before.isRegularFile && before.size == 3)
+    try folder.write("four", to: "a")
+    let after = try #require(FileIdentity.of(path: folder.path.string + "/a"))
+    #expect(after != before && after.isSameFile(as: before))
+    try folder.link("l", to: "a")
+    let link = try #require(FileIdentity.of(path: folder.path.string + "/l"))
+    #expect(!link.isRegularFile && !link.isSameFile(as: link))
+    #expect(FileIdentity.of(path: folder.path.string + "/none") == nil)
+  }
+}

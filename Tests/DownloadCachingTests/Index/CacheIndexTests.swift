@@ -1,0 +1,163 @@
+import DownloadModel
+import GRDB
+import SystemPackage
+import Testing
+
+@testable import DownloadCaching
+
+@Suite("The index in SQLite")
+struct CacheIndexTests {
+  private let folder: TemporaryFolder
+  private let server = FakeServer()
+
+  init() throws {
+    folder = try TemporaryFolder()
+    server.put("http://host/x", pattern(5000))
+    server.put("http://host/y", pattern(6000))
+  }
+
+  private func index() throws -> CacheIndex { try CacheIndex(at: folder.sub("cache"), now: { 7 }) }
+
+  @Test func rowsComeBackTheAskedFolderFirst() async throws {
+    let index = try index()
+    #expect(index.wasEmpty)
+    let here = JournalTests.row("x", directory: "/here")
+    var elsewhere = JournalTests.row("x", directory: "/elsewhere")
+    elsewhere.fetchedAt = 100
+    var chosen = here
+    chosen.key.requested = "chosen"
+    await index.write([elsewhere, chosen, here, JournalTests.row("y")], retiring: nil)
+    #expect(await index.rows(here.key) == [here, elsewhere, chosen])
+    var renewed = here
+    renewed.validator.etag = nil
+    await index.write([renewed], retiring: nil)
+    #expect(await index.rows(here.key).first == renewed)
+    var stranger = here.key
+    stranger.scope = "someone"
+    #expect(await index.rows(stranger) == [])
+    #expect(await index.takeWarnings() == [])
+    await index.close()
+    #expect(try !self.index().wasEmpty)
+  }
+
+  @Test func aFirstRunDoesNotOpenTheDatabaseUntilItEnds() async throws {
+    let run = Run(in: folder, server)
+    _ = try await run.get("http://host/x")
+    #expect(try !folder.names("cache").contains(CacheIndex.fileName))
+    _ = await run.cache.close()
+    #expect(try folder.names("cache").contains(CacheIndex.fileName))
+  }
+
+  @Test(arguments: ["garbage, not a database at all, and long enough to be looked at", "SQLite format 3\0"])
+  func aDamagedIndexIsSetAsideWithANote(content: String) async throws {
+    _ = try await Run(in: folder, server).getAndClose("http://host/x")
+    try folder.write(content + String(repeating: "#", count: 5000), to: "cache/index.sqlite")
+    let run = Run(in: folder, server)
+    #expect(try await run.get("http://host/x").kind == .fetched)
+    let warnings = await run.cache.close()
+    #expect(warnings.map(\.kind) == [.damagedIndexSetAside])
+    #expect(warnings.first?.path == folder.sub("cache").appending("index.sqlite.damaged-784111777"))
+    #expect(try folder.text("cache/index.sqlite.damaged-784111777").hasPrefix(content))
+    // A sound one took its place.
+    #expect(try await Run(in: folder, server).getAndClose("http://host/x").kind == .unchanged)
+  }
+
+  @Test func pagesThatBreakInTheMiddleAreFoundToo() async throws {
+    let index = try index()
+    await index.write((0..<2000).map { JournalTests.row("file\($0)") }, retiring: nil)
+    await index.close()
+    var bytes = try folder.bytes("cache/index.sqlite")
+    for offset in 8192..<(bytes.count - 4096) { bytes[offset] = 0xAA }
+    try folder.write(bytes, to: "cache/index.sqlite")
+    let broken = try self.index()
+    for number in 0..<2000 { _ = await broken.rows(JournalTests.row("file\(number)").key) }
+    #expect(await broken.takeWarnings().map(\.kind) == [.damagedIndexSetAside])
+    await broken.write([JournalTests.row("new")], retiring: nil)
+    #expect(await broken.rows(JournalTests.row("new").key).count == 1)
+    await broken.close()
+  }
+
+  @Test func anotherTableIsDamageAsWell() async throws {
+    _ = try await Run(in: folder, server).getAndClose("http://host/x")
+    let database = try DatabaseQueue(path: folder.sub("cache/index.sqlite").string)
+    try await database.write { try $0.execute(sql: "DROP TABLE file; CREATE TABLE file (other INTEGER)") }
+    try database.close()
+    let run = Run(in: folder, server)
+    #expect(try await run.get("http://host/x").kind == .fetched)
+    #expect(await run.cache.close().map(\.kind) == [.damagedIndexSetAside])
+  }
+
+  @Test func anIndexOfALaterVersionIsLeftAlone() async throws {
+    _ = try await Run(in: folder, server).getAndClose("http://host/x")
+    let database = try DatabaseQueue(path: folder.sub("cache/index.sqlite").string)
+    try await database.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 later')") }
+    try database.close()
+    let run = Run(in: folder, server)
+    #expect(try await run.get("http://host/x").kind == .fetched)
+    #expect(try await run.get("http://host/y").kind == .fetched)
+    #expect(await run.cache.close().map(\.kind) == [.laterVersion])
+  }
+
+  @Test func aCacheFolderThatCannotBeMadeStopsNoDownload() async throws {
+    try folder.write("a file", to: "cache")
+    let run = Run(in: folder, server)
+    #expect(try await run.get("http://host/x").kind == .fetched)
+    #expect(await run.cache.close().map(\.kind) == [.unusable])
+    let error = await #expect(throws: DownloadError.self) { _ = try await run.cache.status() }
+    #expect(error?.code == .cache)
+  }
+
+  @Test func commandsTellAndForget() async throws {
+    let run = Run(in: folder, server)
+    _ = try await run.get("http://host/x")
+    _ = try await run.get("http://host/y")
+    let status = try await run.cache.status()
+    #expect(status.entries == 2 && status.fileBytes == 11_000 && status.indexBytes > 4096)
+    #expect(status.folder == folder.sub("cache"))
+    #expect(run.cache.indexPath == folder.sub("cache").appending("index.sqlite"))
+
+    let first = try await run.cache.list(limit: 1)
+    let second = try await run.cache.list(after: first.last, limit: 1)
+    #expect(first.map(\.address) == ["http://host/x"] && second.map(\.address) == ["http://host/y"])
+    #expect(try await run.cache.list(after: second.last) == [])
+    #expect(first.first?.path == folder.sub("out").appending("x") && first.first?.condition == .intact)
+
+    try folder.remove("out/x")
+    try folder.write("touched", to: "out/y")
+    #expect(try await run.cache.list().map(\.condition) == [.missing, .touched])
+    #expect(try await run.cache.prune().entries == 2)
+    #expect(try await run.cache.list() == [])
+    _ = await run.cache.close()
+    #expect(try folder.text("out/y") == "touched")
+  }
+
+  /// http.md 20: neither is harmed.
+  @Test func clearingBesideARunningGet() async throws {
+    let running = Run(in: folder, server)
+    _ = try await running.get("http://host/x")
+    let clearing = Run(in: folder, server)
+    // What is only in the running one's batch is not the clearer's to forget, nor is its locked journal.
+    #expect(try await clearing.cache.clear() == Freed(entries: 0, bytes: 0, journals: 0))
+    #expect(try folder.names("cache").contains { $0.hasSuffix(".log") })
+    _ = try await running.get("http://host/y")
+    #expect(await running.cache.close() == [])
+    #expect(try await clearing.cache.status().entries == 2)
+    let freed = try await clearing.cache.clear()
+    #expect(freed.entries == 2)
+    #expect(try await clearing.cache.status().entries == 0)
+    _ = await clearing.cache.close()
+    #expect(try folder.names("out") == ["x", "y"])
+  }
+
+  @Test func clearingRemovesWhatTheDeadLeft() async throws {
+    let cacheFolder = try Folder(folder.sub("cache"), mode: 0o700)
+    do { try CommitJournal(in: cacheFolder).append(JournalTests.row()) }
+    try folder.write(pattern(10_000), to: "cache/index.sqlite.damaged-1")
+    let cache = Run(in: folder, server).cache
+    let freed = try await cache.clear()
+    #expect(freed.journals == 1 && freed.entries == 0)
+    _ = await cache.close()
+    #expect(try folder.names("cache").filter { !$0.hasPrefix("index.sqlite") } == ["index.lock"])
+    #expect(try !folder.names("cache").contains("index.sqlite.damaged-1"))
+  }
+}

@@ -1,0 +1,165 @@
+import DownloadModel
+import SystemPackage
+import Testing
+
+@testable import DownloadCaching
+
+@Suite("Whose partial file it is: nobody else's is ever touched")
+struct OwnershipTests {
+  private static let body = pattern(2 << 20)
+
+  private static func fetch(_ bench: Bench, _ address: String = "http://host/x") throws -> DownloadOutcome {
+    let file = try bench.file(address)
+    return try file.commit(try Answer.whole(body).give(to: file).1)
+  }
+
+  private static func interrupt(_ bench: Bench, _ address: String, scope: String = "") throws {
+    let file = PartialFile(try bench.order(address, scope: scope))
+    _ = try Answer.whole(body).cut(after: 1000).give(to: file)
+    try file.abandon()
+  }
+
+  @Test(arguments: [true, false])
+  func aForeignPartIsLeftAlone(usesUnnamedFiles: Bool) throws {
+    let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
+    try bench.folder.write("a browser's", to: "x.part")
+    #expect(try Self.fetch(bench).path.hasSuffix("/x"))
+    #expect(try bench.folder.text("x.part") == "a browser's")
+    #expect(try bench.folder.names() == ["x", "x.part"])
+  }
+
+  /// A server's file called like the part of another one.
+  @Test(arguments: [true, false])
+  func aFinishedFileThatIsCalledPart(usesUnnamedFiles: Bool) throws {
+    let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
+    _ = try Self.fetch(bench, "http://host/x.part")
+    _ = try Self.fetch(bench, "http://host/x")
+    #expect(try bench.folder.bytes("x.part") == Self.body && bench.folder.bytes("x") == Self.body)
+    #expect(try bench.folder.names() == ["x", "x.part"])
+  }
+
+  @Test(arguments: [true, false])
+  func aRecordThatIsNoneKeepsItsPart(usesUnnamedFiles: Bool) throws {
+    let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
+    try bench.folder.write("bytes", to: "x.part")
+    try bench.folder.write("{ torn", to: "x.part.json")
+    _ = try Self.fetch(try bench.anotherProcess(usesUnnamedFiles: usesUnnamedFiles))
+    #expect(try bench.folder.text("x.part") == "bytes")
+    #expect(try bench.folder.names() == ["x", "x.part", "x.part.json"])
+  }
+
+  @Test func anotherAddressOrScopeIsAnotherOwner() throws {
+    let bench = try Bench()
+    try Self.interrupt(bench, "http://a/x")
+    try Self.interrupt(bench, "http://b/x")
+    try Self.interrupt(bench, "http://a/x", scope: "someone")
+    let parts = ["x.1.part", "x.1.part.json", "x.2.part", "x.2.part.json", "x.part", "x.part.json"]
+    #expect(try bench.folder.names() == parts)
+    // In any order, each finds its own again.
+    for address in ["http://b/x", "http://a/x"] {
+      let file = try bench.file(address)
+      #expect(try file.nextTransfer().rangeStart == 1000)
+      try file.abandon()
+    }
+    let file = PartialFile(try bench.order("http://a/x", scope: "someone"))
+    #expect(try file.nextTransfer().rangeStart == 1000)
+  }
+
+  @Test(arguments: [true, false])
+  func twoAddressesWithOneNameAtOneTime(usesUnnamedFiles: Bool) throws {
+    let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
+    let first = try bench.file("http://a/x")
+    let second = try bench.file("http://b/x")
+    let (_, one) = try Answer.whole(Self.body).give(to: first)
+    let (_, two) = try Answer.whole(pattern(2 << 20, seed: 9)).give(to: second)
+    #expect(try bench.folder.names() == ["x.1.part", "x.1.part.json", "x.part", "x.part.json"])
+    #expect(try second.commit(two).path.hasSuffix("/x"))
+    let outcome = try first.commit(one)
+    #expect(outcome.path.hasSuffix("/x.1"))
+    #expect(outcome.renamedFrom?.hasSuffix("/x") == true)
+    #expect(try bench.folder.bytes("x.1") == Self.body)
+    #expect(try bench.folder.names() == ["x", "x.1"])
+  }
+
+  /// http.md 19: another living process has the part; its lock says so.
+  @Test(arguments: [true, false])
+  func aPartInUseByAnotherProcess(usesUnnamedFiles: Bool) throws {
+    let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
+    let running = try bench.file()
+    _ = try Answer.whole(Self.body).cut(after: 1000).give(to: running)
+    let other = try bench.anotherProcess(usesUnnamedFiles: usesUnnamedFiles)
+    let file = try other.file()
+    let (request, receipt) = try Answer.whole(Self.body).give(to: file)
+    #expect(request.rangeStart == nil)
+    #expect(try file.commit(receipt).path.hasSuffix("/x"))
+    #expect(try bench.folder.bytes("x.part").count == 1000)
+    try running.abandon()
+  }
+
+  @Test(arguments: [true, false])
+  func symbolicLinksAreNotFollowed(usesUnnamedFiles: Bool) throws {
+    let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
+    try bench.folder.write("precious", to: "victim")
+    for name in ["x", "x.part", "x.1.part", "x.1.part.json"] { try bench.folder.link(name, to: "victim") }
+    let outcome = try Self.fetch(try bench.anotherProcess(usesUnnamedFiles: usesUnnamedFiles))
+    #expect(outcome.path.hasSuffix("/x.1"))
+    #expect(try bench.folder.text("victim") == "precious")
+    #expect(try bench.folder.bytes("x.1") == Self.body)
+  }
+
+  @Test func overwritingReplacesALinkAndNotItsTarget() throws {
+    let bench = try Bench()
+    try bench.folder.write("precious", to: "victim")
+    try bench.folder.link("x", to: "victim")
+    let file = PartialFile(try bench.order(policy: .overwrite))
+    _ = try file.commit(try Answer.whole(Self.body).give(to: file).1)
+    #expect(try bench.folder.text("victim") == "precious")
+    #expect(try bench.folder.bytes("x") == Self.body)
+    #expect(try bench.folder.names() == ["victim", "x"])
+  }
+
+  @Test func aForgedRecordCannotLeadOutOfTheFolder() throws {
+    let bench = try Bench()
+    let held = HeldPart(length: 0, validator: Validator(etag: "\"v1\""), total: 5)
+    let owner = PartialOwner(address: "http://host/x", scope: "")
+    try bench.folder.write("12345", to: "x.part")
+    try bench.folder.write(
+      PartialRecord(owner: owner, held: held, name: "../../etc/cron.d/x").json(), to: "x.part.json")
+    let file = try bench.anotherProcess().file()
+    #expect(try file.nextTransfer().rangeStart == nil)
+    #expect(file.finalName == "x")
+  }
+
+  @Test func aPartLongerThanItsWholeIsNotTrusted() throws {
+    let bench = try Bench()
+    try Self.interrupt(bench, "http://host/x")
+    try bench.folder.write(pattern(3 << 20), to: "x.part")
+    let file = try bench.file()
+    let (request, receipt) = try Answer.whole(Self.body).give(to: file)
+    #expect(request.rangeStart == nil)
+    _ = try file.commit(receipt)
+    #expect(try bench.folder.bytes("x") == Self.body)
+  }
+
+  /// Another process's part appears under a name that was free when this one began.
+  @Test(arguments: [true, false])
+  func aPartThatAppearsLater(usesUnnamedFiles: Bool) throws {
+    let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
+    try Self.interrupt(try bench.anotherProcess(), "http://other/x")
+    let file = try bench.file()
+    let (_, receipt) = try Answer.whole(Self.body).give(to: file)
+    #expect(try bench.folder.names() == ["x.1.part", "x.1.part.json", "x.part", "x.part.json"])
+    _ = try file.commit(receipt)
+    #expect(try bench.folder.bytes("x") == Self.body)
+    #expect(try bench.folder.names() == ["x", "x.part", "x.part.json"])
+  }
+
+  /// A folder too large to be read at the start: each file looks for its own record.
+  @Test func inAVeryLargeFolder() throws {
+    let bench = try Bench()
+    try Self.interrupt(bench, "http://host/x")
+    for number in 0...10_000 { try bench.folder.write([], to: "\(number)") }
+    let file = try bench.anotherProcess().file()
+    #expect(try file.nextTransfer().rangeStart == 1000)
+  }
+}

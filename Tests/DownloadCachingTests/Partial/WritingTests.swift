@@ -1,0 +1,182 @@
+import DownloadModel
+import SystemPackage
+import Testing
+
+@testable import DownloadCaching
+
+@Suite("A fresh file, on disks with and without unnamed files")
+struct WritingTests {
+  private static let short = pattern(5000)
+  private static let long = pattern(3 << 20)
+
+  @Test(arguments: [true, false], [5000, 3 << 20])
+  func becomesAFileAndNothingElse(usesUnnamedFiles: Bool, size: Int) throws {
+    let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
+    let body = pattern(size)
+    let meter = TransferMeter()
+    let file = try bench.file(meter: meter)
+    let (request, receipt) = try Answer.whole(body).give(to: file)
+    #expect(request.rangeStart == nil && request.headerLines.isEmpty)
+    let outcome = try file.commit(receipt)
+    #expect(outcome.kind == .fetched)
+    #expect(outcome.path == bench.folder.path.string + "/x")
+    #expect(outcome.size == Int64(size) && outcome.transferred == Int64(size) && outcome.resumed == 0)
+    #expect(outcome.renamedFrom == nil)
+    #expect(try bench.folder.bytes("x") == body)
+    #expect(try bench.folder.names() == ["x"])
+    #expect(meter.position == Int64(size) && meter.total == Int64(size))
+    #expect(bench.directory.claims.count == 0)
+  }
+
+  @Test(arguments: [true, false])
+  func emptyFile(usesUnnamedFiles: Bool) throws {
+    let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
+    let file = try bench.file()
+    let (_, receipt) = try Answer.whole([]).give(to: file)
+    #expect(try file.commit(receipt).size == 0)
+    #expect(try bench.folder.names() == ["x"])
+  }
+
+  /// Killed before its first MiB, a file leaves nothing at all; above, it can be resumed.
+  @Test func showsItselfOnlyWhenWorthResuming() throws {
+    let bench = try Bench()
+    let file = try bench.file()
+    _ = try Answer.whole(Self.short).cut(after: 4000).give(to: file)
+    #expect(try bench.folder.names() == [])
+
+    let large = try bench.file("http://host/y")
+    _ = try Answer.whole(Self.long).cut(after: 4000).give(to: large)
+    #expect(try bench.folder.names() == ["y.part", "y.part.json"])
+    let record = try #require(PartialRecord(json: try bench.folder.bytes("y.part.json")))
+    #expect(record.owner == PartialOwner(address: "http://host/y", scope: ""))
+    #expect(record.total == Int64(Self.long.count))
+    #expect(record.validator.etag == "\"v1\"")
+    withExtendedLifetime((file, large)) {}
+  }
+
+  @Test func ofUnknownLengthShowsItselfWhenItGrows() throws {
+    let bench = try Bench()
+    let file = try bench.file()
+    var answer = Answer(200, ["ETag": "\"v1\""])
+    answer.chunks = [pattern(65_536)]
+    answer.framing = .marked
+    _ = try answer.give(to: file)
+    #expect(try bench.folder.names() == [])
+    try Answer.write([1], to: file)
+    #expect(try bench.folder.names() == ["x.part", "x.part.json"])
+    let outcome = try file.commit(TransferReceipt(status: 200, bodyBytes: 65_537, framing: .marked))
+    #expect(outcome.size == 65_537)
+    #expect(try bench.folder.names() == ["x"])
+  }
+
+  @Test(arguments: [true, false])
+  func abandonedWithoutABodyLeavesNothing(usesUnnamedFiles: Bool) throws {
+    let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
+    let file = try bench.file()
+    _ = try file.nextTransfer()
+    _ = try file.accept(Answer.whole(Self.long).head)
+    try file.abandon()
+    #expect(try bench.folder.names() == [])
+    #expect(bench.directory.claims.count == 0)
+  }
+
+  /// The safety net: a file that nobody ended at all frees its name and its descriptor.
+  @Test func droppedFreesItsName() throws {
+    let bench = try Bench()
+    do {
+      let file = try bench.file()
+      _ = try Answer.whole(Self.long).cut(after: 10).give(to: file)
+      #expect(bench.directory.claims.count == 1)
+    }
+    #expect(bench.directory.claims.count == 0)
+    // The lock is free as well: another process resumes.
+    let (request, _) = try Answer.rest(Self.long, from: 10).give(to: try bench.anotherProcess().file())
+    #expect(request.rangeStart == 10)
+  }
+
+  @Test func shortBodyIsPassingAndKept() throws {
+    let bench = try Bench()
+    let file = try bench.file()
+    let (_, receipt) = try Answer.whole(Self.short).cut(after: 4000).give(to: file)
+    let error = #expect(throws: DownloadError.self) { _ = try file.finish(receipt) }
+    #expect(error?.code == .shortBody && error?.isPassing == true && error?.address == "http://host/x")
+    try file.abandon()
+    #expect(try bench.folder.bytes("x.part") == Array(Self.short.prefix(4000)))
+  }
+
+  @Test func longBodyIsPassingAndItsGoodPartKept() throws {
+    let bench = try Bench()
+    let file = try bench.file()
+    var answer = Answer.whole(Self.short)
+    answer.chunks = [Array(Self.short.prefix(3000)), Array(Self.short.suffix(2000)) + [1, 2, 3]]
+    let error = #expect(throws: DownloadError.self) { _ = try answer.give(to: file) }
+    #expect(error?.code == .longBody && error?.isPassing == true)
+    try file.abandon()
+    #expect(try bench.folder.bytes("x.part") == Self.short)
+  }
+
+  @Test func noAnswerIsNoFile() throws {
+    let bench = try Bench()
+    let file = try bench.file()
+    _ = try file.nextTransfer()
+    let error = #expect(throws: DownloadError.self) {
+      _ = try file.finish(TransferReceipt(status: 200, bodyBytes: 0, framing: .length))
+    }
+    #expect(error?.code == .badResponse)
+  }
+
+  /// A permanent failure's short page is drained to keep the connection; the failure comes at the end.
+  @Test func permanentStatusIsToldAtTheEnd() throws {
+    let bench = try Bench()
+    let file = try bench.file()
+    let (_, receipt) = try Answer(404, ["Content-Length": "9"], body: pattern(9)).give(to: file)
+    #expect(receipt.bodyBytes == 0)
+    let error = #expect(throws: DownloadError.self) { _ = try file.finish(receipt) }
+    #expect(error?.code == .status && error?.cause == .http(status: 404) && error?.isPassing == false)
+    #expect(error?.address == "http://host/x")
+    try file.abandon()
+    #expect(try bench.folder.names() == [])
+  }
+
+  /// A passing one comes at once: whoever repeats attempts is inside the fetch, and must see it there.
+  @Test func passingStatusIsToldAtOnceAndTheNextAttemptGoesOn() throws {
+    let bench = try Bench()
+    let file = try bench.file()
+    let error = #expect(throws: DownloadError.self) {
+      _ = try Answer(503, ["Retry-After": "3"]).give(to: file)
+    }
+    #expect(error?.isPassing == true && error?.retryAfter == .seconds(3))
+    let (_, receipt) = try Answer.whole(Self.short).give(to: file)
+    #expect(try file.commit(receipt).size == 5000)
+  }
+
+  @Test func closedFramingIsWholeButNotProven() throws {
+    let bench = try Bench()
+    let file = PartialFile(try bench.order(isIndexed: true))
+    var answer = Answer(200, ["ETag": "\"v1\""], body: Self.short)
+    answer.framing = .closed
+    let (_, receipt) = try answer.give(to: file)
+    #expect(try file.finish(receipt) == .whole(isProven: false))
+    let row = try #require(try file.placed(isProven: false).1)
+    #expect(row.validator.isEmpty)
+    #expect(row.identity.size == 5000)
+  }
+
+  @Test func noStoreLeavesNoValidator() throws {
+    let bench = try Bench()
+    let file = PartialFile(try bench.order(isIndexed: true))
+    let answer = Answer(200, ["ETag": "\"v1\"", "Cache-Control": "private, No-Store"], body: Self.short)
+    _ = try answer.give(to: file)
+    let row = try #require(try file.placed().1)
+    #expect(row.validator.isEmpty)
+  }
+
+  @Test func theDiskBeingFullIsSaidSo() throws {
+    let bench = try Bench()
+    #expect(bench.directory.failure(.noSpace, "writing", "x").code == .diskFull)
+    #expect(bench.directory.failure(.diskQuotaExceeded, "writing", "x").code == .diskFull)
+    #expect(bench.directory.failure(.ioError, "writing", "x").code == .disk)
+    #expect(bench.directory.failure(.readOnlyFileSystem, "creating", "x").code == .folder)
+    #expect(bench.directory.failure(.ioError, "writing", "x").path == bench.folder.path.string + "/x")
+  }
+}

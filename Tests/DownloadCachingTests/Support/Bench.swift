@@ -1,0 +1,57 @@
+import DownloadModel
+import SystemPackage
+
+@testable import DownloadCaching
+
+/// An output folder and files on their way into it.
+struct Bench: Sendable {
+  let folder: TemporaryFolder
+  let directory: OutputDirectory
+
+  init(usesUnnamedFiles: Bool = true) throws {
+    folder = try TemporaryFolder()
+    directory = try OutputDirectory(folder.path, usesUnnamedFiles: usesUnnamedFiles)
+  }
+
+  /// Another process's look at the same folder: its own claims, its own locks.
+  func anotherProcess(usesUnnamedFiles: Bool = true) throws -> Bench {
+    Bench(folder: folder, directory: try OutputDirectory(folder.path, usesUnnamedFiles: usesUnnamedFiles))
+  }
+
+  private init(folder: TemporaryFolder, directory: OutputDirectory) {
+    self.folder = folder
+    self.directory = directory
+  }
+
+  func order(
+    _ address: String = "http://host/x", requested: String? = nil, scope: String = "", own: CacheRow? = nil,
+    reusable: CacheRow? = nil, policy: ConflictPolicy = .rename, usesContentDisposition: Bool = true,
+    isIndexed: Bool = false, meter: TransferMeter = TransferMeter()
+  ) throws -> FileOrder {
+    FileOrder(
+      address: try Address(address), requested: requested, meter: meter, directory: directory, scope: scope,
+      own: own, reusable: reusable, policy: policy, usesContentDisposition: usesContentDisposition,
+      isIndexed: isIndexed, now: { 784_111_777 })
+  }
+
+  func file(_ address: String = "http://host/x", meter: TransferMeter = TransferMeter()) throws -> PartialFile
+  {
+    PartialFile(try order(address, meter: meter))
+  }
+}
+
+extension PartialFile {
+  /// Ends a transfer as the cache does, without an index.
+  func commit(_ receipt: TransferReceipt, own: CacheRow? = nil) throws -> DownloadOutcome {
+    guard case .whole(let isProven) = try finish(receipt) else { throw NotWhole() }
+    return try placed(own: own, isProven: isProven).0
+  }
+
+  func placed(own: CacheRow? = nil, isProven: Bool = true) throws -> (DownloadOutcome, CacheRow?) {
+    let placement = try place(.known(own), answeredBy: nil, isProven: isProven) { _ in }
+    guard case .placed(let outcome, _, let row) = placement else { throw NotWhole() }
+    return (outcome, row)
+  }
+
+  struct NotWhole: Error {}
+}
