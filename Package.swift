@@ -5,6 +5,7 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
+  .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("InternalImportsByDefault"),

@@ -1,5 +1,6 @@
 import CCurl
 import DownloadModel
+import Synchronization
 
 /// Names one transfer of a loop, so that a cancellation that comes late cannot hit the next one.
 struct TransferID: Hashable, Sendable { let number: UInt64 }
@@ -11,21 +12,12 @@ actor CurlAgent {
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   private let settings: TransferSettings
+  /// Every transfer that was ever made, so that libcurl's pointers to them stay good. No table of those that run:
+  /// libcurl names an ended one by pointer, and only cancellations have to search.
+  private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
-  private var running: [UInt: Running] = [:]  // by the easy handle's address
-  private var handles: [TransferID: UInt] = [:]
-  private var nextNumber: UInt64 = 0
   private var isClosed = false
-
-  /// Unsafe in name: what checks it is that `letGo`, the only place that resumes one that was stored, takes it out of
-  /// `running` in the same step. The checked kind would cost an allocation a file.
-  private typealias Continuation = UnsafeContinuation<Result<TransferReceipt, DownloadError>, Never>
-
-  private struct Running {
-    let id: TransferID
-    let transfer: CurlTransfer
-    let continuation: Continuation
-  }
+  private let numbers = Atomic<UInt64>(0)
 
   init(_ loop: CurlLoop, _ options: TransportOptions) throws(CurlFailure) {
     self.loop = loop
@@ -35,16 +27,22 @@ actor CurlAgent {
   func fetch(_ request: TransferRequest, into sink: any BodySink) async throws(DownloadError)
     -> TransferReceipt
   {
-    let id = TransferID(number: nextNumber)
-    nextNumber += 1
+    try await fetchFromLoop(request, into: sink)
+  }
+
+  /// For callers that are on the loop's thread, in whatever isolation.
+  nonisolated(nonsending) func fetchFromLoop(
+    _ request: TransferRequest, into sink: any BodySink
+  ) async throws(DownloadError) -> TransferReceipt {
+    let id = TransferID(number: numbers.wrappingAdd(1, ordering: .relaxed).newValue)
     let result = await withTaskCancellationHandler {
-      await withUnsafeContinuation { (continuation: Continuation) in
+      await withUnsafeContinuation { (continuation: CurlTransfer.Continuation) in
         // Cancelled before it began: `onCancel` has run, found nothing, and will not run again. Cancelled from
-        // here on: `onCancel` posts the id, which the loop reads only after this job has registered it.
+        // here on: `onCancel` posts the id, which the loop reads only after this call has registered it.
         if Task.isCancelled {
           continuation.resume(returning: .failure(DownloadError.cancelled.at(request.address)))
         } else {
-          start(id, request, sink, continuation)
+          assumeIsolated { $0.start(id, request, sink, continuation) }
         }
       }
     } onCancel: {
@@ -53,18 +51,17 @@ actor CurlAgent {
     return try result.get()
   }
 
+  /// Adds a transfer to the loop; `continuation` is resumed when it has ended, or at once when it cannot begin.
   private func start(
     _ id: TransferID, _ request: TransferRequest, _ sink: any BodySink,
-    _ continuation: Continuation
+    _ continuation: CurlTransfer.Continuation
   ) {
     do {
       if isClosed { throw DownloadError.cancelled.at(request.address) }
       let transfer = try takeIdle()
       try transfer.prepare(request, into: sink, settings)
       try loop.add(transfer.easy)
-      let handle = UInt(bitPattern: transfer.easy.pointer)
-      running[handle] = Running(id: id, transfer: transfer, continuation: continuation)
-      handles[id] = handle
+      transfer.asker = CurlTransfer.Asker(id: id, continuation: continuation)
     } catch {
       continuation.resume(returning: .failure(Self.failure(error, request.address)))
     }
@@ -72,7 +69,9 @@ actor CurlAgent {
 
   private func takeIdle() throws(CurlFailure) -> CurlTransfer {
     if let transfer = idle.popLast() { return transfer }
-    return try CurlTransfer(settings, closeContext: Unmanaged.passUnretained(loop).toOpaque())
+    let transfer = try CurlTransfer(settings, closeContext: Unmanaged.passUnretained(loop).toOpaque())
+    transfers.append(transfer)
+    return transfer
   }
 
   private static func failure(_ error: any Error, _ address: Address) -> DownloadError {
@@ -87,53 +86,46 @@ actor CurlAgent {
   }
 
   /// libcurl reports an easy handle as done.
+  /// - Parameter handle: the easy handle's address.
   func finish(_ handle: UInt, _ code: CURLcode) {
-    guard let ended = running[handle] else { return }
-    let result = ended.transfer.finish(code)
-    letGo(handle, with: result)
+    guard let easy = UnsafeMutableRawPointer(bitPattern: handle), let transfer = CurlTransfer.of(easy) else { return }
+    letGo(transfer, with: transfer.finish(code))
   }
 
   func cancel(_ ids: [TransferID]) {
-    for id in ids {
-      // None: it ended while the cancellation was on its way.
-      if let handle = handles[id] { abort(handle, .cancelled) }
+    let cancelled = Set(ids)
+    // One that is not found ended while its cancellation was on the way.
+    for transfer in transfers where transfer.asker.map({ cancelled.contains($0.id) }) == true {
+      letGo(transfer, with: transfer.abort(.cancelled))
     }
   }
 
   /// The loop itself is broken (out of memory, out of descriptors): nobody is left waiting.
   func failAll(_ message: String) {
-    for handle in Array(running.keys) {
-      abort(
-        handle,
-        DownloadError(
-          .transport, cause: .detail(message), activity: "waiting for the network", isPassing: true))
-    }
+    let error = DownloadError(
+      .transport, cause: .detail(message), activity: "waiting for the network", isPassing: true)
+    for transfer in transfers { letGo(transfer, with: transfer.abort(error)) }
   }
 
   /// Ends everything; transfers that come later are refused.
   func close() {
     isClosed = true
-    for handle in Array(running.keys) { abort(handle, .cancelled) }
+    for transfer in transfers { letGo(transfer, with: transfer.abort(.cancelled)) }
     idle = []
-  }
-
-  private func abort(_ handle: UInt, _ error: DownloadError) {
-    guard let ended = running[handle] else { return }
-    let result = ended.transfer.abort(error)
-    letGo(handle, with: result)
+    transfers = []
   }
 
   /// The easy handle leaves the multi handle first; then whoever waits goes on.
-  private func letGo(_ handle: UInt, with result: Result<TransferReceipt, DownloadError>) {
-    guard let ended = running.removeValue(forKey: handle) else { return }
-    handles[ended.id] = nil
+  private func letGo(_ transfer: CurlTransfer, with result: Result<TransferReceipt, DownloadError>) {
+    guard let asker = transfer.asker else { return }  // idle
+    transfer.asker = nil
     do throws(MultiFailure) {
-      try loop.remove(ended.transfer.easy)
-      idle.append(ended.transfer)
+      try loop.remove(transfer.easy)
+      idle.append(transfer)
     } catch {
       // libcurl knows no such handle: it is not used again, and its result stands.
       assertionFailure("curl_multi_remove_handle: \(error.message)")
     }
-    ended.continuation.resume(returning: result)
+    asker.continuation.resume(returning: result)
   }
 }

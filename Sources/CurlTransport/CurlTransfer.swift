@@ -4,14 +4,26 @@ import DownloadModel
 /// One easy handle and the transfer that it carries at the moment; kept and used again for the next.
 ///
 /// It lives on its loop's thread: the agent starts and ends it there, and libcurl calls back there. The pointer
-/// that libcurl holds is unretained, which is safe because the agent keeps every transfer alive, in `running`
-/// or `idle`, until it has left the multi handle and its easy handle is cleaned up with it.
+/// that libcurl holds is unretained, which is safe because the agent keeps every transfer alive until it has left
+/// the multi handle; its easy handle is cleaned up with it.
 final class CurlTransfer {
   /// A short body of an answer that is not wanted is read to its end, so that its connection can be kept; a
   /// longer one costs more than a new connection.
   static let drainLimit: Int64 = 64 * 1024
 
+  /// Unsafe in name: `CurlAgent.letGo`, the only place that resumes a stored one, takes it out in the same step. The
+  /// checked kind would cost an allocation a file.
+  typealias Continuation = UnsafeContinuation<Result<TransferReceipt, DownloadError>, Never>
+
+  /// Who waits for the transfer.
+  struct Asker {
+    let id: TransferID
+    let continuation: Continuation
+  }
+
   let easy: EasyHandle
+  /// Nil while idle.
+  var asker: Asker?
   private let errorBuffer: UnsafeMutablePointer<CChar>
   private var ownLines: HeaderLines?
   private var hasRange = false
@@ -154,13 +166,12 @@ final class CurlTransfer {
 
   /// - Returns: whether the transfer goes on.
   fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-    guard let address = current?.address else { return false }
     switch assembler.take(line) {
     case .more: return true
     case .flood:
       current?.failure = DownloadError(
         .badResponse, cause: .detail("more than \(HeadAssembler.limit / 1024) KiB of headers"),
-        address: address.key, activity: "reading the answer")
+        activity: "reading the answer")
       return false
     case .final: return judge(assembler.head)
     }

@@ -26,7 +26,12 @@ public final class CurlTransport: Transport {
   public nonisolated(nonsending) func fetch(
     _ transfer: TransferRequest, into sink: any BodySink
   ) async throws(DownloadError) -> TransferReceipt {
-    try await agent.fetch(transfer, into: sink)
+    // Downloads run on the loop's thread already: then not even the agent's isolation has to be entered by a job.
+    if loop.isOnLoop {
+      try await agent.fetchFromLoop(transfer, into: sink)
+    } else {
+      try await agent.fetch(transfer, into: sink)
+    }
   }
 
   /// Cancels what runs, closes the connections and ends the thread, in this order.

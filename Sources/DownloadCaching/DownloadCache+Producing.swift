@@ -3,12 +3,22 @@ import SystemPackage
 
 extension DownloadCache {
   /// What the index knows about one request.
-  private struct Known {
+  private final class Known: Sendable {
     /// The file that this very request wrote here, intact.
-    var own: CacheRow?
+    let own: CacheRow?
     /// The same address's file elsewhere, intact and worth asking the server about.
-    var elsewhere: CacheRow?
-    var ownership: Ownership
+    let elsewhere: CacheRow?
+    let ownership: Ownership
+
+    /// The usual answers of a first run and of a run without an index.
+    static let nothing = Known(.unknown)
+    static let nobodys = Known(.nobodys)
+
+    init(_ ownership: Ownership, own: CacheRow? = nil, elsewhere: CacheRow? = nil) {
+      self.own = own
+      self.elsewhere = elsewhere
+      self.ownership = ownership
+    }
   }
 
   /// One file, from the disk or through the network.
@@ -67,11 +77,11 @@ extension DownloadCache {
     } else if let index = openedIndex, !index.wasEmpty {
       rows = await index.rows(key)
     } else {
-      return Known(ownership: openedIndex == nil ? .known(nil) : .unknown)
+      return openedIndex == nil ? .nobodys : .nothing
     }
     let own = rows.first { $0.key == key && $0.isIntact }
     let elsewhere = rows.first { $0.key != key && !$0.validator.isEmpty && $0.isIntact }
-    return Known(own: own, elsewhere: elsewhere, ownership: .known(own))
+    return Known(.known(own), own: own, elsewhere: elsewhere)
   }
 
   // MARK: Ends

@@ -25,8 +25,8 @@ public actor DownloadCache: DownloadStore {
 
   /// Touches nothing on disk yet.
   /// - Parameters:
-  ///   - executor: that of the transport.
-  ///   - taskExecutor: what a download's task prefers while it is in nobody's isolation; usually the same.
+  ///   - executor: that of the transport, so that neither waits for the other's thread.
+  ///   - taskExecutor: what a download's task prefers while it is in nobody's isolation; the same thread.
   public init(
     configuration: CacheConfiguration, executor: any SerialExecutor, taskExecutor: (any TaskExecutor)?
   ) {
@@ -48,11 +48,11 @@ public actor DownloadCache: DownloadStore {
     }
     let key = DownloadKey(request)
     if let outcome = try recall(key, meter) { return outcome }
-    if let running = works[key], let ticket = running.join() {
-      return Self.shared(try await running.value(ticket), meter)
-    }
     // Work that everybody left is still putting its partial file in order; the new one goes on from there.
     let leaving = works[key]
+    if let running = leaving, let ticket = running.join() {
+      return Self.shared(try await running.value(ticket), meter)
+    }
     let work = SharedDownload()
     guard let ticket = work.join() else { throw .cancelled }
     works[key] = work

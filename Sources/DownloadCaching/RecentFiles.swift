@@ -20,7 +20,7 @@ struct RecentFiles: Sendable {
   mutating func remember(_ entry: Entry, for key: DownloadKey) {
     if young.count >= limit {
       old = young
-      young = [:]
+      young = Dictionary(minimumCapacity: limit)
     }
     young[key] = entry
   }

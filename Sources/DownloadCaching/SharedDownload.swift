@@ -12,8 +12,19 @@ final class SharedDownload: Sendable {
   /// One asker's place.
   struct Ticket: Sendable, Hashable { fileprivate let number: Int }
 
+  /// Unsafe in name: what is resumed has been taken out of `waiting` under the lock, in the same step. The checked
+  /// kind would cost an allocation a file.
+  private typealias Continuation = UnsafeContinuation<Answer, Never>
+
+  private struct Place {
+    let ticket: Ticket
+    /// Nil between joining and waiting.
+    var continuation: Continuation?
+  }
+
   private struct State {
-    var waiting: [Ticket: CheckedContinuation<Answer, Never>?] = [:]
+    /// Mostly one.
+    var waiting: [Place] = []
     var issued = 0
     var answer: Answer?
     var work: Task<Void, Never>?
@@ -30,7 +41,7 @@ final class SharedDownload: Sendable {
       let ticket = Ticket(number: state.issued)
       state.issued += 1
       // In the table before it waits, so that the others' leaving does not end the work under it.
-      state.waiting.updateValue(nil, forKey: ticket)
+      state.waiting.append(Place(ticket: ticket))
       return ticket
     }
   }
@@ -50,12 +61,14 @@ final class SharedDownload: Sendable {
   /// Waits for the answer; throws `.cancelled` as soon as the asking task is cancelled.
   func value(_ ticket: Ticket) async throws(DownloadError) -> DownloadOutcome {
     let answer = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
+      await withUnsafeContinuation { (continuation: Continuation) in
         let early: Answer? = state.withLock { state in
           if let answer = state.answer { return answer }
           // Gone from the table: cancelled between joining and waiting.
-          guard state.waiting.keys.contains(ticket) else { return .failure(.cancelled) }
-          state.waiting.updateValue(continuation, forKey: ticket)
+          guard let place = state.waiting.firstIndex(where: { $0.ticket == ticket }) else {
+            return .failure(.cancelled)
+          }
+          state.waiting[place].continuation = continuation
           return nil
         }
         if let early { continuation.resume(returning: early) }
@@ -68,14 +81,15 @@ final class SharedDownload: Sendable {
 
   private func leave(_ ticket: Ticket) {
     let (continuation, work) = state.withLock {
-      state -> (CheckedContinuation<Answer, Never>?, Task<Void, Never>?) in
+      state -> (Continuation?, Task<Void, Never>?) in
       // Answered already, or this very moment by `settle`: that answer stands.
-      guard state.answer == nil, let place = state.waiting.removeValue(forKey: ticket) else {
+      guard state.answer == nil, let index = state.waiting.firstIndex(where: { $0.ticket == ticket }) else {
         return (nil, nil)
       }
-      guard state.waiting.isEmpty else { return (place, nil) }
+      let continuation = state.waiting.remove(at: index).continuation
+      guard state.waiting.isEmpty else { return (continuation, nil) }
       state.isAbandoned = true
-      return (place, state.work)
+      return (continuation, state.work)
     }
     continuation?.resume(returning: .failure(.cancelled))
     work?.cancel()
@@ -85,10 +99,10 @@ final class SharedDownload: Sendable {
   func settle(_ answer: Answer) {
     let waiting = state.withLock { state in
       state.answer = answer
-      defer { state.waiting = [:] }
-      return state.waiting.values.compactMap { $0 }
+      defer { state.waiting = [] }
+      return state.waiting
     }
-    for continuation in waiting { continuation.resume(returning: answer) }
+    for place in waiting { place.continuation?.resume(returning: answer) }
   }
 
   /// Returns when the work has ended, cancelled work too, its files put in order.

@@ -34,8 +34,10 @@ public final class Downloader: Sendable {
     let result: Result<DownloadOutcome, DownloadError>
     do throws(DownloadError) {
       result = .success(
-        try await store.file(for: request, meter: meter) { [self] target throws(DownloadError) in
-          try await fetch(request, into: target)
+        try await store.file(for: request, meter: meter) { target throws(DownloadError) in
+          // Without a capture list: with one, Swift 6.3 no longer takes the closure for nonisolated(nonsending), and
+          // each file would leave the store's executor and come back.
+          try await self.fetch(request, into: target)
         })
     } catch {
       result = .failure(error.at(request.address))

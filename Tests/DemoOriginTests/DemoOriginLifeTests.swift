@@ -12,7 +12,6 @@ struct DemoOriginLifeTests {
   }
 
   /// curl's status when nobody listens.
-  private static let refused: Int32 = 7
 
   @Test func stopEndsABodyUnderWay() async throws {
     let origin = origin()
@@ -48,9 +47,17 @@ struct DemoOriginLifeTests {
     ])
     try await curl.wrote("left intact")
     await origin.stop()
-    #expect(try await CurlCommand(addresses).end().status == Self.refused)
+    try await expectNoAnswer(addresses)
     curl.terminate()
     #expect(try await curl.end().status != 0)
+  }
+
+  /// Refused as a rule. A process that another test started at the wrong moment may hold a copy of the listening
+  /// socket for as long as it runs: then the connection comes up, and breaks off when that process ends.
+  private func expectNoAnswer(_ addresses: [String]) async throws {
+    let (status, output) = try await CurlCommand(["--include"] + addresses).end()
+    #expect(status != 0)
+    #expect(!String(decoding: output, as: UTF8.self).contains("HTTP/1.1"))
   }
 
   @Test func nobodyListensAfterStop() async throws {
@@ -58,7 +65,7 @@ struct DemoOriginLifeTests {
     try await origin.start()
     let addresses = await origin.addresses
     await origin.stop()
-    #expect(try await CurlCommand(addresses).end().status == Self.refused)
+    try await expectNoAnswer(addresses)
     #expect(await origin.addresses.isEmpty)
   }
 

@@ -28,11 +28,11 @@ extension CacheRow: FetchableRecord {
   /// In the order of `CacheSchema.columns`.
   var arguments: StatementArguments {
     [
-      key.address, key.scope, key.directory, key.requested, name, wanted,
-      identity.device, identity.inode, identity.size, identity.modified,
-      validator.etag, validator.lastModified, validator.date,
-      fetchedAt, freshness.cacheControl, freshness.expires, freshness.age, freshness.vary,
-      answeredBy, digest,
+      self.key.address, self.key.scope, self.key.directory, self.key.requested, self.name, self.wanted,
+      self.identity.device, self.identity.inode, self.identity.size, self.identity.modified,
+      self.validator.etag, self.validator.lastModified, self.validator.date,
+      self.fetchedAt, self.freshness.cacheControl, self.freshness.expires, self.freshness.age, self.freshness.vary,
+      self.answeredBy, self.digest,
     ]
   }
 }

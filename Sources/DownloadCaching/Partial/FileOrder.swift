@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// All that is settled about one file before its transfer begins.
-struct FileOrder: Sendable {
+/// All that is settled about one file before its transfer begins. Handed on from step to step, so by reference.
+final class FileOrder: Sendable {
   let address: Address
   /// `--output`, checked to be a file name.
   let requested: String?
@@ -18,6 +18,24 @@ struct FileOrder: Sendable {
   let isIndexed: Bool
   /// Seconds since 1970.
   let now: @Sendable () -> Int64
+
+  init(
+    address: Address, requested: String?, meter: TransferMeter, directory: OutputDirectory, scope: String,
+    own: CacheRow?, reusable: CacheRow?, policy: ConflictPolicy, usesContentDisposition: Bool, isIndexed: Bool,
+    now: @escaping @Sendable () -> Int64
+  ) {
+    self.address = address
+    self.requested = requested
+    self.meter = meter
+    self.directory = directory
+    self.scope = scope
+    self.own = own
+    self.reusable = reusable
+    self.policy = policy
+    self.usesContentDisposition = usesContentDisposition
+    self.isIndexed = isIndexed
+    self.now = now
+  }
 
   /// The name that is sure before any answer; nil while the server has a say.
   var certainName: String? {

@@ -17,6 +17,8 @@ actor ListReader {
   private var open: OpenList?
   private var count = 0
   private var digest = SHA256()
+  /// What the digest has still to take: a block's addresses at once, as each call of it costs more than the bytes.
+  private var keys: [UInt8] = []
   private let spool: ListSpool?
   private let interruption: Interruption
 
@@ -136,11 +138,14 @@ actor ListReader {
         reject(source, line: first.map { $0 + offset }, text, reason)
       }
     }
+    digest.update(data: keys)
+    keys.removeAll(keepingCapacity: true)
     return requests
   }
 
   private func note(_ address: Address, from source: Source) {
-    digest.update(data: Array(address.key.utf8) + [0x0A])
+    keys += address.key.utf8
+    keys.append(0x0A)
     if source == .standardInput { spool?.add(address) }
   }
 

@@ -17,18 +17,25 @@ final class Gate: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
+  func close() { state.withLock { $0.isOpen = false } }
+
   /// Cancelling one that waits opens the gate: tests here have one behind each.
   func wait() async {
     await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isOpen = state.withLock { state in
-          if !state.isOpen { state.waiting.append(continuation) }
-          return state.isOpen
-        }
-        if isOpen { continuation.resume() }
-      }
+      await waitWhateverComes()
     } onCancel: {
       open()
+    }
+  }
+
+  /// As work does that must finish something although it was cancelled.
+  func waitWhateverComes() async {
+    await withCheckedContinuation { continuation in
+      let isOpen = state.withLock { state in
+        if !state.isOpen { state.waiting.append(continuation) }
+        return state.isOpen
+      }
+      if isOpen { continuation.resume() }
     }
   }
 }
