@@ -24,31 +24,55 @@ actor CurlAgent {
     settings = try TransferSettings(options)
   }
 
+  /// For any caller.
   func fetch(_ request: TransferRequest, into sink: any BodySink) async throws(DownloadError)
     -> TransferReceipt
   {
-    try await fetchFromLoop(request, into: sink)
+    let id = nextID()
+    let result = await withTaskCancellationHandler {
+      await withUnsafeContinuation { startUnlessCancelled(id, request, sink, $0) }
+    } onCancel: {
+      loop.cancel(id)
+    }
+    return try result.get()
   }
 
-  /// For callers that are on the loop's thread, in whatever isolation.
+  /// The same without entering the agent by a job: for tasks that prefer the loop as their executor and run on it.
   nonisolated(nonsending) func fetchFromLoop(
     _ request: TransferRequest, into sink: any BodySink
   ) async throws(DownloadError) -> TransferReceipt {
-    let id = TransferID(number: numbers.wrappingAdd(1, ordering: .relaxed).newValue)
+    let id = nextID()
     let result = await withTaskCancellationHandler {
-      await withUnsafeContinuation { (continuation: CurlTransfer.Continuation) in
-        // Cancelled before it began: `onCancel` has run, found nothing, and will not run again. Cancelled from
-        // here on: `onCancel` posts the id, which the loop reads only after this call has registered it.
-        if Task.isCancelled {
-          continuation.resume(returning: .failure(DownloadError.cancelled.at(request.address)))
-        } else {
-          assumeIsolated { $0.start(id, request, sink, continuation) }
-        }
+      await withUnsafeContinuation { continuation in
+        assumeIsolated { $0.startUnlessCancelled(id, request, sink, continuation) }
       }
     } onCancel: {
       loop.cancel(id)
     }
     return try result.get()
+  }
+
+  /// Whether the current task may call `fetchFromLoop`. Being on the thread is not enough: Swift 6.3 runs the
+  /// operation of a cancellation handler wherever its task prefers, if its caller is in no actor's isolation.
+  nonisolated var isReachedByCurrentTask: Bool {
+    loop.isOnLoop && withUnsafeCurrentTask { $0?.unownedTaskExecutor == loop.asUnownedTaskExecutor() }
+  }
+
+  private nonisolated func nextID() -> TransferID {
+    TransferID(number: numbers.wrappingAdd(1, ordering: .relaxed).newValue)
+  }
+
+  /// Cancelled before it began: `onCancel` has run, found nothing, and will not run again, so it is looked at here.
+  /// Cancelled from here on: `onCancel` posts the id, which the loop reads only after this job has registered it.
+  private func startUnlessCancelled(
+    _ id: TransferID, _ request: TransferRequest, _ sink: any BodySink,
+    _ continuation: CurlTransfer.Continuation
+  ) {
+    if Task.isCancelled {
+      continuation.resume(returning: .failure(DownloadError.cancelled.at(request.address)))
+    } else {
+      start(id, request, sink, continuation)
+    }
   }
 
   /// Adds a transfer to the loop; `continuation` is resumed when it has ended, or at once when it cannot begin.
@@ -88,7 +112,9 @@ actor CurlAgent {
   /// libcurl reports an easy handle as done.
   /// - Parameter handle: the easy handle's address.
   func finish(_ handle: UInt, _ code: CURLcode) {
-    guard let easy = UnsafeMutableRawPointer(bitPattern: handle), let transfer = CurlTransfer.of(easy) else { return }
+    guard let easy = UnsafeMutableRawPointer(bitPattern: handle), let transfer = CurlTransfer.of(easy) else {
+      return
+    }
     letGo(transfer, with: transfer.finish(code))
   }
 

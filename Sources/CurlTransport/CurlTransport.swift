@@ -26,8 +26,7 @@ public final class CurlTransport: Transport {
   public nonisolated(nonsending) func fetch(
     _ transfer: TransferRequest, into sink: any BodySink
   ) async throws(DownloadError) -> TransferReceipt {
-    // Downloads run on the loop's thread already: then not even the agent's isolation has to be entered by a job.
-    if loop.isOnLoop {
+    if agent.isReachedByCurrentTask {
       try await agent.fetchFromLoop(transfer, into: sink)
     } else {
       try await agent.fetch(transfer, into: sink)

@@ -63,7 +63,8 @@ struct HeadAssembler {
 
   /// By hand: each line of each head comes here, and the generic comparison of sequences is ten times as slow.
   private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
-    line.count >= 5 && line[0] == UInt8(ascii: "H") && line[1] == UInt8(ascii: "T") && line[2] == UInt8(ascii: "T")
+    line.count >= 5 && line[0] == UInt8(ascii: "H") && line[1] == UInt8(ascii: "T")
+      && line[2] == UInt8(ascii: "T")
       && line[3] == UInt8(ascii: "P") && line[4] == UInt8(ascii: "/")
   }
 

@@ -41,6 +41,26 @@ struct LoopTests {
     }
   }
 
+  private actor Caller {
+    private let executor: any SerialExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    init(_ executor: any SerialExecutor) { self.executor = executor }
+
+    func fetch(_ transport: CurlTransport, _ address: Address) async throws -> [UInt8] {
+      try await transport.fetch(address).1.bytes
+    }
+  }
+
+  /// Found by a crash: an actor on the loop calls from its thread, but in a task that prefers no executor, and Swift
+  /// runs the operation of a cancellation handler elsewhere then. The shortcut must not be taken.
+  @Test func anActorOnTheLoopWithoutATaskExecutorIsServedToo() async throws {
+    try await withTransport { transport, origin in
+      origin.route("/f", .file([1, 2, 3]))
+      let caller = Caller(transport.serialExecutor)
+      #expect(try await caller.fetch(transport, try origin.address("/f")) == [1, 2, 3])
+    }
+  }
+
   @Test func jobsFromManyThreadsAllRun() async throws {
     try await withTransport { transport, _ in
       let actor = OnLoop(transport.serialExecutor)

@@ -31,7 +31,8 @@ extension CacheRow: FetchableRecord {
       self.key.address, self.key.scope, self.key.directory, self.key.requested, self.name, self.wanted,
       self.identity.device, self.identity.inode, self.identity.size, self.identity.modified,
       self.validator.etag, self.validator.lastModified, self.validator.date,
-      self.fetchedAt, self.freshness.cacheControl, self.freshness.expires, self.freshness.age, self.freshness.vary,
+      self.fetchedAt, self.freshness.cacheControl, self.freshness.expires, self.freshness.age,
+      self.freshness.vary,
       self.answeredBy, self.digest,
     ]
   }

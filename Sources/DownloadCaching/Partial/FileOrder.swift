@@ -21,7 +21,8 @@ final class FileOrder: Sendable {
 
   init(
     address: Address, requested: String?, meter: TransferMeter, directory: OutputDirectory, scope: String,
-    own: CacheRow?, reusable: CacheRow?, policy: ConflictPolicy, usesContentDisposition: Bool, isIndexed: Bool,
+    own: CacheRow?, reusable: CacheRow?, policy: ConflictPolicy, usesContentDisposition: Bool,
+    isIndexed: Bool,
     now: @escaping @Sendable () -> Int64
   ) {
     self.address = address
