@@ -11,7 +11,7 @@ struct CancellationTests {
     try await withTransport { [body] transport, origin in
       origin.route("/f", .file(body, FileOptions(ending: .stall(after: 5000))))
       let address = try origin.address("/f")
-      let task = Task { try await transport.fetch(address) }  // the test cancels it
+      let task = Task { try await transport.fetch(address) }
       try await origin.wait(path: "/f", bodyBytesSent: 5000)
       task.cancel()
       let error = await #expect(throws: DownloadError.self) { _ = try await task.value }
@@ -25,7 +25,7 @@ struct CancellationTests {
     try await withTransport { transport, origin in
       origin.route("/f", .silence())
       let address = try origin.address("/f")
-      let task = Task { try await transport.fetch(address) }  // the test cancels it
+      let task = Task { try await transport.fetch(address) }
       try await origin.wait(for: "the request") { $0.inFlight == 1 }
       task.cancel()
       #expect(await #expect(throws: DownloadError.self) { _ = try await task.value }?.code == .cancelled)
@@ -38,7 +38,7 @@ struct CancellationTests {
       origin.route("/f", .silence())
       let address = try origin.address("/f")
       for _ in 0..<200 {
-        let task = Task { try await transport.fetch(address) }  // the test cancels it
+        let task = Task { try await transport.fetch(address) }
         task.cancel()
         #expect(await #expect(throws: DownloadError.self) { _ = try await task.value }?.code == .cancelled)
       }
@@ -50,7 +50,7 @@ struct CancellationTests {
       origin.route("/stuck", .silence())
       origin.route("/fine", .file(body))
       let (stuck, fine) = (try origin.address("/stuck"), try origin.address("/fine"))
-      let tasks = (0..<30).map { _ in Task { try await transport.fetch(stuck) } }  // the test cancels them
+      let tasks = (0..<30).map { _ in Task { try await transport.fetch(stuck) } }
       try await origin.wait(for: "30 requests") { $0.inFlight == 30 }
       for task in tasks { task.cancel() }
       let (_, sink) = try await transport.fetch(fine)

@@ -38,7 +38,7 @@ struct DownloaderTests {
     let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: true), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset), .failure(reset), .ok([1, 2, 3]))
-    let run = Task { [self] in await downloader(transport, board, clock).download(request) }  // ends with the test
+    let run = Task { [self] in await downloader(transport, board, clock).download(request) }
     try await clock.waitForSleepers(1)
     clock.advance(by: .milliseconds(250))
     try await clock.waitForSleepers(1)
@@ -56,7 +56,7 @@ struct DownloaderTests {
     let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
-    let run = Task { [self] in await downloader(transport, board, clock, retries: 1).download(request) }  // ends with the test
+    let run = Task { [self] in await downloader(transport, board, clock, retries: 1).download(request) }
     try await clock.waitForSleepers(1)
     clock.advance(by: .seconds(1))
     #expect(await run.value == .failure(reset.at(request.address)))
@@ -80,7 +80,7 @@ struct DownloaderTests {
     let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
-    let run = Task { [self] in await downloader(transport, board, clock).download(request) }  // the test cancels it
+    let run = Task { [self] in await downloader(transport, board, clock).download(request) }
     try await clock.waitForSleepers(1)
     run.cancel()
     #expect(await run.value == .failure(DownloadError.cancelled.at(request.address)))

@@ -26,7 +26,7 @@ struct HostLimiterTests {
   @Test func anotherHostHasItsOwn() async throws {
     let limiter = HostLimiter(limit: 1)
     let gate = try Gate()
-    let held = Task { try await limiter.withSlot(of: "a") { try? await gate.wait() } }  // ends with the gate
+    let held = Task { try await limiter.withSlot(of: "a") { try? await gate.wait() } }
     try await limiter.withSlot(of: "b") {}
     gate.open()
     try await held.value
@@ -36,10 +36,10 @@ struct HostLimiterTests {
     let limiter = HostLimiter(limit: 1)
     let recorder = Recorder(holds: true)
     let request = DownloadRequest(id: 1, address: try Address("http://a/"))
-    let first = Task { try await limiter.withSlot(of: "a") { await recorder.download(request) } }  // holds the slot
+    let first = Task { try await limiter.withSlot(of: "a") { await recorder.download(request) } }
     await recorder.wait(forStarted: 1)
-    let second = Task { try await limiter.withSlot(of: "a") { await recorder.download(request) } }  // is cancelled
-    let third = Task { try await limiter.withSlot(of: "a") { await recorder.download(request) } }  // gets the slot
+    let second = Task { try await limiter.withSlot(of: "a") { await recorder.download(request) } }
+    let third = Task { try await limiter.withSlot(of: "a") { await recorder.download(request) } }
     second.cancel()
     #expect(await #expect(throws: DownloadError.self) { try await second.value }?.code == .cancelled)
     recorder.open()

@@ -34,7 +34,7 @@ struct StrategyTests {
   func theWidthIsUsedWholeAndTheListDrawnNoFurther(mode: DownloadMode, width: Int) async throws {
     let recorder = Recorder(holds: true)
     let source = try CountingSource(1000)
-    let run = Task {  // ends with the test
+    let run = Task {
       await mode.strategy.run(source, width: width) { await recorder.download($0) }
     }
     await recorder.wait(forStarted: width)
@@ -54,7 +54,7 @@ struct StrategyTests {
   func oneSlowFileHoldsUpNobody(mode: DownloadMode) async throws {
     let recorder = Recorder(holds: true)
     let source = try CountingSource(20)
-    let run = Task {  // ends with the test
+    let run = Task {
       await mode.strategy.run(source, width: 2) { await recorder.download($0) }
     }
     await recorder.wait(forStarted: 2)
@@ -72,7 +72,7 @@ struct StrategyTests {
     let recorder = Recorder(holds: true)
     let source = try CountingSource(1000)
     let width = mode == .sequential ? 1 : 4
-    let run = Task {  // the test cancels it
+    let run = Task {
       await mode.strategy.run(source, width: 4) { await recorder.download($0) }
     }
     await recorder.wait(forStarted: width)
@@ -86,7 +86,7 @@ struct StrategyTests {
   @Test(arguments: DownloadMode.allCases)
   func cancellationReachesTheDownloads(mode: DownloadMode) async throws {
     let recorder = Recorder(holds: true)
-    let run = Task { [source = try CountingSource(10)] in  // the test cancels it
+    let run = Task { [source = try CountingSource(10)] in
       await mode.strategy.run(source, width: 3) { request in
         await recorder.download(request)
         #expect(Task.isCancelled)

@@ -203,7 +203,9 @@ struct PartialSlot: ~Copyable {
 
   private mutating func replaceRecord(_ record: PartialRecord) throws(DownloadError) {
     do throws(Errno) {
-      let file = try directory.folder.open(names.spare, O_WRONLY | O_CREAT | O_TRUNC)
+      // What stands there is half a record of a process that was killed, or a link that someone planted.
+      try directory.folder.remove(names.spare)
+      let file = try directory.folder.open(names.spare, O_WRONLY | O_CREAT | O_EXCL)
       var offset: Int64 = 0
       try file.write(record.json(), at: &offset)
       try directory.folder.rename(names.spare, replacing: names.record)

@@ -107,6 +107,31 @@ struct OwnershipTests {
     #expect(try bench.folder.bytes("x.1") == Self.body)
   }
 
+  /// A record behind a link is nobody's, whatever it says.
+  @Test func aLinkToARecordIsNoRecord() throws {
+    let bench = try Bench()
+    let held = HeldPart(validator: Validator(etag: "\"v1\""), total: Int64(Self.body.count))
+    let owner = PartialOwner(address: "http://host/x", scope: "")
+    try bench.folder.write(PartialRecord(owner: owner, held: held, name: "x").json(), to: "planted")
+    try bench.folder.link("x.part.json", to: "planted")
+    try bench.folder.write("a browser's", to: "x.part")
+    let file = try bench.anotherProcess().file()
+    #expect(try file.nextTransfer().rangeStart == nil)
+    _ = try file.commit(try Answer.whole(Self.body).give(to: file).1)
+    #expect(try bench.folder.text("x.part") == "a browser's")
+  }
+
+  @Test func aLinkInTheWayOfANewRecordIsNotFollowed() throws {
+    let bench = try Bench()
+    try Self.interrupt(bench, "http://host/x")
+    try bench.folder.write("precious", to: "victim")
+    try bench.folder.link("x.part.json.new", to: "victim")
+    let file = try bench.file()
+    _ = try file.commit(try Answer.whole(Self.body, etag: "\"v2\"").give(to: file).1)
+    #expect(try bench.folder.text("victim") == "precious")
+    #expect(try bench.folder.names() == ["victim", "x"])
+  }
+
   @Test func overwritingReplacesALinkAndNotItsTarget() throws {
     let bench = try Bench()
     try bench.folder.write("precious", to: "victim")

@@ -25,7 +25,9 @@ struct WritingTests {
     #expect(try bench.folder.bytes("x") == body)
     #expect(try bench.folder.names() == ["x"])
     #expect(meter.position == Int64(size) && meter.total == Int64(size))
+    // Memory does not grow with finished files.
     #expect(bench.directory.claims.count == 0)
+    #expect(!bench.directory.mayHoldRecord("x.part.json"))
   }
 
   @Test(arguments: [true, false])
