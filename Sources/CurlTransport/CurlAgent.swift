@@ -38,12 +38,15 @@ actor CurlAgent {
   }
 
   /// The same without entering the agent by a job: for tasks that prefer the loop as their executor and run on it.
-  nonisolated(nonsending) func fetchFromLoop(
-    _ request: TransferRequest, into sink: any BodySink
+  /// - Parameter isolation: the caller's. The closures below are in it because they name it; else Swift 6.3 would run
+  ///   them in nobody's isolation, two more jobs a file.
+  func fetchFromLoop(
+    _ request: TransferRequest, into sink: any BodySink, isolation: isolated (any Actor)?
   ) async throws(DownloadError) -> TransferReceipt {
     let id = nextID()
     let result = await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
+      _ = isolation
+      return await withUnsafeContinuation(isolation: isolation) { continuation in
         assumeIsolated { $0.startUnlessCancelled(id, request, sink, continuation) }
       }
     } onCancel: {

@@ -27,7 +27,7 @@ public final class CurlTransport: Transport {
     _ transfer: TransferRequest, into sink: any BodySink
   ) async throws(DownloadError) -> TransferReceipt {
     if agent.isReachedByCurrentTask {
-      try await agent.fetchFromLoop(transfer, into: sink)
+      try await agent.fetchFromLoop(transfer, into: sink, isolation: #isolation)
     } else {
       try await agent.fetch(transfer, into: sink)
     }

@@ -85,6 +85,13 @@ struct Descriptor: ~Copyable, Sendable {
     return FileIdentity(status)
   }
 
+  /// Names that the file has.
+  func linkCount() throws(Errno) -> Int {
+    var status = stat()
+    guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
+    return Int(status.st_nlink)
+  }
+
   /// Takes the lock that says "in use by a living process"; the kernel frees it when the process ends.
   /// - Returns: false if another holder has it. A file system without locks counts as free: there, two
   ///   processes on one file are told apart only by the atomic naming at the end.

@@ -16,8 +16,7 @@ extension PartialSlot {
           try directory.folder.link(descriptor, as: name, route)
         }
       } catch .fileExists where !replacing {
-        guard try isAlready(name) else { return false }
-        try directory.folder.remove(names.part)
+        return false
       }
       isNamed = false
       try removeRecord()
@@ -26,13 +25,6 @@ extension PartialSlot {
     } catch {
       throw directory.failure(error, "naming", name)
     }
-  }
-
-  /// Whether the final name is this very file: killed between the link and the unlink that stand in for a
-  /// rename, a process leaves it under both names.
-  private func isAlready(_ name: String) throws(Errno) -> Bool {
-    guard isNamed, let there = try directory.folder.identity(of: name) else { return false }
-    return there.isSameFile(as: try descriptor.identity())
   }
 
   /// Empties the file: what it held was of another version.

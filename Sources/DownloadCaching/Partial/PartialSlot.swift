@@ -15,8 +15,9 @@ import SystemPackage
 /// | 3 `NAME.part` linked, under lock | part and record | resumes, or starts over in place |
 /// | 4 record replaced by rename (other version) | part emptied before; old or new record | starts over in place |
 /// | 5 line in the journal | as before, and a line | drops the line: its inode is not under its name |
-/// | 6 final name given: link, or rename of the part | the finished file, perhaps a record alone | knows it by the journal; removes the record |
-/// | 7 record removed | the finished file | knows it by the journal |
+/// | 6 final name linked to the part | the file under both names, and its record | finds two names, removes the part's and the record |
+/// | 7 part's name gone, or an unnamed file linked | the finished file, perhaps a record alone | knows it by the journal; removes the record |
+/// | 8 record removed | the finished file | knows it by the journal |
 ///
 /// Where files need a name from the start (`OutputDirectory.route` is nil), step 1 makes `NAME.part` and locks
 /// it, and the record follows before the first byte of the body: only an empty `.part` can lack one, and only
@@ -89,6 +90,13 @@ struct PartialSlot: ~Copyable {
       else { return false }
       // Read under the part's lock: who holds it may replace the record.
       guard let current = try readRecord(), current.owner == owner else { return false }
+      // Step 6: it is finished, under another name as well. Emptying it here would empty it there.
+      if try part.linkCount() > 1 {
+        try directory.folder.remove(names.part)
+        try directory.folder.remove(names.record)
+        directory.forgetRecord(names.record)
+        return true
+      }
       found = current
       foundLength = identity.size
       descriptor = part
@@ -100,7 +108,7 @@ struct PartialSlot: ~Copyable {
     }
   }
 
-  /// A record without a part: left by a process killed between steps 2 and 3 or 6 and 7, or of one that is
+  /// A record without a part: left by a process killed between steps 2 and 3 or 7 and 8, or of one that is
   /// there right now and holds its lock.
   private func removeOrphan(_ record: borrowing Descriptor) throws(Errno) -> Bool {
     guard record.lock() else { return false }

@@ -39,7 +39,7 @@ struct ComparisonWords {
     let speed = report.speed(of: result.mode, against: .sequential).map(Self.factor) ?? ""
     return Self.row(
       result.mode.rawValue, Self.milliseconds(result.times.median),
-      "± \(Int((result.times.spread * 100).rounded())) %",
+      result.times.count > 1 ? "± \(Int((result.times.spread * 100).rounded())) %" : "–",
       result.bytesPerSecond.map(Quantity.rate) ?? "", result.mode == .sequential ? "1" : speed)
   }
 
@@ -51,9 +51,21 @@ struct ComparisonWords {
     }
   }
 
+  /// Equal notes of several modes are one line.
   private var warnings: [String] {
-    var lines = report.results.flatMap { result in
-      result.warnings.map { "Note, \(result.mode.rawValue): \(Self.words($0))" }
+    var modes: [(note: String, modes: [String])] = []
+    for result in report.results {
+      for note in result.warnings.map(Self.words) {
+        if let index = modes.firstIndex(where: { $0.note == note }) {
+          modes[index].modes.append(result.mode.rawValue)
+        } else {
+          modes.append((note, [result.mode.rawValue]))
+        }
+      }
+    }
+    var lines = modes.map { entry in
+      entry.modes.count == report.results.count
+        ? "Note: \(entry.note)" : "Note, \(entry.modes.joined(separator: ", ")): \(entry.note)"
     }
     if let bytes = report.unequalBytes {
       lines.append(
