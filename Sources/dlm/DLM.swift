@@ -12,12 +12,12 @@ struct DLM: AsyncParsableCommand {
     abstract: "Downloads lists of files, in parallel, and shows and measures what that gains.",
     discussion: """
       EXAMPLES
-        dlm get urls.txt                     download a list, 16 files at a time, with live bars
-        dlm get --mode sequential            the same list again, one file after the other
-        dlm get -o disk.iso https://…        one file under a name of your choice
-        generate-list | dlm get - -d photos  addresses from a pipe, into a folder
-        dlm compare urls.txt                 measure the three modes on your list
-        dlm demo                             see it all against a built-in server, without network
+        dlm get urls.txt                   a list, 16 files at a time
+        dlm get --mode sequential          the same list again, one by one
+        dlm get -o disk.iso https://…      one file, under a name of your choice
+        make-list | dlm get - -d photos    addresses from a pipe, into a folder
+        dlm compare urls.txt               the three modes on your list, measured
+        dlm demo                           all of it, without network
       """,
     version: "dlm \(version) (libcurl \(CurlTransport.libcurlVersion))",
     subcommands: [

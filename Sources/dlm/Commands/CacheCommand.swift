@@ -77,7 +77,7 @@ private enum CacheAtHand {
     do throws(DownloadError) {
       try await body(cache)
     } catch {
-      StandardError.say(["dlm: \(error.path ?? folder.string): \(FailureWords(error).line)"])
+      StandardError.say(["dlm: \(FailureWords(error).line)"])
       throw ExitCode(ExitStatus.failed.rawValue)
     }
     StandardError.say(await cache.close().map { CacheWords.line($0) })

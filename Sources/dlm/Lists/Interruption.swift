@@ -29,6 +29,12 @@ final class Interruption: Sendable {
     _ = write(writeEnd, &byte, 1)  // an empty pipe takes a byte
   }
 
+  /// Whether a read would not wait: more is there, or the end.
+  func isReadableNow(_ descriptor: Int32) -> Bool {
+    var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&wanted, 1, 0) > 0
+  }
+
   /// - Returns: false when it was raised before there was anything to read.
   func waitUntilReadable(_ descriptor: Int32) -> Bool {
     while !isRaised {

@@ -63,11 +63,19 @@ actor ListReader {
   func refill(_ source: ListSource) {
     guard source.isEmpty else { return }
     var requests: [DownloadRequest] = []
-    while requests.isEmpty, !interruption.isRaised, let more = readBlock() { requests = more }
+    while mayRead(beyond: requests.count), let more = readBlock() { requests += more }
     let isComplete = interruption.isRaised || (open == nil && sources.isEmpty)
     board.listed(count, complete: isComplete)
     if isComplete { spool?.close() }
     source.put(requests, isComplete: requests.isEmpty && isComplete)
+  }
+
+  /// A first request is worth waiting for. What is there without waiting is taken along, so that the length of a list
+  /// is known early, up to a number that keeps memory bounded.
+  private func mayRead(beyond count: Int) -> Bool {
+    if interruption.isRaised { return false }
+    if count == 0 { return true }
+    return count < 4096 && (open.map { interruption.isReadableNow($0.file.rawValue) } ?? true)
   }
 
   /// Names the list: equal for equal addresses in equal order. Meaningful once the list was read to its end.

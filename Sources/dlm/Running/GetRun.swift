@@ -31,7 +31,7 @@ struct GetRun {
       wiring = try await Wiring(
         settings, cacheFolder: settings.usesCache ? folders.cache : nil, board: board)
     } catch {
-      StandardError.say(["dlm: \(error.path ?? settings.directory): \(FailureWords(error).line)"])
+      StandardError.say(["dlm: \(FailureWords(error).line)"])
       return ExitStatus(failures: [error], rejections: [])
     }
     log.settings(settings, cacheFolder: folders.cache)

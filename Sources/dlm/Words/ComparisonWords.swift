@@ -90,7 +90,7 @@ struct ComparisonWords {
     switch error {
     case .cancelled: ["Interrupted: nothing is left behind."]
     case .broken(_, let error):
-      ["\(error.path ?? error.address ?? ""): \(FailureWords(error).line)"]
+      [(error.address.map { "\($0): " } ?? "") + FailureWords(error).line]
     case .invalid(let run): words(run)
     }
   }

@@ -9,39 +9,50 @@ struct FailureWords {
   /// "check the address: the server has nothing there"; nil when there is nothing to advise.
   let remedy: String?
 
+  /// What equal failures have in common: the cause without what differs from one to the next (ports, milliseconds).
+  private let kind: String
+
   init(_ error: DownloadError) {
-    cause = Self.cause(error)
+    let what = Self.what(error)
+    let place = error.path.map { " (\($0))" } ?? ""
+    let detail = Self.detail(error)
+    cause = what + place + (detail.isEmpty ? "" : ": \(detail)")
+    kind = Self.isNetworkTrouble(error.code) ? what : cause
     remedy = Self.remedy(error)
   }
 
   /// One line, for the moment of the failure.
   var line: String { remedy.map { "\(cause); \($0)" } ?? cause }
 
-  private static func cause(_ error: DownloadError) -> String {
-    if error.code == .status { return statusWords(error) }
-    let detail = Self.detail(error)
-    let words: String =
-      switch error.code {
-      case .badAddress: "not an address that can be fetched"
-      case .resolve: "the host's name could not be looked up"
-      case .connect: "no connection"
-      case .tls: "no secure connection"
-      case .certificate: "the server's certificate was refused"
-      case .timeout: "the connection did not come up in time"
-      case .stalled: "no byte came for too long"
-      case .reset: "the server broke off"
-      case .shortBody: "the file broke off"
-      case .longBody: "more came than the server had announced"
-      case .badResponse: "the server's answer is not understood"
-      case .redirect: "a redirect was not followed"
-      case .range: "the server sent another part than was asked for"
-      case .diskFull: "the disk is full"
-      case .folder: "the folder cannot be used"
-      case .cancelled: "cancelled"
-      default: error.activity.isEmpty ? error.code.rawValue : "failed while \(error.activity)"
-      }
-    let place = error.path.map { " (\($0))" } ?? ""
-    return words + place + (detail.isEmpty ? "" : ": \(detail)")
+  /// The heading of a group of equal failures.
+  var heading: String { remedy.map { "\(kind); \($0)" } ?? kind }
+
+  private static func what(_ error: DownloadError) -> String {
+    switch error.code {
+    case .status: statusWords(error)
+    case .badAddress: "not an address that can be fetched"
+    case .resolve: "the host's name could not be looked up"
+    case .connect: "no connection"
+    case .tls: "no secure connection"
+    case .certificate: "the server's certificate was refused"
+    case .timeout: "the connection did not come up in time"
+    case .stalled: "no byte came for too long"
+    case .reset: "the server broke off"
+    case .shortBody: "the file broke off"
+    case .longBody: "more came than the server had announced"
+    case .badResponse: "the server's answer is not understood"
+    case .redirect: "a redirect was not followed"
+    case .range: "the server sent another part than was asked for"
+    case .diskFull: "the disk is full"
+    case .folder: "the folder cannot be used"
+    case .cancelled: "cancelled"
+    default: error.activity.isEmpty ? error.code.rawValue : "failed while \(error.activity)"
+    }
+  }
+
+  /// Failures whose details are libcurl's own words on one connection.
+  private static func isNetworkTrouble(_ code: DownloadError.Code) -> Bool {
+    [.resolve, .connect, .timeout, .stalled, .reset, .shortBody].contains(code)
   }
 
   private static func statusWords(_ error: DownloadError) -> String {
@@ -55,7 +66,8 @@ struct FailureWords {
     case .curl(_, let message): message
     case .errno(let number): String(cString: strerror(number))
     case .detail(let text): text
-    case .http, nil: ""
+    case .http(let status): error.code == .status ? "" : "status \(status)"
+    case nil: ""
     }
   }
 

@@ -17,6 +17,9 @@ struct SummaryWords {
   }
 
   var lines: [String] {
+    if report.tally.listed == 0, report.rejections.isEmpty, report.signal == nil {
+      return ["The list holds no address."]
+    }
     var lines = [headline]
     if let breakdown { lines.append("  " + breakdown) }
     lines += failureLines
@@ -65,16 +68,16 @@ struct SummaryWords {
     var indices: [String: Int] = [:]
     for error in report.failures {
       let words = FailureWords(error)
-      let index = indices[words.line] ?? groups.count
+      let index = indices[words.heading] ?? groups.count
       if index == groups.count {
         groups.append((words, []))
-        indices[words.line] = index
+        indices[words.heading] = index
       }
       groups[index].places.append(error.address ?? error.path ?? "")
     }
     var lines = report.rejections.map { "\(TerminalText.sanitized(RejectionWords($0).line))" }
     for group in groups {
-      lines.append("\(Quantity.count(group.places.count)) × \(TerminalText.sanitized(group.words.line))")
+      lines.append("\(Quantity.count(group.places.count)) × \(TerminalText.sanitized(group.words.heading))")
       lines += group.places.map { "    \(TerminalText.sanitized($0))" }
     }
     return lines
