@@ -6,13 +6,34 @@ public struct Address: Sendable {
   public enum Scheme: String, Sendable { case http, https }
 
   /// What the transport sends: with credentials, percent-encoded, without fragment.
-  public let wireText: String
-  /// The address without credentials: for people, logs, the index and equality.
-  public let key: String
-  public let scheme: Scheme
-  private let hostEnd: Int32
-  private let authorityEnd: Int32
-  private let pathEnd: Int32
+  public var wireText: String { parts.wireText }
+  /// The address without credentials: for people, logs and the index.
+  public var key: String { parts.key }
+  public var scheme: Scheme { parts.scheme }
+
+  /// Behind a reference, since an address is handed on at each step of a download.
+  private let parts: Parts
+
+  private final class Parts: Sendable {
+    let wireText: String
+    let key: String
+    let scheme: Scheme
+    /// Offsets in the bytes of `key`.
+    let hostEnd: Int
+    let authorityEnd: Int
+    let pathEnd: Int
+
+    init(
+      _ wireText: String, _ key: String, _ scheme: Scheme, _ hostEnd: Int, _ authorityEnd: Int, _ pathEnd: Int
+    ) {
+      self.wireText = wireText
+      self.key = key
+      self.scheme = scheme
+      self.hostEnd = hostEnd
+      self.authorityEnd = authorityEnd
+      self.pathEnd = pathEnd
+    }
+  }
 
   /// Parses one address. Blanks and bytes above ASCII in path or query are percent-encoded, as browsers do.
   public init(_ text: some StringProtocol) throws(Malformed) {
@@ -34,29 +55,25 @@ public struct Address: Sendable {
     let hostEnd = try Self.endOfHost(bytes[hostStart..<authorityEnd])
 
     Self.percentEncode(&bytes, from: authorityEnd)
-    wireText = String(decoding: bytes, as: UTF8.self)
+    let wireText = String(decoding: bytes, as: UTF8.self)
     let removed = hostStart - authorityStart
-    key =
+    let key =
       removed == 0
-      ? wireText
-      : String(decoding: bytes[..<authorityStart] + bytes[hostStart...], as: UTF8.self)
-    self.scheme = scheme
-    self.hostEnd = Int32(hostEnd - removed)
-    self.authorityEnd = Int32(authorityEnd - removed)
+      ? wireText : String(decoding: bytes[..<authorityStart] + bytes[hostStart...], as: UTF8.self)
     let query = bytes[authorityEnd...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
-    pathEnd = Int32(query - removed)
+    parts = Parts(wireText, key, scheme, hostEnd - removed, authorityEnd - removed, query - removed)
   }
 
   /// Host and port as written, lower-cased: what a connection and a per-host limit belong to.
   public var hostAndPort: String {
-    String(piece(scheme.rawValue.utf8.count + 3, Int(authorityEnd))).lowercased()
+    String(piece(scheme.rawValue.utf8.count + 3, parts.authorityEnd)).lowercased()
   }
 
-  public var host: String { String(piece(scheme.rawValue.utf8.count + 3, Int(hostEnd))).lowercased() }
+  public var host: String { String(piece(scheme.rawValue.utf8.count + 3, parts.hostEnd)).lowercased() }
 
   /// The last segment of the path as written (still percent-encoded); empty for `http://host/` or `…/folder/`.
   public var lastPathSegment: Substring {
-    let path = piece(Int(authorityEnd), Int(pathEnd))
+    let path = piece(parts.authorityEnd, parts.pathEnd)
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
     return path[path.utf8.index(after: slash)...]
   }
@@ -132,7 +149,9 @@ extension Address {
 
 extension Address: Hashable, CustomStringConvertible {
   /// Equal when the wire form is equal: an address with credentials never answers for one without (RFC 9111 §4).
-  public static func == (left: Address, right: Address) -> Bool { left.wireText == right.wireText }
+  public static func == (left: Address, right: Address) -> Bool {
+    left.parts === right.parts || left.wireText == right.wireText
+  }
   public func hash(into hasher: inout Hasher) { hasher.combine(wireText) }
   public var description: String { key }
 }

@@ -38,37 +38,64 @@ public struct DownloadError: Error, Sendable, Equatable {
     case detail(String)
   }
 
-  public var code: Code
-  public var cause: Cause?
-  /// Without credentials.
-  public var address: String?
-  public var path: String?
-  /// What was being done: "connecting", "writing".
-  public var activity: String
-  /// Whether trying again can help (http.md's passing failures).
-  public var isPassing: Bool
-  /// How long the server asked to be left alone (RFC 9110 §10.2.3).
-  public var retryAfter: Duration?
+  private struct Fields: Sendable, Equatable {
+    var code: Code
+    var cause: Cause?
+    var address: String?
+    var path: String?
+    var activity: String
+    var isPassing: Bool
+    var retryAfter: Duration?
+  }
+
+  /// Behind a reference, since errors are rare and large, and each place for one in an async function would be
+  /// allocated for each file.
+  private final class Box: Sendable {
+    let fields: Fields
+    init(_ fields: Fields) { self.fields = fields }
+  }
+
+  private var box: Box
 
   public init(
     _ code: Code, cause: Cause? = nil, address: String? = nil, path: String? = nil,
     activity: String = "", isPassing: Bool = false, retryAfter: Duration? = nil
   ) {
-    self.code = code
-    self.cause = cause
-    self.address = address
-    self.path = path
-    self.activity = activity
-    self.isPassing = isPassing
-    self.retryAfter = retryAfter
+    box = Box(
+      Fields(
+        code: code, cause: cause, address: address, path: path, activity: activity, isPassing: isPassing,
+        retryAfter: retryAfter))
+  }
+
+  public var code: Code { box.fields.code }
+  public var cause: Cause? { box.fields.cause }
+  /// Without credentials.
+  public var address: String? { box.fields.address }
+  public var path: String? { box.fields.path }
+  /// What was being done: "connecting", "writing".
+  public var activity: String { box.fields.activity }
+  /// Whether trying again can help (http.md's passing failures).
+  public var isPassing: Bool { box.fields.isPassing }
+  /// How long the server asked to be left alone (RFC 9110 §10.2.3).
+  public var retryAfter: Duration? { box.fields.retryAfter }
+
+  public static func == (left: DownloadError, right: DownloadError) -> Bool {
+    left.box.fields == right.box.fields
   }
 
   public static let cancelled = DownloadError(.cancelled)
 
-  /// The same failure, said of an address.
+  /// The same failure, said of an address, if it names none yet.
   public func at(_ address: Address) -> DownloadError {
+    guard box.fields.address == nil else { return self }
     var copy = self
-    copy.address = copy.address ?? address.key
+    var fields = box.fields
+    fields.address = address.key
+    copy.box = Box(fields)
     return copy
   }
+}
+
+extension DownloadError: CustomStringConvertible {
+  public var description: String { "DownloadError(\(box.fields))" }
 }

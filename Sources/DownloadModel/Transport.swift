@@ -18,17 +18,11 @@ public struct TransferRequest: Sendable {
   public var rangeStart: Int64?
   /// Further header lines (`If-Range: "v1"`), in addition to those of every request.
   public var headerLines: [String]
-  /// Where received body bytes are counted.
-  public var meter: TransferMeter
 
-  public init(
-    address: Address, rangeStart: Int64? = nil, headerLines: [String] = [],
-    meter: TransferMeter = TransferMeter()
-  ) {
+  public init(address: Address, rangeStart: Int64? = nil, headerLines: [String] = []) {
     self.address = address
     self.rangeStart = rangeStart
     self.headerLines = headerLines
-    self.meter = meter
   }
 }
 

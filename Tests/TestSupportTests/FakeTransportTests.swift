@@ -20,7 +20,7 @@ struct FakeTransportTests {
     -> TransferRequest
   {
     TransferRequest(
-      address: try Address(address), rangeStart: start, headerLines: lines, meter: TransferMeter())
+      address: try Address(address), rangeStart: start, headerLines: lines)
   }
 
   @Test func `Answers follow the script, an attempt each, and the last stays`() async throws {
@@ -41,7 +41,6 @@ struct FakeTransportTests {
       #expect(sink.bytes.withLock { $0 } == Array(body.prefix(count)))
     }
     #expect(transport.attempts.map(\.number) == [1, 2, 3, 4])
-    #expect(request.meter.position == 97_000)
   }
 
   @Test(

@@ -61,8 +61,7 @@ struct PartialTransfer: ~Copyable {
     asked = plan.asked
     var start: Int64?
     if case .rest(let from, _) = plan.asked { start = from }
-    return TransferRequest(
-      address: order.address, rangeStart: start, headerLines: plan.headerLines, meter: order.meter)
+    return TransferRequest(address: order.address, rangeStart: start, headerLines: plan.headerLines)
   }
 
   // MARK: Judging
