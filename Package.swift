@@ -41,10 +41,14 @@ let package = Package(
       name: "DownloadCaching",
       dependencies: [
         "DownloadModel",
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
-    .target(name: "DownloadScheduling", dependencies: ["DownloadModel"], swiftSettings: settings),
+    .target(
+      name: "DownloadScheduling",
+      dependencies: ["DownloadModel", .product(name: "DequeModule", package: "swift-collections")],
+      swiftSettings: settings),
     .target(name: "TerminalProgress", dependencies: ["DownloadModel"], swiftSettings: settings),
     .target(
       name: "DemoOrigin",
@@ -81,6 +85,7 @@ let package = Package(
       name: "DownloadCachingTests",
       dependencies: [
         "DownloadCaching", "DownloadModel",
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),

@@ -1,3 +1,4 @@
+import DequeModule
 public import DownloadModel
 import Synchronization
 
@@ -10,7 +11,7 @@ public final class HostLimiter: Sendable {
 
   private struct Host {
     var inUse = 0
-    var waiting: [Waiter] = []
+    var waiting: Deque<Waiter> = []
     var nextTicket = 0
   }
 

@@ -14,7 +14,7 @@ struct DLM: AsyncParsableCommand {
       EXAMPLES
         dlm get urls.txt                   a list, 16 files at a time
         dlm get --mode sequential          the same list again, one by one
-        dlm get -o disk.iso https://…      one file, under a name of your choice
+        dlm get -o disk.iso https://a/b    one file, under a name of your choice
         make-list | dlm get - -d photos    addresses from a pipe, into a folder
         dlm compare urls.txt               the three modes on your list, measured
         dlm demo                           all of it, without network

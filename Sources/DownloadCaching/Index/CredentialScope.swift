@@ -1,3 +1,4 @@
+import Crypto
 import DownloadModel
 import Glibc
 import SystemPackage
@@ -5,7 +6,8 @@ import SystemPackage
 /// Tells files that were fetched with credentials from those that were not (RFC 9111 §4, http.md 18), without
 /// storing the credentials: the scope is a keyed hash, and the key is a secret of the cache folder.
 struct CredentialScope: Sendable {
-  private let key: (UInt64, UInt64)
+  private let key: SymmetricKey
+  private static let keyLength = 32
   static let fileName = "scope-key"
 
   /// Reads the folder's key, and makes one where there is none.
@@ -14,7 +16,8 @@ struct CredentialScope: Sendable {
       self.key = key
       return
     }
-    let bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+    let made = SymmetricKey(size: .bits256)
+    let bytes = made.withUnsafeBytes { Array($0) }
     let draft = "\(Self.fileName).\(getpid())"
     let file = try folder.open(draft, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
     var offset: Int64 = 0
@@ -23,14 +26,14 @@ struct CredentialScope: Sendable {
     do throws(Errno) { try folder.rename(draft, toFree: Self.fileName) } catch .fileExists {
       try folder.remove(draft)
     }
-    key = try Self.read(folder) ?? Self.pair(bytes)
+    key = try Self.read(folder) ?? made
   }
 
-  init(key: (UInt64, UInt64)) { self.key = key }
+  init(key: SymmetricKey) { self.key = key }
 
   /// Where no key can be kept: nothing of this process matches another one's.
   static func forThisProcess() -> CredentialScope {
-    CredentialScope(key: (.random(in: .min ... .max), .random(in: .min ... .max)))
+    CredentialScope(key: SymmetricKey(size: .bits256))
   }
 
   /// Empty for a request without credentials.
@@ -38,7 +41,9 @@ struct CredentialScope: Sendable {
   func name(of address: Address, more: String?) -> String {
     guard address.hasCredentials || more != nil else { return "" }
     let secret = Array(Self.userInfo(address)) + [0] + Array((more ?? "").utf8)
-    return String(SipHash.hash(secret, key: key), radix: 36)
+    let code = HMAC<SHA256>.authenticationCode(for: secret, using: key)
+    // 96 bits tell all logins of the world apart; a row needs no more.
+    return code.prefix(12).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   /// `user:password` as written, without the `@`.
@@ -49,17 +54,13 @@ struct CredentialScope: Sendable {
     return address.wireText[start..<text.index(start, offsetBy: length)].utf8
   }
 
-  private static func read(_ folder: Folder) throws(Errno) -> (UInt64, UInt64)? {
+  private static func read(_ folder: Folder) throws(Errno) -> SymmetricKey? {
     let bytes: [UInt8]
     do throws(Errno) {
-      bytes = try folder.open(fileName, O_RDONLY | O_NONBLOCK).read(16)
+      bytes = try folder.open(fileName, O_RDONLY | O_NONBLOCK).read(keyLength)
     } catch .noSuchFileOrDirectory {
       return nil
     }
-    return bytes.count == 16 ? pair(bytes) : nil
-  }
-
-  private static func pair(_ bytes: [UInt8]) -> (UInt64, UInt64) {
-    (SipHash.word(bytes[0..<8]), SipHash.word(bytes[8..<16]))
+    return bytes.count == keyLength ? SymmetricKey(data: bytes) : nil
   }
 }
