@@ -7,8 +7,8 @@ enum Interruptible {
   /// SIGTSTP (Ctrl-Z) gives the terminal back before it stops.
   /// - Returns: the signal that cancelled; nil when the work came to its end.
   static func run(_ screen: ProgressScreen, _ work: @escaping @Sendable () async -> Void) async -> Int32? {
-    let signals = Signals([SIGINT, SIGTERM, SIGHUP], exitsOnSecond: true) { screen.restoreNow() }
-    let stops = screen.style == .bars ? Signals([SIGTSTP], exitsOnSecond: false) {} : nil
+    let signals = Signals(.ending) { screen.restoreNow() }
+    let stops = screen.style == .bars ? Signals(.stopping) : nil
     return await withTaskGroup(of: Int32?.self) { group in
       group.addTask {
         await work()
