@@ -37,11 +37,11 @@ actor CurlAgent {
     return try result.get()
   }
 
-  /// The same without entering the agent by a job: for tasks that prefer the loop as their executor and run on it.
+  /// The same without entering the agent by a job: for callers that are isolated on the loop themselves.
   /// - Parameter isolation: the caller's. The closures below are in it because they name it; else Swift 6.3 would run
   ///   them in nobody's isolation, two more jobs a file.
   func fetchFromLoop(
-    _ request: TransferRequest, into sink: any BodySink, isolation: isolated (any Actor)?
+    _ request: TransferRequest, into sink: any BodySink, isolation: isolated any Actor
   ) async throws(DownloadError) -> TransferReceipt {
     let id = nextID()
     let result = await withTaskCancellationHandler {
@@ -53,12 +53,6 @@ actor CurlAgent {
       loop.cancel(id)
     }
     return try result.get()
-  }
-
-  /// Whether the current task may call `fetchFromLoop`. Being on the thread is not enough: Swift 6.3 runs the
-  /// operation of a cancellation handler wherever its task prefers, if its caller is in no actor's isolation.
-  nonisolated var isReachedByCurrentTask: Bool {
-    loop.isOnLoop && withUnsafeCurrentTask { $0?.unownedTaskExecutor == loop.asUnownedTaskExecutor() }
   }
 
   private nonisolated func nextID() -> TransferID {

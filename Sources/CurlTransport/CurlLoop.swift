@@ -4,26 +4,28 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// One thread, one epoll descriptor and one multi handle; at once the serial executor of `CurlAgent` and a task
-/// executor for the tasks that download.
+/// One thread, one epoll descriptor and one multi handle; the serial executor of `CurlAgent` and, by way of
+/// `LoopTaskExecutor`, of the tasks that download.
 ///
 /// Jobs, sockets and timers take turns on the thread. A download that prefers this executor runs here from the
 /// strategy to the last byte on disk, so a file costs no thread hop; what does not run here is the index, the
 /// renderer and everything that may wait.
 ///
-/// `@unchecked Sendable` is sound because: `inbox` is Sendable and `owner` an Atomic; `agent` is set before the
-/// thread starts; `poll`, `multi`, `ready` and `due` are touched on the thread alone, which the
+/// `@unchecked Sendable` is sound because: `inbox` is Sendable and `owner` an Atomic; `agent` and `tasks` are
+/// set before the thread starts; `poll`, `multi`, `ready` and `due` are touched on the thread alone, which the
 /// assertions of every method that does so check (`isOnLoop`).
-final class CurlLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private let inbox: LoopInbox
   private let owner = Atomic<pthread_t>(0)
 
   private var poll: EventPoll
   private var multi: MultiHandle
-  private var ready: [UnownedJob] = []
+  private var ready: [LoopJob] = []
   private var sockets: [EventPoll.Ready] = []
   private var due: UInt64?
   private var agent: CurlAgent?
+  /// Refers back to this loop: both live until the thread ends.
+  private var tasks: LoopTaskExecutor?
 
   init() throws {
     poll = try EventPoll()
@@ -36,14 +38,16 @@ final class CurlLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 
   /// Starts the thread. Called once, before anything is enqueued.
-  func start(_ agent: CurlAgent, keepingConnections count: Int) throws {
+  func start(_ agent: CurlAgent, _ tasks: LoopTaskExecutor, keepingConnections count: Int) throws {
     self.agent = agent
+    self.tasks = tasks
     try multi.set(CURLMOPT_MAXCONNECTS, count)
     var thread = pthread_t()
     let retained = Unmanaged.passRetained(self)  // released by the thread's last line
     let code = pthread_create(&thread, nil, loopThread, retained.toOpaque())
     guard code == 0 else {
       retained.release()
+      (self.agent, self.tasks) = (nil, nil)
       throw SystemFailure(call: "pthread_create", errno: code)
     }
     pthread_detach(thread)
@@ -56,8 +60,9 @@ final class CurlLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   // MARK: Executor
 
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
+  func enqueue(_ job: consuming ExecutorJob) { enqueue(.isolated(UnownedJob(job))) }
+
+  func enqueue(_ job: LoopJob) {
     if isOnLoop {
       ready.append(job)
     } else if !inbox.put(job) {
@@ -66,14 +71,11 @@ final class CurlLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 
   /// A job that arrives after the thread has ended still runs: dropping it would leave its task waiting.
-  private func runLate(_ job: UnownedJob) { DispatchQueue.global().async { self.run(job) } }
-
-  private func run(_ job: UnownedJob) {
-    job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+  private func runLate(_ job: LoopJob) {
+    DispatchQueue.global().async { job.run(serial: self.asUnownedSerialExecutor(), preferred: nil) }
   }
 
   func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-  func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
   func checkIsolated() { precondition(isOnLoop, "not on the curl loop's thread") }
   func isIsolatingCurrentContext() -> Bool? { isOnLoop }
@@ -97,7 +99,7 @@ final class CurlLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     owner.store(pthread_self(), ordering: .relaxed)
     while turn() {}
     multi.close()
-    agent = nil
+    (agent, tasks) = (nil, nil)
     owner.store(0, ordering: .relaxed)
     let late = ready + inbox.finish()
     ready = []
@@ -124,9 +126,10 @@ final class CurlLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   /// Jobs make jobs: some hundred are run before sockets get their turn, so that neither starves.
   private func runJobs() {
+    let (serial, preferred) = (asUnownedSerialExecutor(), tasks?.asUnownedTaskExecutor())
     var index = 0
     while index < ready.count, index < 512 {
-      run(ready[index])
+      ready[index].run(serial: serial, preferred: preferred)
       index += 1
     }
     ready.removeFirst(index)

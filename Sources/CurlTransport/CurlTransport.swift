@@ -6,6 +6,7 @@ import Glibc
 public final class CurlTransport: Transport {
   private let loop: CurlLoop
   private let agent: CurlAgent
+  private let tasks: LoopTaskExecutor
 
   /// Starts the loop's thread.
   /// - Throws: `DownloadError` when libcurl or the kernel refuses what a loop needs.
@@ -15,9 +16,10 @@ public final class CurlTransport: Transport {
       // A server that goes away while a request is written is an error of that transfer, not of the process.
       signal(SIGPIPE, SIG_IGN)
       loop = try CurlLoop()
+      tasks = LoopTaskExecutor(loop)
       agent = try CurlAgent(loop, options)
       // Twice the width: warm connections of a host outlive a lull and a redirect to a second host.
-      try loop.start(agent, keepingConnections: max(16, options.width * 2))
+      try loop.start(agent, tasks, keepingConnections: max(16, options.width * 2))
     } catch {
       throw DownloadError(.transport, cause: .detail("\(error)"), activity: "starting the network loop")
     }
@@ -26,10 +28,11 @@ public final class CurlTransport: Transport {
   public nonisolated(nonsending) func fetch(
     _ transfer: TransferRequest, into sink: any BodySink
   ) async throws(DownloadError) -> TransferReceipt {
-    if agent.isReachedByCurrentTask {
-      try await agent.fetchFromLoop(transfer, into: sink, isolation: #isolation)
+    let isolation = #isolation
+    if let isolation, isolation.unownedExecutor.asSerialExecutor() === loop {
+      return try await agent.fetchFromLoop(transfer, into: sink, isolation: isolation)
     } else {
-      try await agent.fetch(transfer, into: sink)
+      return try await agent.fetch(transfer, into: sink)
     }
   }
 
@@ -40,7 +43,7 @@ public final class CurlTransport: Transport {
   }
 
   /// Tasks that prefer it download without changing threads.
-  public var taskExecutor: any TaskExecutor { loop }
+  public var taskExecutor: any TaskExecutor { tasks }
 
   /// Actors isolated on it are entered from a download without changing threads. They must never wait.
   public var serialExecutor: any SerialExecutor { loop }

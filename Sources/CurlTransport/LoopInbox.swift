@@ -7,7 +7,7 @@ final class LoopInbox: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    var jobs: [UnownedJob] = []
+    var jobs: [LoopJob] = []
     var cancelled: [TransferID] = []
     var isWaiting = false
     var isStopping = false
@@ -18,7 +18,7 @@ final class LoopInbox: Sendable {
   init(_ alarm: EventPoll.Alarm) { self.alarm = alarm }
 
   /// - Returns: false when the thread has ended: the job is the caller's again.
-  func put(_ job: UnownedJob) -> Bool {
+  func put(_ job: LoopJob) -> Bool {
     change { state in
       if state.hasStopped { return false }
       state.jobs.append(job)
@@ -54,7 +54,7 @@ final class LoopInbox: Sendable {
   // MARK: On the loop's thread
 
   struct Delivery {
-    var jobs: [UnownedJob]
+    var jobs: [LoopJob]
     var cancelled: [TransferID]
     var isStopping: Bool
   }
@@ -77,7 +77,7 @@ final class LoopInbox: Sendable {
 
   /// The thread ends: jobs are refused from here on.
   /// - Returns: those that came at the last moment.
-  func finish() -> [UnownedJob] {
+  func finish() -> [LoopJob] {
     let (late, waiter) = state.withLock { state in
       state.hasStopped = true
       defer { (state.jobs, state.whenStopped) = ([], nil) }

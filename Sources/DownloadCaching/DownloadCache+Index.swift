@@ -52,20 +52,14 @@ extension DownloadCache {
     }
   }
 
-  func remember(_ name: String, _ size: Int64, _ row: CacheRow?, _ order: FileOrder) async {
+  func remember(_ name: String, _ size: Int64, _ row: CacheRow?, _ order: FileOrder) {
     recent.remember(
       RecentFiles.Entry(name: name, size: size, identity: row?.identity),
       for: DownloadKey(address: order.address, requested: order.requested))
-    guard let row else { return }
-    batch.add(row)
-    await flushIfFull()
+    if let row { batch.add(row) }
   }
 
   /// The download that fills a batch carries it to the index and waits there: so batches cannot pile up.
-  func flushIfFull() async {
-    if batch.isFull { await flush() }
-  }
-
   func flush() async {
     guard let index = openedIndex, !batch.isEmpty else { return }
     let full = batch

@@ -28,10 +28,13 @@ extension DownloadCache {
   ) async throws(DownloadError) -> DownloadOutcome {
     let directory = try outputDirectory()
     let scope = scope(of: request.address)
-    let key = RowKey(
-      address: request.address.key, scope: scope, directory: directory.canonicalPath,
-      requested: request.outputName ?? "")
-    let known = await look(key)
+    let known =
+      openedIndex == nil
+      ? .nobodys
+      : await look(
+        RowKey(
+          address: request.address.key, scope: scope, directory: directory.canonicalPath,
+          requested: request.outputName ?? ""))
     let order = FileOrder(
       address: request.address, requested: request.outputName, meter: meter, directory: directory,
       scope: scope, own: known.own, reusable: reusable(known), policy: configuration.conflictPolicy,
@@ -77,7 +80,7 @@ extension DownloadCache {
     } else if let index = openedIndex, !index.wasEmpty {
       rows = await index.rows(key)
     } else {
-      return openedIndex == nil ? .nobodys : .nothing
+      return .nothing
     }
     let own = rows.first { $0.key == key && $0.isIntact }
     let elsewhere = rows.first { $0.key != key && !$0.validator.isEmpty && $0.isIntact }
@@ -94,7 +97,8 @@ extension DownloadCache {
       let placement = try file.place(ownership, answeredBy: answeredBy, isProven: isProven) { journal($0) }
       switch placement {
       case .placed(let outcome, let name, let row):
-        if outcome.kind != .skipped { await remember(name, outcome.size, row, order) }
+        if outcome.kind != .skipped { remember(name, outcome.size, row, order) }
+        if batch.isFull { await flush() }
         return outcome
       case .ownershipUnknown:
         // The index was empty at the start, but this run has written rows since.
@@ -129,7 +133,7 @@ extension DownloadCache {
     renewed.freshness = freshness
     if freshness.forbidsStoring { renewed.validator = Validator() }
     batch.add(renewed)
-    await flushIfFull()
+    if batch.isFull { await flush() }
   }
 
   private func copy(

@@ -26,7 +26,7 @@ public actor DownloadCache: DownloadStore {
   /// Touches nothing on disk yet.
   /// - Parameters:
   ///   - executor: that of the transport, so that neither waits for the other's thread.
-  ///   - taskExecutor: what a download's task prefers while it is in nobody's isolation; the same thread.
+  ///   - taskExecutor: what the tasks that ask prefer; those of the work prefer it too.
   public init(
     configuration: CacheConfiguration, executor: any SerialExecutor, taskExecutor: (any TaskExecutor)?
   ) {
@@ -58,7 +58,8 @@ public actor DownloadCache: DownloadStore {
     works[key] = work
     // Unstructured, because it belongs to all that wait for it and not to the first of them: it must outlive
     // that one's cancellation. SharedDownload cancels it when the last has left; `close` waits for its end.
-    let task = Task(executorPreference: taskExecutor) {
+    // Immediate, so that it costs no job until it waits for the network.
+    let task = Task.immediate(executorPreference: taskExecutor) {
       await leaving?.end()
       await self.work(work, key, request, meter, fetch)
     }

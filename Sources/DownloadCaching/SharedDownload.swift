@@ -59,9 +59,13 @@ final class SharedDownload: Sendable {
   }
 
   /// Waits for the answer; throws `.cancelled` as soon as the asking task is cancelled.
-  func value(_ ticket: Ticket) async throws(DownloadError) -> DownloadOutcome {
+  /// - Parameter isolation: the asker's, never left: leaving it and coming back would be two jobs a file.
+  func value(
+    _ ticket: Ticket, isolation: isolated (any Actor)? = #isolation
+  ) async throws(DownloadError) -> DownloadOutcome {
     let answer = await withTaskCancellationHandler {
-      await withUnsafeContinuation { (continuation: Continuation) in
+      _ = isolation  // named, or Swift 6.3 takes the operation for nobody's
+      return await withUnsafeContinuation(isolation: isolation) { (continuation: Continuation) in
         let early: Answer? = state.withLock { state in
           if let answer = state.answer { return answer }
           // Gone from the table: cancelled between joining and waiting.

@@ -22,6 +22,8 @@ public struct Address: Sendable {
     let hostEnd: Int
     let authorityEnd: Int
     let pathEnd: Int
+    /// Of `wireText`, hashed once: a download is looked up by its address at several steps.
+    let hash: Int
 
     init(
       _ wireText: String, _ key: String, _ scheme: Scheme, _ hostEnd: Int, _ authorityEnd: Int, _ pathEnd: Int
@@ -32,6 +34,7 @@ public struct Address: Sendable {
       self.hostEnd = hostEnd
       self.authorityEnd = authorityEnd
       self.pathEnd = pathEnd
+      hash = wireText.hashValue
     }
   }
 
@@ -150,8 +153,9 @@ extension Address {
 extension Address: Hashable, CustomStringConvertible {
   /// Equal when the wire form is equal: an address with credentials never answers for one without (RFC 9111 §4).
   public static func == (left: Address, right: Address) -> Bool {
-    left.parts === right.parts || left.wireText == right.wireText
+    left.parts === right.parts
+      || (left.parts.hash == right.parts.hash && left.wireText == right.wireText)
   }
-  public func hash(into hasher: inout Hasher) { hasher.combine(wireText) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
   public var description: String { key }
 }

@@ -32,11 +32,15 @@ public struct ResponseHead: Sendable {
   public var contentLength: Int64? {
     var length: Int64?
     var isConsistent = true
+    func take(_ digits: Int64?) {
+      if digits == nil || length.map({ $0 != digits }) == true { isConsistent = false }
+      length = digits
+    }
     forEachValue(of: "content-length") { value in
-      for part in value.split(separator: UInt8(ascii: ",")) {
-        let digits = Self.digits(Self.trimmed(part))
-        if digits == nil || length.map({ $0 != digits }) == true { isConsistent = false }
-        length = digits
+      if value.contains(UInt8(ascii: ",")) {
+        for part in value.split(separator: UInt8(ascii: ",")) { take(Self.digits(Self.trimmed(part))) }
+      } else {
+        take(Self.digits(value))
       }
     }
     return isConsistent ? length : nil
@@ -86,10 +90,11 @@ public struct ResponseHead: Sendable {
 
   private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
-    var bytes = bytes
-    while let first = bytes.first, isBlank(first) { bytes.removeFirst() }
-    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
-    return bytes
+    // By index: removing bytes from a slice that shares its storage copies the storage.
+    var (start, end) = (bytes.startIndex, bytes.endIndex)
+    while start < end, isBlank(bytes[start]) { start += 1 }
+    while start < end, isBlank(bytes[end - 1]) { end -= 1 }
+    return bytes[start..<end]
   }
 
   private static func digits(_ bytes: ArraySlice<UInt8>) -> Int64? {

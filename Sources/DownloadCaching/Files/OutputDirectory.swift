@@ -42,7 +42,12 @@ final class OutputDirectory: Sendable {
 
   /// Whether a record may stand there. One that another process makes from now on is not seen, and not needed:
   /// its part is locked, or its name is found taken when this process wants to show a part of its own.
-  func mayHoldRecord(_ name: String) -> Bool { records.withLock { $0?.contains(name) ?? true } }
+  func mayHoldRecord(_ names: PartialName) -> Bool {
+    records.withLock { records in
+      guard let records else { return true }
+      return !records.isEmpty && records.contains(names.record)
+    }
+  }
 
   /// A record was made: a later request for the same file looks for it.
   func noteRecord(_ name: String) { records.withLock { _ = $0?.insert(name) } }

@@ -16,11 +16,12 @@ struct PartialName: Sendable, Equatable {
   /// Whether no finished file may have this name. `x.part` may: a `.part` without a record is never dlm's.
   static func isReserved(_ name: some StringProtocol) -> Bool {
     // Most names end otherwise; the comparison in full, which must hold on disks that fold case, is for few.
-    switch Substring(name).utf8.last {
-    case UInt8(ascii: "n"), UInt8(ascii: "N"), UInt8(ascii: "w"), UInt8(ascii: "W"):
-      let lower = name.lowercased()
-      return lower.hasSuffix(recordSuffix) || lower.hasSuffix(spareSuffix)
+    var rest = Substring(name).utf8
+    switch (rest.popLast().map { $0 | 0x20 }, rest.popLast().map { $0 | 0x20 }) {
+    case (UInt8(ascii: "n"), UInt8(ascii: "o")), (UInt8(ascii: "w"), UInt8(ascii: "e")): break
     default: return false
     }
+    let lower = name.lowercased()
+    return lower.hasSuffix(recordSuffix) || lower.hasSuffix(spareSuffix)
   }
 }

@@ -5,6 +5,8 @@ final class FileOrder: Sendable {
   let address: Address
   /// `--output`, checked to be a file name.
   let requested: String?
+  /// The name if the server has no say or says nothing.
+  let nameByAddress: String
   let meter: TransferMeter
   let directory: OutputDirectory
   let scope: String
@@ -27,6 +29,7 @@ final class FileOrder: Sendable {
   ) {
     self.address = address
     self.requested = requested
+    nameByAddress = requested ?? FileNaming.name(of: address)
     self.meter = meter
     self.directory = directory
     self.scope = scope
@@ -39,11 +42,7 @@ final class FileOrder: Sendable {
   }
 
   /// The name that is sure before any answer; nil while the server has a say.
-  var certainName: String? {
-    requested ?? (usesContentDisposition ? nil : FileNaming.name(of: address))
-  }
-
-  var nameByAddress: String { requested ?? FileNaming.name(of: address) }
+  var certainName: String? { requested ?? (usesContentDisposition ? nil : nameByAddress) }
 
   /// The name by the answer: the user's, the server's, the address's.
   func wantedName(_ head: ResponseHead?) -> String? {

@@ -70,7 +70,7 @@ struct PartialSlot: ~Copyable {
 
   /// - Returns: false if the candidate is somebody else's, or in use by another process.
   private mutating func inspect() throws(DownloadError) -> Bool {
-    guard directory.mayHoldRecord(names.record) else { return true }
+    guard directory.mayHoldRecord(names) else { return true }
     do throws(Errno) {
       let record: Descriptor
       do throws(Errno) {

@@ -15,7 +15,8 @@ struct CacheCommand: AsyncParsableCommand {
     subcommands: [Status.self, List.self, Prune.self, Path.self], defaultSubcommand: Status.self)
 
   struct Status: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "How much is known, and what it takes.")
+    static let configuration = CommandConfiguration(
+      commandName: "status", abstract: "How much is known, and what it takes.")
     func run() async throws {
       try await CacheAtHand.use { cache throws(DownloadError) in
         print(CacheWords.status(try await cache.status()))
@@ -25,7 +26,8 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Every file known, a line each: condition, size in bytes, address, path.")
+      commandName: "list", abstract: "Every file known, a line each: condition, size in bytes, address, path."
+    )
     func run() async throws {
       try await CacheAtHand.use { cache throws(DownloadError) in
         var last: CacheEntry?
@@ -40,7 +42,8 @@ struct CacheCommand: AsyncParsableCommand {
   }
 
   struct Prune: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Forget files that are gone or were changed.")
+    static let configuration = CommandConfiguration(
+      commandName: "prune", abstract: "Forget files that are gone or were changed.")
     func run() async throws {
       try await CacheAtHand.use { cache throws(DownloadError) in
         print(CacheWords.freed(try await cache.prune(), "Pruned"))
@@ -49,7 +52,8 @@ struct CacheCommand: AsyncParsableCommand {
   }
 
   struct Path: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Where the cache lies.")
+    static let configuration = CommandConfiguration(
+      commandName: "path", abstract: "Where the cache lies.")
     func run() throws { print(CacheAtHand.folder) }
   }
 }

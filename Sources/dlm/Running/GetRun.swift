@@ -17,8 +17,11 @@ struct GetRun {
   func run(_ sources: [Source], named arguments: [String]) async -> ExitStatus {
     let log = RunLog(isVerbose: isVerbose)
     let usesPipe = sources.contains(.standardInput)
-    var history = store.newHistory(usesPipe ? [store.spoolPath.string] : arguments.map(Self.remembered))
-    remember(history, log)  // now, so that even a killed run can be repeated by name
+    let stored = store.load()
+    var history = store.newHistory(
+      usesPipe ? [store.spoolPath.string] : arguments.map(Self.remembered), after: stored)
+    // Now, so that even a killed run can be repeated by name.
+    if history.sources != stored?.sources { remember(history, log) }
 
     let screen = ProgressScreen(settings.progress, environment: environment)
     let board = ProgressBoard(keepsEvents: screen.style != .none)

@@ -68,9 +68,8 @@ struct RunHistoryStore {
     try JSONEncoder().encode(history).write(to: URL(fileURLWithPath: file.string), options: .atomic)
   }
 
-  func newHistory(_ sources: [String]) -> RunHistory {
-    var history = RunHistory(folder: folder, sources: sources)
-    history.runs = load()?.runs ?? [:]
-    return history
+  /// - Parameter last: what was stored, whose runs go on counting.
+  func newHistory(_ sources: [String], after last: RunHistory?) -> RunHistory {
+    RunHistory(folder: folder, sources: sources, runs: last?.runs ?? [:])
   }
 }

@@ -27,7 +27,7 @@ struct WritingTests {
     #expect(meter.position == Int64(size) && meter.total == Int64(size))
     // Memory does not grow with finished files.
     #expect(bench.directory.claims.count == 0)
-    #expect(!bench.directory.mayHoldRecord("x.part.json"))
+    #expect(!bench.directory.mayHoldRecord(PartialName("x")))
   }
 
   @Test(arguments: [true, false])
