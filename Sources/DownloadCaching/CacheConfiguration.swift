@@ -1,3 +1,4 @@
+public import DownloadModel
 public import SystemPackage
 
 /// How one run uses the disk.
@@ -13,6 +14,10 @@ public struct CacheConfiguration: Sendable {
   public var offline: Bool
   /// Whether a server may choose a file's name (RFC 6266).
   public var useContentDisposition: Bool
+  /// Checksums that files must meet, by name.
+  public var checksums: ChecksumList?
+  /// The least proof that lets a file have its final name.
+  public var requiredProof: Proof
   /// What says who asks, besides credentials in an address: `Authorization` lines, the netrc file's name. Only a
   /// keyed hash of it is stored. Nil for nothing.
   public var credentials: String?
@@ -22,7 +27,8 @@ public struct CacheConfiguration: Sendable {
   public init(
     directory: FilePath, cacheFolder: FilePath?, conflictPolicy: ConflictPolicy = .rename,
     refresh: Bool = false, offline: Bool = false, useContentDisposition: Bool = true,
-    credentials: String? = nil, now: @escaping @Sendable () -> Int64 = WallClock.seconds
+    checksums: ChecksumList? = nil, requiredProof: Proof = .nothing, credentials: String? = nil,
+    now: @escaping @Sendable () -> Int64 = WallClock.seconds
   ) {
     self.directory = directory
     self.cacheFolder = cacheFolder
@@ -30,6 +36,8 @@ public struct CacheConfiguration: Sendable {
     self.refresh = refresh
     self.offline = offline
     self.useContentDisposition = useContentDisposition
+    self.checksums = checksums
+    self.requiredProof = requiredProof
     self.credentials = credentials
     self.now = now
   }

@@ -37,9 +37,11 @@ extension DownloadCache {
           requested: request.outputName ?? ""))
     let order = FileOrder(
       address: request.address, requested: request.outputName, meter: meter, directory: directory,
-      scope: scope, own: known.own, reusable: reusable(known), policy: configuration.conflictPolicy,
+      scope: scope, own: known.own, reusable: try await reusable(known, for: request),
+      policy: configuration.conflictPolicy,
       usesContentDisposition: configuration.useContentDisposition, isIndexed: openedIndex != nil,
-      now: configuration.now)
+      checksum: request.checksum, checksums: configuration.checksums,
+      requiredProof: configuration.requiredProof, now: configuration.now)
     if configuration.offline { return try await answerOffline(order, known) }
     if order.policy == .skip, let name = order.certainName, known.own?.name != name,
       try directory.isTaken(name)
@@ -49,17 +51,24 @@ extension DownloadCache {
     }
     let file = PartialFile(order)
     do throws(DownloadError) {
-      let receipt = try await fetch(file)
-      switch try file.finish(receipt) {
-      case .whole(let isProven):
-        return try await place(
-          file, order, known.ownership, answeredBy: receipt.redirectedTo, isProven: isProven)
-      case .unchanged: return try await unchanged(file, order, known)
-      case .skipped:
-        let name = file.finalName
-        keep(file)
-        return DownloadOutcome(
-          kind: .skipped, path: directory.path(of: name), size: try directory.size(of: name))
+      var isLastTry = false
+      while true {
+        let receipt = try await fetch(file)
+        switch try file.finish(receipt) {
+        case .whole(let proof):
+          guard let proof = try await prove(file, order, proof, isLastTry: isLastTry) else {
+            isLastTry = true
+            continue
+          }
+          return try await place(
+            file, order, known.ownership, answeredBy: receipt.redirectedTo, proof: proof)
+        case .unchanged: return try await unchanged(file, order, known)
+        case .skipped:
+          let name = file.finalName
+          keep(file)
+          return DownloadOutcome(
+            kind: .skipped, path: directory.path(of: name), size: try directory.size(of: name))
+        }
       }
     } catch {
       keep(file)
@@ -67,10 +76,61 @@ extension DownloadCache {
     }
   }
 
-  private func reusable(_ known: Known) -> CacheRow? {
+  /// What the server may be asked about, so that it need not be fetched.
+  private func reusable(_ known: Known, for request: DownloadRequest) async throws(DownloadError) -> CacheRow?
+  {
     guard !configuration.refresh else { return nil }
     guard let own = known.own else { return known.elsewhere }
-    return own.validator.isEmpty ? nil : own
+    if own.validator.isEmpty { return nil }
+    // A server can only vouch for its own file: whether that is the right one, the checksum says.
+    return try await hasExpectedDigest(own, request.checksum) == false ? nil : own
+  }
+
+  /// Whether a finished file has the checksum it must have; nil if none is known.
+  private func hasExpectedDigest(_ row: CacheRow, _ checksum: ContentDigest?) async throws(DownloadError)
+    -> Bool?
+  {
+    guard let expected = checksum ?? configuration.checksums?.digest(of: row.wanted) else { return nil }
+    if row.digest == "\(expected)" { return true }
+    return try await copier.digest(of: row, expected.algorithm) == expected
+  }
+
+  // MARK: Proof
+
+  /// Compares a whole file with its checksum, and its proof with the one that is required.
+  /// - Returns: what the file is worth; nil if its bytes were wrong and it is to be fetched once more.
+  /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
+  private func prove(
+    _ file: PartialFile, _ order: FileOrder, _ proof: Proof, isLastTry: Bool
+  ) async throws(DownloadError) -> Proof? {
+    var verdict = file.digestVerdict()
+    if verdict == .unread { verdict = try await copier.prove(file) }
+    switch verdict {
+    case .match: return .digest
+    case .mismatch(let expected, let found):
+      guard isLastTry else {
+        try file.startAfresh()
+        return nil
+      }
+      throw DownloadError(
+        .digest, cause: .detail("\(expected.algorithm) is \(found.hex), not \(expected.hex)"),
+        address: order.address.key, path: try file.setAside(), activity: "comparing checksums")
+    case .none, .unread:
+      guard proof >= order.requiredProof else {
+        throw DownloadError(
+          .unproven, cause: .detail(Self.lack(proof, order.requiredProof)), activity: "proving"
+        ).at(order.address)
+      }
+      return proof
+    }
+  }
+
+  private static func lack(_ proof: Proof, _ required: Proof) -> String {
+    switch (required, proof) {
+    case (.digest, _): "no checksum is known for it"
+    case (_, .nothing): "the server gave no length, and only the closing connection ended the file"
+    default: "the server gave no length"
+    }
   }
 
   private func look(_ key: RowKey) async -> Known {
@@ -90,11 +150,11 @@ extension DownloadCache {
   // MARK: Ends
 
   private func place(
-    _ file: PartialFile, _ order: FileOrder, _ ownership: Ownership, answeredBy: String?, isProven: Bool
+    _ file: PartialFile, _ order: FileOrder, _ ownership: Ownership, answeredBy: String?, proof: Proof
   ) async throws(DownloadError) -> DownloadOutcome {
     var ownership = ownership
     while true {
-      let placement = try file.place(ownership, answeredBy: answeredBy, isProven: isProven) { journal($0) }
+      let placement = try file.place(ownership, answeredBy: answeredBy, proof: proof) { journal($0) }
       switch placement {
       case .placed(let outcome, let name, let row):
         if outcome.kind != .skipped { remember(name, outcome.size, row, order) }
@@ -116,21 +176,31 @@ extension DownloadCache {
   ) async throws(DownloadError) -> DownloadOutcome {
     guard let row = known.own else { return try await copy(file, order, known) }
     keep(file)
-    if let head = file.head { await renew(row, head) }
+    let expected = order.expectedDigest(named: row.wanted, nil)
+    if expected == nil, order.requiredProof == .digest {
+      throw DownloadError(
+        .unproven, cause: .detail("no checksum is known for it"), activity: "proving"
+      ).at(order.address)
+    }
+    if let head = file.head { await renew(row, head, expected) }
     let entry = RecentFiles.Entry(name: row.name, size: row.identity.size, identity: row.identity)
     recent.remember(entry, for: DownloadKey(address: order.address, requested: order.requested))
     order.meter.begin(at: row.identity.size, total: row.identity.size)
     return DownloadOutcome(
-      kind: .unchanged, path: order.directory.path(of: row.name), size: row.identity.size)
+      kind: .unchanged, path: order.directory.path(of: row.name), size: row.identity.size,
+      proof: expected == nil ? nil : .digest)
   }
 
-  /// Takes over what a 304 says anew (RFC 9111 §4.3.4). Not worth a row where it says nothing of the sort.
-  private func renew(_ row: CacheRow, _ head: ResponseHead) async {
+  /// Takes over what a 304 says anew (RFC 9111 §4.3.4), and the checksum that was compared. Not worth a row where
+  /// there is nothing of the sort.
+  private func renew(_ row: CacheRow, _ head: ResponseHead, _ proven: ContentDigest?) async {
     let freshness = FreshnessFields(head)
-    guard !freshness.isEmpty else { return }
+    let digest = proven.map { "\($0)" } ?? row.digest
+    guard !freshness.isEmpty || digest != row.digest else { return }
     var renewed = row
     renewed.fetchedAt = configuration.now()
-    renewed.freshness = freshness
+    if !freshness.isEmpty { renewed.freshness = freshness }
+    renewed.digest = digest
     if freshness.forbidsStoring { renewed.validator = Validator() }
     batch.add(renewed)
     if batch.isFull { await flush() }
@@ -143,7 +213,8 @@ extension DownloadCache {
       throw DownloadError(.badResponse, cause: .http(status: 304), activity: "receiving").at(order.address)
     }
     try await copier.fill(file, from: source)
-    var outcome = try await place(file, order, known.ownership, answeredBy: nil, isProven: true)
+    guard let proof = try await prove(file, order, .length, isLastTry: true) else { throw .cancelled }
+    var outcome = try await place(file, order, known.ownership, answeredBy: nil, proof: proof)
     if outcome.kind == .fetched { outcome.kind = .copied }
     return outcome
   }
@@ -152,9 +223,17 @@ extension DownloadCache {
     -> DownloadOutcome
   {
     if let own = known.own {
+      let isRight = try await hasExpectedDigest(own, order.checksum)
+      guard isRight != false else {
+        throw DownloadError(
+          .digest, cause: .detail("the file on disk has another checksum"), path: own.path,
+          activity: "answering offline"
+        ).at(order.address)
+      }
       order.meter.begin(at: own.identity.size, total: own.identity.size)
       return DownloadOutcome(
-        kind: .unchanged, path: order.directory.path(of: own.name), size: own.identity.size)
+        kind: .unchanged, path: order.directory.path(of: own.name), size: own.identity.size,
+        proof: isRight == true ? .digest : nil)
     }
     guard known.elsewhere != nil else {
       throw DownloadError(.cache, cause: .detail("not on disk"), activity: "answering offline").at(

@@ -4,14 +4,18 @@ import DownloadModel
 struct DownloadKey: Sendable, Hashable {
   var address: Address
   var requested: String?
+  /// Two askers that expect different bytes do not ask for the same.
+  var checksum: ContentDigest?
 
-  init(address: Address, requested: String?) {
+  init(address: Address, requested: String?, checksum: ContentDigest? = nil) {
     self.address = address
     self.requested = requested
+    self.checksum = checksum
   }
 
   init(_ request: DownloadRequest) {
     address = request.address
     requested = request.outputName
+    checksum = request.checksum
   }
 }

@@ -1,9 +1,21 @@
 import DownloadModel
+import SystemPackage
 
-/// Copies finished files on a thread that may block, so that no transfer stands still behind gigabytes.
+/// Copies and reads finished files on a thread that may block, so that no transfer stands still behind gigabytes.
 actor FileCopier {
   private let executor = BlockingExecutor(label: "dlm.file-copier")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// Compares a whole file with its checksum.
+  func prove(_ file: PartialFile) throws(DownloadError) -> DigestVerdict { try file.digestVerdictByReading() }
+
+  /// The digest of a file that stands on the disk; nil if it is no longer the row's.
+  func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest?
+  {
+    do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch {
+      throw DownloadError(.disk, cause: .errno(error.rawValue), path: row.path, activity: "reading")
+    }
+  }
 
   func fill(_ file: PartialFile, from source: CacheRow) throws(DownloadError) { try file.fill(from: source) }
 }

@@ -27,6 +27,7 @@ public struct DownloadError: Error, Sendable, Equatable {
     public static let folder = Code(rawValue: "folder")
     public static let conflict = Code(rawValue: "conflict")
     public static let digest = Code(rawValue: "digest")
+    public static let unproven = Code(rawValue: "unproven")
     public static let cache = Code(rawValue: "cache")
     public static let transport = Code(rawValue: "transport")
   }

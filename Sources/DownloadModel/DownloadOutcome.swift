@@ -20,18 +20,21 @@ public struct DownloadOutcome: Sendable, Equatable {
   public var transferred: Int64
   /// Bytes that an earlier, interrupted run had left.
   public var resumed: Int64
+  /// What shows that it is right; nil where nothing was fetched and nothing compared.
+  public var proof: Proof?
   /// The name it was to have, when something else stood there and it got another.
   public var renamedFrom: String?
 
   public init(
     kind: Kind, path: String, size: Int64, transferred: Int64 = 0, resumed: Int64 = 0,
-    renamedFrom: String? = nil
+    proof: Proof? = nil, renamedFrom: String? = nil
   ) {
     self.kind = kind
     self.path = path
     self.size = size
     self.transferred = transferred
     self.resumed = resumed
+    self.proof = proof
     self.renamedFrom = renamedFrom
   }
 }

@@ -5,11 +5,14 @@ public struct DownloadRequest: Sendable, Identifiable {
   public let address: Address
   /// The name that the user chose (`--output`); nil lets the server and the address decide (RFC 6266).
   public let outputName: String?
+  /// The checksum that the file must have (`--checksum`).
+  public let checksum: ContentDigest?
 
-  public init(id: Int, address: Address, outputName: String? = nil) {
+  public init(id: Int, address: Address, outputName: String? = nil, checksum: ContentDigest? = nil) {
     self.id = id
     self.address = address
     self.outputName = outputName
+    self.checksum = checksum
   }
 }
 

@@ -8,8 +8,8 @@ public protocol DownloadStore: Sendable {
   /// The file of a request: from memory, from disk, or through `fetch` from the network.
   ///
   /// Equal requests at one time share one piece of work, which lives while anyone still waits for it.
-  /// - Parameter fetch: transfers into the target until it is whole; called at most once, and not at all when
-  ///   the answer is already known.
+  /// - Parameter fetch: transfers into the target until it is whole; called once, a second time when the bytes did
+  ///   not match their checksum, and not at all when the answer is already known.
   func file(
     for request: DownloadRequest, meter: TransferMeter,
     fetch: @escaping Fetch

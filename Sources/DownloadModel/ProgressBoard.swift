@@ -92,6 +92,10 @@ public struct ProgressTally: Sendable, Equatable {
   /// Body bytes that finished files took from the network.
   public var transferredBytes: Int64 = 0
   public var resumedBytes: Int64 = 0
+  /// Files whose checksum was compared.
+  public var provenByDigest = 0
+  /// Files that nothing but the closing connection ended.
+  public var unproven = 0
 
   public init() {}
 
@@ -109,6 +113,8 @@ public struct ProgressTally: Sendable, Equatable {
       finishedBytes += outcome.size
       transferredBytes += outcome.transferred
       resumedBytes += outcome.resumed
+      if outcome.proof == .digest { provenByDigest += 1 }
+      if outcome.proof == .nothing { unproven += 1 }
     case .failure(let error) where error.code == .cancelled:
       cancelled += 1
     case .failure(let error):

@@ -19,7 +19,8 @@ struct Wiring: Sendable {
       configuration: CacheConfiguration(
         directory: FilePath(settings.directory), cacheFolder: cacheFolder, conflictPolicy: settings.conflicts,
         refresh: settings.refresh, offline: settings.offline,
-        useContentDisposition: settings.usesContentDisposition, credentials: settings.credentials),
+        useContentDisposition: settings.usesContentDisposition, checksums: settings.checksums,
+        requiredProof: settings.requiredProof, credentials: settings.credentials),
       executor: transport.serialExecutor, taskExecutor: transport.taskExecutor)
     do throws(DownloadError) {
       try await cache.prepare()

@@ -16,6 +16,12 @@ final class FileOrder: Sendable {
   let reusable: CacheRow?
   let policy: ConflictPolicy
   let usesContentDisposition: Bool
+  /// What the file must come to, as the user said of this address.
+  let checksum: ContentDigest?
+  /// The same for a whole list, by name.
+  let checksums: ChecksumList?
+  /// The least proof that lets the file have its final name.
+  let requiredProof: Proof
   /// Whether a row is made for the finished file.
   let isIndexed: Bool
   /// Seconds since 1970.
@@ -24,8 +30,8 @@ final class FileOrder: Sendable {
   init(
     address: Address, requested: String?, meter: TransferMeter, directory: OutputDirectory, scope: String,
     own: CacheRow?, reusable: CacheRow?, policy: ConflictPolicy, usesContentDisposition: Bool,
-    isIndexed: Bool,
-    now: @escaping @Sendable () -> Int64
+    isIndexed: Bool, checksum: ContentDigest? = nil, checksums: ChecksumList? = nil,
+    requiredProof: Proof = .nothing, now: @escaping @Sendable () -> Int64
   ) {
     self.address = address
     self.requested = requested
@@ -38,6 +44,9 @@ final class FileOrder: Sendable {
     self.policy = policy
     self.usesContentDisposition = usesContentDisposition
     self.isIndexed = isIndexed
+    self.checksum = checksum
+    self.checksums = checksums
+    self.requiredProof = requiredProof
     self.now = now
   }
 
@@ -49,6 +58,11 @@ final class FileOrder: Sendable {
     if let requested { return requested }
     guard usesContentDisposition else { return nil }
     return head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
+  }
+
+  /// The checksum to meet, in the order of trust (http.md 23): the user's, the list's, the server's own.
+  func expectedDigest(named name: String, _ head: ResponseHead?) -> ContentDigest? {
+    checksum ?? checksums?.digest(of: name) ?? head?["repr-digest"].flatMap(ReprDigest.strongest)
   }
 
   var owner: PartialOwner { PartialOwner(address: address.key, scope: scope) }

@@ -27,17 +27,36 @@ final class PartialFile: DownloadTarget, Sendable {
   }
 
   func place(
-    _ ownership: Ownership, answeredBy: String?, isProven: Bool, beforeNaming: (CacheRow) -> Void
+    _ ownership: Ownership, answeredBy: String?, proof: Proof, beforeNaming: (CacheRow) -> Void
   ) throws(DownloadError) -> Placement {
     try transfer.withLock { transfer throws(DownloadError) in
       try transfer.place(
-        ownership, answeredBy: answeredBy, isProven: isProven, beforeNaming: beforeNaming)
+        ownership, answeredBy: answeredBy, proof: proof, beforeNaming: beforeNaming)
     }
   }
 
   /// Copies an intact file of the same address. For threads that may block.
   func fill(from source: CacheRow) throws(DownloadError) {
     try transfer.withLock { transfer throws(DownloadError) in try transfer.fill(from: source) }
+  }
+
+  /// How the whole file compares with its checksum, as far as that is known without reading it.
+  func digestVerdict() -> DigestVerdict { transfer.withLock { $0.digestVerdict() } }
+
+  /// The same, reading what did not go by. For threads that may block.
+  func digestVerdictByReading() throws(DownloadError) -> DigestVerdict {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.digestVerdictByReading() }
+  }
+
+  /// The bytes were wrong: the next attempt asks for the whole file, past every cache.
+  func startAfresh() throws(DownloadError) {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.startAfresh() }
+  }
+
+  /// Sets wrong bytes aside under a name of their own.
+  /// - Returns: the path.
+  func setAside() throws(DownloadError) -> String {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.setAside() }
   }
 
   /// Ends an unfinished transfer and keeps what can be resumed.

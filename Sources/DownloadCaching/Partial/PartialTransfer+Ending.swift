@@ -11,7 +11,7 @@ extension PartialTransfer {
     case .rejected(let error): throw error
     case .unchanged: return .unchanged
     case .skipped: return .skipped
-    case .complete: return .whole(isProven: true)
+    case .complete: return .whole(.length)
     case .body(let end):
       if let expected = held.total ?? end, held.length != expected {
         throw DownloadError(
@@ -19,7 +19,12 @@ extension PartialTransfer {
           isPassing: true
         ).at(order.address)
       }
-      return .whole(isProven: held.total != nil || receipt.framing != .closed)
+      if held.total != nil { return .whole(.length) }
+      switch receipt.framing {
+      case .length: return .whole(.length)
+      case .marked: return .whole(.framing)
+      case .closed: return .whole(.nothing)
+      }
     }
   }
 
@@ -27,11 +32,12 @@ extension PartialTransfer {
   /// the same file before or after, but not in between.
   /// - Parameter beforeNaming: called with the row before each attempt at a name (the journal's line).
   mutating func place(
-    _ ownership: Ownership, answeredBy: String?, isProven: Bool, beforeNaming: (CacheRow) -> Void
+    _ ownership: Ownership, answeredBy: String?, proof: Proof, beforeNaming: (CacheRow) -> Void
   ) throws(DownloadError) -> Placement {
     guard !isEnded else { throw .cancelled }
     let wanted = finalName
-    let row = order.isIndexed ? try row(wanted, answeredBy, isProven) : nil
+    self.proof = proof
+    let row = order.isIndexed ? try row(wanted, answeredBy, proof) : nil
     if try take(wanted, replacing: false, row, beforeNaming) { return ended(wanted, wanted, row) }
     guard case .known(let own) = ownership else { return .ownershipUnknown }
     // Intact at this moment: between the look and the rename a change would be lost, as with every program.
@@ -86,11 +92,11 @@ extension PartialTransfer {
   private func outcome(_ kind: DownloadOutcome.Kind, _ name: String, size: Int64) -> DownloadOutcome {
     DownloadOutcome(
       kind: kind, path: order.directory.path(of: name), size: size, transferred: transferred,
-      resumed: resumed)
+      resumed: resumed, proof: proof)
   }
 
   private mutating func row(
-    _ wanted: String, _ answeredBy: String?, _ isProven: Bool
+    _ wanted: String, _ answeredBy: String?, _ proof: Proof
   ) throws(DownloadError) -> CacheRow? {
     let identity: FileIdentity?
     do throws(Errno) { identity = try slot?.descriptor.identity() } catch {
@@ -100,11 +106,12 @@ extension PartialTransfer {
     let freshness = head.map { FreshnessFields($0) } ?? FreshnessFields()
     // Without a validator the file is known as dlm's own, and fetched anew each time: also one that may have
     // been cut, since a 304 vouches for the server's file and not for ours.
-    let mayBeReused = isProven && !freshness.forbidsStoring
+    let mayBeReused = proof > .nothing && !freshness.forbidsStoring
     return CacheRow(
       key: order.rowKey, name: wanted, wanted: wanted, identity: identity,
       validator: mayBeReused ? held.validator : Validator(), fetchedAt: order.now(), freshness: freshness,
-      answeredBy: answeredBy.flatMap { try? Address($0.prefix { $0 != "?" }).key })
+      answeredBy: answeredBy.flatMap { try? Address($0.prefix { $0 != "?" }).key },
+      digest: proof == .digest ? proving.map { "\($0.expected)" } : nil)
   }
 
   /// The transfer ended early: what came is kept under a visible name if it can be resumed, and nothing else

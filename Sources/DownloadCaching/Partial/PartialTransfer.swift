@@ -22,6 +22,12 @@ struct PartialTransfer: ~Copyable {
   /// The name that the part's first answer gave: a later one (416) may not repeat it.
   var recordedName: String?
   var isEnded = false
+  /// The comparison with a checksum, where there is one.
+  var proving: Proving?
+  /// What the file was judged to be worth when it was placed.
+  var proof: Proof?
+  /// Whether the next request is to pass by every cache.
+  var asksAfresh = false
 
   /// How the last answer was taken.
   enum Answer {
@@ -61,7 +67,8 @@ struct PartialTransfer: ~Copyable {
     asked = plan.asked
     var start: Int64?
     if case .rest(let from, _) = plan.asked { start = from }
-    return TransferRequest(address: order.address, rangeStart: start, headerLines: plan.headerLines)
+    let lines = asksAfresh ? plan.headerLines + ["Cache-Control: no-cache"] : plan.headerLines
+    return TransferRequest(address: order.address, rangeStart: start, headerLines: lines)
   }
 
   // MARK: Judging
@@ -71,7 +78,7 @@ struct PartialTransfer: ~Copyable {
     switch ResumeDecision.decide(asked: asked, held: held, head: head, now: order.now()) {
     case .append(let offset, let end, let total):
       self.head = head
-      return try append(at: offset, end: end, total: total)
+      return try append(head, at: offset, end: end, total: total)
     case .startOver(let total):
       self.head = head
       return try startOver(head, total: total)
@@ -98,9 +105,10 @@ struct PartialTransfer: ~Copyable {
   }
 
   private mutating func append(
-    at offset: Int64, end: Int64, total: Int64?
+    _ head: ResponseHead, at offset: Int64, end: Int64, total: Int64?
   ) throws(DownloadError) -> BodyDisposition {
     if try standsAside() { return .drain }
+    guard expect(head) else { return .drain }
     held.total = total
     cursor = offset
     answer = .body(end: end)
@@ -113,6 +121,7 @@ struct PartialTransfer: ~Copyable {
   {
     if try standsAside() { return .drain }
     try giveUpPart()
+    guard expect(head) else { return .drain }
     held = HeldPart(
       validator: Validator(head), total: total,
       encoding: head.isIdentityEncoded ? nil : head["content-encoding"])
@@ -127,6 +136,22 @@ struct PartialTransfer: ~Copyable {
     answer = .body(end: total)
     order.meter.begin(at: 0, total: total)
     return .write
+  }
+
+  /// Looks for the checksum that the file must have.
+  /// - Returns: false if one is required and there is none: then no byte of the body is worth its way.
+  private mutating func expect(_ head: ResponseHead) -> Bool {
+    guard let expected = order.expectedDigest(named: finalName, head) else {
+      proving = nil
+      guard order.requiredProof == .digest else { return true }
+      answer = .rejected(
+        DownloadError(.unproven, cause: .detail("no checksum is known for it"), activity: "proving").at(
+          order.address))
+      return false
+    }
+    // A part that this very run wrote has been hashed already.
+    if proving?.expected != expected { proving = Proving(expected) }
+    return true
   }
 
   /// Whether the policy is to leave what stands under the final name (`--on-conflict skip`).
@@ -145,6 +170,7 @@ struct PartialTransfer: ~Copyable {
     held = HeldPart()
     resumed = 0
     recordedName = nil
+    proving = nil
   }
 
   private func again(_ why: String) -> DownloadError {
@@ -171,7 +197,13 @@ struct PartialTransfer: ~Copyable {
 
   private mutating func append(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) {
     // Also after a failure: what reached the disk is good.
-    defer { held.length = cursor }
+    let start = cursor
+    defer {
+      held.length = cursor
+      if proving != nil {
+        proving?.take(UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(cursor - start))), at: start)
+      }
+    }
     do throws(Errno) { try slot?.descriptor.write(bytes, at: &cursor) } catch {
       throw order.directory.failure(error, "writing", slot?.names.part ?? order.nameByAddress).at(
         order.address)

@@ -23,6 +23,7 @@ struct GetCommand: AsyncParsableCommand {
         dlm get urls.txt
         dlm get urls.txt --mode async-let --jobs 32 --directory data
         dlm get -o disk.iso https://example.org/images/latest.iso
+        dlm get urls.txt --checksums SHA256SUMS --failed again.txt
 
       EXIT STATUS
         0 everything there and right; 1 something failed for good; 75 only failures that may pass; 64 usage; \
@@ -39,6 +40,7 @@ struct GetCommand: AsyncParsableCommand {
   var mode: DownloadMode?
 
   @OptionGroup(title: "Output") var output: OutputOptions
+  @OptionGroup(title: "Proof") var proof: ProofOptions
   @OptionGroup(title: "Connections") var connection: ConnectionOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
@@ -47,7 +49,8 @@ struct GetCommand: AsyncParsableCommand {
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
-    let settings = try Settings(mode, connection, output, display, try await .load(environment: environment))
+    var settings = try Settings(
+      mode, connection, output, display, try await .load(environment: environment), proof)
     let folders = XDGFolders(environment)
     let store = RunHistoryStore(
       state: folders.state, folder: FileManager.default.currentDirectoryPath)
@@ -58,12 +61,18 @@ struct GetCommand: AsyncParsableCommand {
         throw ValidationError("--output names the file of a single address; use --directory for a list.")
       }
     }
+    if proof.checksum != nil {
+      guard sources.count == 1, case .address = sources[0] else {
+        throw ValidationError("--checksum is of a single address; use --checksums FILE for a list.")
+      }
+    }
+    if let path = proof.checksums { settings.checksums = try ChecksumFile.read(path) }
     if dryRun {
       throw ExitCode(try await DryRun(settings, outputName: output.output).run(sources).rawValue)
     }
     let run = GetRun(
       settings: settings, outputName: output.output, environment: environment, folders: folders, store: store,
-      isVerbose: display.verbose)
+      failedList: display.failed, isVerbose: display.verbose)
     throw ExitCode(await run.run(sources, named: arguments).rawValue)
   }
 }

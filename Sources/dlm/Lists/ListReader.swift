@@ -12,6 +12,7 @@ actor ListReader {
 
   private var sources: ArraySlice<Source>
   private let outputName: String?
+  private let checksum: ContentDigest?
   private let board: ProgressBoard
   private let onReject: @Sendable (Rejection) -> Void
   private var open: OpenList?
@@ -31,13 +32,15 @@ actor ListReader {
 
   /// - Parameters:
   ///   - outputName: the name of the one address's file.
+  ///   - checksum: its checksum.
   ///   - spool: keeps what comes from standard input, so that the run can be repeated.
   init(
-    _ sources: [Source], outputName: String?, board: ProgressBoard, spool: ListSpool?,
-    onReject: @escaping @Sendable (Rejection) -> Void
+    _ sources: [Source], outputName: String?, checksum: ContentDigest? = nil, board: ProgressBoard,
+    spool: ListSpool?, onReject: @escaping @Sendable (Rejection) -> Void
   ) {
     self.sources = sources[...]
     self.outputName = outputName
+    self.checksum = checksum
     self.board = board
     self.spool = spool
     self.onReject = onReject
@@ -139,7 +142,8 @@ actor ListReader {
       switch ListLine(bytes) {
       case .blank: break
       case .address(let address):
-        requests.append(DownloadRequest(id: count, address: address, outputName: outputName))
+        requests.append(
+          DownloadRequest(id: count, address: address, outputName: outputName, checksum: checksum))
         count += 1
         note(address, from: source)
       case .bad(let reason, let text):

@@ -75,9 +75,33 @@ struct OutputOptions: ParsableArguments {
   var noContentDisposition = false
 }
 
+struct ProofOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The checksum that a single address's file must have: sha256:HEX, also sha512, sha384, sha1, md5.",
+      valueName: "algo:hex"))
+  var checksum: ContentDigest?
+
+  @Option(
+    help: ArgumentHelp(
+      "Checksums for a list, by file name, as sha256sum writes them.", valueName: "file"),
+    completion: .file())
+  var checksums: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Refuse a file that less than this proves: none, protocol, length, digest.", valueName: "proof"))
+  var requireProof: Proof?
+}
+
 struct DisplayOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How to show progress.", valueName: "style"))
   var progress: ProgressStyle?
+
+  @Option(
+    help: ArgumentHelp("Write what failed, with the causes, as a list to get again.", valueName: "file"),
+    completion: .file())
+  var failed: String?
 
   @Flag(name: .shortAndLong, help: "Show failures only.")
   var quiet = false

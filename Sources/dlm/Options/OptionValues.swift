@@ -16,6 +16,12 @@ extension DownloadMode: ExpressibleByArgument {
 }
 
 extension ConflictPolicy: ExpressibleByArgument {}
+extension Proof: ExpressibleByArgument {}
+
+extension ContentDigest: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
+}
+
 extension ProgressStyle: ExpressibleByArgument {}
 
 /// `N` or `auto`.

@@ -17,6 +17,11 @@ struct Settings {
   var transport: TransportOptions
   var directory: String
   var conflicts: ConflictPolicy
+  /// The checksum of the single address's file.
+  var checksum: ContentDigest?
+  /// Those of a list.
+  var checksums: ChecksumList?
+  var requiredProof: Proof
   var usesCache: Bool
   var refresh: Bool
   var offline: Bool
@@ -39,8 +44,7 @@ struct Settings {
 
   init(
     _ mode: DownloadMode?, _ connection: ConnectionOptions, _ output: OutputOptions,
-    _ display: DisplayOptions,
-    _ sources: SettingsSources
+    _ display: DisplayOptions, _ sources: SettingsSources, _ proof: ProofOptions? = nil
   ) throws {
     self.mode = try mode ?? sources.value("mode") ?? .parallel
     jobs = Self.number(try connection.jobs ?? sources.value("jobs")) ?? Self.defaultJobs
@@ -52,6 +56,8 @@ struct Settings {
     transport.width = jobs
     directory = output.directory ?? sources.text("directory") ?? "."
     conflicts = try output.onConflict ?? sources.value("on-conflict") ?? .rename
+    checksum = proof?.checksum
+    requiredProof = try proof?.requireProof ?? sources.value("require-proof") ?? .nothing
     usesCache = try !(output.noCache || sources.isOn("no-cache"))
     refresh = try output.refresh || sources.isOn("refresh")
     offline = try output.offline || sources.isOn("offline")

@@ -12,6 +12,8 @@ struct GetRun {
   let environment: [String: String]
   let folders: XDGFolders
   let store: RunHistoryStore
+  /// `--failed`.
+  let failedList: String?
   let isVerbose: Bool
 
   func run(_ sources: [Source], named arguments: [String]) async -> ExitStatus {
@@ -27,7 +29,7 @@ struct GetRun {
     let board = ProgressBoard(keepsEvents: screen.style != .none)
     let ledger = FailureLedger()
     let reader = ListReader(
-      sources, outputName: outputName, board: board,
+      sources, outputName: outputName, checksum: settings.checksum, board: board,
       spool: usesPipe ? ListSpool(store.spoolPath) : nil, onReject: { ledger.add($0) })
     let wiring: Wiring
     do throws(DownloadError) {
@@ -57,8 +59,25 @@ struct GetRun {
     let this = await history.add(report, listDigest: reader.listDigest)
     if report.isWhole { remember(history, log) }
     StandardError.say((warnings.value ?? []).map { CacheWords.line($0) })
+    StandardError.say(ProofWords.unused(settings.checksums?.unusedNames ?? []))
+    let status = writeFailed(report) ?? report.status
     summarize(report, this.flatMap { history.comparison(for: $0, in: report.mode) }, usesPipe: usesPipe)
-    return report.status
+    return status
+  }
+
+  /// - Returns: the exit status if the list cannot be written; what failed then stands in the summary.
+  private func writeFailed(_ report: RunReport) -> ExitStatus? {
+    guard let failedList else { return nil }
+    let text = FailedList(report).text
+    do {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: failedList), options: .atomic)
+      return nil
+    } catch {
+      StandardError.say([
+        "dlm: \(failedList) cannot be written: \(error.localizedDescription); choose another file with --failed"
+      ])
+      return report.status == .success ? .diskFailed : report.status
+    }
   }
 
   private func summarize(_ report: RunReport, _ comparison: RunHistory.Comparison?, usesPipe: Bool) {

@@ -31,6 +31,7 @@ struct RunLog: Sendable {
         metadata: [
           "address": "\(request.address)", "path": "\(outcome.path)", "size": "\(outcome.size)",
           "transferred": "\(outcome.transferred)", "resumed": "\(outcome.resumed)",
+          "proof": "\(outcome.proof?.rawValue ?? "-")",
         ])
     case .failure(let error):
       logger.debug(

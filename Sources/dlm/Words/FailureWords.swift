@@ -45,6 +45,8 @@ struct FailureWords {
     case .range: "the server sent another part than was asked for"
     case .diskFull: "the disk is full"
     case .folder: "the folder cannot be used"
+    case .digest: "the file's checksum is wrong, also when it was fetched anew"
+    case .unproven: "nothing proves that the file is right"
     case .cancelled: "cancelled"
     default: error.activity.isEmpty ? error.code.rawValue : "failed while \(error.activity)"
     }
@@ -83,6 +85,8 @@ struct FailureWords {
     case .reset, .shortBody: "run the same command again: what has come is kept"
     case .diskFull: "free space and run the same command again: what has come is kept"
     case .folder: "choose another one with --directory"
+    case .digest: "is the checksum right? If it is, tell the server's owner"
+    case .unproven: "ask for less with --require-proof, or give its checksum"
     case .redirect: "fetch the address that it leads to, if you trust it"
     case .status: statusRemedy(error)
     default: nil

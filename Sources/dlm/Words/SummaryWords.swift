@@ -22,6 +22,7 @@ struct SummaryWords {
     }
     var lines = [headline]
     if let breakdown { lines.append("  " + breakdown) }
+    if let proof = ProofWords.line(report.tally) { lines.append("  " + proof) }
     lines += failureLines
     if let comparison { lines.append(Self.words(comparison, report)) }
     if let signal = report.signal {
@@ -64,21 +65,10 @@ struct SummaryWords {
 
   /// Grouped by cause, each with its address.
   var failureLines: [String] {
-    var groups: [(words: FailureWords, places: [String])] = []
-    var indices: [String: Int] = [:]
-    for error in report.failures {
-      let words = FailureWords(error)
-      let index = indices[words.heading] ?? groups.count
-      if index == groups.count {
-        groups.append((words, []))
-        indices[words.heading] = index
-      }
-      groups[index].places.append(error.address ?? error.path ?? "")
-    }
     var lines = report.rejections.map { "\(TerminalText.sanitized(RejectionWords($0).line))" }
-    for group in groups {
-      lines.append("\(Quantity.count(group.places.count)) × \(TerminalText.sanitized(group.words.heading))")
-      lines += group.places.map { "    \(TerminalText.sanitized($0))" }
+    for group in FailureGroup.groups(of: report.failures) {
+      lines.append("\(Quantity.count(group.errors.count)) × \(TerminalText.sanitized(group.heading))")
+      lines += group.errors.map { "    \(TerminalText.sanitized($0.address ?? $0.path ?? ""))" }
     }
     return lines
   }

@@ -111,7 +111,7 @@ struct ConflictTests {
     let file = PartialFile(try bench.order(isIndexed: true))
     let (_, receipt) = try Answer.whole(pattern(5000, seed: 3)).give(to: file)
     _ = try file.finish(receipt)
-    #expect(try file.place(.unknown, answeredBy: nil, isProven: true) { _ in } == .ownershipUnknown)
+    #expect(try file.place(.unknown, answeredBy: nil, proof: .length) { _ in } == .ownershipUnknown)
     _ = try file.placed(own: row)
     #expect(try bench.folder.names() == ["x"])
   }
@@ -123,7 +123,7 @@ struct ConflictTests {
     let (_, receipt) = try Answer.whole(Self.body).give(to: file)
     _ = try file.finish(receipt)
     var journaled: [String] = []
-    _ = try file.place(.known(nil), answeredBy: "http://u:p@mirror/z?signature=1", isProven: true) { row in
+    _ = try file.place(.known(nil), answeredBy: "http://u:p@mirror/z?signature=1", proof: .length) { row in
       #expect(!row.isIntact)
       #expect(row.answeredBy == "http://mirror/z")
       journaled.append(row.name)

@@ -158,8 +158,8 @@ struct WritingTests {
     var answer = Answer(200, ["ETag": "\"v1\""], body: Self.short)
     answer.framing = .closed
     let (_, receipt) = try answer.give(to: file)
-    #expect(try file.finish(receipt) == .whole(isProven: false))
-    let row = try #require(try file.placed(isProven: false).1)
+    #expect(try file.finish(receipt) == .whole(.nothing))
+    let row = try #require(try file.placed(proof: .nothing).1)
     #expect(row.validator.isEmpty)
     #expect(row.identity.size == 5000)
   }

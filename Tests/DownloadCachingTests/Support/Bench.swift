@@ -43,12 +43,12 @@ struct Bench: Sendable {
 extension PartialFile {
   /// Ends a transfer as the cache does, without an index.
   func commit(_ receipt: TransferReceipt, own: CacheRow? = nil) throws -> DownloadOutcome {
-    guard case .whole(let isProven) = try finish(receipt) else { throw NotWhole() }
-    return try placed(own: own, isProven: isProven).0
+    guard case .whole(let proof) = try finish(receipt) else { throw NotWhole() }
+    return try placed(own: own, proof: proof).0
   }
 
-  func placed(own: CacheRow? = nil, isProven: Bool = true) throws -> (DownloadOutcome, CacheRow?) {
-    let placement = try place(.known(own), answeredBy: nil, isProven: isProven) { _ in }
+  func placed(own: CacheRow? = nil, proof: Proof = .length) throws -> (DownloadOutcome, CacheRow?) {
+    let placement = try place(.known(own), answeredBy: nil, proof: proof) { _ in }
     guard case .placed(let outcome, _, let row) = placement else { throw NotWhole() }
     return (outcome, row)
   }

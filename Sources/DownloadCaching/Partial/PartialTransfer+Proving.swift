@@ -1,0 +1,71 @@
+import DownloadModel
+import Glibc
+import SystemPackage
+
+extension PartialTransfer {
+  func digestVerdict() -> DigestVerdict {
+    guard let proving else { return order.expectedDigest(named: finalName, head) == nil ? .none : .unread }
+    guard let found = proving.digest(of: held.length) else { return .unread }
+    return DigestVerdict(expected: proving.expected, found: found)
+  }
+
+  /// Blocks for as long as the disk needs.
+  mutating func digestVerdictByReading() throws(DownloadError) -> DigestVerdict {
+    guard let expected = order.expectedDigest(named: finalName, head) else { return .none }
+    let found: ContentDigest?
+    do throws(Errno) { found = try slot?.descriptor.digest(expected.algorithm) } catch {
+      throw order.directory.failure(error, "reading", slot?.names.part ?? finalName).at(order.address)
+    }
+    guard let found else { throw .cancelled }
+    proving = Proving(expected)
+    return DigestVerdict(expected: expected, found: found)
+  }
+
+  mutating func startAfresh() throws(DownloadError) {
+    guard !isEnded else { throw .cancelled }
+    try giveUpPart()
+    asksAfresh = true
+    // A part that is not whole must not be taken for one: its record said what is no longer there.
+    if slot?.isNamed == true {
+      let record = record
+      try slot?.show(record)
+    }
+  }
+
+  mutating func setAside() throws(DownloadError) -> String {
+    guard !isEnded else { throw .cancelled }
+    var number = 0
+    while true {
+      let name = finalName + (number == 0 ? ".rejected" : ".rejected.\(number)")
+      if try slot?.place(as: name, replacing: false) ?? true {
+        isEnded = true
+        return order.directory.path(of: name)
+      }
+      number += 1
+    }
+  }
+}
+
+extension Descriptor {
+  /// The digest of the whole file.
+  func digest(_ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
+    var hasher = ContentHasher(algorithm)
+    var offset: Int64 = 0
+    while true {
+      let bytes = try read(1 << 18, at: offset)
+      if bytes.isEmpty { return hasher.finish() }
+      bytes.withUnsafeBytes { hasher.update($0) }
+      offset += Int64(bytes.count)
+    }
+  }
+
+  /// - Returns: nil if it is not, or is no longer, the file of the row.
+  static func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
+    let raw = Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    let file = Descriptor(raw)
+    guard try file.identity() == row.identity, let digest = try file.digest(algorithm) else { return nil }
+    return try file.identity() == row.identity ? digest : nil
+  }
+}

@@ -1,0 +1,97 @@
+/// A checksum of a file's bytes.
+public struct ContentDigest: Sendable, Hashable {
+  /// The functions that checksum lists use. MD5 and SHA-1 find accidents; they no longer withstand an attacker.
+  public enum Algorithm: String, Sendable, CaseIterable {
+    case md5, sha1, sha256, sha384, sha512
+
+    /// Length of a digest in bytes.
+    public var length: Int {
+      switch self {
+      case .md5: 16
+      case .sha1: 20
+      case .sha256: 32
+      case .sha384: 48
+      case .sha512: 64
+      }
+    }
+  }
+
+  public let algorithm: Algorithm
+  public let bytes: [UInt8]
+
+  /// - Returns: nil if the length is not the algorithm's.
+  public init?(_ algorithm: Algorithm, _ bytes: [UInt8]) {
+    guard bytes.count == algorithm.length else { return nil }
+    self.algorithm = algorithm
+    self.bytes = bytes
+  }
+
+  /// From hexadecimal digits of either case.
+  public init?(_ algorithm: Algorithm, hex: some StringProtocol) {
+    let digits = Array(hex.utf8)
+    guard digits.count == algorithm.length * 2 else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    self.init(algorithm, bytes)
+  }
+
+  /// From hexadecimal digits alone, whose number names the algorithm.
+  public init?(hex: some StringProtocol) {
+    let count = hex.utf8.count
+    guard let algorithm = Algorithm.allCases.first(where: { $0.length * 2 == count }) else { return nil }
+    self.init(algorithm, hex: hex)
+  }
+
+  /// From `sha256:HEX`, as `--checksum` takes it and `description` gives it.
+  public init?(_ text: some StringProtocol) {
+    guard let colon = text.firstIndex(of: ":"),
+      let algorithm = Algorithm(rawValue: text[..<colon].lowercased().filter { $0 != "-" })
+    else { return nil }
+    self.init(algorithm, hex: text[text.index(after: colon)...])
+  }
+
+  public var hex: String {
+    String(decoding: bytes.flatMap { [Self.digit($0 >> 4), Self.digit($0 & 15)] }, as: UTF8.self)
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case 0x30...0x39: digit - 0x30
+    case 0x41...0x46: digit - 0x37
+    case 0x61...0x66: digit - 0x57
+    default: nil
+    }
+  }
+}
+
+extension ContentDigest: CustomStringConvertible {
+  public var description: String { "\(algorithm.rawValue):\(hex)" }
+}
+
+/// What shows that a finished file is the whole and the right one, from weak to strong (http.md 24).
+public enum Proof: String, Sendable, Equatable, Comparable, CaseIterable {
+  /// Only the closing connection ended it: a cut looks the same (RFC 9112 §8).
+  case nothing = "none"
+  /// The protocol marked the end (last chunk, END_STREAM).
+  case framing = "protocol"
+  /// As long as the server had said.
+  case length
+  /// Its checksum is the expected one.
+  case digest
+
+  public static func < (left: Proof, right: Proof) -> Bool { left.rank < right.rank }
+
+  private var rank: Int {
+    switch self {
+    case .nothing: 0
+    case .framing: 1
+    case .length: 2
+    case .digest: 3
+    }
+  }
+}

@@ -1,0 +1,198 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("A file gets its name only with the proof that was asked for (http.md 23, 24)")
+struct ProofTests {
+  private static let body = SplitMix64.bytes(count: 300_000, seed: 7)
+  private static let other = SplitMix64.bytes(count: 300_000, seed: 8)
+
+  /// By the system's own tool, so that dlm is not measured by itself.
+  private static func sum(_ body: [UInt8], _ tool: String = "sha256sum") async throws -> String {
+    let folder = try TemporaryFolder()
+    let path = try folder.write(body, to: "x")
+    let result = try await CommandRun.result(of: tool, [path])
+    return String(result.outputText.prefix { $0 != " " })
+  }
+
+  @Test(arguments: ["sha256", "sha512", "sha384", "sha1", "md5"])
+  func theRightChecksum(_ algorithm: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file(Self.body))
+    let place = try Workplace()
+    let sum = try await Self.sum(Self.body, algorithm + "sum")
+    let run = try await place.dlm("get", origin.url("/f"), "--checksum", "\(algorithm):\(sum)")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(run.errorText.contains("1 proved by checksum"), "\(run.errorText)")
+    #expect(try place.file("f") == Self.body)
+  }
+
+  /// Wrong bytes never stand under the final name: they are fetched once more, then set aside.
+  @Test func theWrongChecksum() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file(Self.body))
+    let place = try Workplace()
+    let sum = try await Self.sum(Self.other)
+    for again in 0...1 {
+      let run = try await place.dlm("get", origin.url("/f"), "--checksum", "sha256:\(sum)")
+      #expect(run.status == 1)
+      #expect(run.errorText.contains("checksum is wrong"), "\(run.errorText)")
+      #expect(run.errorText.contains(sum), "\(run.errorText)")
+      #expect(run.errorText.contains("f.rejected"), "\(run.errorText)")
+      #expect(try place.names() == (again == 0 ? ["f.rejected"] : ["f.rejected", "f.rejected.1"]))
+    }
+    #expect(try place.file("f.rejected") == Self.body)
+    #expect(origin.log.count == 4)
+    #expect(origin.log[1].headers["cache-control"] == "no-cache", "past every cache on the way")
+  }
+
+  @Test func wrongOnceIsMendedByFetchingAgain() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    // Of equal length and validator: nothing but the checksum tells them apart.
+    origin.route("/f", .file(Self.other), .file(Self.body))
+    let place = try Workplace()
+    let run = try await place.dlm(
+      "get", origin.url("/f"), "--checksum", "sha256:\(try await Self.sum(Self.body))")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("f") == Self.body)
+    #expect(try place.names() == ["f"])
+  }
+
+  /// The part of an earlier run did not go through this run's hands, so it is read.
+  @Test func aResumedFileIsProvedWhole() async throws {
+    let body = SplitMix64.bytes(count: 3 << 20, seed: 9)
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file(body, FileOptions(ending: .close(after: 2 << 20))), .file(body))
+    let place = try Workplace()
+    let sum = "sha256:\(try await Self.sum(body))"
+    let cut = try await place.dlm("get", origin.url("/f"), "--checksum", sum, "--retries", "0")
+    #expect(cut.status == 75)
+    let run = try await place.dlm("get", origin.url("/f"), "--checksum", sum)
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(origin.log.last?.headers["range"] == "bytes=\(2 << 20)-")
+    #expect(run.errorText.contains("1 proved by checksum"), "\(run.errorText)")
+    #expect(try place.file("f") == body)
+  }
+
+  /// A 304 vouches for the server's file; whether that is the right one, the checksum says.
+  @Test func theSecondRunComparesWhatStandsThere() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file(Self.body))
+    let place = try Workplace()
+    #expect(try await place.dlm("get", origin.url("/f")).status == 0)
+    let right = try await place.dlm(
+      "get", origin.url("/f"), "--checksum", "sha256:\(try await Self.sum(Self.body))")
+    #expect(right.status == 0)
+    #expect(right.errorText.contains("1 unchanged") && right.errorText.contains("1 proved by checksum"))
+    let wrong = try await place.dlm(
+      "get", origin.url("/f"), "--checksum", "sha256:\(try await Self.sum(Self.other))")
+    #expect(wrong.status == 1)
+    #expect(try place.file("f") == Self.body, "what was there stays")
+    #expect(try place.names() == ["f", "f.rejected"])
+  }
+
+  @Test func aListOfChecksums() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file(Self.body))
+    origin.route("/b", .file(Self.body))
+    origin.route("/c", .file([1, 2, 3]))
+    let place = try Workplace()
+    _ = try place.list(["a", "b", "c"].map { origin.url("/\($0)") })
+    _ = try place.folder.write(
+      Array(
+        """
+        \(try await Self.sum(Self.body))  a
+        SHA256 (b) = \(try await Self.sum(Self.other))
+        nonsense
+        \(try await Self.sum([9]))  pool/d
+
+        """.utf8), to: "work/SUMS")
+    let run = try await place.dlm("get", "urls.txt", "--checksums", "SUMS", "-d", "out", "--failed", "again")
+    #expect(run.status == 1)
+    #expect(run.errorText.contains("SUMS:3"), "\(run.errorText)")
+    #expect(run.errorText.contains("not in this run: d"), "\(run.errorText)")
+    #expect(run.errorText.contains("1 proved by checksum"), "\(run.errorText)")
+    #expect(try place.names(in: "out") == ["a", "b.rejected", "c"])
+    let failed = String(decoding: try place.file("again"), as: UTF8.self)
+    #expect(failed.hasSuffix("\n\(origin.url("/b"))\n"), "\(failed)")
+  }
+
+  @Test func theServersOwnDigest() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let digest = Data(
+      stride(from: 0, to: 64, by: 2).map { index in
+        UInt8(
+          Array("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")[index...].prefix(2)
+            .reduce(into: "") { $0.append($1) }, radix: 16) ?? 0
+      })
+    let header = "Repr-Digest: sha-256=:\(digest.base64EncodedString()):"
+    origin.route("/empty", .file([], FileOptions(headers: [header])))
+    origin.route("/wrong", .file(Self.body, FileOptions(headers: [header])))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/empty"), origin.url("/wrong"))
+    #expect(run.status == 1)
+    #expect(run.errorText.contains("1 proved by checksum"), "\(run.errorText)")
+    #expect(try place.names() == ["empty", "wrong.rejected"])
+  }
+
+  @Test(arguments: [
+    ("none", FileOptions.Framing.closeDelimited, true), ("protocol", .closeDelimited, false),
+    ("protocol", .chunked(size: 1000), true), ("length", .chunked(size: 1000), false),
+    ("length", .contentLength, true), ("digest", .contentLength, false),
+  ])
+  func requiredProof(_ wanted: String, _ framing: FileOptions.Framing, _ suffices: Bool) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1, 2, 3], FileOptions(framing: framing)))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/f"), "--require-proof", wanted)
+    #expect(run.status == (suffices ? 0 : 1), "\(run.errorText)")
+    // What came is kept beside: with less to prove, the next run need not fetch it again.
+    #expect(try place.names().contains("f") == suffices)
+    if !suffices { #expect(run.errorText.contains("nothing proves"), "\(run.errorText)") }
+  }
+
+  @Test(arguments: [
+    ["--checksum", "sha256:12"], ["--checksum", "crc:12345678"], ["--require-proof", "luck"],
+  ])
+  func badOptions(_ arguments: [String]) async throws {
+    let place = try Workplace()
+    #expect(try await place.start(["get", "http://127.0.0.1:9/x"] + arguments).waitForExit().status == 64)
+  }
+
+  @Test func aChecksumListThatIsNone() async throws {
+    let place = try Workplace()
+    let missing = try await place.dlm("get", "http://127.0.0.1:9/x", "--checksums", "SUMS")
+    #expect(missing.status == 66)
+    #expect(missing.errorText.contains("SUMS") && missing.errorText.contains("No such file"))
+    _ = try place.folder.write(Array("hello\n".utf8), to: "work/SUMS")
+    #expect(try await place.dlm("get", "http://127.0.0.1:9/x", "--checksums", "SUMS").status == 66)
+  }
+
+  /// What failed is a list that dlm reads again; what is here is not fetched again.
+  @Test func theListOfWhatFailed() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for index in 0..<20 { origin.route("/f\(index)", .file([UInt8(index)])) }
+    for index in [3, 7] { origin.route("/f\(index)", .status(404), .file([UInt8(index)])) }
+    let place = try Workplace()
+    _ = try place.list((0..<20).map { origin.url("/f\($0)") } + ["no address"])
+    let first = try await place.dlm("get", "urls.txt", "-d", "out", "--failed", "again.txt")
+    #expect(first.status == 1)
+    let text = String(decoding: try place.file("again.txt"), as: UTF8.self)
+    #expect(text.contains("# the server answered 404 Not Found"), "\(text)")
+    #expect(text.contains("# urls.txt:21"), "\(text)")
+    let second = try await place.dlm("get", "again.txt", "-d", "out", "--failed", "again.txt")
+    #expect(second.status == 0, "\(second.errorText)")
+    #expect(origin.log.count == 22)
+    #expect(try place.names(in: "out").count == 20)
+    #expect(try place.file("again.txt") == Array("# nothing failed\n".utf8))
+  }
+}
