@@ -18,6 +18,8 @@ public struct CacheConfiguration: Sendable {
   public var checksums: ChecksumList?
   /// The least proof that lets a file have its final name.
   public var requiredProof: Proof
+  /// Whether a file is on the disk itself, name and all, before it counts as finished (`--fsync`).
+  public var syncs: Bool
   /// What says who asks, besides credentials in an address: `Authorization` lines, the netrc file's name. Only a
   /// keyed hash of it is stored. Nil for nothing.
   public var credentials: String?
@@ -27,7 +29,8 @@ public struct CacheConfiguration: Sendable {
   public init(
     directory: FilePath, cacheFolder: FilePath?, conflictPolicy: ConflictPolicy = .rename,
     refresh: Bool = false, offline: Bool = false, useContentDisposition: Bool = true,
-    checksums: ChecksumList? = nil, requiredProof: Proof = .nothing, credentials: String? = nil,
+    checksums: ChecksumList? = nil, requiredProof: Proof = .nothing, syncs: Bool = false,
+    credentials: String? = nil,
     now: @escaping @Sendable () -> Int64 = WallClock.seconds
   ) {
     self.directory = directory
@@ -38,6 +41,7 @@ public struct CacheConfiguration: Sendable {
     self.useContentDisposition = useContentDisposition
     self.checksums = checksums
     self.requiredProof = requiredProof
+    self.syncs = syncs
     self.credentials = credentials
     self.now = now
   }

@@ -86,53 +86,6 @@ extension DownloadCache {
     return try await hasExpectedDigest(own, request.checksum) == false ? nil : own
   }
 
-  /// Whether a finished file has the checksum it must have; nil if none is known.
-  private func hasExpectedDigest(_ row: CacheRow, _ checksum: ContentDigest?) async throws(DownloadError)
-    -> Bool?
-  {
-    guard let expected = checksum ?? configuration.checksums?.digest(of: row.wanted) else { return nil }
-    if row.digest == "\(expected)" { return true }
-    return try await copier.digest(of: row, expected.algorithm) == expected
-  }
-
-  // MARK: Proof
-
-  /// Compares a whole file with its checksum, and its proof with the one that is required.
-  /// - Returns: what the file is worth; nil if its bytes were wrong and it is to be fetched once more.
-  /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
-  private func prove(
-    _ file: PartialFile, _ order: FileOrder, _ proof: Proof, isLastTry: Bool
-  ) async throws(DownloadError) -> Proof? {
-    var verdict = file.digestVerdict()
-    if verdict == .unread { verdict = try await copier.prove(file) }
-    switch verdict {
-    case .match: return .digest
-    case .mismatch(let expected, let found):
-      guard isLastTry else {
-        try file.startAfresh()
-        return nil
-      }
-      throw DownloadError(
-        .digest, cause: .detail("\(expected.algorithm) is \(found.hex), not \(expected.hex)"),
-        address: order.address.key, path: try file.setAside(), activity: "comparing checksums")
-    case .none, .unread:
-      guard proof >= order.requiredProof else {
-        throw DownloadError(
-          .unproven, cause: .detail(Self.lack(proof, order.requiredProof)), activity: "proving"
-        ).at(order.address)
-      }
-      return proof
-    }
-  }
-
-  private static func lack(_ proof: Proof, _ required: Proof) -> String {
-    switch (required, proof) {
-    case (.digest, _): "no checksum is known for it"
-    case (_, .nothing): "the server gave no length, and only the closing connection ended the file"
-    default: "the server gave no length"
-    }
-  }
-
   private func look(_ key: RowKey) async -> Known {
     let rows: [CacheRow]
     if let pending = batch[key] {
@@ -153,11 +106,14 @@ extension DownloadCache {
     _ file: PartialFile, _ order: FileOrder, _ ownership: Ownership, answeredBy: String?, proof: Proof
   ) async throws(DownloadError) -> DownloadOutcome {
     var ownership = ownership
+    // The data first: a name that survives a power cut must not stand for bytes that did not.
+    if configuration.syncs { try await copier.sync(file) }
     while true {
       let placement = try file.place(ownership, answeredBy: answeredBy, proof: proof) { journal($0) }
       switch placement {
       case .placed(let outcome, let name, let row):
         if outcome.kind != .skipped { remember(name, outcome.size, row, order) }
+        if configuration.syncs { try await copier.syncNames(order.directory) }
         if batch.isFull { await flush() }
         return outcome
       case .ownershipUnknown:

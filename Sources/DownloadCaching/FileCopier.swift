@@ -1,7 +1,7 @@
 import DownloadModel
 import SystemPackage
 
-/// Copies and reads finished files on a thread that may block, so that no transfer stands still behind gigabytes.
+/// Copies, reads and syncs finished files on a thread that may block, so that no transfer stands still behind gigabytes.
 actor FileCopier {
   private let executor = BlockingExecutor(label: "dlm.file-copier")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -14,6 +14,14 @@ actor FileCopier {
   {
     do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch {
       throw DownloadError(.disk, cause: .errno(error.rawValue), path: row.path, activity: "reading")
+    }
+  }
+
+  func sync(_ file: PartialFile) throws(DownloadError) { try file.sync() }
+
+  func syncNames(_ directory: OutputDirectory) throws(DownloadError) {
+    do throws(Errno) { try directory.folder.sync() } catch {
+      throw directory.failure(error, "syncing", "")
     }
   }
 

@@ -47,6 +47,7 @@ public struct DownloadError: Error, Sendable, Equatable {
     var activity: String
     var isPassing: Bool
     var retryAfter: Duration?
+    var neededBytes: Int64?
   }
 
   /// Behind a reference, since errors are rare and large, and each place for one in an async function would be
@@ -60,12 +61,13 @@ public struct DownloadError: Error, Sendable, Equatable {
 
   public init(
     _ code: Code, cause: Cause? = nil, address: String? = nil, path: String? = nil,
-    activity: String = "", isPassing: Bool = false, retryAfter: Duration? = nil
+    activity: String = "", isPassing: Bool = false, retryAfter: Duration? = nil,
+    neededBytes: Int64? = nil
   ) {
     box = Box(
       Fields(
         code: code, cause: cause, address: address, path: path, activity: activity, isPassing: isPassing,
-        retryAfter: retryAfter))
+        retryAfter: retryAfter, neededBytes: neededBytes))
   }
 
   public var code: Code { box.fields.code }
@@ -79,6 +81,15 @@ public struct DownloadError: Error, Sendable, Equatable {
   public var isPassing: Bool { box.fields.isPassing }
   /// How long the server asked to be left alone (RFC 9110 §10.2.3).
   public var retryAfter: Duration? { box.fields.retryAfter }
+
+  /// Space on the disk, in bytes, that the file lacks or still needs.
+  public var neededBytes: Int64? { box.fields.neededBytes }
+
+  /// Whether the disk itself refused a byte: no other file can be written either.
+  public var stopsWriting: Bool {
+    guard case .errno? = cause else { return false }
+    return code == .diskFull || code == .disk && activity == "writing"
+  }
 
   public static func == (left: DownloadError, right: DownloadError) -> Bool {
     left.box.fields == right.box.fields

@@ -20,7 +20,7 @@ struct Wiring: Sendable {
         directory: FilePath(settings.directory), cacheFolder: cacheFolder, conflictPolicy: settings.conflicts,
         refresh: settings.refresh, offline: settings.offline,
         useContentDisposition: settings.usesContentDisposition, checksums: settings.checksums,
-        requiredProof: settings.requiredProof, credentials: settings.credentials),
+        requiredProof: settings.requiredProof, syncs: settings.syncs, credentials: settings.credentials),
       executor: transport.serialExecutor, taskExecutor: transport.taskExecutor)
     do throws(DownloadError) {
       try await cache.prepare()

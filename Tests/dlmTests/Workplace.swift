@@ -29,8 +29,13 @@ struct Workplace {
   }
 
   func start(_ arguments: [String], input: CommandInput = .bytes([])) throws -> CommandRun {
-    try CommandRun(
-      try DLMExecutable.path(), arguments, environment: variables, input: input, folder: work)
+    try start(try DLMExecutable.path(), arguments, input: input)
+  }
+
+  /// Runs a command that runs `dlm`.
+  func start(_ command: String, _ arguments: [String], input: CommandInput = .bytes([])) throws -> CommandRun
+  {
+    try CommandRun(command, arguments, environment: variables, input: input, folder: work)
   }
 
   func list(_ addresses: [String], name: String = "urls.txt") throws -> String {

@@ -79,6 +79,13 @@ struct Descriptor: ~Copyable, Sendable {
     }
   }
 
+  /// Makes content and length durable. Blocks.
+  func sync() throws(Errno) {
+    while fdatasync(raw) != 0 {
+      if errno != EINTR { throw Errno(rawValue: errno) }
+    }
+  }
+
   func identity() throws(Errno) -> FileIdentity {
     var status = stat()
     guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }

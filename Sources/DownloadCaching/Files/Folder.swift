@@ -60,6 +60,20 @@ final class Folder: Sendable {
     return nil
   }
 
+  /// Bytes that this process may still write here; nil where the file system does not say (some FUSE).
+  func freeBytes() -> Int64? {
+    var status = statvfs()
+    guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
+    return Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).0)
+  }
+
+  /// Makes names durable: they are on the disk when this returns. Blocks.
+  func sync() throws(Errno) {
+    while fsync(descriptor.raw) != 0 {
+      if errno != EINTR { throw Errno(rawValue: errno) }
+    }
+  }
+
   func remove(_ name: String) throws(Errno) {
     guard unlinkat(descriptor.raw, name, 0) == 0 || errno == ENOENT else { throw Errno(rawValue: errno) }
   }

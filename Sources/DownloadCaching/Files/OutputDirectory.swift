@@ -11,6 +11,7 @@ final class OutputDirectory: Sendable {
   /// How a file gets its name here only when it is ready for it; nil where files need one from the start.
   let route: NamingRoute?
   let claims = NameClaims()
+  let space = SpaceLedger()
   /// The folder as the user wrote it, with the slash; empty for the current one.
   private let prefix: String
   private let numbers = Mutex<[String: Int]>([:])
@@ -81,7 +82,8 @@ final class OutputDirectory: Sendable {
   }
 
   /// A failed call on a file of this folder.
-  func failure(_ errno: Errno, _ activity: String, _ name: String) -> DownloadError {
+  /// - Parameter needed: bytes that the file lacks, as far as that is known.
+  func failure(_ errno: Errno, _ activity: String, _ name: String, needed: Int64? = nil) -> DownloadError {
     let code: DownloadError.Code =
       switch errno {
       case .noSpace, .diskQuotaExceeded: .diskFull
@@ -89,6 +91,8 @@ final class OutputDirectory: Sendable {
       case .permissionDenied, .readOnlyFileSystem, .notPermitted, .noSuchFileOrDirectory: .folder
       default: .disk
       }
-    return DownloadError(code, cause: .errno(errno.rawValue), path: path(of: name), activity: activity)
+    return DownloadError(
+      code, cause: .errno(errno.rawValue), path: path(of: name), activity: activity,
+      neededBytes: code == .diskFull ? needed : nil)
   }
 }

@@ -48,6 +48,11 @@ final class PartialFile: DownloadTarget, Sendable {
     try transfer.withLock { transfer throws(DownloadError) in try transfer.digestVerdictByReading() }
   }
 
+  /// Makes the bytes durable. For threads that may block.
+  func sync() throws(DownloadError) {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.sync() }
+  }
+
   /// The bytes were wrong: the next attempt asks for the whole file, past every cache.
   func startAfresh() throws(DownloadError) {
     try transfer.withLock { transfer throws(DownloadError) in try transfer.startAfresh() }

@@ -3,6 +3,22 @@ import Glibc
 import SystemPackage
 
 extension PartialTransfer {
+  /// Looks for the checksum that the file must have.
+  /// - Returns: false if one is required and there is none: then no byte of the body is worth its way.
+  mutating func expect(_ head: ResponseHead) -> Bool {
+    guard let expected = order.expectedDigest(named: finalName, head) else {
+      proving = nil
+      guard order.requiredProof == .digest else { return true }
+      answer = .rejected(
+        DownloadError(.unproven, cause: .detail("no checksum is known for it"), activity: "proving").at(
+          order.address))
+      return false
+    }
+    // A part that this very run wrote has been hashed already.
+    if proving?.expected != expected { proving = Proving(expected) }
+    return true
+  }
+
   func digestVerdict() -> DigestVerdict {
     guard let proving else { return order.expectedDigest(named: finalName, head) == nil ? .none : .unread }
     guard let found = proving.digest(of: held.length) else { return .unread }
@@ -19,6 +35,13 @@ extension PartialTransfer {
     guard let found else { throw .cancelled }
     proving = Proving(expected)
     return DigestVerdict(expected: expected, found: found)
+  }
+
+  /// Makes the bytes durable, before a name says that they are there. Blocks.
+  mutating func sync() throws(DownloadError) {
+    do throws(Errno) { try slot?.descriptor.sync() } catch {
+      throw order.directory.failure(error, "syncing", slot?.names.part ?? finalName).at(order.address)
+    }
   }
 
   mutating func startAfresh() throws(DownloadError) {

@@ -22,6 +22,8 @@ struct PartialTransfer: ~Copyable {
   /// The name that the part's first answer gave: a later one (416) may not repeat it.
   var recordedName: String?
   var isEnded = false
+  /// Space set aside for what is still to come; nil for short files.
+  private var promise: SpacePromise?
   /// The comparison with a checksum, where there is one.
   var proving: Proving?
   /// What the file was judged to be worth when it was placed.
@@ -110,6 +112,7 @@ struct PartialTransfer: ~Copyable {
     if try standsAside() { return .drain }
     guard expect(head) else { return .drain }
     held.total = total
+    try setSpaceAside(from: offset, total: total)
     cursor = offset
     answer = .body(end: end)
     order.meter.begin(at: offset, total: total)
@@ -126,6 +129,7 @@ struct PartialTransfer: ~Copyable {
       validator: Validator(head), total: total,
       encoding: head.isIdentityEncoded ? nil : head["content-encoding"])
     cursor = 0
+    try setSpaceAside(from: 0, total: total)
     if slot?.descriptor.isOpen == false { try slot?.open() }
     let isLong = total.map { $0 > Self.worthRecording } ?? false
     // A part that has a name has a record, which must name the version whose bytes now come.
@@ -138,20 +142,22 @@ struct PartialTransfer: ~Copyable {
     return .write
   }
 
-  /// Looks for the checksum that the file must have.
-  /// - Returns: false if one is required and there is none: then no byte of the body is worth its way.
-  private mutating func expect(_ head: ResponseHead) -> Bool {
-    guard let expected = order.expectedDigest(named: finalName, head) else {
-      proving = nil
-      guard order.requiredProof == .digest else { return true }
-      answer = .rejected(
-        DownloadError(.unproven, cause: .detail("no checksum is known for it"), activity: "proving").at(
-          order.address))
-      return false
+  /// Looks for room before a large file begins, rather than after gigabytes.
+  private mutating func setSpaceAside(from offset: Int64, total: Int64?) throws(DownloadError) {
+    promise = nil
+    guard let total, total - offset > Self.worthRecording else { return }
+    let (needed, free) = (total - offset, order.directory.folder.freeBytes())
+    guard let promise = order.directory.space.promise(needed, free: free) else {
+      let others = order.directory.space.promised
+      throw DownloadError(
+        .diskFull,
+        cause: .detail(
+          others == 0 ? "it does not fit" : "it does not fit beside the files that are under way"),
+        path: order.directory.path(of: finalName), activity: "making room",
+        neededBytes: needed - max(0, (free ?? 0) - others)
+      ).at(order.address)
     }
-    // A part that this very run wrote has been hashed already.
-    if proving?.expected != expected { proving = Proving(expected) }
-    return true
+    self.promise = consume promise
   }
 
   /// Whether the policy is to leave what stands under the final name (`--on-conflict skip`).
@@ -165,6 +171,7 @@ struct PartialTransfer: ~Copyable {
 
   /// The bytes go first and the record after: a record must never vouch for bytes of another version.
   mutating func giveUpPart() throws(DownloadError) {
+    promise = nil
     // What was found may be longer than what is trusted of it.
     if held.length > 0 || (slot?.foundLength ?? 0) > 0 { try slot?.empty() }
     held = HeldPart()
@@ -200,13 +207,16 @@ struct PartialTransfer: ~Copyable {
     let start = cursor
     defer {
       held.length = cursor
+      promise?.use(cursor - start)
       if proving != nil {
         proving?.take(UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(cursor - start))), at: start)
       }
     }
     do throws(Errno) { try slot?.descriptor.write(bytes, at: &cursor) } catch {
-      throw order.directory.failure(error, "writing", slot?.names.part ?? order.nameByAddress).at(
-        order.address)
+      throw order.directory.failure(
+        error, "writing", slot?.names.part ?? order.nameByAddress,
+        needed: held.total.map { $0 - cursor } ?? Int64(bytes.count) - (cursor - start)
+      ).at(order.address)
     }
   }
 

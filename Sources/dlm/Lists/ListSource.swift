@@ -35,10 +35,19 @@ final class ListSource: RequestSource {
     }
   }
 
+  /// Gives nothing more. Lists that are still being read are read no further.
+  func stop() {
+    reader.interrupt()
+    put([], isComplete: true)
+  }
+
   /// Whether there is nothing to draw: another lane may have refilled since this one asked.
   var isEmpty: Bool { buffer.withLock { $0.next >= $0.requests.count && !$0.isComplete } }
 
   func put(_ requests: [DownloadRequest], isComplete: Bool) {
-    buffer.withLock { $0 = Buffer(requests: requests, next: 0, isComplete: isComplete) }
+    buffer.withLock { buffer in
+      // Stopped for good, also when a block was on its way.
+      if !buffer.isComplete { buffer = Buffer(requests: requests, next: 0, isComplete: isComplete) }
+    }
   }
 }

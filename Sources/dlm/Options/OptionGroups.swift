@@ -71,6 +71,9 @@ struct OutputOptions: ParsableArguments {
   @Flag(help: "Take everything from the cache; the network is not asked.")
   var offline = false
 
+  @Flag(help: "Have each file on the disk itself, then its name, before it counts as done.")
+  var fsync = false
+
   @Flag(help: "Name files by their address, whatever the server suggests.")
   var noContentDisposition = false
 }

@@ -22,6 +22,7 @@ struct Settings {
   /// Those of a list.
   var checksums: ChecksumList?
   var requiredProof: Proof
+  var syncs: Bool
   var usesCache: Bool
   var refresh: Bool
   var offline: Bool
@@ -58,6 +59,7 @@ struct Settings {
     conflicts = try output.onConflict ?? sources.value("on-conflict") ?? .rename
     checksum = proof?.checksum
     requiredProof = try proof?.requireProof ?? sources.value("require-proof") ?? .nothing
+    syncs = try output.fsync || sources.isOn("fsync")
     usesCache = try !(output.noCache || sources.isOn("no-cache"))
     refresh = try output.refresh || sources.isOn("refresh")
     offline = try output.offline || sources.isOn("offline")

@@ -45,9 +45,13 @@ struct GetRun {
     let start = ContinuousClock.now
     let signal = await Interruptible.run(screen) { [settings] in
       await screen.show(board) {
-        await wiring.run(ListSource(reader), mode: settings.mode, jobs: settings.jobs) { request, result in
+        let source = ListSource(reader)
+        await wiring.run(source, mode: settings.mode, jobs: settings.jobs) { request, result in
           log.ended(request, result)
-          if case .failure(let error) = result { ledger.add(error) }
+          if case .failure(let error) = result {
+            ledger.add(error)
+            if error.stopsWriting { source.stop() }
+          }
         }
         warnings.set(await wiring.close())
       }

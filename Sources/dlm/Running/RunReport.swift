@@ -13,6 +13,13 @@ struct RunReport: Sendable {
   /// The signal that ended it.
   var signal: Int32?
 
+  /// Files whose turn never came, because the disk took no more. A list that was not read to its end names further ones.
+  var notBegun: Int {
+    guard signal == nil, failures.contains(where: \.stopsWriting) else { return 0 }
+    let ended = tally.done + tally.failed - rejections.count + tally.cancelled
+    return max(0, tally.listed - ended)
+  }
+
   var status: ExitStatus {
     signal == nil ? ExitStatus(failures: failures, rejections: rejections) : ExitStatus(signal: signal)
   }

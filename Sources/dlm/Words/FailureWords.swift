@@ -1,5 +1,6 @@
 import DownloadModel
 import Glibc
+import TerminalProgress
 
 /// Words for a failure: what happened, and what can be done. The address or path is put beside them by whoever
 /// shows them.
@@ -83,7 +84,10 @@ struct FailureWords {
     case .timeout: "try again later, or allow more with --connect-timeout"
     case .stalled: "run the same command again: it goes on where it was"
     case .reset, .shortBody: "run the same command again: what has come is kept"
-    case .diskFull: "free space and run the same command again: what has come is kept"
+    case .diskFull:
+      error.neededBytes.map {
+        "free at least \(Quantity.bytes($0)) and run the same command again: what has come is kept"
+      } ?? "free space and run the same command again: what has come is kept"
     case .folder: "choose another one with --directory"
     case .digest: "is the checksum right? If it is, tell the server's owner"
     case .unproven: "ask for less with --require-proof, or give its checksum"

@@ -24,6 +24,9 @@ struct SummaryWords {
     if let breakdown { lines.append("  " + breakdown) }
     if let proof = ProofWords.line(report.tally) { lines.append("  " + proof) }
     lines += failureLines
+    if report.notBegun > 0 {
+      lines.append("\(Quantity.count(report.notBegun)) more were not begun: the disk takes nothing any more")
+    }
     if let comparison { lines.append(Self.words(comparison, report)) }
     if let signal = report.signal {
       lines.append(
