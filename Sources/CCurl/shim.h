@@ -39,6 +39,11 @@ static inline CURLcode dlm_setopt_close_callback(CURL *easy, dlm_close_callback 
   return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
 }
 
+typedef int (*dlm_open_callback)(void *context, curl_socket_t socket, curlsocktype purpose);
+static inline CURLcode dlm_setopt_open_callback(CURL *easy, dlm_open_callback callback) {
+  return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, callback);
+}
+
 static inline CURLcode dlm_getinfo_long(CURL *easy, CURLINFO info, long *value) {
   return curl_easy_getinfo(easy, info, value);
 }

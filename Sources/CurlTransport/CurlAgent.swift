@@ -80,8 +80,14 @@ actor CurlAgent {
     do {
       if isClosed { throw DownloadError.cancelled.at(request.address) }
       let transfer = try takeIdle()
-      try transfer.prepare(request, into: sink, settings)
-      try loop.add(transfer.easy)
+      do {
+        try transfer.prepare(request, into: sink, settings)
+        try loop.add(transfer.easy)
+      } catch {
+        _ = transfer.abort(.cancelled)  // lets go of the sink
+        idle.append(transfer)
+        throw error
+      }
       transfer.asker = CurlTransfer.Asker(id: id, continuation: continuation)
     } catch {
       continuation.resume(returning: .failure(Self.failure(error, request.address)))
@@ -90,7 +96,7 @@ actor CurlAgent {
 
   private func takeIdle() throws(CurlFailure) -> CurlTransfer {
     if let transfer = idle.popLast() { return transfer }
-    let transfer = try CurlTransfer(settings, closeContext: Unmanaged.passUnretained(loop).toOpaque())
+    let transfer = try CurlTransfer(settings, loopContext: Unmanaged.passUnretained(loop).toOpaque())
     transfers.append(transfer)
     return transfer
   }

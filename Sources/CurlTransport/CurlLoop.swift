@@ -203,6 +203,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     due = milliseconds < 0 ? nil : Self.now + UInt64(milliseconds) * 1_000_000
   }
 
+  fileprivate func socketDidOpen(_ socket: Int32) { poll.connected(socket) }
+
   fileprivate func socketWillClose(_ socket: Int32) -> Int32 {
     poll.forget(socket)
     return close(socket)
@@ -242,6 +244,12 @@ private func curlTimerDidChange(
   guard let context else { return 0 }
   Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().timerDidChange(milliseconds)
   return 0
+}
+
+func curlDidOpenSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32, _ purpose: curlsocktype) -> Int32
+{
+  if let context { Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().socketDidOpen(socket) }
+  return CURL_SOCKOPT_OK
 }
 
 func curlWillCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32) -> Int32 {

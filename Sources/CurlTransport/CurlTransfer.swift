@@ -50,7 +50,7 @@ final class CurlTransfer {
     var isChunked: Bool
   }
 
-  init(_ settings: borrowing TransferSettings, closeContext: UnsafeMutableRawPointer) throws(CurlFailure) {
+  init(_ settings: borrowing TransferSettings, loopContext: UnsafeMutableRawPointer) throws(CurlFailure) {
     easy = try EasyHandle()
     errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -62,11 +62,19 @@ final class CurlTransfer {
     try easy.set(CURLOPT_HEADERDATA, pointer: context)
     try easy.set(CURLOPT_WRITEFUNCTION, callback: curlDidReceiveBody)
     try easy.set(CURLOPT_WRITEDATA, pointer: context)
+    try easy.setOpenCallback(curlDidOpenSocket)
+    try easy.set(CURLOPT_SOCKOPTDATA, pointer: loopContext)
     try easy.setCloseCallback(curlWillCloseSocket)
-    try easy.set(CURLOPT_CLOSESOCKETDATA, pointer: closeContext)
+    try easy.set(CURLOPT_CLOSESOCKETDATA, pointer: loopContext)
   }
 
-  deinit { errorBuffer.deallocate() }
+  deinit {
+    // The handle is cleaned up after this, and must not know the buffer any more (CURLOPT_ERRORBUFFER).
+    do throws(CurlFailure) { try easy.set(CURLOPT_ERRORBUFFER, pointer: nil) } catch {
+      assertionFailure("CURLOPT_ERRORBUFFER takes any pointer")
+    }
+    errorBuffer.deallocate()
+  }
 
   /// The transfer of an easy handle that a multi handle reports as ended.
   static func of(_ easy: UnsafeMutableRawPointer) -> CurlTransfer? {
@@ -182,9 +190,12 @@ final class CurlTransfer {
     // A body without length and without chunks ends when the connection does: a cut looks the same as the end.
     // libcurl 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing either.
     let hasBody = head.status != 204 && head.status != 304
+    let coding = head["transfer-encoding"]
     current?.head = HeadFacts(
-      status: head.status, contentLength: hasBody ? head.contentLength : nil,
-      isChunked: !hasBody || head["transfer-encoding"]?.lowercased().hasSuffix("chunked") == true)
+      status: head.status,
+      // It means nothing beside Transfer-Encoding (RFC 9112 §6.3).
+      contentLength: hasBody && coding == nil ? head.contentLength : nil,
+      isChunked: !hasBody || coding?.lowercased().hasSuffix("chunked") == true)
     do throws(DownloadError) {
       switch try sink.accept(head) {
       case .write: current?.mode = .writing

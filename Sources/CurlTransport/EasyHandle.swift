@@ -38,6 +38,10 @@ struct EasyHandle: ~Copyable {
     try check(dlm_setopt_close_callback(pointer, callback))
   }
 
+  func setOpenCallback(_ callback: dlm_open_callback) throws(CurlFailure) {
+    try check(dlm_setopt_open_callback(pointer, callback))
+  }
+
   /// The list must live as long as the option is set.
   func set(_ option: CURLoption, list: borrowing HeaderLines) throws(CurlFailure) {
     try check(dlm_setopt_list(pointer, option, list.first))

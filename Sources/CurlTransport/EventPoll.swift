@@ -10,6 +10,7 @@ struct EventPoll: ~Copyable {
   private let wakeup: Descriptor
   private var interests: [Int32: Interest] = [:]
   private var changed: [Int32] = []
+  private var connections: Set<Int32> = []
   private var events = [epoll_event](repeating: epoll_event(), count: 256)
 
   private struct Interest {
@@ -38,8 +39,12 @@ struct EventPoll: ~Copyable {
     }
   }
 
+  /// A connection was opened: its end will be announced (`forget`) before it is closed.
+  mutating func connected(_ socket: Int32) { connections.insert(socket) }
+
   /// - Parameter mask: EPOLLIN and EPOLLOUT bits; 0 when the socket is of no interest for now.
   mutating func wish(_ socket: Int32, _ mask: UInt32) {
+    if mask == 0, !connections.contains(socket) { return drop(socket) }
     if interests[socket]?.wanted == mask { return }
     if interests[socket] == nil {
       if mask == 0 { return }
@@ -51,27 +56,42 @@ struct EventPoll: ~Copyable {
   }
 
   /// The descriptor is about to be closed, which takes it out of the kernel's set; its number may come back.
-  mutating func forget(_ socket: Int32) { interests[socket] = nil }
+  mutating func forget(_ socket: Int32) {
+    interests[socket] = nil
+    connections.remove(socket)
+  }
 
+  /// What is no connection (a resolver's pair) libcurl closes without a word, and its number may be the next
+  /// connection's: nothing of it may be kept for later.
+  private mutating func drop(_ socket: Int32) {
+    guard interests.removeValue(forKey: socket)?.registered != nil else { return }
+    // Gone already, or closed, which does the same.
+    _ = dlm_epoll_control(epoll.number, EPOLL_CTL_DEL, socket, 0)
+  }
+
+  /// Each wish is taken off the list before it is acted on: one that fails is not tried for ever.
   private mutating func applyWishes() throws(SystemFailure) {
-    for socket in changed {
-      guard let interest = interests[socket] else { continue }
+    while let socket = changed.popLast() {
+      guard let interest = interests[socket], interest.registered != interest.wanted else { continue }
       switch (interest.registered, interest.wanted) {
       case (nil, 0):
         interests[socket] = nil
-      case (nil, let wanted):
-        try check("epoll_ctl", dlm_epoll_control(epoll.number, EPOLL_CTL_ADD, socket, wanted))
-        interests[socket]?.registered = wanted
-      case (.some, 0):
-        try check("epoll_ctl", dlm_epoll_control(epoll.number, EPOLL_CTL_DEL, socket, 0))
+      case (_, 0):
+        drop(socket)
+      case (let known, let wanted):
         interests[socket] = nil
-      case (.some(let known), let wanted) where known != wanted:
-        try check("epoll_ctl", dlm_epoll_control(epoll.number, EPOLL_CTL_MOD, socket, wanted))
-        interests[socket]?.registered = wanted
-      default: break
+        try register(socket, wanted, isKnown: known != nil)
+        interests[socket] = Interest(wanted: wanted, registered: wanted)
       }
     }
-    changed.removeAll(keepingCapacity: true)
+  }
+
+  /// The kernel's word counts, not ours, on whether the descriptor is in the set.
+  private func register(_ socket: Int32, _ mask: UInt32, isKnown: Bool) throws(SystemFailure) {
+    let (first, second) = isKnown ? (EPOLL_CTL_MOD, EPOLL_CTL_ADD) : (EPOLL_CTL_ADD, EPOLL_CTL_MOD)
+    if dlm_epoll_control(epoll.number, first, socket, mask) == 0 { return }
+    guard errno == ENOENT || errno == EEXIST else { throw SystemFailure(call: "epoll_ctl", errno: errno) }
+    try check("epoll_ctl", dlm_epoll_control(epoll.number, second, socket, mask))
   }
 
   struct Ready {
@@ -83,8 +103,8 @@ struct EventPoll: ~Copyable {
   /// - Parameter milliseconds: -1 without limit.
   /// - Returns: the ready sockets, without the alarm itself.
   mutating func wait(_ milliseconds: Int32, into ready: inout [Ready]) throws(SystemFailure) {
-    try applyWishes()
     ready.removeAll(keepingCapacity: true)
+    try applyWishes()
     let count = epoll_wait(epoll.number, &events, Int32(events.count), milliseconds)
     if count < 0 {
       if errno == EINTR { return }

@@ -31,9 +31,9 @@ struct HeadAssembler {
 
   /// Takes one line as libcurl delivers it, with its line end.
   mutating func take(_ line: UnsafeRawBufferPointer) -> Step {
-    if isFinal { return .more }  // trailers (RFC 9110 §6.5): not for a downloader
     size += line.count
     if size > Self.limit { return .flood }
+    if isFinal { return .more }  // trailers (RFC 9110 §6.5): not for a downloader
     if Self.isStatusLine(line) {
       status = Self.status(of: line)
       isRedirect = false
@@ -53,7 +53,7 @@ struct HeadAssembler {
     case 100..<200: return .more
     case 301, 302, 303, 307, 308:
       // libcurl follows it and drops its body.
-      isRedirect = head["location"] != nil
+      isRedirect = head["location"]?.isEmpty == false
       if isRedirect { return .more }
     default: break
     }

@@ -40,7 +40,9 @@ struct TransferSettings: ~Copyable {
     try easy.set(CURLOPT_LOW_SPEED_TIME, max(1, options.stallTimeout.milliseconds / 1000))
     try easy.set(
       CURLOPT_HTTP_VERSION,
-      options.usesHTTP2 && options.proxy == nil ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+      // Through a proxy libcurl 7.87 to 7.88.1 piles up connections when it multiplexes.
+      options.usesHTTP2 && options.proxy == nil && !Self.environmentNamesProxy
+        ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
     if let proxy = options.proxy {
       try easy.set(CURLOPT_PROXY, proxy)
     } else if !Self.environmentNamesProxy {

@@ -58,11 +58,12 @@ public struct Address: Sendable {
     let hostEnd = try Self.endOfHost(bytes[hostStart..<authorityEnd])
 
     Self.percentEncode(&bytes, from: authorityEnd)
-    let wireText = String(decoding: bytes, as: UTF8.self)
     let removed = hostStart - authorityStart
     let key =
       removed == 0
-      ? wireText : String(decoding: bytes[..<authorityStart] + bytes[hostStart...], as: UTF8.self)
+      ? String(decoding: bytes, as: UTF8.self)
+      : String(decoding: bytes[..<authorityStart] + bytes[hostStart...], as: UTF8.self)
+    let wireText = removed == 0 ? key : Self.withPlainLogin(bytes, authorityStart, hostStart)
     let query = bytes[authorityEnd...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
     parts = Parts(wireText, key, scheme, hostEnd - removed, authorityEnd - removed, query - removed)
   }
@@ -100,6 +101,14 @@ extension Address {
     case noHost
     case badHost
     case badPort
+  }
+
+  /// The login ends at the last `@` (WHATWG URL), where libcurl takes the first: those before are encoded.
+  private static func withPlainLogin(_ bytes: [UInt8], _ start: Int, _ host: Int) -> String {
+    let login = bytes[start..<host - 1].split(
+      separator: UInt8(ascii: "@"), omittingEmptySubsequences: false
+    ).joined(separator: "%40".utf8)
+    return String(decoding: Array(bytes[..<start]) + login + bytes[(host - 1)...], as: UTF8.self)
   }
 
   private static func endsAuthority(_ byte: UInt8) -> Bool {

@@ -78,6 +78,58 @@ struct TransferFailureTests {
     }
   }
 
+  /// libcurl closes its resolver's sockets without a word. That once left the loop with descriptors that were gone, or
+  /// another's by then: every transfer of the run failed, and the loop span.
+  @Test func unknownHostBesideARunningTransfer() async throws {
+    try await withTransport { transport, origin in
+      let gate = try Gate()
+      origin.route("/f", .file(Self.body, FileOptions(ending: .stall(after: 1000, until: gate))))
+      async let running = transport.fetch(try origin.address("/f"))
+      try await origin.wait(path: "/f", bodyBytesSent: 1000)
+      for _ in 0..<5 {
+        let error = try await #require(throws: DownloadError.self) {
+          _ = try await transport.fetch(try Address("http://no-such-host.invalid/f"))
+        }
+        #expect(error.code == .resolve)
+      }
+      gate.open()
+      #expect(try await running.1.bytes == Self.body)
+    }
+  }
+
+  /// Content-Length means nothing beside Transfer-Encoding (RFC 9112 §6.3).
+  @Test func bothLengthAndChunks() async throws {
+    try await withTransport { transport, origin in
+      origin.route(
+        "/f", .file([1, 2, 3], FileOptions(framing: .chunked(size: 2), headers: ["Content-Length: 10"])))
+      let (receipt, sink) = try await transport.fetch(try origin.address("/f"))
+      #expect(sink.bytes == [1, 2, 3])
+      #expect(receipt.framing == .marked)
+    }
+  }
+
+  /// http.md 26: behind the body as before it.
+  @Test func trailersWithoutEnd() async throws {
+    try await withTransport { transport, origin in
+      let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+      let line = "X-Trailer: \(String(repeating: "y", count: 1000))\r\n"
+      origin.route("/f", .raw(Array((head + String(repeating: line, count: 2000) + "\r\n").utf8)))
+      let error = try await #require(throws: DownloadError.self) {
+        _ = try await transport.fetch(try origin.address("/f"))
+      }
+      #expect(error.code == .badResponse)
+    }
+  }
+
+  /// libcurl does not follow it, so it is an answer like any other.
+  @Test func redirectToNowhere() async throws {
+    try await withTransport { transport, origin in
+      origin.route("/f", .redirect(302, to: ""))
+      let (receipt, _) = try await transport.fetch(try origin.address("/f"))
+      #expect(receipt.status == 302)
+    }
+  }
+
   /// The limit is the least that libcurl knows, a second; the origin says nothing until the test ends.
   @Test func stall() async throws {
     try await withTransport({ $0.stallTimeout = .seconds(1) }) { transport, origin in

@@ -58,4 +58,12 @@ struct AddressTests {
     #expect(try Address(text).hostAndPort == hostAndPort)
     #expect(try Address(text).host == host)
   }
+
+  /// The login ends at the last `@`; libcurl would take the first.
+  @Test func anAtSignInAPassword() throws {
+    let address = try Address("http://user:p@ss@host/x@y")
+    #expect(address.wireText == "http://user:p%40ss@host/x@y")
+    #expect(address.key == "http://host/x@y")
+    #expect(address.host == "host")
+  }
 }

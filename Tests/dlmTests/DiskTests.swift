@@ -17,19 +17,8 @@ struct DiskTests {
     return try await place.start("unshare", ["-Urm", "sh", "-c", script, dlm] + arguments).waitForExit()
   }
 
-  private static let mayMount = (try? Self.canMount()) ?? false
-  private static func canMount() throws -> Bool {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
-    process.arguments = ["-Urm", "sh", "-c", "mount -t tmpfs tmpfs /mnt"]
-    process.standardError = nil
-    try process.run()
-    process.waitUntilExit()
-    return process.terminationStatus == 0
-  }
-
   /// Known before the first byte: the file is not begun, the others arrive.
-  @Test(.enabled(if: mayMount))
+  @Test(.enabled(if: NameSpace.isAllowed))
   func aFileThatDoesNotFit() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
@@ -47,7 +36,7 @@ struct DiskTests {
   }
 
   /// Each alone would fit: they know of each other.
-  @Test(.enabled(if: mayMount))
+  @Test(.enabled(if: NameSpace.isAllowed))
   func twoThatDoNotFitTogether() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
@@ -68,7 +57,7 @@ struct DiskTests {
   }
 
   /// Nobody said how long it is: what came is kept, the rest of the list is not tried in vain.
-  @Test(.enabled(if: mayMount))
+  @Test(.enabled(if: NameSpace.isAllowed))
   func fullInTheMiddle() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
@@ -99,7 +88,7 @@ struct DiskTests {
     #expect(run.errorText.contains("out") && run.errorText.contains("Not a directory"), "\(run.errorText)")
   }
 
-  @Test(.enabled(if: mayMount))
+  @Test(.enabled(if: NameSpace.isAllowed))
   func aReadOnlyFolder() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -141,4 +141,31 @@ struct GetTests {
     #expect(bad.status == 64)
     #expect(bad.errorText.contains("\"many\" is no value for jobs"), "\(bad.errorText)")
   }
+
+  /// By a name that libcurl must look up in a thread of its own, which all other tests do without. It once ended every
+  /// such run: libcurl closes the resolver's sockets without a word, and their numbers come back as connections.
+  @Test(.enabled(if: NameSpace.isAllowed), arguments: ["sequential", "async-let", "parallel"])
+  func byName(mode: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let bodies = (0..<40).map { SplitMix64.bytes(count: 50_000, seed: UInt64($0)) }
+    let place = try Workplace()
+    let names = ["one.test", "two.test", "three.test"]
+    _ = try place.folder.write(Array("127.0.0.1 \(names.joined(separator: " "))\n".utf8), to: "hosts")
+    for (index, body) in bodies.enumerated() { origin.route("/f\(index)", .file(body)) }
+    var lines = bodies.indices.map { origin.url("/f\($0)").replacing("127.0.0.1", with: names[$0 % 3]) }
+    lines.insert("http://no-such-host.invalid/x", at: 20)
+    _ = try place.list(lines)
+    let script = #"mount --bind "$0" /etc/hosts && exec "$@""#
+    let run = try await place.start(
+      "unshare",
+      [
+        "-Urm", "sh", "-c", script, place.folder.path("hosts"), try DLMExecutable.path(), "get", "urls.txt",
+        "-m", mode, "-d", "out", "--retries", "0",
+      ]
+    ).waitForExit()
+    #expect(run.status == 75, "\(run.errorText)")
+    #expect(run.errorText.contains("40 files"), "\(run.errorText)")
+    for (index, body) in bodies.enumerated() { #expect(try place.file("out/f\(index)") == body) }
+  }
 }

@@ -4,7 +4,11 @@ import Testing
 
 @Suite("Space for files under way is promised once")
 struct SpaceLedgerTests {
-  private func has(_ promise: consuming SpacePromise?) -> Bool { promise != nil }
+  /// Whether so much would be promised now; nothing is kept of it.
+  private func takes(_ bytes: Int64, _ ledger: SpaceLedger, free: Int64) -> Bool {
+    let promise = ledger.promise(bytes, free: free)
+    return promise != nil
+  }
 
   @Test func promises() {
     let ledger = SpaceLedger()
@@ -14,12 +18,12 @@ struct SpaceLedgerTests {
         return
       }
       #expect(ledger.promised == 60)
-      #expect(!has(ledger.promise(41, free: 100)))
+      #expect(!takes(41, ledger, free: 100))
       promise.use(50)
       // What was written is the disk's to count: 50 are free now, 10 of them promised.
       #expect(ledger.promised == 10)
-      #expect(!has(ledger.promise(41, free: 50)))
-      #expect(has(ledger.promise(40, free: 50)))
+      #expect(!takes(41, ledger, free: 50))
+      #expect(takes(40, ledger, free: 50))
       promise.use(50)
       #expect(ledger.promised == 0, "more than was promised cannot be used up")
     }
