@@ -62,7 +62,10 @@ extension DownloadCache {
           }
           return try await place(
             file, order, known.ownership, answeredBy: receipt.redirectedTo, proof: proof)
-        case .unchanged: return try await unchanged(file, order, known)
+        case .partly: continue
+        case .unchanged:
+          if let outcome = try await unchanged(file, order, known) { return outcome }
+          try file.forgetKnown()
         case .skipped:
           let name = file.finalName
           keep(file)
@@ -127,10 +130,12 @@ extension DownloadCache {
   }
 
   /// The server said 304 (RFC 9110 §15.4.5).
+  /// - Returns: nil if the file that it vouched for no longer stands there as it was: a server does not see that.
   private func unchanged(
     _ file: PartialFile, _ order: FileOrder, _ known: Known
-  ) async throws(DownloadError) -> DownloadOutcome {
+  ) async throws(DownloadError) -> DownloadOutcome? {
     guard let row = known.own else { return try await copy(file, order, known) }
+    guard row.isIntact else { return nil }
     keep(file)
     let expected = order.expectedDigest(named: row.wanted, nil)
     if expected == nil, order.requiredProof == .digest {
@@ -162,13 +167,14 @@ extension DownloadCache {
     if batch.isFull { await flush() }
   }
 
+  /// - Returns: nil if the file that was to be copied has changed meanwhile.
   private func copy(
     _ file: PartialFile, _ order: FileOrder, _ known: Known
-  ) async throws(DownloadError) -> DownloadOutcome {
+  ) async throws(DownloadError) -> DownloadOutcome? {
     guard let source = known.elsewhere else {
       throw DownloadError(.badResponse, cause: .http(status: 304), activity: "receiving").at(order.address)
     }
-    try await copier.fill(file, from: source)
+    guard try await copier.fill(file, from: source) else { return nil }
     guard let proof = try await prove(file, order, .length, isLastTry: true) else { throw .cancelled }
     var outcome = try await place(file, order, known.ownership, answeredBy: nil, proof: proof)
     if outcome.kind == .fetched { outcome.kind = .copied }
@@ -199,7 +205,10 @@ extension DownloadCache {
     do throws(DownloadError) {
       // Takes the file's place in the output folder; the request itself is not sent.
       _ = try file.nextTransfer()
-      return try await copy(file, order, known)
+      if let outcome = try await copy(file, order, known) { return outcome }
+      throw DownloadError(
+        .cache, cause: .detail("the file on disk has changed"), activity: "answering offline"
+      ).at(order.address)
     } catch {
       keep(file)
       throw error

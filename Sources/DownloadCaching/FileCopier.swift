@@ -25,5 +25,8 @@ actor FileCopier {
     }
   }
 
-  func fill(_ file: PartialFile, from source: CacheRow) throws(DownloadError) { try file.fill(from: source) }
+  /// - Returns: false if the source is not, or is no longer, the row's file.
+  func fill(_ file: PartialFile, from source: CacheRow) throws(DownloadError) -> Bool {
+    try file.fill(from: source)
+  }
 }

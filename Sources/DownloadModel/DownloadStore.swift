@@ -21,4 +21,10 @@ public protocol DownloadTarget: BodySink {
   /// The request that the next attempt is to send: whole, ranged or conditional, by what is on disk now.
   /// Called before each attempt.
   func nextTransfer() throws(DownloadError) -> TransferRequest
+
+  /// Judges the end of an attempt that was whole by the protocol. Called after each.
+  /// - Returns: false if the server sent less than was asked for: `nextTransfer` asks for the rest, which is no
+  ///   further try.
+  /// - Throws: what is wrong with the answer or its length; a passing failure may be tried again.
+  func isWhole(after receipt: TransferReceipt) throws(DownloadError) -> Bool
 }

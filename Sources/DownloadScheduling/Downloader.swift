@@ -11,6 +11,9 @@ public final class Downloader: Sendable {
   private let clock: any Clock<Duration>
   private let random: @Sendable () -> Double
 
+  /// Bytes that an attempt must gain for the failures before it to be forgotten.
+  private static let progress: Int64 = 1 << 20
+
   /// - Parameters:
   ///   - hosts: nil when the strategy's width is the only limit.
   ///   - clock: waits between attempts; tests pass their own.
@@ -37,7 +40,7 @@ public final class Downloader: Sendable {
         try await store.file(for: request, meter: meter) { target throws(DownloadError) in
           // Without a capture list: with one, Swift 6.3 no longer takes the closure for nonisolated(nonsending), and
           // each file would leave the store's executor and come back.
-          try await self.fetch(request, into: target)
+          try await self.fetch(request, meter, into: target)
         })
     } catch {
       result = .failure(error.at(request.address))
@@ -47,15 +50,21 @@ public final class Downloader: Sendable {
   }
 
   private nonisolated(nonsending) func fetch(
-    _ request: DownloadRequest, into target: any DownloadTarget
+    _ request: DownloadRequest, _ meter: TransferMeter, into target: any DownloadTarget
   ) async throws(DownloadError) -> TransferReceipt {
     var failures = 0
+    var furthest: Int64 = 0
     // Only a limit on the whole time needs to know when it began.
     let stopwatch = retry.maxTime.map { _ in Stopwatch(clock) }
     while true {
       do throws(DownloadError) {
         return try await attempt(request, into: target)
       } catch {
+        // What gets on is not given up: retries are counted from the last progress worth the name.
+        if meter.position >= furthest + Self.progress {
+          furthest = meter.position
+          failures = 0
+        }
         failures += 1
         guard
           let delay = retry.delay(
@@ -70,9 +79,19 @@ public final class Downloader: Sendable {
   private nonisolated(nonsending) func attempt(
     _ request: DownloadRequest, into target: any DownloadTarget
   ) async throws(DownloadError) -> TransferReceipt {
-    guard let hosts else { return try await transport.fetch(try target.nextTransfer(), into: target) }
+    guard let hosts else { return try await transferUntilWhole(into: target) }
     return try await hosts.withSlot(of: request.address.hostAndPort) { () throws(DownloadError) in
-      try await transport.fetch(try target.nextTransfer(), into: target)
+      try await transferUntilWhole(into: target)
+    }
+  }
+
+  /// A server may send less than was asked for (RFC 9110 §14.2): what it then still owes is no failure.
+  private nonisolated(nonsending) func transferUntilWhole(
+    into target: any DownloadTarget
+  ) async throws(DownloadError) -> TransferReceipt {
+    while true {
+      let receipt = try await transport.fetch(try target.nextTransfer(), into: target)
+      if try target.isWhole(after: receipt) { return receipt }
     }
   }
 

@@ -10,6 +10,9 @@ public struct RetryPolicy: Sendable, Equatable {
   public var base: Duration
   /// First ceiling when the server itself asked for quiet (429, 503).
   public var busyBase: Duration
+  /// A server that asks for a longer pause is not waited for, unless `maxTime` allows it: an hour is the user's to
+  /// decide on, and "999999999" a mistake.
+  public static let longestPause = Duration.seconds(600)
   /// No ceiling grows beyond this.
   public var cap: Duration
 
@@ -39,8 +42,8 @@ public struct RetryPolicy: Sendable, Equatable {
     // The answer itself says that another request will do better: there is nothing to wait for.
     let wait =
       error.code == .range ? .zero : max(jittered(error, failures, random), error.retryAfter ?? .zero)
-    if let maxTime, elapsed + wait > maxTime { return nil }
-    return wait
+    guard let maxTime else { return wait > Self.longestPause ? nil : wait }
+    return elapsed + wait > maxTime ? nil : wait
   }
 
   private func jittered(_ error: DownloadError, _ failures: Int, _ random: Double) -> Duration {

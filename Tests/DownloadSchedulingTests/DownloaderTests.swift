@@ -20,6 +20,7 @@ struct DownloaderTests {
   private struct Target: DownloadTarget {
     let address: Address
     func nextTransfer() throws(DownloadError) -> TransferRequest { TransferRequest(address: address) }
+    func isWhole(after receipt: TransferReceipt) throws(DownloadError) -> Bool { true }
     func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition { .write }
     func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) {}
   }

@@ -115,4 +115,33 @@ struct FailureTests {
     #expect(!run.errors.contains(0x1B))
     #expect(try place.names().allSatisfy { !$0.utf8.contains(0x1B) })
   }
+
+  /// A server may send less of a range than was asked for: what it owes is asked for again, and is no failure. That the
+  /// end of such a part is the end of the file must be said by somebody (http.md 3, 4).
+  @Test(arguments: ["\(600_000)", "*"])
+  func cappedRanges(completeLength: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let body = SplitMix64.bytes(count: 600_000, seed: 2)
+    let capped = FileOptions(ranges: .capped(at: 65_536, completeLength: completeLength))
+    var first = FileOptions(framing: .chunked(size: 5000), ending: .close(after: 200_000))
+    first.ranges = capped.ranges
+    origin.route("/f", .file(body, first), .file(body, capped))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/f"), "--retries", "1", "--require-proof", "length")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("f") == body)
+  }
+
+  /// "Retry-After: 999999999" is a mistake, and an hour the user's to decide on.
+  @Test func aPauseThatNobodyWaitsFor() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .status(503, headers: ["Retry-After: 7200"]))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/f"))
+    #expect(run.status == 75)
+    #expect(run.errorText.contains("left alone for 2 h"), "\(run.errorText)")
+    #expect(origin.log.count == 1)
+  }
 }

@@ -122,6 +122,13 @@ struct GetTests {
     let piped = try await place.dlm("get", "-m", "sequential", input: Array("\(origin.url("/a"))\n".utf8))
     #expect(piped.status == 0)
     #expect(origin.log.count == 3)
+    // On a terminal, without a source: the list that came through the pipe. (It was once kept, then emptied.)
+    let dlm = try DLMExecutable.path()
+    let again = try await place.start("script", ["-qec", "\(dlm) get -m async-let", "/dev/null"])
+      .waitForExit()
+    #expect(again.status == 0, "\(again.outputText)")
+    #expect(again.outputText.contains("1 unchanged"), "\(again.outputText)")
+    #expect(origin.log.count == 4)
   }
 
   @Test func settingsComeFromFileAndEnvironment() async throws {

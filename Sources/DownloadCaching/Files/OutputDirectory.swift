@@ -50,6 +50,20 @@ final class OutputDirectory: Sendable {
     }
   }
 
+  /// The numbers under which records of parts for a name stand: `x.1.bin.part.json` for `x.bin` gives 1.
+  func numbersOfRecords(beside name: String) -> [Int] {
+    records.withLock { records in
+      guard let records, !records.isEmpty else { return [] }
+      let (stem, fileExtension) = FileNaming.split(name)
+      let (prefix, suffix) = ("\(stem).", "\(fileExtension)\(PartialName.recordSuffix)")
+      return records.compactMap { record in
+        guard record.hasPrefix(prefix), record.hasSuffix(suffix) else { return nil }
+        let digits = record.dropFirst(prefix.count).dropLast(suffix.count)
+        return Int(digits).flatMap { $0 > 0 && $0 < 1000 && String($0) == digits ? $0 : nil }
+      }.sorted()
+    }
+  }
+
   /// A record was made: a later request for the same file looks for it.
   func noteRecord(_ name: String) { records.withLock { _ = $0?.insert(name) } }
 

@@ -10,7 +10,7 @@ struct PartialName: Sendable, Equatable {
   var record: String { name + Self.recordSuffix }
   var spare: String { name + Self.spareSuffix }
 
-  private static let recordSuffix = ".part.json"
+  static let recordSuffix = ".part.json"
   private static let spareSuffix = ".part.json.new"
 
   /// Whether no finished file may have this name. `x.part` may: a `.part` without a record is never dlm's.

@@ -22,6 +22,10 @@ final class PartialFile: DownloadTarget, Sendable {
     try transfer.withLock { transfer throws(DownloadError) in try transfer.write(bytes) }
   }
 
+  func isWhole(after receipt: TransferReceipt) throws(DownloadError) -> Bool {
+    try finish(receipt) != .partly
+  }
+
   func finish(_ receipt: TransferReceipt) throws(DownloadError) -> FinishedTransfer {
     try transfer.withLock { transfer throws(DownloadError) in try transfer.finish(receipt) }
   }
@@ -36,7 +40,8 @@ final class PartialFile: DownloadTarget, Sendable {
   }
 
   /// Copies an intact file of the same address. For threads that may block.
-  func fill(from source: CacheRow) throws(DownloadError) {
+  /// - Returns: false if the source is not, or is no longer, the row's file.
+  func fill(from source: CacheRow) throws(DownloadError) -> Bool {
     try transfer.withLock { transfer throws(DownloadError) in try transfer.fill(from: source) }
   }
 
@@ -56,6 +61,11 @@ final class PartialFile: DownloadTarget, Sendable {
   /// The bytes were wrong: the next attempt asks for the whole file, past every cache.
   func startAfresh() throws(DownloadError) {
     try transfer.withLock { transfer throws(DownloadError) in try transfer.startAfresh() }
+  }
+
+  /// What was known of a finished file holds no more: the next attempt asks for the whole, whatever the server has.
+  func forgetKnown() throws(DownloadError) {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.forgetKnown() }
   }
 
   /// Sets wrong bytes aside under a name of their own.

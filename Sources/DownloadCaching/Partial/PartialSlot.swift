@@ -44,6 +44,12 @@ struct PartialSlot: ~Copyable {
     self.owner = owner
     self.base = base
     names = PartialName(base)
+    // What this owner left under a number goes before a free name without one: else it would never be found again.
+    for left in directory.numbersOfRecords(beside: base) {
+      number = left
+      if try claimCandidate(), try inspect(), found != nil { return }
+    }
+    number = 0
     while true {
       if try claimCandidate(), try inspect() { return }
       try advance()

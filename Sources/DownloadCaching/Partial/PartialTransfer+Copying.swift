@@ -5,7 +5,8 @@ import SystemPackage
 extension PartialTransfer {
   /// Takes the content from this address's intact file in another folder, which the server has just vouched
   /// for. Blocks for as long as the disk needs.
-  mutating func fill(from source: CacheRow) throws(DownloadError) {
+  /// - Returns: false if the source is not, or is no longer, the row's file.
+  mutating func fill(from source: CacheRow) throws(DownloadError) -> Bool {
     guard !isEnded else { throw .cancelled }
     try giveUpPart()
     held = HeldPart(validator: source.validator, total: source.identity.size)
@@ -19,15 +20,10 @@ extension PartialTransfer {
     do throws(Errno) { size = try slot?.descriptor.copy(source) } catch {
       throw order.directory.failure(error, "copying", finalName).at(order.address)
     }
-    guard size == source.identity.size else {
-      // It was touched in this very moment. The index will not name it again, so the next attempt fetches.
-      throw DownloadError(
-        .cache, cause: .detail("the file changed while it was copied"), path: source.path,
-        activity: "copying", isPassing: true
-      ).at(order.address)
-    }
+    guard size == source.identity.size else { return false }
     held.length = source.identity.size
     order.meter.begin(at: held.length, total: held.length)
+    return true
   }
 }
 

@@ -55,6 +55,12 @@ extension PartialTransfer {
     }
   }
 
+  mutating func forgetKnown() throws(DownloadError) {
+    guard !isEnded else { throw .cancelled }
+    try giveUpPart()
+    ignoresKnown = true
+  }
+
   mutating func setAside() throws(DownloadError) -> String {
     guard !isEnded else { throw .cancelled }
     var number = 0

@@ -19,6 +19,9 @@ struct PartialTransfer: ~Copyable {
   private var ifRangeIsRefused = false
   /// Offset in the file of the body's next byte; behind `held.length` while a tail is compared.
   private var cursor: Int64 = 0
+  /// Whether the body under way is that of a 206, and the length held when it began.
+  private(set) var isSlice = false
+  private(set) var start: Int64 = 0
   /// The name that the part's first answer gave: a later one (416) may not repeat it.
   var recordedName: String?
   var isEnded = false
@@ -30,6 +33,8 @@ struct PartialTransfer: ~Copyable {
   var proof: Proof?
   /// Whether the next request is to pass by every cache.
   var asksAfresh = false
+  /// Whether nothing is known of a finished file any more.
+  var ignoresKnown = false
 
   /// How the last answer was taken.
   enum Answer {
@@ -65,7 +70,7 @@ struct PartialTransfer: ~Copyable {
       slot = consume opened
     }
     let plan = TransferPlan.make(
-      held: held, ifRangeIsRefused: ifRangeIsRefused, known: order.reusable?.validator)
+      held: held, ifRangeIsRefused: ifRangeIsRefused, known: ignoresKnown ? nil : order.reusable?.validator)
     asked = plan.asked
     var start: Int64?
     if case .rest(let from, _) = plan.asked { start = from }
@@ -114,6 +119,7 @@ struct PartialTransfer: ~Copyable {
     held.total = total
     try setSpaceAside(from: offset, total: total)
     cursor = offset
+    (isSlice, start) = (true, held.length)
     answer = .body(end: end)
     order.meter.begin(at: offset, total: total)
     return .write
@@ -129,6 +135,7 @@ struct PartialTransfer: ~Copyable {
       validator: Validator(head), total: total,
       encoding: head.isIdentityEncoded ? nil : head["content-encoding"])
     cursor = 0
+    (isSlice, start) = (false, 0)
     try setSpaceAside(from: 0, total: total)
     if slot?.descriptor.isOpen == false { try slot?.open() }
     let isLong = total.map { $0 > Self.worthRecording } ?? false

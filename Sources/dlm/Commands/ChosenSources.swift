@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import SystemPackage
 
 /// Which sources a command without any works on.
 enum ChosenSources {
@@ -8,6 +9,10 @@ enum ChosenSources {
     if !given.isEmpty { return given }
     if isatty(STDIN_FILENO) == 0 { return ["-"] }
     if let history = store.load(), !history.sources.isEmpty {
+      if history.sources == [store.spoolPath.string], access(store.spoolPath.string, R_OK) != 0 {
+        throw ValidationError(
+          "The last list of this folder came through a pipe and was not read to its end: pipe it in again.")
+      }
       StandardError.say([
         "Taking the last list of this folder: \(history.sources.map(CommandLineWords.quoted).joined(separator: " "))"
       ])

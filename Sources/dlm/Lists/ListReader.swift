@@ -22,6 +22,8 @@ actor ListReader {
   private var keys: [UInt8] = []
   private let spool: ListSpool?
   private let interruption: Interruption
+  /// A source could not be read to its end.
+  private var isBrokenOff = false
 
   private struct OpenList {
     let source: Source
@@ -69,7 +71,7 @@ actor ListReader {
     while mayRead(beyond: requests.count), let more = readBlock() { requests += more }
     let isComplete = interruption.isRaised || (open == nil && sources.isEmpty)
     board.listed(count, complete: isComplete)
-    if isComplete { spool?.close() }
+    if interruption.isRaised || isBrokenOff { spool?.discard() } else if isComplete { spool?.close() }
     source.put(requests, isComplete: requests.isEmpty && isComplete)
   }
 
@@ -105,6 +107,7 @@ actor ListReader {
       return OpenList(
         source: source, file: try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec]))
     } catch {
+      isBrokenOff = true
       reject(source, line: nil, "", .unreadable(errno: Self.code(error)))
       return nil
     }
@@ -124,6 +127,7 @@ actor ListReader {
         open = nil
       }
     } catch {
+      isBrokenOff = true
       reject(list.source, line: nil, "", .unreadable(errno: Self.code(error)))
       close(list)
       open = nil

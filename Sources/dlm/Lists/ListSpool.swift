@@ -1,5 +1,6 @@
 import DownloadModel
 import Foundation
+import Glibc
 import SystemPackage
 
 /// Keeps a list that came through a pipe, so that `dlm get` can repeat it. Addresses are kept without
@@ -9,8 +10,24 @@ final class ListSpool {
   private var pending: [UInt8] = []
   private var file: FileDescriptor?
   private var isBroken = false
+  private var isClosed = false
 
-  init(_ path: FilePath) { self.path = path }
+  /// An older run's list goes: it must not be taken for this one's, which may not come to its end.
+  init(_ path: FilePath) {
+    self.path = path
+    _ = unlink(path.string)  // there may be none
+  }
+
+  /// The list was not read to its end: half of it must not be taken for the whole.
+  func discard() {
+    guard !isClosed else { return }
+    isClosed = true
+    isBroken = true
+    pending = []
+    do { try file?.close() } catch { /* it is thrown away */  }
+    file = nil
+    _ = unlink(temporary.string)  // there may be none
+  }
 
   func add(_ address: Address) {
     pending += address.key.utf8
@@ -18,7 +35,10 @@ final class ListSpool {
     if pending.count > 64 * 1024 { flush() }
   }
 
+  /// The list is whole. Said again, it does nothing.
   func close() {
+    guard !isClosed else { return }
+    isClosed = true
     flush()
     guard let file, !isBroken else { return }
     do {

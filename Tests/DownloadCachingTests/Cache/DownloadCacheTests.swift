@@ -235,6 +235,34 @@ struct DownloadCacheTests {
     _ = await run.cache.close()
     #expect(try !folder.names("out").contains("x.1"))
   }
+
+  /// http.md 20: a 304 vouches for the server's file. What was here may have gone while it was asked.
+  @Test(arguments: ["removed", "edited"])
+  func a304ForAFileThatIsGone(how: String) async throws {
+    _ = try await Run(in: folder, server).getAndClose(Self.address)
+    let run = Run(in: folder, server)
+    let request = DownloadRequest(id: 0, address: try Address(Self.address))
+    let (origin, place) = (server, folder)
+    let outcome = try await run.cache.file(for: request, meter: TransferMeter()) {
+      target throws(DownloadError) in
+      let isFirst = origin.requests.count == 1
+      let receipt = try origin.fetch(target)
+      if isFirst { Self.touch(place, how) }
+      return receipt
+    }
+    _ = await run.cache.close()
+    #expect(outcome.kind == .fetched)
+    #expect(server.requests.last?.headerLines == [])
+    #expect(try folder.names("out") == (how == "removed" ? ["x"] : ["x", "x.1"]))
+  }
+
+  private static func touch(_ folder: TemporaryFolder, _ how: String) {
+    do {
+      if how == "removed" { try folder.remove("out/x") } else { try folder.write("edited", to: "out/x") }
+    } catch {
+      Issue.record(error)
+    }
+  }
 }
 
 extension DownloadCache {

@@ -187,4 +187,24 @@ struct OwnershipTests {
     let file = try bench.anotherProcess().file()
     #expect(try file.nextTransfer().rangeStart == 1000)
   }
+
+  /// The name that was taken while a part was made is free in the next run: the part is found all the same.
+  @Test func aPartUnderANumberIsFoundWhenTheNameIsFree() throws {
+    let bench = try Bench()
+    try Self.interrupt(bench, "http://a/x")
+    try Self.interrupt(bench, "http://b/x")
+    try bench.folder.remove("x.part")
+    try bench.folder.remove("x.part.json")
+    let file = try bench.anotherProcess().file("http://b/x")
+    #expect(try file.nextTransfer().rangeStart == 1000)
+  }
+
+  @Test func namesThatOnlyLookNumbered() throws {
+    let bench = try Bench()
+    for name in ["x.0", "x.01", "x.a", "x.1.y", "x.1000", "y.1", "x.7"] {
+      try bench.folder.write("{}", to: name + ".part.json")
+    }
+    #expect(try bench.anotherProcess().directory.numbersOfRecords(beside: "x") == [7])
+    #expect(try bench.anotherProcess().directory.numbersOfRecords(beside: "x.tar.gz") == [])
+  }
 }

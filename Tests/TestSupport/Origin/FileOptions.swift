@@ -16,6 +16,8 @@ public struct FileOptions: Sendable {
     case shifted(by: Int)
     /// 206 that names this complete length: a wrong number, or `*`.
     case completeLength(String)
+    /// 206 of at most so many bytes (RFC 9110 §14.2 allows fewer than asked), which names this complete length.
+    case capped(at: Int, completeLength: String)
     /// 206 with another entity tag, and If-Range is not looked at.
     case changedETag(String)
     /// 206 without Content-Range.

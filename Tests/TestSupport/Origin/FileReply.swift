@@ -41,6 +41,9 @@ struct FileReply: Equatable {
       let start = min(max(0, asked.lowerBound + distance), length - 1)
       part = start..<max(start + 1, asked.upperBound)
     case .completeLength(let text): complete = text
+    case .capped(let count, let text):
+      part = asked.prefix(count)
+      complete = text
     case .changedETag(let etag):
       headers = ["ETag: \(etag)"] + headers.filter { !$0.hasPrefix("ETag:") }
     case .honoured, .ignored, .unlabelled, .dislikesIfRange: break
