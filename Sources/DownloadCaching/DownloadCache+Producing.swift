@@ -218,7 +218,7 @@ extension DownloadCache {
   /// Keeps what came of a file that did not end.
   private func keep(_ file: PartialFile) {
     do throws(DownloadError) { try file.abandon() } catch {
-      warn(CacheWarning(.partialNotKept, path: FilePath(error.path ?? ""), detail: "\(error)"))
+      warn(CacheWarning(.partialNotKept, path: FilePath(error.path ?? ""), detail: error.reason))
     }
   }
 }

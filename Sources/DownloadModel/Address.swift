@@ -56,6 +56,11 @@ public struct Address: Sendable {
     let at = bytes[authorityStart..<authorityEnd].lastIndex(of: UInt8(ascii: "@"))
     let hostStart = at.map { $0 + 1 } ?? authorityStart
     let hostEnd = try Self.endOfHost(bytes[hostStart..<authorityEnd])
+    // RFC 3986 §6.2.2.1: neither cares for case, so one file must not count as two.
+    for index in Array(0..<colon) + Array(hostStart..<hostEnd)
+    where bytes[index] >= 0x41 && bytes[index] <= 0x5A {
+      bytes[index] |= 0x20
+    }
 
     Self.percentEncode(&bytes, from: authorityEnd)
     let removed = hostStart - authorityStart

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A failure of one download: what was being done, to which address or path, why, and whether again may help.
 ///
 /// The words for people, with a hint at the remedy, are made in the front door from these fields.
@@ -109,5 +111,21 @@ public struct DownloadError: Error, Sendable, Equatable {
 }
 
 extension DownloadError: CustomStringConvertible {
-  public var description: String { "DownloadError(\(box.fields))" }
+  /// For logs, and for words inside other messages; the front door has better ones.
+  public var description: String {
+    let place = [box.fields.path, box.fields.address].compactMap(\.self).joined(separator: " ")
+    return [box.fields.code.rawValue, box.fields.activity, place, reason].filter { !$0.isEmpty }
+      .joined(separator: ": ")
+  }
+
+  /// The cause in words: "No space left on device". Empty if there is none.
+  public var reason: String {
+    switch box.fields.cause {
+    case .curl(_, let message): message
+    case .errno(let number): String(cString: strerror(number))
+    case .http(let status): "status \(status)"
+    case .detail(let text): text
+    case nil: ""
+    }
+  }
 }

@@ -2,7 +2,8 @@ import DownloadModel
 
 /// What is worth knowing of a file that ended well, beyond its size.
 enum OutcomeNote {
-  static func text(_ outcome: DownloadOutcome) -> String {
+  /// - Parameter showsPath: whether the final path stands beside the note already.
+  static func text(_ outcome: DownloadOutcome, showsPath: Bool = false) -> String {
     var notes: [String] = []
     switch outcome.kind {
     case .fetched:
@@ -12,7 +13,8 @@ enum OutcomeNote {
     case .skipped: notes.append("skipped: a file is there")
     }
     if let wanted = outcome.renamedFrom.map(name) {
-      notes.append("saved as \(name(outcome.path)): \(wanted) was there")
+      notes.append(
+        showsPath ? "as \(wanted) was there" : "saved as \(name(outcome.path)): \(wanted) was there")
     }
     return notes.joined(separator: ", ")
   }

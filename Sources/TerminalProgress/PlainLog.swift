@@ -57,7 +57,7 @@ struct PlainLog: ProgressDisplay {
   private func line(_ event: ProgressEvent) -> String? {
     switch event {
     case .ended(_, .success(let outcome)):
-      let note = OutcomeNote.text(outcome)
+      let note = OutcomeNote.text(outcome, showsPath: true)
       let rest = "\(Quantity.bytes(outcome.size))\(note.isEmpty ? "" : ", \(note)")"
       return head("done", .done) + TerminalText.sanitized("\(outcome.path), \(rest)")
     case .ended(_, .failure(let error)) where error.code == .cancelled: return nil

@@ -5,7 +5,7 @@ import Testing
 struct AddressTests {
   @Test(arguments: [
     ("http://example.org/a/b.txt", "http://example.org/a/b.txt"),
-    ("HTTPS://Example.org", "HTTPS://Example.org"),
+    ("HTTPS://Example.org", "https://example.org"),
     ("http://example.org/a#part", "http://example.org/a"),
     ("http://example.org/a b", "http://example.org/a%20b"),
     ("http://example.org/ä?q=ü", "http://example.org/%C3%A4?q=%C3%BC"),
@@ -65,5 +65,11 @@ struct AddressTests {
     #expect(address.wireText == "http://user:p%40ss@host/x@y")
     #expect(address.key == "http://host/x@y")
     #expect(address.host == "host")
+  }
+
+  /// RFC 3986 §6.2.2.1
+  @Test func caseOfSchemeAndHost() throws {
+    #expect(try Address("HTTP://Host.ORG:80/Path") == Address("http://host.org:80/Path"))
+    #expect(try Address("http://Me:Secret@HOST/").wireText == "http://Me:Secret@host/")
   }
 }

@@ -144,4 +144,50 @@ struct FailureTests {
     #expect(run.errorText.contains("left alone for 2 h"), "\(run.errorText)")
     #expect(origin.log.count == 1)
   }
+
+  @Test(arguments: [
+    (["get", "-o", "../up", "http://127.0.0.1:9/x"], 64, "--directory"),
+    (["get", "-o", "", "http://127.0.0.1:9/x"], 64, "--output"),
+    (["get", "--cacert", "missing.pem", "https://127.0.0.1:9/x"], 64, "missing.pem"),
+    (["get", "www.example.org"], 66, "https://www.example.org"),
+    (["get", "--offline", "http://127.0.0.1:9/x"], 1, "without --offline"),
+  ])
+  func slips(_ arguments: [String], _ status: Int32, _ words: String) async throws {
+    let place = try Workplace()
+    let run = try await place.start(arguments).waitForExit()
+    #expect(run.status == status, "\(run.errorText)")
+    #expect(run.errorText.contains(words), "\(run.errorText)")
+  }
+
+  @Test func settingsFilesWithSlips() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file([1]))
+    let place = try Workplace()
+    _ = try place.folder.write(Array("# nothing\n\n".utf8), to: "work/.dlm.yaml")
+    #expect(try await place.dlm("get", origin.url("/a")).status == 0)
+    _ = try place.folder.write(Array("jbos: 3\ndirectory: out\n".utf8), to: "work/.dlm.yaml")
+    let run = try await place.dlm("get", origin.url("/a"))
+    #expect(run.status == 0)
+    #expect(run.errorText.contains("jbos is no setting"), "\(run.errorText)")
+    #expect(try place.names(in: "out") == ["a"])
+    _ = try place.folder.write(Array("jobs: [\n".utf8), to: "work/.dlm.yaml")
+    let broken = try await place.dlm("get", origin.url("/a"))
+    #expect(broken.status == 64)
+    #expect(broken.errorText.contains(".dlm.yaml cannot be understood"), "\(broken.errorText)")
+  }
+
+  /// A service or a container may run without HOME: nothing is written into the root folder.
+  @Test func withoutAHome() async throws {
+    let place = try Workplace()
+    let run = try await place.start(
+      "env",
+      [
+        "-u", "HOME", "-u", "XDG_CACHE_HOME", "-u", "XDG_STATE_HOME", try DLMExecutable.path(), "cache",
+        "path",
+      ]
+    ).waitForExit()
+    #expect(run.status == 0)
+    #expect(!run.outputText.hasPrefix("/.cache"), "\(run.outputText)")
+  }
 }

@@ -35,7 +35,7 @@ public enum FileNaming {
 
   /// Whether a name that the user chose can be one: a single segment that leaves room for dlm's suffixes and
   /// is none of dlm's own.
-  static func isUsable(_ name: String) -> Bool {
+  public static func isUsable(_ name: String) -> Bool {
     !name.isEmpty && name != "." && name != ".." && name.utf8.count <= longest
       && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 } && !PartialName.isReserved(name)
   }

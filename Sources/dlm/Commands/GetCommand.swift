@@ -8,7 +8,7 @@ struct GetCommand: AsyncParsableCommand {
     commandName: "get",
     abstract: "Download lists of files.",
     discussion: """
-      A SOURCE is a list file (an address a line, # begins a comment), - for standard input, or an address. \
+      A SOURCE is a list file (an address a line; a line that starts with # is a comment), - for standard input, or an address. \
       Without one: standard input if it is no terminal, else the list that the last get in this folder used.
 
       A second run fetches nothing that has not changed; an interrupted one goes on where it was. Unfinished \
@@ -56,7 +56,12 @@ struct GetCommand: AsyncParsableCommand {
       state: folders.state, folder: FileManager.default.currentDirectoryPath)
     let arguments = try ChosenSources.of(sources, store)
     let sources = arguments.map(Source.init)
-    if output.output != nil {
+    if let name = output.output {
+      guard FileNaming.isUsable(name) else {
+        throw ValidationError(
+          "--output \"\(name)\" is no file name; name the folder with --directory, and the file without slashes."
+        )
+      }
       guard sources.count == 1, case .address = sources[0] else {
         throw ValidationError("--output names the file of a single address; use --directory for a list.")
       }

@@ -4,6 +4,7 @@ import CurlTransport
 import DownloadCaching
 import DownloadModel
 import DownloadScheduling
+import Glibc
 import SystemPackage
 import TerminalProgress
 
@@ -94,6 +95,10 @@ struct Settings {
     transport.isInsecure = try connection.insecure || sources.isOn("insecure")
     transport.proxy = connection.proxy ?? sources.text("proxy")
     transport.netrcFile = connection.netrcFile ?? sources.text("netrc-file")
+    for (option, path) in [("--cacert", transport.caFile), ("--netrc-file", transport.netrcFile)] {
+      guard let path, access(path, R_OK) != 0 else { continue }
+      throw ValidationError("\(option) \(path) cannot be read: \(String(cString: strerror(errno))).")
+    }
     transport.usesHTTP2 = try connection.http2 || sources.isOn("http2")
     return transport
   }
@@ -111,10 +116,17 @@ struct SettingsSources {
       EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "dlm")
     ]
     for path in [FilePath(".dlm.yaml"), XDGFolders(environment).config.appending("config.yaml")] {
+      // Not there, or in a folder that is somebody else's: then it holds nothing for us.
+      guard access(path.string, F_OK) == 0 else { continue }
+      let lines = try SettingsFile.lines(of: path)
+      StandardError.say(
+        SettingsFile.unknownKeys(in: lines).map { "\(path): \($0) is no setting of dlm; left out" })
+      if lines.isEmpty { continue }
       do {
-        providers.append(try await FileProvider<YAMLSnapshot>(filePath: path, allowMissing: true))
+        providers.append(try await FileProvider<YAMLSnapshot>(filePath: path))
       } catch {
-        throw ValidationError("The settings file \(path) cannot be read: \(error). Mend it or move it away.")
+        throw ValidationError(
+          "The settings file \(path) cannot be understood: \(error) Mend it or move it away.")
       }
     }
     return SettingsSources(environment: environment, reader: ConfigReader(providers: providers))

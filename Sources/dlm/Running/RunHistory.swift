@@ -27,7 +27,9 @@ struct RunHistory: Codable {
   }
 
   /// The newest run of the same list in another mode, one that can be compared before one that cannot.
+  /// Nil also for a run that fetched nothing: it says nothing about its mode.
   func comparison(for this: Run, in mode: DownloadMode) -> Comparison? {
+    guard this.fetched > 0 else { return nil }
     let others = runs.compactMap { name, run -> Comparison? in
       guard let other = DownloadMode(rawValue: name), other != mode, run.listDigest == this.listDigest else {
         return nil

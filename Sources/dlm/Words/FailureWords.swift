@@ -18,7 +18,7 @@ struct FailureWords {
     let place = error.path.map { " (\($0))" } ?? ""
     let detail = Self.detail(error)
     cause = what + place + (detail.isEmpty ? "" : ": \(detail)")
-    kind = Self.isNetworkTrouble(error.code) ? what : cause
+    kind = Self.differsInDetail(error.code) ? what : cause
     remedy = Self.remedy(error)
   }
 
@@ -41,6 +41,8 @@ struct FailureWords {
     case .reset: "the server broke off"
     case .shortBody: "the file broke off"
     case .longBody: "more came than the server had announced"
+    case .badResponse where error.cause == .http(status: 204) || error.cause == .http(status: 205):
+      "the server has nothing to send for it"
     case .badResponse: "the server's answer is not understood"
     case .redirect: "a redirect was not followed"
     case .range: "the server sent another part than was asked for"
@@ -53,9 +55,9 @@ struct FailureWords {
     }
   }
 
-  /// Failures whose details are libcurl's own words on one connection.
-  private static func isNetworkTrouble(_ code: DownloadError.Code) -> Bool {
-    [.resolve, .connect, .timeout, .stalled, .reset, .shortBody].contains(code)
+  /// Failures whose details are libcurl's own words on one connection, or one file's path.
+  private static func differsInDetail(_ code: DownloadError.Code) -> Bool {
+    [.resolve, .connect, .timeout, .stalled, .reset, .shortBody, .diskFull, .digest].contains(code)
   }
 
   private static func statusWords(_ error: DownloadError) -> String {
@@ -86,11 +88,12 @@ struct FailureWords {
     case .reset, .shortBody: "run the same command again: what has come is kept"
     case .diskFull:
       error.neededBytes.map {
-        "free at least \(Quantity.bytes($0)) and run the same command again: what has come is kept"
-      } ?? "free space and run the same command again: what has come is kept"
+        "free at least \(Quantity.bytes($0)) and run the same command again"
+      } ?? "free space and run the same command again"
     case .folder: "choose another one with --directory"
     case .digest: "is the checksum right? If it is, tell the server's owner"
     case .unproven: "ask for less with --require-proof, or give its checksum"
+    case .cache where error.activity == "answering offline": "run it once without --offline"
     case .redirect: "fetch the address that it leads to, if you trust it"
     case .status: statusRemedy(error)
     default: nil

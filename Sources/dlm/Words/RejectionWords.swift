@@ -9,8 +9,11 @@ struct RejectionWords {
     let place = rejection.line.map { "\(rejection.list):\($0)" } ?? rejection.list
     switch rejection.reason {
     case .unreadable(let number):
+      let isMaybeAddress = number == ENOENT && rejection.list.contains(".") && !rejection.list.hasPrefix(".")
       line =
-        "\(place): the list cannot be read: \(String(cString: strerror(number))); check its name and rights"
+        "\(place.isEmpty ? "\"\"" : place): the list cannot be read: \(String(cString: strerror(number))); "
+        + (isMaybeAddress
+          ? "if it is an address, write https://\(rejection.list)" : "check its name and rights")
     case .notUTF8: line = "\(place): \"\(rejection.text)\" is not UTF-8; save the list as UTF-8"
     case .tooLong: line = "\(place): \"\(rejection.text)\" is longer than any address; is this a list?"
     case .malformed(let why): line = "\(place): \"\(rejection.text)\" is no address: \(Self.words(why))"

@@ -57,7 +57,7 @@ struct SummaryWords {
     guard tally.unchanged + tally.copied + tally.skipped > 0 || tally.resumedBytes > 0 else { return nil }
     var parts: [String] = []
     if tally.fetched > 0 {
-      parts.append("\(Quantity.count(tally.fetched)) fetched (\(Quantity.bytes(report.received)))")
+      parts.append("\(Quantity.count(tally.fetched)) fetched (\(Quantity.bytes(tally.transferredBytes)))")
     }
     if tally.unchanged > 0 { parts.append("\(Quantity.count(tally.unchanged)) unchanged") }
     if tally.copied > 0 { parts.append("\(Quantity.count(tally.copied)) copied from this disk") }
