@@ -18,6 +18,7 @@ public struct Address: Sendable {
     let wireText: String
     let key: String
     let scheme: Scheme
+    let hostAndPort: String
     /// Offsets in the bytes of `key`.
     let hostEnd: Int
     let authorityEnd: Int
@@ -26,11 +27,13 @@ public struct Address: Sendable {
     let hash: Int
 
     init(
-      _ wireText: String, _ key: String, _ scheme: Scheme, _ hostEnd: Int, _ authorityEnd: Int, _ pathEnd: Int
+      _ wireText: String, _ key: String, _ scheme: Scheme, _ hostAndPort: String, _ hostEnd: Int,
+      _ authorityEnd: Int, _ pathEnd: Int
     ) {
       self.wireText = wireText
       self.key = key
       self.scheme = scheme
+      self.hostAndPort = hostAndPort
       self.hostEnd = hostEnd
       self.authorityEnd = authorityEnd
       self.pathEnd = pathEnd
@@ -70,15 +73,15 @@ public struct Address: Sendable {
       : String(decoding: bytes[..<authorityStart] + bytes[hostStart...], as: UTF8.self)
     let wireText = removed == 0 ? key : Self.withPlainLogin(bytes, authorityStart, hostStart)
     let query = bytes[authorityEnd...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
-    parts = Parts(wireText, key, scheme, hostEnd - removed, authorityEnd - removed, query - removed)
+    let hostAndPort = String(decoding: bytes[hostStart..<authorityEnd], as: UTF8.self)
+    parts = Parts(
+      wireText, key, scheme, hostAndPort, hostEnd - removed, authorityEnd - removed, query - removed)
   }
 
   /// Host and port as written, lower-cased: what a connection and a per-host limit belong to.
-  public var hostAndPort: String {
-    String(piece(scheme.rawValue.utf8.count + 3, parts.authorityEnd)).lowercased()
-  }
+  public var hostAndPort: String { parts.hostAndPort }
 
-  public var host: String { String(piece(scheme.rawValue.utf8.count + 3, parts.hostEnd)).lowercased() }
+  public var host: String { String(piece(scheme.rawValue.utf8.count + 3, parts.hostEnd)) }
 
   /// The last segment of the path as written (still percent-encoded); empty for `http://host/` or `…/folder/`.
   public var lastPathSegment: Substring {

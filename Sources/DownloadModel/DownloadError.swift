@@ -99,14 +99,18 @@ public struct DownloadError: Error, Sendable, Equatable {
 
   public static let cancelled = DownloadError(.cancelled)
 
-  /// The same failure, said of an address, if it names none yet.
-  public func at(_ address: Address) -> DownloadError {
-    guard box.fields.address == nil else { return self }
+  /// The same failure, met by another file.
+  public func of(_ address: Address) -> DownloadError {
     var copy = self
     var fields = box.fields
     fields.address = address.key
     copy.box = Box(fields)
     return copy
+  }
+
+  /// The same failure, said of an address, if it names none yet.
+  public func at(_ address: Address) -> DownloadError {
+    box.fields.address == nil ? of(address) : self
   }
 }
 

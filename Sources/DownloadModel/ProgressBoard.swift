@@ -43,6 +43,16 @@ public final class ProgressBoard: Sendable {
     }
   }
 
+  /// A file's host refused it for now: it is no longer under way, and begins anew later.
+  public func putBack(_ request: DownloadRequest, attempt: Int, after delay: Duration, error: DownloadError) {
+    state.withLock { state in
+      state.active[request.id] = nil
+      // One that only waits for its turn is no news.
+      guard keepsEvents, delay > .zero else { return }
+      state.events.append(.retry(request.address, attempt: attempt, delay: delay, error: error))
+    }
+  }
+
   public func end(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     state.withLock { state in
       state.active[request.id] = nil

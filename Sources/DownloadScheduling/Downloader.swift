@@ -1,13 +1,12 @@
 public import DownloadModel
 
-/// The life of one download: asked of the store, limited by its host, tried again as the policy says, and told
-/// to the board. It touches no byte.
+/// The life of one download: asked of the store, tried again as the policy says, given back when its host refuses, and
+/// told to the board. It touches no byte.
 public final class Downloader: Sendable {
   private let store: any DownloadStore
   private let transport: any Transport
   private let board: ProgressBoard
   private let retry: RetryPolicy
-  private let hosts: HostLimiter?
   private let clock: any Clock<Duration>
   private let random: @Sendable () -> Double
 
@@ -15,24 +14,28 @@ public final class Downloader: Sendable {
   private static let progress: Int64 = 1 << 20
 
   /// - Parameters:
-  ///   - hosts: nil when the strategy's width is the only limit.
   ///   - clock: waits between attempts; tests pass their own.
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
   public init(
     store: any DownloadStore, transport: any Transport, board: ProgressBoard, retry: RetryPolicy,
-    hosts: HostLimiter?, clock: any Clock<Duration>, random: @escaping @Sendable () -> Double
+    clock: any Clock<Duration>, random: @escaping @Sendable () -> Double
   ) {
     self.store = store
     self.transport = transport
     self.board = board
     self.retry = retry
-    self.hosts = hosts
     self.clock = clock
     self.random = random
   }
 
   /// Downloads one file to its end; the board learns how it ended.
-  public func download(_ request: DownloadRequest) async -> Result<DownloadOutcome, DownloadError> {
+  /// - Returns: nil if its host refused it: it is back in the queue and comes again.
+  public func download(_ request: DownloadRequest, from queue: HostQueue) async -> Result<
+    DownloadOutcome, DownloadError
+  >? {
+    if let error = queue.verdict(on: request) {
+      return end(request, .failure(error.of(request.address)), queue, wasAsked: false)
+    }
     let meter = board.start(request)
     let result: Result<DownloadOutcome, DownloadError>
     do throws(DownloadError) {
@@ -43,8 +46,28 @@ public final class Downloader: Sendable {
           try await self.fetch(request, meter, into: target)
         })
     } catch {
+      if HostPace.isRefusal(error) { return refused(request, error.at(request.address), queue) }
       result = .failure(error.at(request.address))
     }
+    return end(request, result, queue, wasAsked: true)
+  }
+
+  private func refused(
+    _ request: DownloadRequest, _ error: DownloadError, _ queue: HostQueue
+  ) -> Result<DownloadOutcome, DownloadError>? {
+    if let again = queue.takeBack(request, after: error) {
+      board.putBack(request, attempt: again.attempt, after: again.delay, error: error)
+      return nil
+    }
+    board.end(request, .failure(error))
+    return .failure(error)
+  }
+
+  private func end(
+    _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ queue: HostQueue,
+    wasAsked: Bool
+  ) -> Result<DownloadOutcome, DownloadError> {
+    queue.ended(request, wasAsked: wasAsked)
     board.end(request, result)
     return result
   }
@@ -58,8 +81,10 @@ public final class Downloader: Sendable {
     let stopwatch = retry.maxTime.map { _ in Stopwatch(clock) }
     while true {
       do throws(DownloadError) {
-        return try await attempt(request, into: target)
+        return try await transferUntilWhole(into: target)
       } catch {
+        // Not this file's to wait for: the whole host is left alone.
+        if HostPace.isRefusal(error) { throw error }
         // What gets on is not given up: retries are counted from the last progress worth the name.
         if meter.position >= furthest + Self.progress {
           furthest = meter.position
@@ -73,15 +98,6 @@ public final class Downloader: Sendable {
         board.retry(request, attempt: failures + 1, after: delay, error: error.at(request.address))
         try await pause(delay)
       }
-    }
-  }
-
-  private nonisolated(nonsending) func attempt(
-    _ request: DownloadRequest, into target: any DownloadTarget
-  ) async throws(DownloadError) -> TransferReceipt {
-    guard let hosts else { return try await transferUntilWhole(into: target) }
-    return try await hosts.withSlot(of: request.address.hostAndPort) { () throws(DownloadError) in
-      try await transferUntilWhole(into: target)
     }
   }
 
@@ -101,17 +117,5 @@ public final class Downloader: Sendable {
     } catch {
       throw .cancelled  // a clock's sleep ends early for no other reason
     }
-  }
-}
-
-/// Time since it was made, on any clock.
-private struct Stopwatch: Sendable {
-  let elapsed: @Sendable () -> Duration
-
-  init(_ clock: any Clock<Duration>) { elapsed = Self.started(clock) }
-
-  private static func started<C: Clock>(_ clock: C) -> @Sendable () -> Duration where C.Duration == Duration {
-    let start = clock.now
-    return { start.duration(to: clock.now) }
   }
 }

@@ -42,8 +42,13 @@ public struct RetryPolicy: Sendable, Equatable {
     // The answer itself says that another request will do better: there is nothing to wait for.
     let wait =
       error.code == .range ? .zero : max(jittered(error, failures, random), error.retryAfter ?? .zero)
-    guard let maxTime else { return wait > Self.longestPause ? nil : wait }
-    return elapsed + wait > maxTime ? nil : wait
+    return allows(pause: wait, elapsed: elapsed) ? wait : nil
+  }
+
+  /// Whether a pause is one that the user would wait for.
+  func allows(pause: Duration, elapsed: Duration) -> Bool {
+    guard let maxTime else { return pause <= Self.longestPause }
+    return elapsed + pause <= maxTime
   }
 
   private func jittered(_ error: DownloadError, _ failures: Int, _ random: Double) -> Duration {

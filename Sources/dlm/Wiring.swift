@@ -10,6 +10,8 @@ struct Wiring: Sendable {
   private let transport: CurlTransport
   private let cache: DownloadCache
   private let downloader: Downloader
+  private let retry: RetryPolicy
+  private let perHost: Int?
 
   /// - Parameter cacheFolder: nil for a run that neither uses nor fills the cache.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
@@ -29,9 +31,9 @@ struct Wiring: Sendable {
       throw error
     }
     downloader = Downloader(
-      store: cache, transport: transport, board: board, retry: settings.retry,
-      hosts: settings.perHost.map { HostLimiter(limit: $0) }, clock: ContinuousClock(),
+      store: cache, transport: transport, board: board, retry: settings.retry, clock: ContinuousClock(),
       random: { Double.random(in: 0..<1) })
+    (retry, perHost) = (settings.retry, settings.perHost)
   }
 
   /// Downloads everything that the source gives. Each task of it prefers the transport's executor.
@@ -39,9 +41,12 @@ struct Wiring: Sendable {
     _ source: some RequestSource, mode: DownloadMode, jobs: Int,
     onEnd: @escaping @Sendable (DownloadRequest, Result<DownloadOutcome, DownloadError>) -> Void
   ) async {
+    let queue = HostQueue(
+      source, ceiling: perHost ?? max(jobs, 1), retry: retry, clock: ContinuousClock(),
+      random: { Double.random(in: 0..<1) })
     await withTaskExecutorPreference(transport.taskExecutor) {
-      await mode.strategy.run(source, width: jobs) { request in
-        onEnd(request, await downloader.download(request))
+      await mode.strategy.run(queue, width: jobs) { request in
+        if let result = await downloader.download(request, from: queue) { onEnd(request, result) }
       }
     }
   }

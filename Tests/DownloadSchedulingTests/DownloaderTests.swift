@@ -32,14 +32,19 @@ struct DownloaderTests {
   ) -> Downloader {
     Downloader(
       store: Store(), transport: transport, board: board, retry: RetryPolicy(retries: retries),
-      hosts: HostLimiter(limit: 2), clock: clock, random: { 0.5 })
+      clock: clock, random: { 0.5 })
+  }
+
+  private func queue(_ clock: ManualClock) -> HostQueue {
+    HostQueue(RequestList([]), ceiling: 2, retry: RetryPolicy(), clock: clock, random: { 0.5 })
   }
 
   @Test func aPassingFailureIsTriedAgainAfterItsDelay() async throws {
     let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: true), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset), .failure(reset), .ok([1, 2, 3]))
-    let run = Task { [self] in await downloader(transport, board, clock).download(request) }
+    let run = Task { [self] in await downloader(transport, board, clock).download(request, from: queue(clock))
+    }
     try await clock.waitForSleepers(1)
     clock.advance(by: .milliseconds(250))
     try await clock.waitForSleepers(1)
@@ -57,7 +62,9 @@ struct DownloaderTests {
     let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
-    let run = Task { [self] in await downloader(transport, board, clock, retries: 1).download(request) }
+    let run = Task { [self] in
+      await downloader(transport, board, clock, retries: 1).download(request, from: queue(clock))
+    }
     try await clock.waitForSleepers(1)
     clock.advance(by: .seconds(1))
     #expect(await run.value == .failure(reset.at(request.address)))
@@ -72,7 +79,8 @@ struct DownloaderTests {
     let error = DownloadError(.certificate)
     transport.answer(request.address, .failure(error))
     #expect(
-      await downloader(transport, board, clock).download(request) == .failure(error.at(request.address)))
+      await downloader(transport, board, clock).download(request, from: queue(clock))
+        == .failure(error.at(request.address)))
     #expect(transport.attempts.count == 1)
     #expect(board.tally.failedForGood == 1)
   }
@@ -81,7 +89,8 @@ struct DownloaderTests {
     let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
-    let run = Task { [self] in await downloader(transport, board, clock).download(request) }
+    let run = Task { [self] in await downloader(transport, board, clock).download(request, from: queue(clock))
+    }
     try await clock.waitForSleepers(1)
     run.cancel()
     #expect(await run.value == .failure(DownloadError.cancelled.at(request.address)))

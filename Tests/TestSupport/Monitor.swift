@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// `NSCondition` is the lock; the mutex inside it is never contended and is there so that the compiler, too,
 /// sees that nobody reaches the state without locking. ThreadSanitizer understands the former only.
-final class Monitor<State: Sendable>: Sendable {
+public final class Monitor<State: Sendable>: Sendable {
   private struct Waiter {
     let isMet: @Sendable (State) -> Bool
     let continuation: CheckedContinuation<Result<Void, SupportFailure>, Never>
@@ -23,12 +23,12 @@ final class Monitor<State: Sendable>: Sendable {
   private let condition = NSCondition()
   private let guarded: Mutex<Guarded>
 
-  init(_ state: State) { guarded = Mutex(Guarded(state: state)) }
+  public init(_ state: State) { guarded = Mutex(Guarded(state: state)) }
 
   /// Reads or changes the state, then wakes whoever waited for what it has become.
   /// - Parameter body: runs under the lock, so it must not call this monitor.
   @discardableResult
-  func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+  public func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
     let (value, ready) = locked { guarded -> (Value, [Waiter]) in
       let value = body(&guarded.state)
       let ready = guarded.waiters.filter { $0.value.isMet(guarded.state) }
@@ -60,7 +60,7 @@ final class Monitor<State: Sendable>: Sendable {
   ///   - what: said in the failure.
   ///   - limit: only a safety net against hanging for ever, so it is generous.
   /// - Throws: when the limit has passed or the task is cancelled.
-  func wait(
+  public func wait(
     for what: String, within limit: Duration = safetyLimit, until isMet: @escaping @Sendable (State) -> Bool
   ) async throws(SupportFailure) {
     let id = locked { guarded in
@@ -112,7 +112,7 @@ final class Monitor<State: Sendable>: Sendable {
 }
 
 /// How long a test waits for an event before it is called a failure. Never the measure of anything.
-let safetyLimit = Duration.seconds(60)
+public let safetyLimit = Duration.seconds(60)
 
 extension Duration {
   var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }

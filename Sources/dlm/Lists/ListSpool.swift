@@ -24,7 +24,7 @@ final class ListSpool {
     isClosed = true
     isBroken = true
     pending = []
-    do { try file?.close() } catch { /* it is thrown away */  }
+    try? file?.close()  // it is thrown away
     file = nil
     _ = unlink(temporary.string)  // there may be none
   }

@@ -3,6 +3,8 @@ struct NginxConfiguration {
   let folder: String
   let plainPort: UInt16
   let tlsPort: UInt16
+  /// Further lines of the http block, such as `limit_conn_zone $server_port zone=all:1m;`.
+  let httpLines: [String]
   /// Further lines of the server block, such as `location /slow/ { limit_rate 10k; }`.
   let serverLines: [String]
 
@@ -34,6 +36,7 @@ struct NginxConfiguration {
       tcp_nopush on;
       keepalive_requests 100000;
       keepalive_timeout 60s;
+      \(httpLines.joined(separator: "\n  "))
       server {
         listen 127.0.0.1:\(plainPort) backlog=4096;
         listen 127.0.0.1:\(tlsPort) ssl http2 backlog=4096;

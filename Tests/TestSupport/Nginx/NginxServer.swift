@@ -17,9 +17,11 @@ public final class NginxServer: Sendable {
   private static let portAttempts = 5
 
   /// Returns when both ports accept connections.
-  /// - Parameter serverLines: further lines of the server block, such as `location /slow/ { limit_rate 10k; }`.
+  /// - Parameters:
+  ///   - httpLines: further lines of the http block, such as `limit_conn_zone $server_port zone=all:1m;`.
+  ///   - serverLines: further lines of the server block, such as `location /slow/ { limit_rate 10k; }`.
   /// - Throws: when nginx or openssl is missing, or nginx does not start.
-  public init(serverLines: [String] = []) async throws(SupportFailure) {
+  public init(httpLines: [String] = [], serverLines: [String] = []) async throws(SupportFailure) {
     let binary = try Self.binary()
     folder = try TemporaryFolder()
     try Self.makeFolders(in: folder)
@@ -28,7 +30,8 @@ public final class NginxServer: Sendable {
     for _ in 0..<Self.portAttempts {
       let ports = try Self.freePorts()
       let configuration = NginxConfiguration(
-        folder: folder.path, plainPort: ports.plain, tlsPort: ports.tls, serverLines: serverLines)
+        folder: folder.path, plainPort: ports.plain, tlsPort: ports.tls, httpLines: httpLines,
+        serverLines: serverLines)
       do throws(SupportFailure) {
         process = try await Self.start(binary, configuration, in: folder)
         (plainPort, tlsPort) = ports

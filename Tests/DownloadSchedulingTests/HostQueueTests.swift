@@ -1,0 +1,188 @@
+import DownloadModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import DownloadScheduling
+
+@Suite("Requests go out as their hosts take them")
+struct HostQueueTests {
+  private static let busy = DownloadError(.status, cause: .http(status: 503), isPassing: true)
+
+  private static func requests(_ hosts: String...) throws -> RequestList {
+    RequestList(
+      try hosts.enumerated().map {
+        DownloadRequest(id: $0.offset, address: try Address("http://\($0.element)/\($0.offset)"))
+      })
+  }
+
+  private static func queue(
+    _ source: any RequestSource, ceiling: Int = 16, retries: Int = 5, clock: ManualClock = ManualClock()
+  ) -> HostQueue {
+    HostQueue(source, ceiling: ceiling, retry: RetryPolicy(retries: retries), clock: clock, random: { 0.5 })
+  }
+
+  @Test func anotherHostGoesFirstWhenOneIsFull() async throws {
+    let queue = Self.queue(try Self.requests("a", "a", "a", "b", "a", "b"), ceiling: 2)
+    var ids: [Int] = []
+    for _ in 0..<4 { ids.append(try #require(await queue.next()).id) }
+    #expect(ids == [0, 1, 3, 5])
+    queue.ended(DownloadRequest(id: 1, address: try Address("http://a/1")), wasAsked: true)
+    #expect(await queue.next()?.id == 2, "in the list's order")
+  }
+
+  @Test func aLaneWaitsForAPlace() async throws {
+    let queue = Self.queue(try Self.requests("a", "a"), ceiling: 1)
+    let first = try #require(await queue.next())
+    async let second = queue.next()
+    queue.ended(first, wasAsked: true)
+    let next = try #require(await second)
+    #expect(next.id == 1)
+    // What is under way may come back, so the end is known only when it has ended.
+    async let end = queue.next()
+    queue.ended(next, wasAsked: true)
+    #expect(await end == nil)
+  }
+
+  @Test func cancellationEndsTheWait() async throws {
+    let queue = Self.queue(try Self.requests("a", "a"), ceiling: 1)
+    _ = await queue.next()
+    let waiting = Task { await queue.next() }
+    waiting.cancel()
+    #expect(await waiting.value == nil)
+  }
+
+  /// One file that is always refused holds up no other, and ends as its own failure.
+  @Test func aFileThatAloneIsRefused() async throws {
+    let clock = ManualClock()
+    let queue = Self.queue(try Self.requests("a", "a", "a"), clock: clock)
+    let bad = try #require(await queue.next())
+    #expect(queue.takeBack(bad, after: Self.busy) == .init(attempt: 2, delay: .seconds(1)))
+    async let others = [queue.next(), queue.next()]
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(1))
+    #expect(await others.map { $0?.id } == [1, 2], "those that were never asked go first")
+    #expect(await queue.next()?.id == 0)
+  }
+
+  /// Different files were refused and nobody was served: the others are not asked in vain.
+  @Test func aHostIsGivenUp() async throws {
+    let clock = ManualClock()
+    let queue = Self.queue(try Self.requests("a", "a", "a", "a", "a"), ceiling: 1, retries: 2, clock: clock)
+    for round in 0..<3 {
+      async let next = queue.next()
+      if round > 0 {
+        try await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(60))
+      }
+      let request = try #require(await next)
+      #expect(request.id == round, "each refusal asks another file")
+      #expect((queue.takeBack(request, after: Self.busy) == nil) == (round == 2))
+    }
+    var doomed: [Int] = []
+    while let request = await queue.next() {
+      #expect(queue.verdict(on: request) == Self.busy)
+      doomed.append(request.id)
+      queue.ended(request, wasAsked: false)
+    }
+    #expect(doomed == [3, 4, 0, 1])
+  }
+
+  /// Two at a time a server, three servers, thirty files in the servers' order: no failed file, no idle server, and no
+  /// server asked for more than once beyond what it takes. Time is the test's.
+  @Test(arguments: [DownloadMode.asyncLet, .parallel], [16, 6])
+  func threeServersOfTwo(mode: DownloadMode, width: Int) async throws {
+    let hosts = ["a", "b", "c"]
+    let servers = Servers(capacity: 2)
+    let list = try (0..<30).map {
+      DownloadRequest(id: $0, address: try Address("http://\(hosts[$0 / 10])/\($0)"))
+    }
+    let queue = Self.queue(RequestList(list))
+    let failed = Mutex<[Int]>([])
+    let running = Task {
+      await mode.strategy.run(queue, width: width) { request in
+        if queue.verdict(on: request) != nil {
+          failed.withLock { $0.append(request.id) }
+          queue.ended(request, wasAsked: false)
+          return
+        }
+        if await servers.serve(request) {
+          queue.ended(request, wasAsked: true)
+        } else if queue.takeBack(request, after: Self.busy) == nil {
+          failed.withLock { $0.append(request.id) }
+        }
+      }
+    }
+    var turns = 0
+    while servers.served < 30 {
+      // Everybody who can be served is: each server that still has files is at its two.
+      try await servers.waitUntilBusy()
+      servers.finishOne()
+      turns += 1
+    }
+    await running.value
+    #expect(failed.withLock { $0 } == [])
+    #expect(turns == 30)
+    #expect(servers.refused < 60, "\(servers.refused) refusals")
+  }
+}
+
+/// Servers that serve so many at a time, and refuse the rest at once.
+private final class Servers: Sendable {
+  private struct State {
+    var serving: [String: [Int]] = [:]
+    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+    var served: [String: Int] = [:]
+    var refused = 0
+  }
+  private let capacity: Int
+  private let monitor = Monitor(State())
+
+  init(capacity: Int) { self.capacity = capacity }
+
+  var served: Int { monitor.withState { $0.served.values.reduce(0, +) } }
+  var refused: Int { monitor.withState { $0.refused } }
+
+  /// - Returns: false if the server is full.
+  func serve(_ request: DownloadRequest) async -> Bool {
+    let host = request.address.host
+    let isFull = monitor.withState { state in
+      if state.serving[host, default: []].count >= capacity {
+        state.refused += 1
+        return true
+      }
+      state.serving[host, default: []].append(request.id)
+      return false
+    }
+    if isFull { return false }
+    await withCheckedContinuation { continuation in
+      monitor.withState { $0.waiting[request.id] = continuation }
+    }
+    return true
+  }
+
+  /// Until no server could serve one more of its ten files.
+  func waitUntilBusy() async throws {
+    let capacity = capacity
+    try await monitor.wait(for: "every server to be at its limit") { state in
+      ["a", "b", "c"].allSatisfy { host in
+        let left = 10 - state.served[host, default: 0]
+        let serving = state.serving[host, default: []]
+        return serving.count == min(capacity, left) && serving.allSatisfy { state.waiting[$0] != nil }
+      }
+    }
+  }
+
+  /// Ends one file of the server that has served least.
+  func finishOne() {
+    let done = monitor.withState { state -> CheckedContinuation<Void, Never>? in
+      let busy = state.serving.filter { !$0.value.isEmpty }
+      guard let host = busy.keys.min(by: { state.served[$0, default: 0] < state.served[$1, default: 0] }),
+        let id = state.serving[host]?.removeFirst()
+      else { return nil }
+      state.served[host, default: 0] += 1
+      return state.waiting.removeValue(forKey: id)
+    }
+    done?.resume()
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Hosts that take only so much (http.md 12)")
+struct PolitenessTests {
+  /// Two connections allowed by a server, three servers, thirty files in the servers' order.
+  @Test(arguments: ["async-let", "parallel"])
+  func threeServersOfTwo(mode: String) async throws {
+    var servers: [NginxServer] = []
+    defer { for server in servers { server.stop() } }
+    let body = SplitMix64.bytes(count: 60_000, seed: 3)
+    for _ in 0..<3 {
+      servers.append(
+        try await NginxServer(
+          httpLines: ["limit_conn_zone $server_port zone=all:1m;"],
+          serverLines: ["limit_conn all 2;", "limit_rate 600k;"]))
+    }
+    for server in servers {
+      for index in 0..<10 { try server.write(body, to: "f\(index)") }
+    }
+    let place = try Workplace()
+    let lines = servers.flatMap { server in (0..<10).map { server.url("/f\($0)") } }
+    _ = try place.list(lines)
+    let run = try await place.start(["get", "urls.txt", "-m", mode, "-d", "out"])
+      .waitForExit(within: .seconds(60))
+    #expect(run.status == 0, "\(run.errorText)")
+    let names = try place.names(in: "out")
+    #expect(names.count == 30)
+    for name in names { #expect(try place.file("out/\(name)") == body) }
+  }
+
+  /// A 429 holds back its whole host, not one file; another host goes on.
+  @Test func retryAfterIsOfTheHost() async throws {
+    let (busy, free) = (try FaultyOrigin(), try FaultyOrigin())
+    defer {
+      busy.stop()
+      free.stop()
+    }
+    for index in 0..<6 { busy.route("/f\(index)", .file([1])) }
+    busy.route("/f0", .status(429, headers: ["Retry-After: 2"]), .file([1]))
+    for index in 0..<20 { free.route("/g\(index)", .file([2])) }
+    let place = try Workplace()
+    _ = try place.list(
+      (0..<6).map { busy.url("/f\($0)") } + (0..<20).map { free.url("/g\($0)") })
+    let run = try await place.dlm("get", "urls.txt", "-m", "sequential", "-d", "out", "--verbose")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(busy.log.count == 7)
+    // In its quiet it was not asked again, while the other host's files all arrived.
+    let order = run.errorText.split(separator: "\n").filter { $0.contains("fetched") }
+    #expect(order.count == 26)
+    #expect(order.prefix(20).allSatisfy { $0.contains(free.url("/g")) }, "\(run.errorText)")
+  }
+
+  /// A host that is down does not cost a list of its files the whole backoff each.
+  @Test func aHostThatIsDown() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let refused = try RefusedPort()
+    for index in 0..<20 { origin.route("/f\(index)", .file([2])) }
+    let place = try Workplace()
+    _ = try place.list(
+      (0..<300).map { refused.url("/f\($0)") } + (0..<20).map { origin.url("/f\($0)") })
+    let run = try await place.start(["get", "urls.txt", "-d", "out", "--retries", "2"])
+      .waitForExit(within: .seconds(60))
+    #expect(run.status == 75)
+    #expect(run.errorText.contains("300 × no connection"), "\(run.errorText.suffix(3000))")
+    #expect(try place.names(in: "out").count == 20)
+  }
+}
