@@ -1,14 +1,12 @@
 import DownloadModel
 
 extension DownloadCache {
-  /// Compares a whole file with its checksum, and its proof with the one that is required.
-  /// - Returns: what the file is worth; nil if its bytes were wrong and it is to be fetched once more.
+  /// What a whole file is worth, by its checksum and by the proof that is required.
+  /// - Returns: nil if its bytes were wrong and it is to be fetched once more.
   /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
-  func prove(
-    _ file: PartialFile, _ order: FileOrder, _ proof: Proof, isLastTry: Bool
-  ) async throws(DownloadError) -> Proof? {
-    var verdict = file.digestVerdict()
-    if verdict == .unread { verdict = try await copier.prove(file) }
+  func judge(
+    _ verdict: DigestVerdict, of file: PartialFile, _ order: FileOrder, _ proof: Proof, isLastTry: Bool
+  ) throws(DownloadError) -> Proof? {
     switch verdict {
     case .match: return .digest
     case .mismatch(let expected, let found):

@@ -21,5 +21,5 @@ public struct DownloadRequest: Sendable, Identifiable {
 /// Several lanes may call `next()` at the same time; each request is given to exactly one of them.
 public protocol RequestSource: Sendable {
   /// The next request, or nil at the end of the list, for every caller and for good.
-  func next() async -> DownloadRequest?
+  nonisolated(nonsending) func next() async -> DownloadRequest?
 }

@@ -9,5 +9,5 @@ public final class RequestList: RequestSource {
     iterator = Mutex(AnyIterator(requests.makeIterator()))
   }
 
-  public func next() async -> DownloadRequest? { iterator.withLock { $0.next() } }
+  public nonisolated(nonsending) func next() async -> DownloadRequest? { iterator.withLock { $0.next() } }
 }

@@ -16,6 +16,8 @@ import Synchronization
 public final class HostQueue: RequestSource {
   /// Requests held back at most: as far ahead is looked for a host that is free. It bounds memory.
   static let lookahead = 1024
+  /// Hosts that are remembered though nothing is to be remembered of them.
+  private static let hosts = 64
   /// A file that alone is refused, while its host serves others, is tried so often.
   static let refusalsOfOneFile = 10
 
@@ -27,7 +29,8 @@ public final class HostQueue: RequestSource {
   private let random: @Sendable () -> Double
   private let state = Mutex(State())
 
-  private struct Host {
+  /// A reference, because each file looks at its host twice.
+  private final class Host {
     var pace: HostPace
     /// Not asked yet.
     var held: Deque<DownloadRequest> = []
@@ -84,7 +87,7 @@ public final class HostQueue: RequestSource {
   }
 
   /// The next request whose host takes one; nil once everything has ended.
-  public func next() async -> DownloadRequest? {
+  public nonisolated(nonsending) func next() async -> DownloadRequest? {
     while !Task.isCancelled {
       switch step() {
       case .give(let request): return request
@@ -115,10 +118,7 @@ public final class HostQueue: RequestSource {
   /// Of the hosts that take one, that of the earliest request: so the list's order is kept as far as it can be.
   private static func takeHeld(_ state: inout State, _ now: Duration) -> DownloadRequest? {
     let ready = state.hosts.filter { $0.value.isReady(at: now) }
-    guard let name = ready.min(by: { $0.value.earliest < $1.value.earliest })?.key,
-      var host = state.hosts[name]
-    else { return nil }
-    defer { state.hosts[name] = host }
+    guard let (name, host) = ready.min(by: { $0.value.earliest < $1.value.earliest }) else { return nil }
     let isDoomed = !host.doomed.isEmpty
     guard let request = host.doomed.popFirst() ?? host.held.popFirst() ?? host.refused.popFirst() else {
       return nil
@@ -134,8 +134,8 @@ public final class HostQueue: RequestSource {
   private func admit(_ request: DownloadRequest) -> Bool {
     let name = request.address.hostAndPort
     return state.withLock { state in
-      var host = state.hosts[name] ?? Host(HostPace(ceiling: ceiling))
-      defer { state.hosts[name] = host }
+      let host = state.hosts[name] ?? Host(HostPace(ceiling: ceiling))
+      if host.pace.isPristine, state.hosts[name] == nil { state.hosts[name] = host }
       // Not past those that wait already. The clock is read only where it can matter.
       let isQuiet = host.pace.quietUntil > .zero && elapsed() < host.pace.quietUntil
       if host.held.isEmpty, !isQuiet, host.pace.inUse < host.pace.limit {
@@ -184,8 +184,7 @@ public final class HostQueue: RequestSource {
     let name = request.address.hostAndPort
     let (now, random) = (elapsed(), random())
     return change { state in
-      guard var host = state.hosts[name] else { return nil }
-      defer { state.hosts[name] = host }
+      guard let host = state.hosts[name] else { return nil }
       state.inFlight -= 1
       let count = state.refusals.removeValue(forKey: request.id).map { $0 + 1 } ?? 1
       // Without retries each is asked once, whatever the others met.
@@ -214,11 +213,12 @@ public final class HostQueue: RequestSource {
   // MARK: Waiting
 
   private func change<Value: Sendable>(_ body: (inout sending State) -> Value) -> Value {
-    let (value, woken) = state.withLock { state in
+    let (value, woken) = state.withLock { state -> (Value, [CheckedContinuation<Void, Never>]?) in
       let value = body(&state)
       state.changes += 1
+      if state.waiting.isEmpty { return (value, nil) }
       defer { state.waiting = [:] }
-      return (value, state.waiting.isEmpty ? nil : Array(state.waiting.values))
+      return (value, Array(state.waiting.values))
     }
     for continuation in woken ?? [] { continuation.resume() }
     return value
@@ -254,17 +254,5 @@ public final class HostQueue: RequestSource {
     } onCancel: {
       state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume()
     }
-  }
-}
-
-/// Time since it was made, on any clock.
-struct Stopwatch: Sendable {
-  let elapsed: @Sendable () -> Duration
-
-  init(_ clock: any Clock<Duration>) { elapsed = Self.started(clock) }
-
-  private static func started<C: Clock>(_ clock: C) -> @Sendable () -> Duration where C.Duration == Duration {
-    let start = clock.now
-    return { start.duration(to: clock.now) }
   }
 }

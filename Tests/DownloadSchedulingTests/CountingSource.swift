@@ -14,7 +14,7 @@ final class CountingSource: RequestSource {
 
   var drawn: Int { position.withLock { $0 } }
 
-  func next() async -> DownloadRequest? {
+  nonisolated(nonsending) func next() async -> DownloadRequest? {
     position.withLock { position in
       guard position < length else { return nil }
       defer { position += 1 }

@@ -23,7 +23,7 @@ final class ListSource: RequestSource {
 
   init(_ reader: ListReader) { self.reader = reader }
 
-  func next() async -> DownloadRequest? {
+  nonisolated(nonsending) func next() async -> DownloadRequest? {
     while true {
       let (request, isComplete) = buffer.withLock { ($0.take(), $0.isComplete) }
       if request != nil || isComplete { return request }
