@@ -77,5 +77,8 @@ struct InterruptionTests {
     try await origin.wait(forRequests: 1)
     run.send(SIGINT)
     #expect(try await run.waitForExit(within: .seconds(20)).status == 130)
+    // Half a list must not be taken for the whole by the next run.
+    let kept = try place.folder.names(in: "home/state/dlm/runs").filter { $0.contains(".list") }
+    #expect(kept.isEmpty, "\(kept)")
   }
 }

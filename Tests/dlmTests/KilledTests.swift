@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("SIGKILL at two hundred random moments (http.md 10)")
+struct KilledTests {
+  private static let sizes =
+    [0, 1, 100, 4096] + (0..<12).map { 5000 * $0 } + [200_000, 900_000, 1 << 20, 3 << 20, 5 << 20]
+  private static let bodies = sizes.enumerated().map { SplitMix64.bytes(count: $1, seed: UInt64($0)) }
+  private static let killsPerPlace = 25
+
+  /// Large ones come in pieces with a pause between, so that most moments of a run lie within some file.
+  private static func serve(_ origin: FaultyOrigin) {
+    for (index, body) in bodies.enumerated() {
+      let ending: FileOptions.Ending =
+        body.count > 500_000 ? .trickle(piece: 128 * 1024, every: .milliseconds(4)) : .whole
+      // One without length and one without validator: they cannot always go on, but must always end right.
+      let framing: FileOptions.Framing = index == 16 ? .chunked(size: 10_000) : .contentLength
+      origin.route(
+        "/f\(index)",
+        .file(body, FileOptions(etag: index == 17 ? nil : "\"v\(index)\"", framing: framing, ending: ending)))
+    }
+  }
+
+  @Test(arguments: 0..<8)
+  func killed(_ seed: Int) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    Self.serve(origin)
+    var random = SplitMix64(seed: UInt64(seed) &* 7919 &+ 1)
+    let place = try Workplace()
+    _ = try place.list(Self.bodies.indices.map { origin.url("/f\($0)") })
+    let arguments = [
+      "get", "urls.txt", "-d", "out", "-m", ["parallel", "async-let", "sequential"][seed % 3],
+    ]
+    for kill in 0..<Self.killsPerPlace {
+      let run = try place.start(arguments)
+      try await Task.sleep(for: .milliseconds(Int.random(in: 60..<450, using: &random)))
+      run.send(SIGKILL)
+      _ = try await run.waitForExit()
+      let missing = try Self.missing(place, "seed \(seed), kill \(kill)")
+
+      let before = origin.record.bodyBytesSent.values.reduce(0, +)
+      let again = try await place.dlm("get", "urls.txt", "-d", "out")
+      #expect(again.status == 0, "seed \(seed), kill \(kill): \(again.errorText)")
+      for (index, body) in Self.bodies.enumerated() {
+        #expect(try place.file("out/f\(index)") == body, "seed \(seed), kill \(kill), f\(index)")
+      }
+      let names = Self.bodies.indices.map { "f\($0)" }.sorted()
+      #expect(try place.names(in: "out") == names, "seed \(seed), kill \(kill): something stray")
+      let fetched = origin.record.bodyBytesSent.values.reduce(0, +) - before
+      #expect(fetched <= missing, "seed \(seed), kill \(kill): \(fetched) fetched, \(missing) missing")
+      try FileManager.default.removeItem(atPath: "\(place.work)/out")
+      #expect(try await place.dlm("clear-cache").status == 0)
+    }
+  }
+
+  /// What a finishing run may fetch: all that is not there, a MiB of each part over again (what the kernel had not
+  /// been given yet), and the tail that is compared where there is no validator.
+  private static func missing(_ place: Workplace, _ what: String) throws -> Int {
+    guard FileManager.default.fileExists(atPath: "\(place.work)/out") else { return sizes.reduce(0, +) }
+    var missing = sizes.reduce(0, +)
+    for name in try place.names(in: "out") {
+      guard let index = Int(name.dropFirst().prefix { $0 != "." }) else { continue }
+      if name == "f\(index)" {
+        #expect(try place.file("out/\(name)") == bodies[index], "\(what): \(name) stands there and is wrong")
+        missing -= sizes[index]
+      } else if name == "f\(index).part" {
+        missing -= max(0, try place.file("out/\(name)").count - (1 << 20))
+      }
+    }
+    return missing
+  }
+}
