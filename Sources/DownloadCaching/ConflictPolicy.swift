@@ -6,4 +6,6 @@ public enum ConflictPolicy: String, Sendable, CaseIterable {
   /// The file that stands there stays, and nothing is fetched.
   case skip
   case overwrite
+  /// As `rename`, and whoever sits at the terminal is asked afterwards (`DownloadCache.settle`).
+  case ask
 }

@@ -24,6 +24,8 @@ public struct DownloadOutcome: Sendable, Equatable {
   public var proof: Proof?
   /// The name it was to have, when something else stood there and it got another.
   public var renamedFrom: String?
+  /// Content-Type of a file that was renamed so, for whoever has to decide between the two.
+  public var mediaType: String?
 
   public init(
     kind: Kind, path: String, size: Int64, transferred: Int64 = 0, resumed: Int64 = 0,

@@ -14,6 +14,7 @@ public final class ProgressBoard: Sendable {
     var tally = ProgressTally()
     var active: [Int: ActiveDownload] = [:]
     var events: [ProgressEvent] = []
+    var prompt: [String] = []
   }
 
   /// - Parameter keepsEvents: false when no renderer will take them.
@@ -70,6 +71,9 @@ public final class ProgressBoard: Sendable {
     }
   }
 
+  /// Lines below everything else while somebody is asked; none when the question is answered.
+  public func prompt(_ lines: [String]) { state.withLock { $0.prompt = lines } }
+
   /// The moment's numbers and the events since the last call.
   public func take() -> ProgressSample {
     state.withLock { state in
@@ -77,7 +81,7 @@ public final class ProgressBoard: Sendable {
       state.events = []
       return ProgressSample(
         tally: state.tally, received: counter.value, active: Array(state.active.values),
-        events: events)
+        events: events, prompt: state.prompt)
     }
   }
 
@@ -185,13 +189,17 @@ public struct ProgressSample: Sendable {
   public var received: Int64
   public var active: [ActiveDownload]
   public var events: [ProgressEvent]
+  /// A question to whoever sits at the terminal.
+  public var prompt: [String]
 
   public init(
-    tally: ProgressTally, received: Int64, active: [ActiveDownload], events: [ProgressEvent]
+    tally: ProgressTally, received: Int64, active: [ActiveDownload], events: [ProgressEvent],
+    prompt: [String] = []
   ) {
     self.tally = tally
     self.received = received
     self.active = active
     self.events = events
+    self.prompt = prompt
   }
 }

@@ -27,9 +27,11 @@ struct BarsDisplay: ProgressDisplay {
 
   mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
     let layout = FrameLayout(size: size, glyphs: glyphs, isColored: isColored)
-    rows.update(sample.active, retries: retries(sample.events, at: now), at: now, lines: layout.lines - 1)
+    let room = layout.lines - 1 - sample.prompt.count
+    rows.update(sample.active, retries: retries(sample.events, at: now), at: now, lines: max(0, room))
     let sum = total.update(sample, active: rows.all.map(\.progress), at: now)
-    let content = FrameLayout.Content(rows: rows.shown, hidden: rows.hidden, total: sum, now: now)
+    let content = FrameLayout.Content(
+      rows: rows.shown, hidden: rows.hidden, total: sum, prompt: sample.prompt, now: now)
     return writer.frame(
       above: EventLines(layout: layout, words: words).lines(sample.events), region: layout.region(content),
       size: size, extra: layout.lines > 0 ? taskbarChange(sum) : "")

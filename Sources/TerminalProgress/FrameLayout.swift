@@ -5,6 +5,8 @@ struct FrameLayout {
     var rows: [ActiveRow]
     var hidden: Int
     var total: TotalLine.Content
+    /// A question, below everything else.
+    var prompt: [String] = []
     var now: Duration
   }
 
@@ -23,10 +25,19 @@ struct FrameLayout {
 
   func region(_ content: Content) -> [String] {
     guard lines > 0 else { return [] }
-    var region = content.rows.prefix(lines - 1).map { row($0, at: content.now) }
-    if content.hidden > 0, lines > 1, region.count < lines - 1 { region.append(more(content.hidden)) }
+    let prompt = content.prompt.prefix(max(0, lines - 1)).map { asking($0) }
+    let room = lines - prompt.count
+    var region = content.rows.prefix(room - 1).map { row($0, at: content.now) }
+    if content.hidden > 0, room > 1, region.count < room - 1 { region.append(more(content.hidden)) }
     region.append(TotalLine(layout: self).text(content.total))
-    return region
+    return region + prompt
+  }
+
+  private func asking(_ text: String) -> String {
+    var line = line
+    line.append(
+      TextCut.atEnd(StyledLine.shown(text, glyphs), to: columns.usable, ellipsis: glyphs.ellipsis), .strong)
+    return line.text
   }
 
   var line: StyledLine { StyledLine(glyphs: glyphs, isColored: isColored) }

@@ -51,6 +51,11 @@ struct Wiring: Sendable {
     }
   }
 
+  /// Carries out what was decided on a finished file's name.
+  func settle(_ question: Question, _ decision: NameDecision) async throws(DownloadError) {
+    _ = try await cache.settle(question.request, question.outcome, decision)
+  }
+
   /// Writes down what the cache learnt and ends the connections.
   /// - Returns: what went wrong with the cache, which failed no download.
   func close() async -> [CacheWarning] {

@@ -57,7 +57,7 @@ extension PartialTransfer {
       try slotDiscard()
       let size = try order.directory.size(of: wanted)
       return .placed(outcome(.skipped, wanted, size: size), name: wanted, nil)
-    case .rename:
+    case .rename, .ask:
       var number = order.directory.firstNumber(beside: wanted)
       while true {
         let name = FileNaming.alternative(wanted, number)
@@ -89,7 +89,10 @@ extension PartialTransfer {
     var row = row
     row?.name = name
     var outcome = outcome(.fetched, name, size: held.length)
-    if name != wanted { outcome.renamedFrom = order.directory.path(of: wanted) }
+    if name != wanted {
+      outcome.renamedFrom = order.directory.path(of: wanted)
+      outcome.mediaType = head?["content-type"]
+    }
     return .placed(outcome, name: name, row)
   }
 

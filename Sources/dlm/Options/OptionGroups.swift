@@ -62,6 +62,9 @@ struct OutputOptions: ParsableArguments {
   @Option(help: ArgumentHelp("What to do with a file that dlm did not write.", valueName: "policy"))
   var onConflict: ConflictPolicy?
 
+  @Flag(help: "Ask a name for each file, one at a time, while others go on.")
+  var askNames = false
+
   @Flag(help: "Neither use nor fill the cache.")
   var noCache = false
 

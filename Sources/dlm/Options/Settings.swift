@@ -23,6 +23,7 @@ struct Settings {
   /// Those of a list.
   var checksums: ChecksumList?
   var requiredProof: Proof
+  var asksNames: Bool
   var syncs: Bool
   var usesCache: Bool
   var refresh: Bool
@@ -60,6 +61,7 @@ struct Settings {
     conflicts = try output.onConflict ?? sources.value("on-conflict") ?? .rename
     checksum = proof?.checksum
     requiredProof = try proof?.requireProof ?? sources.value("require-proof") ?? .nothing
+    asksNames = output.askNames
     syncs = try output.fsync || sources.isOn("fsync")
     usesCache = try !(output.noCache || sources.isOn("no-cache"))
     refresh = try output.refresh || sources.isOn("refresh")

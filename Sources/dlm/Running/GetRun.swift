@@ -41,18 +41,30 @@ struct GetRun {
     }
     log.settings(settings, cacheFolder: folders.cache)
 
+    let questions = QuestionQueue(
+      asksConflicts: settings.conflicts == .ask, asksNames: settings.asksNames,
+      isShown: screen.style == .bars,
+      board: board)
+    screen.asks(questions)
     let warnings = OnceCell<[CacheWarning]>()
     let start = ContinuousClock.now
     let signal = await Interruptible.run(screen) { [settings] in
       await screen.show(board) {
         let source = ListSource(reader)
+        async let asking: Void? = questions?.run(
+          settle: { question, decision throws(DownloadError) in try await wiring.settle(question, decision) },
+          onFailure: { ledger.add($0) })
         await wiring.run(source, mode: settings.mode, jobs: settings.jobs) { request, result in
           log.ended(request, result)
-          if case .failure(let error) = result {
+          switch result {
+          case .success(let outcome): questions?.consider(request, outcome)
+          case .failure(let error):
             ledger.add(error)
             if error.stopsWriting { source.stop() }
           }
         }
+        questions?.finish()
+        await asking
         warnings.set(await wiring.close())
       }
     }

@@ -7,6 +7,7 @@ final class ProgressScreen: Sendable {
   let style: ProgressStyle.Resolved
   private let environment: TerminalEnvironment
   private let output = TerminalOutput()
+  private let asking = Mutex<QuestionQueue?>(nil)
   private let current = Mutex<ProgressRenderer?>(nil)
 
   init(_ style: ProgressStyle, environment variables: [String: String]) {
@@ -28,10 +29,22 @@ final class ProgressScreen: Sendable {
     current.withLock { $0 = nil }
   }
 
+  /// Names who may have the terminal's keys.
+  func asks(_ questions: QuestionQueue?) { asking.withLock { $0 = questions } }
+
   /// Gives the terminal back at once, from any thread, for a process that is about to end.
-  func restoreNow() { current.withLock { $0 }?.restoreNow() }
+  func restoreNow() {
+    asking.withLock { $0 }?.restoreNow()
+    current.withLock { $0 }?.restoreNow()
+  }
 
   /// Gives the terminal back before the process stops, and takes it again after it goes on.
-  func suspend() async { await current.withLock { $0 }?.suspend() }
-  func resume() async { await current.withLock { $0 }?.resume() }
+  func suspend() async {
+    asking.withLock { $0 }?.restoreNow()
+    await current.withLock { $0 }?.suspend()
+  }
+  func resume() async {
+    asking.withLock { $0 }?.takeKeys()
+    await current.withLock { $0 }?.resume()
+  }
 }
