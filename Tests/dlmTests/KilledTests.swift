@@ -67,7 +67,8 @@ struct KilledTests {
       if name == "f\(index)" {
         #expect(try place.file("out/\(name)") == bodies[index], "\(what): \(name) stands there and is wrong")
         missing -= sizes[index]
-      } else if name == "f\(index).part", !names.contains("f\(index)") {  // killed between two names, it has both
+        // Killed between two names, a file has both.
+      } else if name == "f\(index).part", !names.contains("f\(index)") {
         missing -= max(0, try place.file("out/\(name)").count - (1 << 20))
       }
     }

@@ -150,7 +150,7 @@ struct ProofTests {
   func requiredProof(_ wanted: String, _ framing: FileOptions.Framing, _ suffices: Bool) async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
-    origin.route("/f", .file([1, 2, 3], FileOptions(framing: framing)))
+    origin.route("/f", .file([1, 2, 3], FileOptions(acceptRanges: nil, framing: framing)))
     let place = try Workplace()
     let run = try await place.dlm("get", origin.url("/f"), "--require-proof", wanted)
     #expect(run.status == (suffices ? 0 : 1), "\(run.errorText)")
@@ -194,5 +194,39 @@ struct ProofTests {
     #expect(origin.log.count == 22)
     #expect(try place.names(in: "out").count == 20)
     #expect(try place.file("again.txt") == Array("# nothing failed\n".utf8))
+  }
+
+  /// A body that only the closing connection ends looks whole when it was cut. A server that knows ranges is asked
+  /// whether there is more.
+  @Test(arguments: [100_000, 300_000])
+  func anEndThatProvesNothing(cut: Int) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route(
+      "/f", .file(Self.body, FileOptions(framing: .closeDelimited, ending: .close(after: cut))),
+      .file(Self.body))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/f"), "--require-proof", "length")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("f") == Self.body)
+    #expect(origin.log.map { $0.headers["range"] } == [nil, "bytes=\(cut)-"])
+  }
+
+  /// The same over HTTP/2, where libcurl 7.88 takes a stream that was reset without an error for whole.
+  @Test(arguments: ["length", "open", "error"])
+  func streamsThatAreReset(how: String) async throws {
+    let origin = try await HTTP2Origin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    _ = try place.list((0..<20).map { origin.url("/\(how)/\($0)") })
+    let run = try await place.dlm(
+      "get", "urls.txt", "--http2", "--cacert", origin.certificatePath, "-d", "out", "--require-proof",
+      "length")
+    #expect(run.status == 0, "\(run.errorText)")
+    for index in 0..<20 {
+      // As the origin makes them: a pattern of its number.
+      let expected = (0..<200_000).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ index) % 251) }
+      #expect(try place.file("out/\(index)") == expected, "\(how)/\(index)")
+    }
   }
 }

@@ -23,7 +23,7 @@ final class PartialFile: DownloadTarget, Sendable {
   }
 
   func isWhole(after receipt: TransferReceipt) throws(DownloadError) -> Bool {
-    try finish(receipt) != .partly
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.isWhole(after: receipt) }
   }
 
   func finish(_ receipt: TransferReceipt) throws(DownloadError) -> FinishedTransfer {

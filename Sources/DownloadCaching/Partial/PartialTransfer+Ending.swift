@@ -32,6 +32,20 @@ extension PartialTransfer {
     }
   }
 
+  /// Whether nothing is left to be asked for.
+  ///
+  /// A body that only the closing connection ended (or an HTTP/2 stream whose end libcurl 7.88 does not tell from a
+  /// reset) may have been cut. A server that knows ranges can say: once the bytes behind the last are asked for, 416
+  /// means that there are none.
+  mutating func isWhole(after receipt: TransferReceipt) throws(DownloadError) -> Bool {
+    let finished = try finish(receipt)
+    guard finished == .whole(.nothing), !hasAskedForMore, held.length > 0, held.validator.ifRange != nil,
+      head?["accept-ranges"]?.lowercased() == "bytes"
+    else { return finished != .partly }
+    hasAskedForMore = true
+    return false
+  }
+
   /// Gives the whole file its final name: without a pause in the middle, so that the cache can be asked for
   /// the same file before or after, but not in between.
   /// - Parameter beforeNaming: called with the row before each attempt at a name (the journal's line).

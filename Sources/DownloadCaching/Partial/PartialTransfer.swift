@@ -21,6 +21,8 @@ struct PartialTransfer: ~Copyable {
   private var cursor: Int64 = 0
   /// Whether the body under way is that of a 206, and the length held when it began.
   private(set) var isSlice = false
+  /// Whether the server was asked for bytes behind an end that proved nothing.
+  var hasAskedForMore = false
   private(set) var start: Int64 = 0
   /// The name that the part's first answer gave: a later one (416) may not repeat it.
   var recordedName: String?
