@@ -8,6 +8,7 @@ public final class ProgressBoard: Sendable {
   /// Body bytes received by the whole run.
   public let counter = TransferCounter()
   private let keepsEvents: Bool
+  private let keepsBeginnings: Bool
   private let state = Mutex(State())
 
   private struct State {
@@ -17,8 +18,13 @@ public final class ProgressBoard: Sendable {
     var prompt: [String] = []
   }
 
-  /// - Parameter keepsEvents: false when no renderer will take them.
-  public init(keepsEvents: Bool) { self.keepsEvents = keepsEvents }
+  /// - Parameters:
+  ///   - keepsEvents: false when no renderer will take them.
+  ///   - keepsBeginnings: whether the start of each file is an event too.
+  public init(keepsEvents: Bool, keepsBeginnings: Bool = false) {
+    self.keepsEvents = keepsEvents
+    self.keepsBeginnings = keepsBeginnings
+  }
 
   /// The list grew to `count` requests as far as it was read; `complete` when its end was seen.
   public func listed(_ count: Int, complete: Bool) {
@@ -33,6 +39,7 @@ public final class ProgressBoard: Sendable {
     let meter = TransferMeter(counter: counter)
     state.withLock { state in
       state.active[request.id] = ActiveDownload(id: request.id, address: request.address, meter: meter)
+      if keepsBeginnings { state.events.append(.began(request)) }
     }
     return meter
   }
@@ -152,6 +159,8 @@ public struct ActiveDownload: Sendable, Identifiable {
 }
 
 public enum ProgressEvent: Sendable {
+  /// Only on boards that keep them.
+  case began(DownloadRequest)
   case retry(Address, attempt: Int, delay: Duration, error: DownloadError)
   case ended(Address, Result<DownloadOutcome, DownloadError>)
   case rejected(Rejection)

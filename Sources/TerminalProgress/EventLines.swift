@@ -35,6 +35,7 @@ struct EventLines {
 
   private func lines(_ event: ProgressEvent) -> [String] {
     switch event {
+    case .began: []
     case .ended(_, .success(let outcome)): [done(outcome)]
     case .ended(_, .failure(let error)) where error.code == .cancelled: []
     case .ended(let address, .failure(let error)): failed(address, error)

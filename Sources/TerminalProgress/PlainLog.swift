@@ -56,6 +56,7 @@ struct PlainLog: ProgressDisplay {
 
   private func line(_ event: ProgressEvent) -> String? {
     switch event {
+    case .began: return nil
     case .ended(_, .success(let outcome)):
       let note = OutcomeNote.text(outcome, showsPath: true)
       let rest = "\(Quantity.bytes(outcome.size))\(note.isEmpty ? "" : ", \(note)")"

@@ -38,6 +38,7 @@ public actor ProgressRenderer {
       switch style {
       case .bars: BarsDisplay(environment: environment, isColored: isColored, words: words)
       case .plain: PlainLog(isColored: isColored, words: words)
+      case .json: JSONLog(words: words)
       case .none: SilentDisplay()
       }
     restoring = display.restoring

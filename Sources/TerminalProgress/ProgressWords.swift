@@ -7,10 +7,14 @@ public struct ProgressWords: Sendable {
   /// The whole line, list and line number included.
   public var rejection: @Sendable (Rejection) -> String
 
+  /// The moment, as RFC 3339 writes it; for JSON lines.
+  public var timestamp: @Sendable () -> String
+
   public init(
     failure: @escaping @Sendable (DownloadError) -> String,
-    rejection: @escaping @Sendable (Rejection) -> String
+    rejection: @escaping @Sendable (Rejection) -> String, timestamp: @escaping @Sendable () -> String = { "" }
   ) {
+    self.timestamp = timestamp
     self.failure = failure
     self.rejection = rejection
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -87,5 +88,31 @@ struct CommandTests {
     #expect(run.status == 0)
     #expect(run.outputText == "http://example.org/a%20b.txt\tout/a b.txt\n")
     #expect(try place.names().isEmpty)
+  }
+
+  /// Standard output is JSON and nothing else; the summary is its last line, also when the run is interrupted.
+  @Test(arguments: [false, true])
+  func progressAsJSON(isInterrupted: Bool) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file([1, 2, 3]))
+    origin.route(
+      "/slow", .file([1, 2, 3], isInterrupted ? FileOptions(ending: .stall(after: 1)) : FileOptions()))
+    let place = try Workplace()
+    let run = try place.start(["get", "--progress", "json", origin.url("/a"), origin.url("/slow")])
+    if isInterrupted {
+      try await origin.wait(path: "/slow", bodyBytesSent: 1)
+      try await run.wait(forOutput: "\"type\":\"done\"")
+      run.send(SIGINT)
+    }
+    let result = try await run.waitForExit()
+    #expect(result.status == (isInterrupted ? 130 : 0), "\(result.errorText)")
+    let lines = try result.outputText.split(separator: "\n").map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+    #expect(lines.last?["type"] as? String == "summary")
+    #expect(lines.last?["done"] as? Int == (isInterrupted ? 1 : 2))
+    #expect(lines.contains { $0["type"] as? String == "done" && $0["proof"] as? String == "length" })
+    #expect((lines.first?["t"] as? String)?.hasSuffix("Z") == true)
   }
 }

@@ -190,4 +190,36 @@ struct FailureTests {
     #expect(run.status == 0)
     #expect(!run.outputText.hasPrefix("/.cache"), "\(run.outputText)")
   }
+
+  /// A thousand files of which ten are missing: once they are there, the ten are fetched and nothing else is.
+  @Test func tenOfAThousand() async throws {
+    let server = try await NginxServer()
+    defer { server.stop() }
+    let missing = Set(stride(from: 50, to: 1000, by: 100))
+    for index in 0..<1000 where !missing.contains(index) {
+      try server.write(SplitMix64.bytes(count: 500 + index, seed: UInt64(index)), to: "f\(index)")
+    }
+    let place = try Workplace()
+    _ = try place.list((0..<1000).map { server.url("/f\($0)") })
+    let first = try await place.dlm("get", "urls.txt", "-d", "out", "--failed", "again.txt")
+    #expect(first.status == 1)
+    #expect(first.errorText.contains("10 × the server answered 404"), "\(first.errorText.suffix(2000))")
+    for index in missing {
+      try server.write(SplitMix64.bytes(count: 500 + index, seed: UInt64(index)), to: "f\(index)")
+    }
+    _ = try await server.accessLog(atLeast: 1000)
+    try server.clearLog()
+    let second = try await place.dlm("get", "urls.txt", "-d", "out")
+    #expect(second.status == 0, "\(second.errorText.suffix(2000))")
+    let log = try await server.accessLog(atLeast: 1000)
+    #expect(log.count { $0.status == 304 } == 990 && log.count { $0.status == 200 } == 10)
+    #expect(
+      log.filter { $0.status == 200 }.reduce(0) { $0 + $1.bodyBytes } == missing.reduce(0) { $0 + 500 + $1 })
+    // The list of what failed would have done as well.
+    let list = String(decoding: try place.file("again.txt"), as: UTF8.self).split(separator: "\n")
+    #expect(list.count { !$0.hasPrefix("#") } == 10)
+    for index in 0..<1000 {
+      #expect(try place.file("out/f\(index)") == SplitMix64.bytes(count: 500 + index, seed: UInt64(index)))
+    }
+  }
 }

@@ -26,7 +26,7 @@ struct GetRun {
     if history.sources != stored?.sources { remember(history, log) }
 
     let screen = ProgressScreen(settings.progress, environment: environment)
-    let board = ProgressBoard(keepsEvents: screen.style != .none)
+    let board = ProgressBoard(keepsEvents: screen.style != .none, keepsBeginnings: screen.style == .json)
     let ledger = FailureLedger()
     let reader = ListReader(
       sources, outputName: outputName, checksum: settings.checksum, board: board,

@@ -1,4 +1,6 @@
 import DownloadModel
+import Foundation
+import Glibc
 import Synchronization
 import TerminalProgress
 
@@ -18,9 +20,15 @@ final class ProgressScreen: Sendable {
   /// Shows the board while `work` runs. Nothing of it waits for the terminal, but its end does.
   func show(_ board: ProgressBoard, while work: @Sendable () async -> Void) async {
     let renderer = ProgressRenderer(
-      board: board, style: style, isColored: ColorChoice.auto.resolved(in: environment), output: output,
+      board: board, style: style, isColored: ColorChoice.auto.resolved(in: environment),
+      // JSON is data, and all that ever stands on standard output.
+      output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output,
       environment: environment,
-      words: ProgressWords(failure: { FailureWords($0).line }, rejection: { RejectionWords($0).line }))
+      words: ProgressWords(
+        failure: { FailureWords($0).line }, rejection: { RejectionWords($0).line },
+        timestamp: {
+          Date().formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)) + "Z"
+        }))
     current.withLock { $0 = renderer }
     async let drawing: Void = renderer.run()
     await work()
