@@ -187,6 +187,8 @@ final class CurlTransfer {
 
   private func judge(_ head: ResponseHead) -> Bool {
     guard let sink = current?.sink else { return false }
+    var head = head
+    if easy.long(CURLINFO_REDIRECT_COUNT) > 0 { head.answeredBy = effectiveAddress }
     // A body without length and without chunks ends when the connection does: a cut looks the same as the end.
     // libcurl 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing either.
     let hasBody = head.status != 204 && head.status != 304

@@ -2,6 +2,8 @@
 /// nothing until it is asked for.
 public struct ResponseHead: Sendable {
   public let status: Int
+  /// The address that answered, without credentials, where redirects led away from the one that was asked.
+  public var answeredBy: String?
   private let block: [UInt8]
   private let starts: [Int]
 

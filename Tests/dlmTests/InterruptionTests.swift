@@ -81,4 +81,27 @@ struct InterruptionTests {
     let kept = try place.folder.names(in: "home/state/dlm/runs").filter { $0.contains(".list") }
     #expect(kept.isEmpty, "\(kept)")
   }
+
+  /// Redirects are followed anew, and validators belong to where they led (http.md 9): another mirror with the same
+  /// date has another file.
+  @Test func theRedirectLeadsElsewhere() async throws {
+    let (first, second) = (try FaultyOrigin(), try FaultyOrigin())
+    defer {
+      first.stop()
+      second.stop()
+    }
+    let other = SplitMix64.bytes(count: large.count, seed: 2)
+    let dated = FileOptions(etag: nil)
+    var cut = dated
+    cut.ending = .close(after: 5 << 20)
+    first.route("/mirror", .file(large, cut))
+    second.route("/mirror", .file(other, dated))
+    first.route("/f", .redirect(302, to: first.url("/mirror")), .redirect(302, to: second.url("/mirror")))
+    let place = try Workplace()
+    #expect(try await place.dlm("get", first.url("/f"), "--retries", "0").status == 75)
+    let run = try await place.dlm("get", first.url("/f"))
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("f") == other)
+    #expect(try place.names() == ["f"])
+  }
 }

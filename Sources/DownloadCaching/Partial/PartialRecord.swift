@@ -12,6 +12,8 @@ struct PartialRecord: Sendable, Equatable, Codable {
   var total: Int64?
   /// Content-Encoding of the bytes, if any.
   var encoding: String?
+  /// The address that gave the bytes, where redirects led to another one.
+  var answeredBy: String?
   /// The final name that the server or the user wanted.
   var name: String
 
@@ -20,6 +22,7 @@ struct PartialRecord: Sendable, Equatable, Codable {
     validator = held.validator
     total = held.total
     encoding = held.encoding
+    answeredBy = held.answeredBy
     self.name = name
   }
 
@@ -44,6 +47,8 @@ struct PartialRecord: Sendable, Equatable, Codable {
   func held(length: Int64) -> HeldPart {
     // Longer than the whole: something else wrote into it, and none of it can be trusted.
     let isSane = total.map { length <= $0 } ?? true
-    return HeldPart(length: isSane ? length : 0, validator: validator, total: total, encoding: encoding)
+    return HeldPart(
+      length: isSane ? length : 0, validator: validator, total: total, encoding: encoding,
+      answeredBy: answeredBy)
   }
 }

@@ -135,7 +135,8 @@ struct PartialTransfer: ~Copyable {
     guard expect(head) else { return .drain }
     held = HeldPart(
       validator: Validator(head), total: total,
-      encoding: head.isIdentityEncoded ? nil : head["content-encoding"])
+      encoding: head.isIdentityEncoded ? nil : head["content-encoding"],
+      answeredBy: head.answeredByWithoutQuery)
     cursor = 0
     (isSlice, start) = (false, 0)
     try setSpaceAside(from: 0, total: total)

@@ -64,7 +64,13 @@ enum ResumeDecision: Equatable {
     guard (head.isIdentityEncoded ? nil : head["content-encoding"]) == held.encoding else { return .restart }
     let validator = Validator(head)
     if held.validator.contradicts(validator) { return .restart }
-    if proof == .sameValidator, !held.validator.isStronglyEqual(to: validator) { return .restart }
+    // Validators belong to the address that gave them (http.md 9): of another one only a strong tag that it repeats
+    // itself says that it has the same file. Mirrors often share dates, and a date is no name.
+    let isElsewhere = head.answeredByWithoutQuery != held.answeredBy
+    if isElsewhere, held.validator.strongETag == nil { return .restart }
+    if proof == .sameValidator || isElsewhere, !held.validator.isStronglyEqual(to: validator) {
+      return .restart
+    }
     return .append(
       at: from, end: range.upperBound + 1, total: answered?.completeLength ?? held.total)
   }
@@ -78,7 +84,8 @@ enum ResumeDecision: Equatable {
     // Equal length alone proves nothing unless the server compared the version, or it names the same one.
     guard head.contentRange?.completeLength == held.length, held.total ?? held.length == held.length,
       !held.validator.contradicts(Validator(head)),
-      proof == .ifRange || held.validator.isStronglyEqual(to: Validator(head))
+      proof == .ifRange && head.answeredByWithoutQuery == held.answeredBy
+        || held.validator.isStronglyEqual(to: Validator(head))
     else { return .restart }
     return .complete
   }
@@ -95,4 +102,9 @@ enum ResumeDecision: Equatable {
       .status, cause: .http(status: head.status), isPassing: isPassing,
       retryAfter: isPassing ? head["retry-after"].flatMap { RetryAfter.duration($0, now: now) } : nil)
   }
+}
+
+extension ResponseHead {
+  /// Signed addresses differ in their query from one request to the next.
+  var answeredByWithoutQuery: String? { answeredBy.map { String($0.prefix { $0 != "?" }) } }
 }

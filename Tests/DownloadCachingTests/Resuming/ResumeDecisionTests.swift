@@ -11,6 +11,8 @@ struct ResumeDecisionTests {
     var held = HeldPart(length: 100, validator: Validator(etag: "\"v1\""), total: 1000)
     var status: Int
     var fields: KeyValuePairs<String, String> = [:]
+    /// Where redirects led.
+    var answeredBy: String?
     var expected: ResumeDecision
   }
 
@@ -170,9 +172,44 @@ struct ResumeDecisionTests {
       expected: .reject(DownloadError(.badResponse, cause: .http(status: 416)))),
   ]
 
-  @Test(arguments: ranges + others)
+  private static func of(_ mirror: String, dated: Bool = false) -> HeldPart {
+    HeldPart(
+      length: 100, validator: dated ? Self.dated.validator : Validator(etag: "\"v1\""), total: 1000,
+      answeredBy: mirror)
+  }
+
+  static let redirects: [Case] = [
+    Case(
+      testDescription: "206 of the same mirror, signed anew", held: of("http://a/x"), status: 206,
+      fields: ["Content-Range": "bytes 100-999/1000"], answeredBy: "http://a/x?signature=2", expected: append),
+    Case(
+      testDescription: "206 of another mirror that repeats the tag", held: of("http://a/x"), status: 206,
+      fields: ["Content-Range": "bytes 100-999/1000", "ETag": "\"v1\""], answeredBy: "http://b/x",
+      expected: append),
+    Case(
+      testDescription: "206 of another mirror without tag", held: of("http://a/x"), status: 206,
+      fields: ["Content-Range": "bytes 100-999/1000"], answeredBy: "http://b/x", expected: .restart),
+    Case(
+      testDescription: "206 of another mirror with the same date", held: of("http://a/x", dated: true),
+      status: 206,
+      fields: ["Content-Range": "bytes 100-999/1000", "Last-Modified": old], answeredBy: "http://b/x",
+      expected: .restart),
+    Case(
+      testDescription: "206 without the redirect there was", held: of("http://a/x"), status: 206,
+      fields: ["Content-Range": "bytes 100-999/1000"], expected: .restart),
+    Case(
+      testDescription: "416 of another mirror", asked: .rest(from: 100, proof: .ifRange),
+      held: of("http://a/x"),
+      status: 416, fields: ["Content-Range": "bytes */1000"], answeredBy: "http://b/x", expected: .restart),
+    Case(
+      testDescription: "200 of another mirror", held: of("http://a/x"), status: 200,
+      fields: ["Content-Length": "10"], answeredBy: "http://b/x", expected: .startOver(total: 10)),
+  ]
+
+  @Test(arguments: ranges + others + redirects)
   func ladder(test: Case) {
-    let head = ResponseHead(status: test.status, fields: test.fields)
+    var head = ResponseHead(status: test.status, fields: test.fields)
+    head.answeredBy = test.answeredBy
     #expect(ResumeDecision.decide(asked: test.asked, held: test.held, head: head, now: 0) == test.expected)
   }
 
