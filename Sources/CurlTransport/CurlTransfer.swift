@@ -193,10 +193,17 @@ final class CurlTransfer {
     // libcurl 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing either.
     let hasBody = head.status != 204 && head.status != 304
     let coding = head["transfer-encoding"]
+    // It means nothing beside Transfer-Encoding (RFC 9112 §6.3).
+    let length = hasBody && coding == nil ? head.contentLength : nil
+    // Whoever guesses may take half a file for the whole (RFC 9112 §6.3).
+    if hasBody, coding == nil, length == nil, head["content-length"] != nil {
+      current?.failure = DownloadError(
+        .badResponse, cause: .detail("its Content-Length is malformed or contradicts itself"),
+        activity: "reading the answer")
+      return false
+    }
     current?.head = HeadFacts(
-      status: head.status,
-      // It means nothing beside Transfer-Encoding (RFC 9112 §6.3).
-      contentLength: hasBody && coding == nil ? head.contentLength : nil,
+      status: head.status, contentLength: length,
       isChunked: !hasBody || coding?.lowercased().hasSuffix("chunked") == true)
     do throws(DownloadError) {
       switch try sink.accept(head) {

@@ -116,9 +116,16 @@ extension DownloadCache {
     var ownership = ownership
     // The data first: a name that survives a power cut must not stand for bytes that did not.
     if configuration.syncs { try await copier.sync(file) }
+    var looksForTwin = true
     while true {
-      let placement = try file.place(ownership, answeredBy: answeredBy, proof: proof) { journal($0) }
+      var placement = try file.place(
+        ownership, answeredBy: answeredBy, proof: proof, looksForTwin: looksForTwin
+      ) { journal($0) }
+      if placement == .mayBeThere, let twin = try await copier.adopt(file, answeredBy: answeredBy) {
+        placement = twin
+      }
       switch placement {
+      case .mayBeThere: looksForTwin = false
       case .placed(let outcome, let name, let row):
         if outcome.kind != .skipped { remember(name, outcome.size, row, order) }
         if configuration.syncs { try await copier.syncNames(order.directory) }

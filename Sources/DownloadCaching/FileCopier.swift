@@ -17,6 +17,10 @@ actor FileCopier {
     }
   }
 
+  func adopt(_ file: PartialFile, answeredBy: String?) throws(DownloadError) -> Placement? {
+    try file.adopt(answeredBy: answeredBy)
+  }
+
   func sync(_ file: PartialFile) throws(DownloadError) { try file.sync() }
 
   func syncNames(_ directory: OutputDirectory) throws(DownloadError) {

@@ -108,6 +108,21 @@ struct TransferFailureTests {
     }
   }
 
+  /// RFC 9112 §6.3: whoever guesses may take half a file for the whole.
+  @Test(arguments: [["10", "5"], ["5", "10"], ["abc"], ["-1"], [""]])
+  func uselessLengths(lengths: [String]) async throws {
+    try await withTransport { transport, origin in
+      let lines = lengths.map { "Content-Length: \($0)\r\n" }.joined()
+      origin.route("/f", .raw(Array("HTTP/1.1 200 OK\r\nConnection: close\r\n\(lines)\r\n0123456789".utf8)))
+      let sink = CollectingSink()
+      let error = try await #require(throws: DownloadError.self) {
+        _ = try await transport.fetch(try origin.address("/f"), into: sink)
+      }
+      #expect(error.code == .badResponse || error.code == .transport, "\(error)")
+      #expect(sink.bytes.isEmpty)
+    }
+  }
+
   /// http.md 26: behind the body as before it.
   @Test func trailersWithoutEnd() async throws {
     try await withTransport { transport, origin in

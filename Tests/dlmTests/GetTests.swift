@@ -175,4 +175,28 @@ struct GetTests {
     #expect(run.errorText.contains("40 files"), "\(run.errorText)")
     for (index, body) in bodies.enumerated() { #expect(try place.file("out/f\(index)") == body) }
   }
+
+  /// The very bytes stand there already, and nobody knows any more that dlm wrote them: no copy is made beside them.
+  @Test func theSameBytesAreThere() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let bodies = [[], [1, 2, 3], SplitMix64.bytes(count: 2_000_000, seed: 5)]
+    for (index, body) in bodies.enumerated() { origin.route("/f\(index)", .file(body)) }
+    let place = try Workplace()
+    let urls = bodies.indices.map { origin.url("/f\($0)") }
+    #expect(try await place.start(["get"] + urls).waitForExit().status == 0)
+    #expect(try await place.dlm("clear-cache").status == 0)
+    let again = try await place.start(["get"] + urls).waitForExit()
+    #expect(again.errorText.contains("3 unchanged"), "\(again.errorText)")
+    let bare = try await place.start(["get", "--no-cache"] + urls).waitForExit()
+    #expect(bare.errorText.contains("3 unchanged"), "\(bare.errorText)")
+    #expect(try place.names() == ["f0", "f1", "f2"])
+    // Known again, they are not fetched any more; a byte more or less makes another file.
+    let known = origin.log.count
+    #expect(try await place.start(["get"] + urls).waitForExit().status == 0)
+    #expect(origin.log.dropFirst(known).allSatisfy { $0.headers["if-none-match"] != nil })
+    _ = try place.folder.write([1, 2, 4], to: "work/f1")
+    #expect(try await place.start(["get", "--no-cache", urls[1]]).waitForExit().status == 0)
+    #expect(try place.names() == ["f0", "f1", "f1.1", "f2"])
+  }
 }

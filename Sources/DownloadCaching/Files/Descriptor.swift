@@ -73,6 +73,17 @@ struct Descriptor: ~Copyable, Sendable {
     return bytes
   }
 
+  /// Whether another file holds the same bytes.
+  func hasBytes(of other: borrowing Descriptor) throws(Errno) -> Bool {
+    var offset: Int64 = 0
+    while true {
+      let (mine, theirs) = (try read(1 << 18, at: offset), try other.read(1 << 18, at: offset))
+      if mine != theirs { return false }
+      if mine.isEmpty { return true }
+      offset += Int64(mine.count)
+    }
+  }
+
   func truncate(to length: Int64) throws(Errno) {
     while ftruncate(raw, off_t(length)) != 0 {
       if errno != EINTR { throw Errno(rawValue: errno) }

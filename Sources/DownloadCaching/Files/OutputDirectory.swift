@@ -12,6 +12,8 @@ final class OutputDirectory: Sendable {
   let route: NamingRoute?
   let claims = NameClaims()
   let space = SpaceLedger()
+  /// When it was opened, as files are stamped: what is younger may be this run's own.
+  let opened = WallClock.stamp()
   /// The folder as the user wrote it, with the slash; empty for the current one.
   private let prefix: String
   private let numbers = Mutex<[String: Int]>([:])

@@ -31,12 +31,20 @@ final class PartialFile: DownloadTarget, Sendable {
   }
 
   func place(
-    _ ownership: Ownership, answeredBy: String?, proof: Proof, beforeNaming: (CacheRow) -> Void
+    _ ownership: Ownership, answeredBy: String?, proof: Proof, looksForTwin: Bool = false,
+    beforeNaming: (CacheRow) -> Void
   ) throws(DownloadError) -> Placement {
     try transfer.withLock { transfer throws(DownloadError) in
       try transfer.place(
-        ownership, answeredBy: answeredBy, proof: proof, beforeNaming: beforeNaming)
+        ownership, answeredBy: answeredBy, proof: proof, looksForTwin: looksForTwin,
+        beforeNaming: beforeNaming)
     }
+  }
+
+  /// Takes the file that stands under the name for its own, if it has the same bytes. For threads that may block.
+  /// - Returns: nil if it has others.
+  func adopt(answeredBy: String?) throws(DownloadError) -> Placement? {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.adopt(answeredBy: answeredBy) }
   }
 
   /// Copies an intact file of the same address. For threads that may block.

@@ -1,4 +1,5 @@
 import DownloadModel
+import Glibc
 import SystemPackage
 
 extension PartialTransfer {
@@ -50,7 +51,8 @@ extension PartialTransfer {
   /// the same file before or after, but not in between.
   /// - Parameter beforeNaming: called with the row before each attempt at a name (the journal's line).
   mutating func place(
-    _ ownership: Ownership, answeredBy: String?, proof: Proof, beforeNaming: (CacheRow) -> Void
+    _ ownership: Ownership, answeredBy: String?, proof: Proof, looksForTwin: Bool,
+    beforeNaming: (CacheRow) -> Void
   ) throws(DownloadError) -> Placement {
     guard !isEnded else { throw .cancelled }
     let wanted = finalName
@@ -72,6 +74,7 @@ extension PartialTransfer {
       let size = try order.directory.size(of: wanted)
       return .placed(outcome(.skipped, wanted, size: size), name: wanted, nil)
     case .rename, .ask:
+      if looksForTwin, try order.directory.size(of: wanted) == held.length { return .mayBeThere }
       var number = order.directory.firstNumber(beside: wanted)
       while true {
         let name = FileNaming.alternative(wanted, number)
@@ -82,6 +85,29 @@ extension PartialTransfer {
         number += 1
       }
     }
+  }
+
+  /// The very bytes that were fetched stand there already, perhaps since before the cache was cleared: then a second
+  /// copy beside them is of no use to anybody. Blocks for as long as the disk needs.
+  mutating func adopt(answeredBy: String?) throws(DownloadError) -> Placement? {
+    guard !isEnded else { throw .cancelled }
+    let wanted = finalName
+    let standing: FileIdentity?
+    do throws(Errno) {
+      let other = try order.directory.folder.open(wanted, O_RDONLY | O_NONBLOCK)
+      standing = try slot?.descriptor.hasBytes(of: other) == true ? try other.identity() : nil
+    } catch {
+      // Whatever it is, it cannot be read: then it is another file.
+      standing = nil
+    }
+    // A file of this run belongs to another address: both are to stand there, equal or not (http.md 22).
+    guard let standing, standing.isRegularFile, standing.size == held.length,
+      standing.modified < order.directory.opened
+    else { return nil }
+    var row = order.isIndexed ? try row(wanted, answeredBy, proof ?? .nothing) : nil
+    row?.identity = standing
+    try slotDiscard()
+    return .placed(outcome(.unchanged, wanted, size: standing.size), name: wanted, row)
   }
 
   private mutating func take(

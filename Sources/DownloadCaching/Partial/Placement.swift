@@ -6,4 +6,6 @@ enum Placement: Sendable, Equatable {
   case placed(DownloadOutcome, name: String, CacheRow?)
   /// Something stands under the name, and nobody has yet asked the index whether it is this address's own.
   case ownershipUnknown
+  /// A foreign file as long as this one stands under the name: they are to be compared first.
+  case mayBeThere
 }

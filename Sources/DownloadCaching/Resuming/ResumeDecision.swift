@@ -55,7 +55,7 @@ enum ResumeDecision: Equatable {
       {
         return .startOver(total: length)
       }
-      return .reject(DownloadError(.badResponse, cause: .http(status: 206)))
+      return .reject(DownloadError(.badResponse, cause: .http(status: 206), isPassing: true))
     }
     guard let range = answered?.range, range.lowerBound == from, range.upperBound < .max else {
       return .restart

@@ -53,7 +53,7 @@ struct CacheIndexTests {
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
     try folder.write(content + String(repeating: "#", count: 5000), to: "cache/index.sqlite")
     let run = Run(in: folder, server)
-    #expect(try await run.get("http://host/x").kind == .fetched)
+    #expect(try await run.get("http://host/x").transferred > 0)
     let warnings = await run.cache.close()
     #expect(warnings.map(\.kind) == [.damagedIndexSetAside])
     #expect(warnings.first?.path == folder.sub("cache").appending("index.sqlite.damaged-784111777"))
@@ -83,7 +83,7 @@ struct CacheIndexTests {
     try await database.write { try $0.execute(sql: "DROP TABLE file; CREATE TABLE file (other INTEGER)") }
     try database.close()
     let run = Run(in: folder, server)
-    #expect(try await run.get("http://host/x").kind == .fetched)
+    #expect(try await run.get("http://host/x").transferred > 0)
     #expect(await run.cache.close().map(\.kind) == [.damagedIndexSetAside])
   }
 
@@ -93,7 +93,7 @@ struct CacheIndexTests {
     try await database.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 later')") }
     try database.close()
     let run = Run(in: folder, server)
-    #expect(try await run.get("http://host/x").kind == .fetched)
+    #expect(try await run.get("http://host/x").transferred > 0)
     #expect(try await run.get("http://host/y").kind == .fetched)
     #expect(await run.cache.close().map(\.kind) == [.laterVersion])
   }
@@ -101,7 +101,7 @@ struct CacheIndexTests {
   @Test func aCacheFolderThatCannotBeMadeStopsNoDownload() async throws {
     try folder.write("a file", to: "cache")
     let run = Run(in: folder, server)
-    #expect(try await run.get("http://host/x").kind == .fetched)
+    #expect(try await run.get("http://host/x").transferred > 0)
     #expect(await run.cache.close().map(\.kind) == [.unusable])
     let error = await #expect(throws: DownloadError.self) { _ = try await run.cache.status() }
     #expect(error?.code == .cache)
