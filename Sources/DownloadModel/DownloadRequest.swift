@@ -22,4 +22,11 @@ public struct DownloadRequest: Sendable, Identifiable {
 public protocol RequestSource: Sendable {
   /// The next request, or nil at the end of the list, for every caller and for good.
   nonisolated(nonsending) func next() async -> DownloadRequest?
+
+  /// The next request, if it can be had without waiting.
+  func takeAtOnce() -> DownloadRequest?
+}
+
+extension RequestSource {
+  public func takeAtOnce() -> DownloadRequest? { nil }
 }

@@ -10,4 +10,6 @@ public final class RequestList: RequestSource {
   }
 
   public nonisolated(nonsending) func next() async -> DownloadRequest? { iterator.withLock { $0.next() } }
+
+  public func takeAtOnce() -> DownloadRequest? { iterator.withLock { $0.next() } }
 }

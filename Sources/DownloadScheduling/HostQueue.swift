@@ -24,13 +24,13 @@ public final class HostQueue: RequestSource {
   private let source: any RequestSource
   private let ceiling: Int
   private let retry: RetryPolicy
-  private let clock: any Clock<Duration>
-  private let elapsed: @Sendable () -> Duration
+  let clock: any Clock<Duration>
+  let elapsed: @Sendable () -> Duration
   private let random: @Sendable () -> Double
-  private let state = Mutex(State())
+  let state = Mutex(State())
 
   /// A reference, because each file looks at its host twice.
-  private final class Host {
+  final class Host {
     var pace: HostPace
     /// Not asked yet.
     var held: Deque<DownloadRequest> = []
@@ -46,7 +46,7 @@ public final class HostQueue: RequestSource {
     var earliest: Int { [doomed.first, held.first, refused.first].compactMap { $0?.id }.min() ?? .max }
   }
 
-  private struct State {
+  struct State {
     var hosts: [String: Host] = [:]
     var heldCount = 0
     var inFlight = 0
@@ -59,6 +59,9 @@ public final class HostQueue: RequestSource {
     var failures: [String: DownloadError] = [:]
     var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     var nextTicket = 0
+    /// Whether the source is being waited for behind the lanes, and by whom.
+    var isReading = false
+    var reader: Task<Void, Never>?
     /// Grows with each change that a waiting lane may want to know of.
     var changes = 0
   }
@@ -80,7 +83,10 @@ public final class HostQueue: RequestSource {
 
   private enum Step {
     case give(DownloadRequest)
+    /// Nothing can happen before the source gives something.
     case read
+    /// The source is to be waited for, but not by a lane: a request may become ready meanwhile.
+    case readBehind
     case end
     /// Until something changes, or a host's quiet ends.
     case wait(changes: Int, quietEnds: Duration?)
@@ -92,15 +98,12 @@ public final class HostQueue: RequestSource {
       switch step() {
       case .give(let request): return request
       case .end: return nil
-      case .read:
-        guard let request = await source.next() else {
-          change { $0.sourceHasEnded = true }
-          continue
-        }
-        if admit(request) { return request }
+      case .read: receive(await source.next(), isReader: false)
+      case .readBehind: readBehind()
       case .wait(let changes, let quietEnds): await wait(changes, quietEnds)
       }
     }
+    state.withLock { $0.reader }?.cancel()
     return nil
   }
 
@@ -108,10 +111,37 @@ public final class HostQueue: RequestSource {
     state.withLock { state in
       let now = state.heldCount == 0 ? .zero : elapsed()
       if state.heldCount > 0, let request = Self.takeHeld(&state, now) { return .give(request) }
-      if !state.sourceHasEnded, state.heldCount < Self.lookahead { return .read }
+      while !state.sourceHasEnded, state.heldCount < Self.lookahead {
+        guard let request = source.takeAtOnce() else {
+          if state.isReading { break }
+          if state.heldCount == 0, state.inFlight == 0 { return .read }
+          state.isReading = true
+          return .readBehind
+        }
+        if admit(request, &state) { return .give(request) }
+      }
       if state.sourceHasEnded, state.heldCount == 0, state.inFlight == 0 { return .end }
       let quiet = state.hosts.values.filter { $0.isWaitedFor && $0.pace.quietUntil > now }
       return .wait(changes: state.changes, quietEnds: quiet.map(\.pace.quietUntil).min())
+    }
+  }
+
+  private func readBehind() {
+    // Unstructured, since it belongs to no lane: whichever lane is free takes what it brings. It ends with the source,
+    // and a lane that is cancelled cancels it.
+    let reader = Task { receive(await source.next(), isReader: true) }
+    state.withLock { $0.reader = reader }
+  }
+
+  private func receive(_ request: DownloadRequest?, isReader: Bool) {
+    change { state in
+      if isReader { state.isReading = false }
+      guard let request else {
+        state.sourceHasEnded = true
+        return
+      }
+      self.host(of: request, &state).held.append(request)
+      state.heldCount += 1
     }
   }
 
@@ -131,22 +161,26 @@ public final class HostQueue: RequestSource {
   }
 
   /// - Returns: false if the request was held back.
-  private func admit(_ request: DownloadRequest) -> Bool {
-    let name = request.address.hostAndPort
-    return state.withLock { state in
-      let host = state.hosts[name] ?? Host(HostPace(ceiling: ceiling))
-      if host.pace.isPristine, state.hosts[name] == nil { state.hosts[name] = host }
-      // Not past those that wait already. The clock is read only where it can matter.
-      let isQuiet = host.pace.quietUntil > .zero && elapsed() < host.pace.quietUntil
-      if host.held.isEmpty, !isQuiet, host.pace.inUse < host.pace.limit {
-        host.pace.begin()
-        state.inFlight += 1
-        return true
-      }
-      host.held.append(request)
-      state.heldCount += 1
-      return false
+  private func admit(_ request: DownloadRequest, _ state: inout State) -> Bool {
+    let host = host(of: request, &state)
+    // Not past those that wait already. The clock is read only where it can matter.
+    let isQuiet = host.pace.quietUntil > .zero && elapsed() < host.pace.quietUntil
+    if host.held.isEmpty, !isQuiet, host.pace.inUse < host.pace.limit {
+      host.pace.begin()
+      state.inFlight += 1
+      return true
     }
+    host.held.append(request)
+    state.heldCount += 1
+    return false
+  }
+
+  private func host(of request: DownloadRequest, _ state: inout State) -> Host {
+    let name = request.address.hostAndPort
+    if let host = state.hosts[name] { return host }
+    let host = Host(HostPace(ceiling: ceiling))
+    state.hosts[name] = host
+    return host
   }
 
   // MARK: Ends
@@ -163,9 +197,10 @@ public final class HostQueue: RequestSource {
     change { state in
       state.inFlight -= 1
       if !state.refusals.isEmpty { state.refusals[request.id] = nil }
-      if wasAsked { state.hosts[name]?.pace.end() } else { state.hosts[name]?.pace.drop() }
+      guard let host = state.hosts[name] else { return }
+      if wasAsked { host.pace.end() } else { host.pace.drop() }
       // Memory does not grow with the number of hosts.
-      if let host = state.hosts[name], host.pace.isPristine, !host.isReady(at: .zero) {
+      if state.hosts.count > Self.hosts, host.pace.isPristine, !host.isReady(at: .zero) {
         state.hosts[name] = nil
       }
     }
@@ -207,52 +242,6 @@ public final class HostQueue: RequestSource {
       host.refused.append(request)
       state.heldCount += 1
       return Return(attempt: count + 1, delay: max(.zero, time - now))
-    }
-  }
-
-  // MARK: Waiting
-
-  private func change<Value: Sendable>(_ body: (inout sending State) -> Value) -> Value {
-    let (value, woken) = state.withLock { state -> (Value, [CheckedContinuation<Void, Never>]?) in
-      let value = body(&state)
-      state.changes += 1
-      if state.waiting.isEmpty { return (value, nil) }
-      defer { state.waiting = [:] }
-      return (value, Array(state.waiting.values))
-    }
-    for continuation in woken ?? [] { continuation.resume() }
-    return value
-  }
-
-  private func wait(_ changes: Int, _ quietEnds: Duration?) async {
-    guard let quietEnds else { return await waitForChange(after: changes) }
-    let pause = quietEnds - elapsed()
-    guard pause > .zero else { return }
-    await withTaskGroup { group in
-      group.addTask { [clock] in try? await clock.sleep(for: pause) }  // cancelled: the loop looks again
-      group.addTask { await self.waitForChange(after: changes) }
-      await group.next()
-      group.cancelAll()
-    }
-  }
-
-  /// Returns at once if there was a change since the look that led here.
-  private func waitForChange(after changes: Int) async {
-    let ticket = state.withLock { state in
-      state.nextTicket += 1
-      return state.nextTicket
-    }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let mustWait = state.withLock { state in
-          guard state.changes == changes, !Task.isCancelled else { return false }
-          state.waiting[ticket] = continuation
-          return true
-        }
-        if !mustWait { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume()
     }
   }
 }

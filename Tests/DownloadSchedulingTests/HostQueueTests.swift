@@ -44,6 +44,24 @@ struct HostQueueTests {
     #expect(await end == nil)
   }
 
+  /// A list that comes through a slow pipe holds up nobody who is ready.
+  @Test(.timeLimit(.minutes(1))) func aRefusedRequestDoesNotWaitForTheList() async throws {
+    let clock = ManualClock()
+    let source = SlowSource(try Self.requests("a", "a"))
+    let queue = Self.queue(source, clock: clock)
+    let first = try #require(await queue.next())
+    async let next = queue.next()
+    try await source.waitUntilAsked(2)
+    #expect(queue.takeBack(first, after: Self.busy) != nil)
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(60))
+    let again = try #require(await next)
+    #expect(again.id == 0)
+    queue.ended(again, wasAsked: true)
+    source.open()
+    #expect(await queue.next()?.id == 1)
+  }
+
   @Test func cancellationEndsTheWait() async throws {
     let queue = Self.queue(try Self.requests("a", "a"), ceiling: 1)
     _ = await queue.next()
@@ -185,4 +203,31 @@ private final class Servers: Sendable {
     }
     done?.resume()
   }
+}
+
+/// Gives its first request at once, and the others when it is opened.
+private final class SlowSource: RequestSource {
+  private struct State {
+    var asked = 0
+    var isOpen = false
+  }
+  private let list: RequestList
+  private let monitor = Monitor(State())
+
+  init(_ list: RequestList) { self.list = list }
+
+  nonisolated(nonsending) func next() async -> DownloadRequest? {
+    let asked = monitor.withState { state in
+      state.asked += 1
+      return state.asked
+    }
+    if asked > 1 { try? await monitor.wait(for: "the source to be opened") { $0.isOpen } }
+    return await list.next()
+  }
+
+  func waitUntilAsked(_ count: Int) async throws {
+    try await monitor.wait(for: "\(count) questions") { $0.asked >= count }
+  }
+
+  func open() { monitor.withState { $0.isOpen = true } }
 }

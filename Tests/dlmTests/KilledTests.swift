@@ -39,6 +39,8 @@ struct KilledTests {
       try await Task.sleep(for: .milliseconds(Int.random(in: 60..<450, using: &random)))
       run.send(SIGKILL)
       _ = try await run.waitForExit()
+      // The origin goes on for a moment with what nobody receives any more.
+      try await origin.wait(for: "the killed run's connections to be gone") { $0.connectionsOpen == 0 }
       let missing = try Self.missing(place, "seed \(seed), kill \(kill)")
 
       let before = origin.record.bodyBytesSent.values.reduce(0, +)

@@ -35,6 +35,8 @@ final class ListSource: RequestSource {
     }
   }
 
+  func takeAtOnce() -> DownloadRequest? { buffer.withLock { $0.take() } }
+
   /// Gives nothing more. Lists that are still being read are read no further.
   func stop() {
     reader.interrupt()
