@@ -61,8 +61,9 @@ final class FileOrder: Sendable {
   }
 
   /// The checksum to meet, in the order of trust (http.md 23): the user's, the list's, the server's own.
-  func expectedDigest(named name: String, _ head: ResponseHead?) -> ContentDigest? {
-    checksum ?? checksums?.digest(of: name) ?? head?["repr-digest"].flatMap(ReprDigest.strongest)
+  /// - Parameter name: asked for only where there is a list.
+  func expectedDigest(named name: @autoclosure () -> String, _ head: ResponseHead?) -> ContentDigest? {
+    checksum ?? checksums?.digest(of: name()) ?? head?["repr-digest"].flatMap(ReprDigest.strongest)
   }
 
   var owner: PartialOwner { PartialOwner(address: address.key, scope: scope) }

@@ -20,7 +20,11 @@ extension PartialTransfer {
   }
 
   func digestVerdict() -> DigestVerdict {
-    guard let proving else { return order.expectedDigest(named: finalName, head) == nil ? .none : .unread }
+    guard let proving else {
+      // Looked for when the body began.
+      if case .body = answer { return .none }
+      return order.expectedDigest(named: finalName, head) == nil ? .none : .unread
+    }
     guard let found = proving.digest(of: held.length) else { return .unread }
     return DigestVerdict(expected: proving.expected, found: found)
   }
