@@ -4,7 +4,9 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Every way that a transfer can fail has its code, its address, and says whether again may help")
+@Suite(
+  "Every way that a transfer can fail has its code, its address, and says whether again may help (http.md 11, 25, 26)"
+)
 struct TransferFailureTests {
   struct Case: CustomTestStringConvertible, Sendable {
     let testDescription: String

@@ -104,4 +104,26 @@ struct InterruptionTests {
     #expect(try place.file("f") == other)
     #expect(try place.names() == ["f"])
   }
+
+  /// The first signal puts away what has come; should that hang, here at a reader of the JSON that reads nothing, a
+  /// second one ends the process at once.
+  @Test func aSecondSignalEndsAtOnce() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for index in 0..<600 { origin.route("/f\(index)", .file([1])) }
+    origin.route("/slow", .file([1, 2], FileOptions(ending: .stall(after: 1))))
+    let place = try Workplace()
+    _ = try place.list((0..<600).map { origin.url("/f\($0)") } + [origin.url("/slow")])
+    let dlm = try DLMExecutable.path()
+    // Open for both, so that neither side is missing; nobody ever reads.
+    let script = "mkfifo pipe; exec 3<>pipe; exec '\(dlm)' get urls.txt -d out --progress json >&3"
+    let run = try place.start("sh", ["-c", script])
+    try await origin.wait(path: "/slow", bodyBytesSent: 1)
+    try await place.wait(forSize: 1, of: "out/f599")
+    run.send(SIGINT)
+    try await Task.sleep(for: .seconds(1))
+    #expect(!run.hasEnded, "the pipe takes no more, so the end has to wait")
+    run.send(SIGINT)
+    #expect(try await run.waitForExit(within: .seconds(20)).status == 130)
+  }
 }
