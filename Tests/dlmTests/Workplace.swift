@@ -6,11 +6,17 @@ struct Workplace {
   let folder: TemporaryFolder
   private let variables: [String: String]
 
+  /// What `dlm` takes from the tests' own environment: nothing that changes what it does. The rest (`CI`, which
+  /// turns the bars off, once failed every test of questions; proxies; `DLM_…`; a locale) is a test's to set.
+  private static let inherited: Set = ["PATH", "TMPDIR", "LD_LIBRARY_PATH"]
+  private static let inheritedPrefixes = ["ASAN_", "TSAN_", "UBSAN_", "LSAN_"]
+
   init(_ more: [String: String] = [:]) throws {
     folder = try TemporaryFolder()
-    var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("DLM_") }
-    for name in ["http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
-      variables[name] = nil
+    var variables = ["LC_ALL": "C.UTF-8"]
+    for (name, value) in ProcessInfo.processInfo.environment
+    where Self.inherited.contains(name) || Self.inheritedPrefixes.contains(where: name.hasPrefix) {
+      variables[name] = value
     }
     variables["HOME"] = folder.path("home")
     for (variable, name) in [("CACHE", "cache"), ("STATE", "state"), ("CONFIG", "config")] {
