@@ -7,7 +7,7 @@ extension DownloadCache {
   func outputDirectory() throws(DownloadError) -> OutputDirectory {
     openIndex()
     if let openedDirectory { return openedDirectory }
-    let directory = try OutputDirectory(configuration.directory)
+    let directory = try commons.directory(configuration.directory)
     openedDirectory = directory
     return directory
   }
@@ -17,8 +17,8 @@ extension DownloadCache {
     guard !indexWasOpened else { return openedIndex }
     indexWasOpened = true
     guard let folder = configuration.cacheFolder else { return nil }
-    do throws(Errno) { openedIndex = try CacheIndex(at: folder, now: configuration.now) } catch {
-      warn(CacheWarning(.unusable, path: folder, detail: "\(error)"))
+    openedIndex = commons.index(at: folder, now: configuration.now) {
+      warn(CacheWarning(.unusable, path: folder, detail: "\($0)"))
     }
     return openedIndex
   }
@@ -26,14 +26,8 @@ extension DownloadCache {
   func scope(of address: Address) -> String {
     guard address.hasCredentials || configuration.credentials != nil else { return "" }
     if let scopes { return scopes.name(of: address, more: configuration.credentials) }
-    let made: CredentialScope
-    do throws(Errno) {
-      made =
-        try openedIndex.map { index throws(Errno) in try CredentialScope(in: index.folder) }
-        ?? .forThisProcess()
-    } catch {
-      warn(CacheWarning(.unusable, path: configuration.cacheFolder ?? "", detail: "\(error)"))
-      made = .forThisProcess()
+    let made = commons.scopes {
+      warn(CacheWarning(.unusable, path: configuration.cacheFolder ?? "", detail: "\($0)"))
     }
     scopes = made
     return made.name(of: address, more: configuration.credentials)
@@ -53,7 +47,7 @@ extension DownloadCache {
   }
 
   func remember(_ name: String, _ size: Int64, _ row: CacheRow?, _ order: FileOrder) {
-    recent.remember(
+    commons.remember(
       RecentFiles.Entry(name: name, size: size, identity: row?.identity),
       for: DownloadKey(address: order.address, requested: order.requested))
     if let row { batch.add(row) }

@@ -59,12 +59,21 @@ extension DownloadCache {
     let key = RowKey(
       address: request.address.key, scope: scope(of: request.address), directory: directory.canonicalPath,
       requested: request.outputName ?? "")
-    let pending = batch[key]
-    let stored = pending == nil ? await openedIndex?.rows(key).first { $0.key == key } : nil
-    guard var row = pending ?? stored, row.name == old else { return }
+    for cache in commons.members where await cache.note(key, from: old, to: new) { return }
+    guard var row = await openedIndex?.rows(key).first(where: { $0.key == key }), row.name == old else {
+      return
+    }
     row.name = new
     batch.add(row)
     if batch.isFull { await flush() }
+  }
+
+  /// - Returns: false if the row is not among those on their way to the index.
+  private func note(_ key: RowKey, from old: String, to new: String) -> Bool {
+    guard var row = batch[key], row.name == old else { return false }
+    row.name = new
+    batch.add(row)
+    return true
   }
 
   private static func lastSegment(_ path: String) -> String {

@@ -60,7 +60,7 @@ extension DownloadCache {
         case .whole(let proof):
           // Without a further async call where there is no checksum: each costs a small file half a per cent.
           var verdict = file.digestVerdict()
-          if verdict == .unread { verdict = try await copier.prove(file) }
+          if verdict == .unread { verdict = try await commons.copier.prove(file) }
           guard let proof = try judge(verdict, of: file, order, proof, isLastTry: isLastTry) else {
             isLastTry = true
             continue
@@ -115,20 +115,20 @@ extension DownloadCache {
   ) async throws(DownloadError) -> DownloadOutcome {
     var ownership = ownership
     // The data first: a name that survives a power cut must not stand for bytes that did not.
-    if configuration.syncs { try await copier.sync(file) }
+    if configuration.syncs { try await commons.copier.sync(file) }
     var looksForTwin = true
     while true {
       var placement = try file.place(
         ownership, answeredBy: answeredBy, proof: proof, looksForTwin: looksForTwin
       ) { journal($0) }
-      if placement == .mayBeThere, let twin = try await copier.adopt(file, answeredBy: answeredBy) {
+      if placement == .mayBeThere, let twin = try await commons.copier.adopt(file, answeredBy: answeredBy) {
         placement = twin
       }
       switch placement {
       case .mayBeThere: looksForTwin = false
       case .placed(let outcome, let name, let row):
         if outcome.kind != .skipped { remember(name, outcome.size, row, order) }
-        if configuration.syncs { try await copier.syncNames(order.directory) }
+        if configuration.syncs { try await commons.copier.syncNames(order.directory) }
         if batch.isFull { await flush() }
         return outcome
       case .ownershipUnknown:
@@ -157,7 +157,7 @@ extension DownloadCache {
     }
     if let head = file.head { await renew(row, head, expected) }
     let entry = RecentFiles.Entry(name: row.name, size: row.identity.size, identity: row.identity)
-    recent.remember(entry, for: DownloadKey(address: order.address, requested: order.requested))
+    commons.remember(entry, for: DownloadKey(address: order.address, requested: order.requested))
     order.meter.begin(at: row.identity.size, total: row.identity.size)
     return DownloadOutcome(
       kind: .unchanged, path: order.directory.path(of: row.name), size: row.identity.size,
@@ -186,8 +186,8 @@ extension DownloadCache {
     guard let source = known.elsewhere else {
       throw DownloadError(.badResponse, cause: .http(status: 304), activity: "receiving").at(order.address)
     }
-    guard try await copier.fill(file, from: source) else { return nil }
-    let verdict = try await copier.prove(file)
+    guard try await commons.copier.fill(file, from: source) else { return nil }
+    let verdict = try await commons.copier.prove(file)
     guard let proof = try judge(verdict, of: file, order, .length, isLastTry: true) else { throw .cancelled }
     var outcome = try await place(file, order, known.ownership, answeredBy: nil, proof: proof)
     if outcome.kind == .fetched { outcome.kind = .copied }

@@ -41,6 +41,6 @@ extension DownloadCache {
   {
     guard let expected = checksum ?? configuration.checksums?.digest(of: row.wanted) else { return nil }
     if row.digest == "\(expected)" { return true }
-    return try await copier.digest(of: row, expected.algorithm) == expected
+    return try await commons.copier.digest(of: row, expected.algorithm) == expected
   }
 }

@@ -3,25 +3,26 @@ import SystemPackage
 
 /// Where finished files stand: answers a request from memory, from the disk, or through the network.
 ///
-/// Isolated on the transport's executor, so that a download changes no thread on its way. It therefore never
+/// Isolated on a transport's executor, so that a download changes no thread on its way. It therefore never
 /// blocks on SQLite: the index is an actor of its own, asked only where it can know something, and told in
 /// batches. A file gets its final name in one synchronous call: nobody sees a commit half done.
+///
+/// A run over several loops has one of these a loop; what they must agree on is in `CacheCommons`.
 public actor DownloadCache: DownloadStore {
   let configuration: CacheConfiguration
+  let commons: CacheCommons
   private nonisolated let executor: any SerialExecutor
   private let taskExecutor: (any TaskExecutor)?
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// Work under way, by what was asked for.
-  private(set) var works: [DownloadKey: SharedDownload] = [:]
-  var recent = RecentFiles()
+  /// Rows of files that this actor finished and SQLite does not know yet.
   var batch = RowBatch()
   var warnings: [CacheWarning] = []
+  // What the commons opened, kept here so that a file takes no lock for it.
   var openedDirectory: OutputDirectory?
   var openedIndex: CacheIndex?
   var indexWasOpened = false
   var scopes: CredentialScope?
-  let copier = FileCopier()
 
   /// Touches nothing on disk yet.
   /// - Parameters:
@@ -30,9 +31,25 @@ public actor DownloadCache: DownloadStore {
   public init(
     configuration: CacheConfiguration, executor: any SerialExecutor, taskExecutor: (any TaskExecutor)?
   ) {
+    self.init(configuration, CacheCommons(), executor, taskExecutor)
+  }
+
+  /// The same cache for another loop. Both are to be closed.
+  public nonisolated func sibling(
+    executor: any SerialExecutor, taskExecutor: (any TaskExecutor)?
+  ) -> DownloadCache {
+    DownloadCache(configuration, commons, executor, taskExecutor)
+  }
+
+  private init(
+    _ configuration: CacheConfiguration, _ commons: CacheCommons, _ executor: any SerialExecutor,
+    _ taskExecutor: (any TaskExecutor)?
+  ) {
     self.configuration = configuration
+    self.commons = commons
     self.executor = executor
     self.taskExecutor = taskExecutor
+    commons.enter(self)
   }
 
   /// - Throws: what `fetch` threw; `.folder`, `.disk`, `.diskFull`, `.conflict` of the output folder; `.status`,
@@ -47,24 +64,26 @@ public actor DownloadCache: DownloadStore {
         .at(request.address)
     }
     let key = DownloadKey(request)
-    if let outcome = try recall(key, meter) { return outcome }
-    // Work that everybody left is still putting its partial file in order; the new one goes on from there.
-    let leaving = works[key]
-    if let running = leaving, let ticket = running.join() {
-      return Self.shared(try await running.value(ticket), meter)
+    let share: CacheCommons.Share
+    switch commons.look(key) {
+    case .recent(let entry):
+      if let outcome = try recall(entry, meter) { return outcome }
+      share = commons.forgetAndJoin(key)
+    case .work(let found): share = found
     }
-    let work = SharedDownload()
-    guard let ticket = work.join() else { throw .cancelled }
-    works[key] = work
-    // Unstructured, because it belongs to all that wait for it and not to the first of them: it must outlive
-    // that one's cancellation. SharedDownload cancels it when the last has left; `close` waits for its end.
-    // Immediate, so that it costs no job until it waits for the network.
-    let task = Task.immediate(executorPreference: taskExecutor) {
-      await leaving?.end()
-      await self.work(work, key, request, meter, fetch)
+    switch share {
+    case .joined(let work, let ticket): return Self.shared(try await work.value(ticket), meter)
+    case .begin(let work, let ticket, let leaving):
+      // Unstructured, because it belongs to all that wait for it and not to the first of them: it must outlive
+      // that one's cancellation. SharedDownload cancels it when the last has left; `close` waits for its end.
+      // Immediate, so that it costs no job until it waits for the network.
+      let task = Task.immediate(executorPreference: taskExecutor) {
+        await leaving?.end()
+        await self.work(work, key, request, meter, fetch)
+      }
+      work.began(task)
+      return try await work.value(ticket)
     }
-    work.began(task)
-    return try await work.value(ticket)
   }
 
   /// The answer for those who joined: their run transferred nothing of its own.
@@ -85,22 +104,20 @@ public actor DownloadCache: DownloadStore {
     do throws(DownloadError) { answer = .success(try await produce(request, meter, fetch)) } catch {
       answer = .failure(error)
     }
-    // A later asker may already have put its own work in the place of this one, if it was given up.
-    if works[key] === work { works[key] = nil }
+    commons.ended(key, work)
     work.settle(answer)
   }
 
   /// A file that this process finished or proved a moment ago, if it still stands there.
-  private func recall(_ key: DownloadKey, _ meter: TransferMeter) throws(DownloadError) -> DownloadOutcome? {
-    guard let entry = recent[key], let directory = openedDirectory else { return nil }
+  private func recall(
+    _ entry: RecentFiles.Entry, _ meter: TransferMeter
+  ) throws(DownloadError) -> DownloadOutcome? {
+    let directory = try outputDirectory()
     let there: FileIdentity?
     do throws(Errno) { there = try directory.folder.identity(of: entry.name) } catch {
       throw directory.failure(error, "looking at", entry.name)
     }
-    guard let there, entry.identity.map({ $0 == there }) ?? (entry.size == there.size) else {
-      recent.forget(key)
-      return nil
-    }
+    guard let there, entry.identity.map({ $0 == there }) ?? (entry.size == there.size) else { return nil }
     meter.begin(at: entry.size, total: entry.size)
     return DownloadOutcome(kind: .unchanged, path: directory.path(of: entry.name), size: entry.size)
   }
@@ -109,9 +126,9 @@ public actor DownloadCache: DownloadStore {
   /// yet. To be called once, when no more files are asked for; cancelled work ends here too.
   /// - Returns: what went wrong with the cache since the last call of `takeWarnings`.
   public func close() async -> [CacheWarning] {
-    while let work = works.values.first { await work.end() }
+    while let work = commons.anyWork { await work.end() }
     await flush()
-    await openedIndex?.close()
+    if commons.leave(self) { await openedIndex?.close() }
     return await takeWarnings()
   }
 }

@@ -34,6 +34,17 @@ final class SharedDownload: Sendable {
 
   private let state = Mutex(State())
 
+  /// Work that is about to begin, and the place of whoever begins it.
+  static func begun() -> (SharedDownload, Ticket) {
+    let work = SharedDownload()
+    let ticket = Ticket(number: 0)
+    work.state.withLock { state in
+      state.issued = 1
+      state.waiting.append(Place(ticket: ticket))
+    }
+    return (work, ticket)
+  }
+
   /// A place among those who wait; nil if the work was given up.
   func join() -> Ticket? {
     state.withLock { state in

@@ -30,11 +30,11 @@ public final class Downloader: Sendable {
 
   /// Downloads one file to its end; the board learns how it ended.
   /// - Returns: nil if its host refused it: it is back in the queue and comes again.
-  public func download(_ request: DownloadRequest, from queue: HostQueue) async -> Result<
+  public func download(_ request: DownloadRequest, from share: HostQueueShare) async -> Result<
     DownloadOutcome, DownloadError
   >? {
-    if let error = queue.verdict(on: request) {
-      return end(request, .failure(error.of(request.address)), queue, wasAsked: false)
+    if let error = share.queue.verdict(on: request) {
+      return end(request, .failure(error.of(request.address)), share, wasAsked: false)
     }
     let meter = board.start(request)
     let result: Result<DownloadOutcome, DownloadError>
@@ -46,16 +46,16 @@ public final class Downloader: Sendable {
           try await self.fetch(request, meter, into: target)
         })
     } catch {
-      if HostPace.isRefusal(error) { return refused(request, error.at(request.address), queue) }
+      if HostPace.isRefusal(error) { return refused(request, error.at(request.address), share) }
       result = .failure(error.at(request.address))
     }
-    return end(request, result, queue, wasAsked: true)
+    return end(request, result, share, wasAsked: true)
   }
 
   private func refused(
-    _ request: DownloadRequest, _ error: DownloadError, _ queue: HostQueue
+    _ request: DownloadRequest, _ error: DownloadError, _ share: HostQueueShare
   ) -> Result<DownloadOutcome, DownloadError>? {
-    if let again = queue.takeBack(request, after: error) {
+    if let again = share.queue.takeBack(request, after: error, share: share.index) {
       board.putBack(request, attempt: again.attempt, after: again.delay, error: error)
       return nil
     }
@@ -64,10 +64,10 @@ public final class Downloader: Sendable {
   }
 
   private func end(
-    _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ queue: HostQueue,
+    _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ share: HostQueueShare,
     wasAsked: Bool
   ) -> Result<DownloadOutcome, DownloadError> {
-    queue.ended(request, wasAsked: wasAsked)
+    share.queue.ended(request, wasAsked: wasAsked, share: share.index)
     board.end(request, result)
     return result
   }

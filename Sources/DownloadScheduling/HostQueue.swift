@@ -17,39 +17,24 @@ public final class HostQueue: RequestSource {
   /// Requests held back at most: as far ahead is looked for a host that is free. It bounds memory.
   static let lookahead = 1024
   /// Hosts that are remembered though nothing is to be remembered of them.
-  private static let hosts = 64
+  static let hosts = 64
   /// A file that alone is refused, while its host serves others, is tried so often.
   static let refusalsOfOneFile = 10
 
   private let source: any RequestSource
   private let ceiling: Int
-  private let retry: RetryPolicy
+  let widths: [Int]
+  let retry: RetryPolicy
   let clock: any Clock<Duration>
   let elapsed: @Sendable () -> Duration
-  private let random: @Sendable () -> Double
-  let state = Mutex(State())
-
-  /// A reference, because each file looks at its host twice.
-  final class Host {
-    var pace: HostPace
-    /// Not asked yet.
-    var held: Deque<DownloadRequest> = []
-    /// Refused once: behind those that were never asked, so that one file that is always refused holds up no other.
-    var refused: Deque<DownloadRequest> = []
-    /// Not to be asked: the host was given up with them in the queue.
-    var doomed: Deque<DownloadRequest> = []
-
-    init(_ pace: HostPace) { self.pace = pace }
-
-    var isWaitedFor: Bool { !held.isEmpty || !refused.isEmpty }
-    func isReady(at now: Duration) -> Bool { !doomed.isEmpty || isWaitedFor && pace.hasRoom(at: now) }
-    var earliest: Int { [doomed.first, held.first, refused.first].compactMap { $0?.id }.min() ?? .max }
-  }
+  let random: @Sendable () -> Double
+  let state: Mutex<State>
 
   struct State {
     var hosts: [String: Host] = [:]
     var heldCount = 0
-    var inFlight = 0
+    /// Given out and not ended, by share.
+    var inFlight: [Int]
     var sourceHasEnded = false
     /// How often a request that comes again was refused.
     var refusals: [Int: Int] = [:]
@@ -57,23 +42,31 @@ public final class HostQueue: RequestSource {
     var verdicts: [Int: DownloadError] = [:]
     /// What hosts that were given up were given up for.
     var failures: [String: DownloadError] = [:]
-    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+    /// Lanes that wait, the longest first.
+    var waiting: [Waiter] = []
     var nextTicket = 0
     /// Whether the source is being waited for behind the lanes, and by whom.
     var isReading = false
     var reader: Task<Void, Never>?
     /// Grows with each change that a waiting lane may want to know of.
     var changes = 0
+
+    init(shares: Int) { inFlight = Array(repeating: 0, count: shares) }
+
+    var isIdle: Bool { inFlight.allSatisfy { $0 == 0 } }
   }
 
   /// - Parameters:
   ///   - ceiling: downloads from one host at a time, at most.
+  ///   - widths: lanes of each share; see `HostQueueShare`. One share is all that most callers need.
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
   public init(
-    _ source: any RequestSource, ceiling: Int, retry: RetryPolicy, clock: any Clock<Duration>,
-    random: @escaping @Sendable () -> Double
+    _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], retry: RetryPolicy,
+    clock: any Clock<Duration>, random: @escaping @Sendable () -> Double
   ) {
     self.source = source
+    self.widths = widths.isEmpty ? [.max] : widths
+    state = Mutex(State(shares: self.widths.count))
     self.ceiling = ceiling
     self.retry = retry
     self.clock = clock
@@ -93,49 +86,67 @@ public final class HostQueue: RequestSource {
   }
 
   /// The next request whose host takes one; nil once everything has ended.
-  public nonisolated(nonsending) func next() async -> DownloadRequest? {
+  public nonisolated(nonsending) func next() async -> DownloadRequest? { await next(for: 0) }
+
+  nonisolated(nonsending) func next(for share: Int) async -> DownloadRequest? {
     while !Task.isCancelled {
-      switch step() {
+      switch takeStep(share) {
       case .give(let request): return request
       case .end: return nil
-      case .read: receive(await source.next(), isReader: false)
+      case .read: receive(await source.next())
       case .readBehind: readBehind()
-      case .wait(let changes, let quietEnds): await wait(changes, quietEnds)
+      case .wait(let changes, let quietEnds): await wait(share, changes, quietEnds)
       }
     }
     state.withLock { $0.reader }?.cancel()
     return nil
   }
 
-  private func step() -> Step {
-    state.withLock { state in
-      let now = state.heldCount == 0 ? .zero : elapsed()
-      if state.heldCount > 0, let request = Self.takeHeld(&state, now) { return .give(request) }
-      while !state.sourceHasEnded, state.heldCount < Self.lookahead {
-        guard let request = source.takeAtOnce() else {
-          if state.isReading { break }
-          if state.heldCount == 0, state.inFlight == 0 { return .read }
-          state.isReading = true
-          return .readBehind
-        }
-        if admit(request, &state) { return .give(request) }
+  private func takeStep(_ share: Int) -> Step {
+    let (step, woken) = state.withLock { state -> (Step, [Waiter]) in
+      let step = nextStep(share, &state)
+      switch step {
+      case .give, .end:
+        // Whoever waits beside this lane may find more, or may now be the one whose turn it is.
+        state.changes += 1
+        return (step, Self.takeFirstOfEachShare(&state))
+      default: return (step, [])
       }
-      if state.sourceHasEnded, state.heldCount == 0, state.inFlight == 0 { return .end }
-      let quiet = state.hosts.values.filter { $0.isWaitedFor && $0.pace.quietUntil > now }
-      return .wait(changes: state.changes, quietEnds: quiet.map(\.pace.quietUntil).min())
     }
+    for waiter in woken { waiter.continuation.resume() }
+    return step
+  }
+
+  private func nextStep(_ share: Int, _ state: inout State) -> Step {
+    let now = state.heldCount == 0 ? .zero : elapsed()
+    if state.heldCount > 0, let request = takeHeld(share, &state, now) { return .give(request) }
+    reading: while !state.sourceHasEnded, state.heldCount < Self.lookahead {
+      guard let request = source.takeAtOnce() else {
+        if state.isReading { break }
+        state.isReading = true
+        return state.heldCount == 0 && state.isIdle ? .read : .readBehind
+      }
+      switch admit(request, share, &state) {
+      case .begun: return .give(request)
+      case .full: continue
+      case .anothersTurn: break reading
+      }
+    }
+    if state.sourceHasEnded, state.heldCount == 0, state.isIdle { return .end }
+    let quiet = state.hosts.values.filter { $0.isWaitedFor && $0.pace.quietUntil > now }
+    return .wait(changes: state.changes, quietEnds: quiet.map(\.pace.quietUntil).min())
   }
 
   private func readBehind() {
     // Unstructured, since it belongs to no lane: whichever lane is free takes what it brings. It ends with the source,
     // and a lane that is cancelled cancels it.
-    let reader = Task { receive(await source.next(), isReader: true) }
+    let reader = Task { receive(await source.next()) }
     state.withLock { $0.reader = reader }
   }
 
-  private func receive(_ request: DownloadRequest?, isReader: Bool) {
+  private func receive(_ request: DownloadRequest?) {
     change { state in
-      if isReader { state.isReading = false }
+      state.isReading = false
       guard let request else {
         state.sourceHasEnded = true
         return
@@ -146,102 +157,66 @@ public final class HostQueue: RequestSource {
   }
 
   /// Of the hosts that take one, that of the earliest request: so the list's order is kept as far as it can be.
-  private static func takeHeld(_ state: inout State, _ now: Duration) -> DownloadRequest? {
-    let ready = state.hosts.filter { $0.value.isReady(at: now) }
-    guard let (name, host) = ready.min(by: { $0.value.earliest < $1.value.earliest }) else { return nil }
+  private func takeHeld(_ share: Int, _ state: inout State, _ now: Duration) -> DownloadRequest? {
+    var first: (name: String, host: Host, id: Int)?
+    for (name, host) in state.hosts {
+      guard
+        !host.doomed.isEmpty
+          || host.isWaitedFor && host.pace.hasRoom(at: now) && isTurn(of: share, at: host, state)
+      else { continue }
+      let id = host.earliest
+      if first.map({ id < $0.id }) ?? true { first = (name, host, id) }
+    }
+    guard let (name, host, _) = first else { return nil }
     let isDoomed = !host.doomed.isEmpty
     guard let request = host.doomed.popFirst() ?? host.held.popFirst() ?? host.refused.popFirst() else {
       return nil
     }
     if isDoomed { state.verdicts[request.id] = state.failures[name] }
     state.heldCount -= 1
-    state.inFlight += 1
-    host.pace.begin()
+    begin(share, host, &state)
     return request
   }
 
-  /// - Returns: false if the request was held back.
-  private func admit(_ request: DownloadRequest, _ state: inout State) -> Bool {
+  private enum Admission {
+    case begun
+    /// Held back: the host has no room.
+    case full
+    /// Held back: the host has room, which another share is about to take.
+    case anothersTurn
+  }
+
+  private func admit(_ request: DownloadRequest, _ share: Int, _ state: inout State) -> Admission {
     let host = host(of: request, &state)
     // Not past those that wait already. The clock is read only where it can matter.
     let isQuiet = host.pace.quietUntil > .zero && elapsed() < host.pace.quietUntil
-    if host.held.isEmpty, !isQuiet, host.pace.inUse < host.pace.limit {
-      host.pace.begin()
-      state.inFlight += 1
-      return true
+    let hasRoom = !isQuiet && host.pace.inUse < host.pace.limit
+    if host.held.isEmpty, hasRoom, isTurn(of: share, at: host, state) {
+      begin(share, host, &state)
+      return .begun
     }
     host.held.append(request)
     state.heldCount += 1
-    return false
+    return hasRoom ? .anothersTurn : .full
   }
 
   private func host(of request: DownloadRequest, _ state: inout State) -> Host {
     let name = request.address.hostAndPort
     if let host = state.hosts[name] { return host }
-    let host = Host(HostPace(ceiling: ceiling))
+    let host = Host(HostPace(ceiling: ceiling), shares: widths.count, name)
     state.hosts[name] = host
     return host
   }
 
-  // MARK: Ends
-
-  /// Why a request that was given out is not worth asking: its host was given up. To be asked once.
-  func verdict(on request: DownloadRequest) -> DownloadError? {
-    state.withLock { state in state.verdicts.isEmpty ? nil : state.verdicts.removeValue(forKey: request.id) }
+  private func begin(_ share: Int, _ host: Host, _ state: inout State) {
+    state.inFlight[share] += 1
+    host.inUse[share] += 1
+    host.pace.begin()
   }
 
-  /// A download ended, well or badly, and does not come again.
-  /// - Parameter wasAsked: whether its host had a say.
-  func ended(_ request: DownloadRequest, wasAsked: Bool) {
-    let name = request.address.hostAndPort
-    change { state in
-      state.inFlight -= 1
-      if !state.refusals.isEmpty { state.refusals[request.id] = nil }
-      guard let host = state.hosts[name] else { return }
-      if wasAsked { host.pace.end() } else { host.pace.drop() }
-      // Memory does not grow with the number of hosts.
-      if state.hosts.count > Self.hosts, host.pace.isPristine, !host.isReady(at: .zero) {
-        state.hosts[name] = nil
-      }
-    }
-  }
-
-  /// A refused request that comes again: for which time, and how long the host is left alone before.
-  struct Return: Equatable {
-    var attempt: Int
-    var delay: Duration
-  }
-
-  /// Takes a request back that its host refused.
-  /// - Returns: nil if it is not taken back, because it has been refused too often or the host is given up. Then its
-  ///   download has ended.
-  func takeBack(_ request: DownloadRequest, after error: DownloadError) -> Return? {
-    let name = request.address.hostAndPort
-    let (now, random) = (elapsed(), random())
-    return change { state in
-      guard let host = state.hosts[name] else { return nil }
-      state.inFlight -= 1
-      let count = state.refusals.removeValue(forKey: request.id).map { $0 + 1 } ?? 1
-      // Without retries each is asked once, whatever the others met.
-      if retry.retries == 0 {
-        host.pace.drop()
-        return nil
-      }
-      let refusal = host.pace.refuse(error, at: now, retry, random: random)
-      guard case .again(let time) = refusal else {
-        if host.pace.inUse == 0 {
-          state.failures[name] = error
-          host.doomed += host.held + host.refused
-          (host.held, host.refused) = ([], [])
-          host.pace.giveUp(retry)
-        }
-        return nil
-      }
-      guard count <= max(Self.refusalsOfOneFile, retry.retries) else { return nil }
-      state.refusals[request.id] = count
-      host.refused.append(request)
-      state.heldCount += 1
-      return Return(attempt: count + 1, delay: max(.zero, time - now))
-    }
+  func end(_ share: Int, _ host: Host, _ state: inout State) {
+    state.inFlight[share] -= 1
+    host.inUse[share] -= 1
+    host.ended += 1
   }
 }

@@ -4,63 +4,93 @@ import DownloadModel
 import DownloadScheduling
 import SystemPackage
 
-/// The one place where the rooms of level 1 meet: a transport, a store over it, and the downloader that joins
+/// The one place where the rooms of level 1 meet: network loops, a store over each, and the downloaders that join
 /// them. Made for one run, closed after it.
 struct Wiring: Sendable {
-  private let transport: CurlTransport
-  private let cache: DownloadCache
-  private let downloader: Downloader
+  /// A loop with its thread, and what works on it. Nothing that happens to a file leaves it.
+  private struct Worker {
+    let transport: CurlTransport
+    let cache: DownloadCache
+    let downloader: Downloader
+  }
+
+  private let workers: [Worker]
   private let retry: RetryPolicy
   private let perHost: Int?
 
   /// - Parameter cacheFolder: nil for a run that neither uses nor fills the cache.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
   init(_ settings: Settings, cacheFolder: FilePath?, board: ProgressBoard) async throws(DownloadError) {
-    transport = try CurlTransport(settings.transport)
-    cache = DownloadCache(
-      configuration: CacheConfiguration(
-        directory: FilePath(settings.directory), cacheFolder: cacheFolder, conflictPolicy: settings.conflicts,
-        refresh: settings.refresh, offline: settings.offline,
-        useContentDisposition: settings.usesContentDisposition, checksums: settings.checksums,
-        requiredProof: settings.requiredProof, syncs: settings.syncs, credentials: settings.credentials),
-      executor: transport.serialExecutor, taskExecutor: transport.taskExecutor)
+    let configuration = CacheConfiguration(
+      directory: FilePath(settings.directory), cacheFolder: cacheFolder, conflictPolicy: settings.conflicts,
+      refresh: settings.refresh, offline: settings.offline,
+      useContentDisposition: settings.usesContentDisposition, checksums: settings.checksums,
+      requiredProof: settings.requiredProof, syncs: settings.syncs, credentials: settings.credentials)
+    var workers: [Worker] = []
     do throws(DownloadError) {
-      try await cache.prepare()
+      for _ in 0..<settings.loops {
+        let transport = try CurlTransport(settings.transport)
+        let cache =
+          workers.first?.cache.sibling(
+            executor: transport.serialExecutor, taskExecutor: transport.taskExecutor)
+          ?? DownloadCache(
+            configuration: configuration, executor: transport.serialExecutor,
+            taskExecutor: transport.taskExecutor)
+        let downloader = Downloader(
+          store: cache, transport: transport, board: board, retry: settings.retry, clock: ContinuousClock(),
+          random: { Double.random(in: 0..<1) })
+        workers.append(Worker(transport: transport, cache: cache, downloader: downloader))
+        try await cache.prepare()
+      }
     } catch {
-      await transport.shutdown()
+      for worker in workers { await worker.transport.shutdown() }
       throw error
     }
-    downloader = Downloader(
-      store: cache, transport: transport, board: board, retry: settings.retry, clock: ContinuousClock(),
-      random: { Double.random(in: 0..<1) })
+    self.workers = workers
     (retry, perHost) = (settings.retry, settings.perHost)
   }
 
-  /// Downloads everything that the source gives. Each task of it prefers the transport's executor.
+  /// Downloads everything that the source gives: a share of the lanes on each loop, each task of it preferring that
+  /// loop's executor.
   func run(
     _ source: some RequestSource, mode: DownloadMode, jobs: Int,
     onEnd: @escaping @Sendable (DownloadRequest, Result<DownloadOutcome, DownloadError>) -> Void
   ) async {
+    let widths = Self.widths(mode == .sequential ? 1 : max(jobs, 1), over: workers.count)
     let queue = HostQueue(
-      source, ceiling: perHost ?? max(jobs, 1), retry: retry, clock: ContinuousClock(),
+      source, ceiling: perHost ?? max(jobs, 1), widths: widths, retry: retry, clock: ContinuousClock(),
       random: { Double.random(in: 0..<1) })
-    await withTaskExecutorPreference(transport.taskExecutor) {
-      await mode.strategy.run(queue, width: jobs) { request in
-        if let result = await downloader.download(request, from: queue) { onEnd(request, result) }
+    await withTaskGroup { group in
+      for (index, (worker, width)) in zip(workers, widths).enumerated() {
+        let share = HostQueueShare(queue, index)
+        group.addTask(executorPreference: worker.transport.taskExecutor) {
+          await mode.strategy.run(share, width: width) { request in
+            if let result = await worker.downloader.download(request, from: share) { onEnd(request, result) }
+          }
+        }
       }
     }
   }
 
+  /// - Returns: how many at a time on each loop; fewer loops where there are fewer files at a time.
+  static func widths(_ jobs: Int, over loops: Int) -> [Int] {
+    let count = max(1, min(jobs, loops))
+    return (0..<count).map { jobs / count + ($0 < jobs % count ? 1 : 0) }
+  }
+
   /// Carries out what was decided on a finished file's name.
   func settle(_ question: Question, _ decision: NameDecision) async throws(DownloadError) {
-    _ = try await cache.settle(question.request, question.outcome, decision)
+    _ = try await workers.first?.cache.settle(question.request, question.outcome, decision)
   }
 
   /// Writes down what the cache learnt and ends the connections.
   /// - Returns: what went wrong with the cache, which failed no download.
   func close() async -> [CacheWarning] {
-    let warnings = await cache.close()
-    await transport.shutdown()
+    var warnings: [CacheWarning] = []
+    for worker in workers {
+      for warning in await worker.cache.close() where !warnings.contains(warning) { warnings.append(warning) }
+    }
+    for worker in workers { await worker.transport.shutdown() }
     return warnings
   }
 }

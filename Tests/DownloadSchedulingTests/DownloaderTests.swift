@@ -43,7 +43,8 @@ struct DownloaderTests {
     let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: true), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset), .failure(reset), .ok([1, 2, 3]))
-    let run = Task { [self] in await downloader(transport, board, clock).download(request, from: queue(clock))
+    let run = Task { [self] in
+      await downloader(transport, board, clock).download(request, from: HostQueueShare(queue(clock), 0))
     }
     try await clock.waitForSleepers(1)
     clock.advance(by: .milliseconds(250))
@@ -63,7 +64,8 @@ struct DownloaderTests {
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
     let run = Task { [self] in
-      await downloader(transport, board, clock, retries: 1).download(request, from: queue(clock))
+      await downloader(transport, board, clock, retries: 1).download(
+        request, from: HostQueueShare(queue(clock), 0))
     }
     try await clock.waitForSleepers(1)
     clock.advance(by: .seconds(1))
@@ -79,7 +81,7 @@ struct DownloaderTests {
     let error = DownloadError(.certificate)
     transport.answer(request.address, .failure(error))
     #expect(
-      await downloader(transport, board, clock).download(request, from: queue(clock))
+      await downloader(transport, board, clock).download(request, from: HostQueueShare(queue(clock), 0))
         == .failure(error.at(request.address)))
     #expect(transport.attempts.count == 1)
     #expect(board.tally.failedForGood == 1)
@@ -89,7 +91,8 @@ struct DownloaderTests {
     let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
-    let run = Task { [self] in await downloader(transport, board, clock).download(request, from: queue(clock))
+    let run = Task { [self] in
+      await downloader(transport, board, clock).download(request, from: HostQueueShare(queue(clock), 0))
     }
     try await clock.waitForSleepers(1)
     run.cancel()

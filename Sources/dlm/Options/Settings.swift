@@ -4,6 +4,7 @@ import CurlTransport
 import DownloadCaching
 import DownloadModel
 import DownloadScheduling
+import Foundation
 import Glibc
 import SystemPackage
 import TerminalProgress
@@ -14,6 +15,8 @@ struct Settings {
   var mode: DownloadMode
   var jobs: Int
   var perHost: Int?
+  /// Network loops, each with a thread.
+  var loops: Int
   var retry: RetryPolicy
   var transport: TransportOptions
   var directory: String
@@ -52,6 +55,9 @@ struct Settings {
     self.mode = try mode ?? sources.value("mode") ?? .parallel
     jobs = Self.number(try connection.jobs ?? sources.value("jobs")) ?? Self.defaultJobs
     perHost = Self.number(try connection.perHost ?? sources.value("per-host"))
+    // More than the cores would only take turns; eight feed any link that one machine has.
+    let cores = max(1, min(8, ProcessInfo.processInfo.activeProcessorCount))
+    loops = Self.number(try sources.value("loops")) ?? cores
     let count: Count? = try connection.retries ?? sources.value("retries")
     let maxTime: Seconds? = try connection.retryMaxTime ?? sources.value("retry-max-time")
     retry = RetryPolicy(retries: count?.number ?? 5, maxTime: maxTime?.duration)

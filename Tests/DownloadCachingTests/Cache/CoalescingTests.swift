@@ -51,7 +51,7 @@ struct CoalescingTests {
   /// Returns when so many wait for the file.
   private func until(_ run: Run, askers: Int) async throws {
     let key = DownloadKey(address: try Address(Self.address), requested: nil)
-    while await run.cache.works[key]?.askers != askers { await Task.yield() }
+    while await run.cache.commons.work(for: key)?.askers != askers { await Task.yield() }
   }
 
   @Test func theyShareOneFetch() async throws {

@@ -1,0 +1,66 @@
+import DequeModule
+import DownloadModel
+import Synchronization
+
+extension HostQueue {
+  /// Why a request that was given out is not worth asking: its host was given up. To be asked once.
+  func verdict(on request: DownloadRequest) -> DownloadError? {
+    state.withLock { state in state.verdicts.isEmpty ? nil : state.verdicts.removeValue(forKey: request.id) }
+  }
+
+  /// A download ended, well or badly, and does not come again.
+  /// - Parameter wasAsked: whether its host had a say.
+  func ended(_ request: DownloadRequest, wasAsked: Bool, share: Int = 0) {
+    let name = request.address.hostAndPort
+    change { state in
+      if !state.refusals.isEmpty { state.refusals[request.id] = nil }
+      // A host is not forgotten while anything is under way.
+      guard let host = state.hosts[name] else { return }
+      end(share, host, &state)
+      if wasAsked { host.pace.end() } else { host.pace.drop() }
+      // Memory does not grow with the number of hosts.
+      if state.hosts.count > Self.hosts, host.pace.isPristine, host.doomed.isEmpty, !host.isWaitedFor {
+        state.hosts[name] = nil
+      }
+    }
+  }
+
+  /// A refused request that comes again: for which time, and how long the host is left alone before.
+  struct Return: Equatable {
+    var attempt: Int
+    var delay: Duration
+  }
+
+  /// Takes a request back that its host refused.
+  /// - Returns: nil if it is not taken back, because it has been refused too often or the host is given up. Then its
+  ///   download has ended.
+  func takeBack(_ request: DownloadRequest, after error: DownloadError, share: Int = 0) -> Return? {
+    let name = request.address.hostAndPort
+    let (now, random) = (elapsed(), random())
+    return change { state in
+      guard let host = state.hosts[name] else { return nil }
+      end(share, host, &state)
+      let count = state.refusals.removeValue(forKey: request.id).map { $0 + 1 } ?? 1
+      // Without retries each is asked once, whatever the others met.
+      if retry.retries == 0 {
+        host.pace.drop()
+        return nil
+      }
+      let refusal = host.pace.refuse(error, at: now, retry, random: random)
+      guard case .again(let time) = refusal else {
+        if host.pace.inUse == 0 {
+          state.failures[name] = error
+          host.doomed += host.held + host.refused
+          (host.held, host.refused) = ([], [])
+          host.pace.giveUp(retry)
+        }
+        return nil
+      }
+      guard count <= max(Self.refusalsOfOneFile, retry.retries) else { return nil }
+      state.refusals[request.id] = count
+      host.refused.append(request)
+      state.heldCount += 1
+      return Return(attempt: count + 1, delay: max(.zero, time - now))
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import DownloadModel
+import TestSupport
+import Testing
+
+@testable import DownloadScheduling
+
+@Suite("Several loops share one queue: hosts' places are divided, files dealt")
+struct HostQueueShareTests {
+  private static func queue(_ hosts: [String], ceiling: Int, widths: [Int]) throws -> HostQueue {
+    let list = try hosts.enumerated().map {
+      DownloadRequest(id: $0.offset, address: try Address("http://\($0.element)/\($0.offset)"))
+    }
+    return HostQueue(
+      RequestList(list), ceiling: ceiling, widths: widths, retry: RetryPolicy(), clock: ManualClock(),
+      random: { 0.5 })
+  }
+
+  /// Idle connections of one loop must not add to another's beyond what the host takes.
+  @Test(arguments: [(1, [0, 1]), (2, [1, 1]), (3, [1, 2]), (16, [8, 8])])
+  func placesAreDivided(limit: Int, sorted: [Int]) {
+    for name in ["a", "b", "c", "example.org:8080"] {
+      let host = HostQueue.Host(HostPace(ceiling: limit), shares: 2, name)
+      #expect([host.quota(of: 0), host.quota(of: 1)].sorted() == sorted)
+    }
+  }
+
+  /// Hosts that take one at a time do not all end up on one loop.
+  @Test func oddPlacesSpread() {
+    let homes = (0..<32).map { number in
+      HostQueue.Host(HostPace(ceiling: 1), shares: 4, "host\(number).example.org")
+    }.map { host in (0..<4).first { host.quota(of: $0) == 1 } }
+    for share in 0..<4 { #expect(homes.count { $0 == share } >= 4) }
+  }
+
+  /// Whoever asks first does not get all: four large files are two on each of two loops.
+  @Test(.timeLimit(.minutes(1))) func fourLargeFiles() async throws {
+    let queue = try Self.queue(["a", "a", "a", "a"], ceiling: 16, widths: [8, 8])
+    let taken = Monitor([0, 0])
+    await withTaskGroup { group in
+      for index in 0..<2 {
+        let share = HostQueueShare(queue, index)
+        group.addTask {
+          var mine: [DownloadRequest] = []
+          while mine.count < 2, let request = await share.next() { mine.append(request) }
+          taken.withState { $0[index] = mine.count }
+          for request in mine { queue.ended(request, wasAsked: true, share: index) }
+        }
+      }
+    }
+    #expect(taken.withState { $0 } == [2, 2])
+    #expect(await queue.next() == nil)
+  }
+
+  /// A share whose lanes are all busy is not waited for.
+  @Test(.timeLimit(.minutes(1))) func aBusyShareIsNotWaitedFor() async throws {
+    let queue = try Self.queue(["b", "a", "a", "a"], ceiling: 16, widths: [8, 1])
+    #expect(await HostQueueShare(queue, 1).next()?.id == 0)
+    for id in 1...3 { #expect(await queue.next()?.id == id) }
+  }
+
+  @Test(
+    .timeLimit(.minutes(1)), arguments: [DownloadMode.asyncLet, .parallel], [[4, 4], [3, 2, 2], [1, 1]])
+  func everyRequestOnce(mode: DownloadMode, widths: [Int]) async throws {
+    let hosts = (0..<200).map { ["a", "b", "c"][$0 % 3] }
+    let queue = try Self.queue(hosts, ceiling: 2, widths: widths)
+    let seen = Monitor([Int]())
+    await withTaskGroup { group in
+      for (index, width) in widths.enumerated() {
+        let share = HostQueueShare(queue, index)
+        group.addTask {
+          await mode.strategy.run(share, width: width) { request in
+            await Task.yield()
+            seen.withState { $0.append(request.id) }
+            queue.ended(request, wasAsked: true, share: index)
+          }
+        }
+      }
+    }
+    #expect(seen.withState { $0.sorted() } == Array(0..<200))
+  }
+}
