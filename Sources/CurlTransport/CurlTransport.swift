@@ -57,11 +57,5 @@ public final class CurlTransport: Transport {
   }
 
   /// Once a process, before any other call (curl_global_init(3)).
-  private static let libraryCode = {
-    // A transfer's buffers come and go with each file; glibc would give their pages back and ask for them again.
-    // Both settings are of speed only, so that their answer does not matter.
-    _ = mallopt(M_TRIM_THRESHOLD, 16 << 20)
-    _ = mallopt(M_TOP_PAD, 1 << 20)
-    return curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-  }()
+  private static let libraryCode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
