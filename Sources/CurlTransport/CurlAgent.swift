@@ -25,12 +25,15 @@ actor CurlAgent {
   }
 
   /// For any caller.
-  func fetch(_ request: TransferRequest, into sink: any BodySink) async throws(DownloadError)
-    -> TransferReceipt
+  /// - Parameter goesOn: whether to return while a splittable body arrives.
+  func fetch(_ request: TransferRequest, into sink: any BodySink, goesOn: Bool) async throws(DownloadError)
+    -> TransferStage
   {
     let id = nextID()
     let result = await withTaskCancellationHandler {
-      await withUnsafeContinuation { startUnlessCancelled(id, request, sink, $0) }
+      await withUnsafeContinuation {
+        startUnlessCancelled(id, request, sink, goesOn ? .untilHead($0) : .untilEnd($0))
+      }
     } onCancel: {
       loop.cancel(id)
     }
@@ -41,13 +44,16 @@ actor CurlAgent {
   /// - Parameter isolation: the caller's. The closures below are in it because they name it; else Swift 6.3 would run
   ///   them in nobody's isolation, two more jobs a file.
   func fetchFromLoop(
-    _ request: TransferRequest, into sink: any BodySink, isolation: isolated any Actor
-  ) async throws(DownloadError) -> TransferReceipt {
+    _ request: TransferRequest, into sink: any BodySink, goesOn: Bool, isolation: isolated any Actor
+  ) async throws(DownloadError) -> TransferStage {
     let id = nextID()
     let result = await withTaskCancellationHandler {
       _ = isolation
       return await withUnsafeContinuation(isolation: isolation) { continuation in
-        assumeIsolated { $0.startUnlessCancelled(id, request, sink, continuation) }
+        assumeIsolated {
+          $0.startUnlessCancelled(
+            id, request, sink, goesOn ? .untilHead(continuation) : .untilEnd(continuation))
+        }
       }
     } onCancel: {
       loop.cancel(id)
@@ -63,19 +69,19 @@ actor CurlAgent {
   /// Cancelled from here on: `onCancel` posts the id, which the loop reads only after this job has registered it.
   private func startUnlessCancelled(
     _ id: TransferID, _ request: TransferRequest, _ sink: any BodySink,
-    _ continuation: CurlTransfer.Continuation
+    _ waits: CurlTransfer.Asker.Waits
   ) {
     if Task.isCancelled {
-      continuation.resume(returning: .failure(DownloadError.cancelled.at(request.address)))
+      waits.end(.failure(DownloadError.cancelled.at(request.address)))
     } else {
-      start(id, request, sink, continuation)
+      start(id, request, sink, waits)
     }
   }
 
-  /// Adds a transfer to the loop; `continuation` is resumed when it has ended, or at once when it cannot begin.
+  /// Adds a transfer to the loop; whoever waits is told when it has ended, or at once when it cannot begin.
   private func start(
     _ id: TransferID, _ request: TransferRequest, _ sink: any BodySink,
-    _ continuation: CurlTransfer.Continuation
+    _ waits: CurlTransfer.Asker.Waits
   ) {
     do {
       if isClosed { throw DownloadError.cancelled.at(request.address) }
@@ -88,15 +94,17 @@ actor CurlAgent {
         idle.append(transfer)
         throw error
       }
-      transfer.asker = CurlTransfer.Asker(id: id, continuation: continuation)
+      transfer.asker = CurlTransfer.Asker(id: id, waits: waits)
     } catch {
-      continuation.resume(returning: .failure(Self.failure(error, request.address)))
+      waits.end(.failure(Self.failure(error, request.address)))
     }
   }
 
   private func takeIdle() throws(CurlFailure) -> CurlTransfer {
     if let transfer = idle.popLast() { return transfer }
-    let transfer = try CurlTransfer(settings, loopContext: Unmanaged.passUnretained(loop).toOpaque())
+    let transfer = try CurlTransfer(settings, loopContext: Unmanaged.passUnretained(loop).toOpaque()) {
+      [loop] id in { loop.cancel(id) }
+    }
     transfers.append(transfer)
     return transfer
   }
@@ -155,6 +163,6 @@ actor CurlAgent {
       // libcurl knows no such handle: it is not used again, and its result stands.
       assertionFailure("curl_multi_remove_handle: \(error.message)")
     }
-    asker.continuation.resume(returning: result)
+    asker.waits.end(result)
   }
 }

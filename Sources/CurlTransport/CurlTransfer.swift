@@ -11,17 +11,8 @@ final class CurlTransfer {
   /// longer one costs more than a new connection.
   static let drainLimit: Int64 = 64 * 1024
 
-  /// Unsafe in name: `CurlAgent.letGo`, the only place that resumes a stored one, takes it out in the same step. The
-  /// checked kind would cost an allocation a file.
-  typealias Continuation = UnsafeContinuation<Result<TransferReceipt, DownloadError>, Never>
-
-  /// Who waits for the transfer.
-  struct Asker {
-    let id: TransferID
-    let continuation: Continuation
-  }
-
   let easy: EasyHandle
+  let cancelOnLoop: (TransferID) -> @Sendable () -> Void
   /// Nil while idle.
   var asker: Asker?
   private let errorBuffer: UnsafeMutablePointer<CChar>
@@ -50,8 +41,13 @@ final class CurlTransfer {
     var isChunked: Bool
   }
 
-  init(_ settings: borrowing TransferSettings, loopContext: UnsafeMutableRawPointer) throws(CurlFailure) {
+  /// - Parameter cancel: how a transfer is cancelled from any thread.
+  init(
+    _ settings: borrowing TransferSettings, loopContext: UnsafeMutableRawPointer,
+    cancel: @escaping (TransferID) -> @Sendable () -> Void
+  ) throws(CurlFailure) {
     easy = try EasyHandle()
+    cancelOnLoop = cancel
     errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     let context = Unmanaged.passUnretained(self).toOpaque()
@@ -89,7 +85,7 @@ final class CurlTransfer {
   ) throws(CurlFailure) {
     try easy.set(CURLOPT_URL, request.address.wireText)
     if let start = request.rangeStart {
-      try easy.set(CURLOPT_RANGE, "\(start)-")
+      try easy.set(CURLOPT_RANGE, "\(start)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? ""))
       hasRange = true
     } else if hasRange {
       try easy.set(CURLOPT_RANGE, nil)
@@ -208,6 +204,9 @@ final class CurlTransfer {
     do throws(DownloadError) {
       switch try sink.accept(head) {
       case .write: current?.mode = .writing
+      case .splittable:
+        current?.mode = .writing
+        tellOfHead(head)
       case .drain: current?.mode = .draining
       }
       return true

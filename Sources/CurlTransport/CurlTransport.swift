@@ -28,11 +28,26 @@ public final class CurlTransport: Transport {
   public nonisolated(nonsending) func fetch(
     _ transfer: TransferRequest, into sink: any BodySink
   ) async throws(DownloadError) -> TransferReceipt {
+    switch try await run(transfer, into: sink, goesOn: false) {
+    case .ended(let receipt): return receipt
+    case .underWay(let running): return try await running.receipt()
+    }
+  }
+
+  public nonisolated(nonsending) func start(
+    _ transfer: TransferRequest, into sink: any BodySink
+  ) async throws(DownloadError) -> TransferStage {
+    try await run(transfer, into: sink, goesOn: true)
+  }
+
+  private nonisolated(nonsending) func run(
+    _ transfer: TransferRequest, into sink: any BodySink, goesOn: Bool
+  ) async throws(DownloadError) -> TransferStage {
     let isolation = #isolation
     if let isolation, isolation.unownedExecutor.asSerialExecutor() === loop {
-      return try await agent.fetchFromLoop(transfer, into: sink, isolation: isolation)
+      return try await agent.fetchFromLoop(transfer, into: sink, goesOn: goesOn, isolation: isolation)
     } else {
-      return try await agent.fetch(transfer, into: sink)
+      return try await agent.fetch(transfer, into: sink, goesOn: goesOn)
     }
   }
 

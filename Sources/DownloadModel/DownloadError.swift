@@ -31,6 +31,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     public static let digest = Code(rawValue: "digest")
     public static let unproven = Code(rawValue: "unproven")
     public static let cache = Code(rawValue: "cache")
+    /// The sink has all that it wanted. Told to whoever started the transfer, never to a person.
+    public static let enough = Code(rawValue: "enough")
     public static let transport = Code(rawValue: "transport")
   }
 
@@ -98,6 +100,7 @@ public struct DownloadError: Error, Sendable, Equatable {
   }
 
   public static let cancelled = DownloadError(.cancelled)
+  public static let enough = DownloadError(.enough)
 
   /// The same failure, met by another file.
   public func of(_ address: Address) -> DownloadError {

@@ -27,6 +27,9 @@ public final class TransferMeter: Sendable {
     totalBytes.store(total ?? -1, ordering: .relaxed)
   }
 
+  /// Bytes that were added and are not the file's, such as those behind the end of a part.
+  public func takeBack(_ bytes: Int) { receivedBytes.wrappingSubtract(Int64(bytes), ordering: .relaxed) }
+
   public func add(_ bytes: Int) {
     receivedBytes.wrappingAdd(Int64(bytes), ordering: .relaxed)
     networkBytes.add(bytes)

@@ -9,6 +9,20 @@ public protocol Transport: Sendable {
   nonisolated(nonsending) func fetch(
     _ transfer: TransferRequest, into sink: any BodySink
   ) async throws(DownloadError) -> TransferReceipt
+
+  /// The same, but returns as soon as the sink has called its body `.splittable`, while the body arrives.
+  nonisolated(nonsending) func start(
+    _ transfer: TransferRequest, into sink: any BodySink
+  ) async throws(DownloadError) -> TransferStage
+}
+
+extension Transport {
+  /// Without parts, a transfer is told of when it has ended.
+  public nonisolated(nonsending) func start(
+    _ transfer: TransferRequest, into sink: any BodySink
+  ) async throws(DownloadError) -> TransferStage {
+    .ended(try await fetch(transfer, into: sink))
+  }
 }
 
 /// One GET (RFC 9110 §9.3.1) as the transport is to send it.
@@ -16,12 +30,17 @@ public struct TransferRequest: Sendable {
   public var address: Address
   /// First byte wanted: sends `Range: bytes=N-` (RFC 9110 §14.2); nil asks for the whole file.
   public var rangeStart: Int64?
+  /// The byte behind the last one wanted: with `rangeStart`, sends `Range: bytes=N-M`; nil asks for all that follows.
+  public var rangeEnd: Int64?
   /// Further header lines (`If-Range: "v1"`), in addition to those of every request.
   public var headerLines: [String]
 
-  public init(address: Address, rangeStart: Int64? = nil, headerLines: [String] = []) {
+  public init(
+    address: Address, rangeStart: Int64? = nil, rangeEnd: Int64? = nil, headerLines: [String] = []
+  ) {
     self.address = address
     self.rangeStart = rangeStart
+    self.rangeEnd = rangeEnd
     self.headerLines = headerLines
   }
 }
@@ -65,12 +84,15 @@ public protocol BodySink: Sendable {
   /// Judges status, headers and range before a byte of the body is delivered.
   func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition
   /// Takes the next bytes of the body, in order; the pointer is valid during the call only.
+  /// - Throws: `.enough` when no more are wanted, which ends the transfer like any other error.
   func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError)
 }
 
 public enum BodyDisposition: Sendable, Equatable {
   /// Deliver the body to the sink.
   case write
+  /// The same; and the body is long, and others could fetch parts of it meanwhile.
+  case splittable
   /// The answer is in the head; read and drop a short body so that the connection can be kept.
   case drain
 }

@@ -9,6 +9,8 @@ public final class Downloader: Sendable {
   private let retry: RetryPolicy
   private let clock: any Clock<Duration>
   private let random: @Sendable () -> Double
+  private let segments: Int
+  private let onSplit: @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void
 
   /// Bytes that an attempt must gain for the failures before it to be forgotten.
   private static let progress: Int64 = 1 << 20
@@ -16,10 +18,15 @@ public final class Downloader: Sendable {
   /// - Parameters:
   ///   - clock: waits between attempts; tests pass their own.
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
+  ///   - segments: transfers of one large file at a time, at most; 1 for no splitting.
+  ///   - onSplit: told when a file is to be fetched by more transfers, and the bytes a second that led to it.
   public init(
     store: any DownloadStore, transport: any Transport, board: ProgressBoard, retry: RetryPolicy,
-    clock: any Clock<Duration>, random: @escaping @Sendable () -> Double
+    clock: any Clock<Duration>, random: @escaping @Sendable () -> Double, segments: Int = 1,
+    onSplit: @escaping @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void = { _, _, _ in }
   ) {
+    self.segments = segments
+    self.onSplit = onSplit
     self.store = store
     self.transport = transport
     self.board = board
@@ -43,7 +50,7 @@ public final class Downloader: Sendable {
         try await store.file(for: request, meter: meter) { target throws(DownloadError) in
           // Without a capture list: with one, Swift 6.3 no longer takes the closure for nonisolated(nonsending), and
           // each file would leave the store's executor and come back.
-          try await self.fetch(request, meter, into: target)
+          try await self.fetch(request, meter, share, into: target)
         })
     } catch {
       if HostPace.isRefusal(error) { return refused(request, error.at(request.address), share) }
@@ -73,7 +80,8 @@ public final class Downloader: Sendable {
   }
 
   private nonisolated(nonsending) func fetch(
-    _ request: DownloadRequest, _ meter: TransferMeter, into target: any DownloadTarget
+    _ request: DownloadRequest, _ meter: TransferMeter, _ share: HostQueueShare,
+    into target: any DownloadTarget
   ) async throws(DownloadError) -> TransferReceipt {
     var failures = 0
     var furthest: Int64 = 0
@@ -81,7 +89,7 @@ public final class Downloader: Sendable {
     let stopwatch = retry.maxTime.map { _ in Stopwatch(clock) }
     while true {
       do throws(DownloadError) {
-        return try await transferUntilWhole(into: target)
+        return try await transferUntilWhole(request, share, into: target)
       } catch {
         // Not this file's to wait for: the whole host is left alone.
         if HostPace.isRefusal(error) { throw error }
@@ -103,12 +111,33 @@ public final class Downloader: Sendable {
 
   /// A server may send less than was asked for (RFC 9110 §14.2): what it then still owes is no failure.
   private nonisolated(nonsending) func transferUntilWhole(
-    into target: any DownloadTarget
+    _ request: DownloadRequest, _ share: HostQueueShare, into target: any DownloadTarget
   ) async throws(DownloadError) -> TransferReceipt {
     while true {
-      let receipt = try await transport.fetch(try target.nextTransfer(), into: target)
+      let receipt: TransferReceipt
+      if segments == 1 {
+        receipt = try await transport.fetch(try target.nextTransfer(), into: target)
+      } else {
+        switch try await transport.start(try target.nextTransfer(), into: target) {
+        case .ended(let whole): receipt = whole
+        case .underWay(let running): receipt = try await split(request, running, share, into: target)
+        }
+      }
       if try target.isWhole(after: receipt) { return receipt }
     }
+  }
+
+  /// Goes on with a large body that has begun.
+  private nonisolated(nonsending) func split(
+    _ request: DownloadRequest, _ running: RunningTransfer, _ share: HostQueueShare,
+    into target: any DownloadTarget
+  ) async throws(DownloadError) -> TransferReceipt {
+    guard let target = target as? any SplittableTarget else { return try await running.receipt() }
+    let places = HostPlaces(queue: share.queue, host: request.address.hostAndPort, share: share.index)
+    return try await SegmentedTransfer(
+      target: target, transport: transport, retry: retry, clock: clock, random: random, places: places,
+      ceiling: segments
+    ) { [onSplit] in onSplit(request, $0, $1) }.run(running)
   }
 
   private nonisolated(nonsending) func pause(_ delay: Duration) async throws(DownloadError) {

@@ -38,7 +38,7 @@ struct Wiring: Sendable {
             taskExecutor: transport.taskExecutor)
         let downloader = Downloader(
           store: cache, transport: transport, board: board, retry: settings.retry, clock: ContinuousClock(),
-          random: { Double.random(in: 0..<1) })
+          random: { Double.random(in: 0..<1) }, segments: settings.segments)
         workers.append(Worker(transport: transport, cache: cache, downloader: downloader))
         try await cache.prepare()
       }
@@ -58,7 +58,8 @@ struct Wiring: Sendable {
   ) async {
     let widths = Self.widths(mode == .sequential ? 1 : max(jobs, 1), over: workers.count)
     let queue = HostQueue(
-      source, ceiling: perHost ?? max(jobs, 1), widths: widths, retry: retry, clock: ContinuousClock(),
+      source, ceiling: perHost ?? max(jobs, Settings.mostPerHost), widths: widths, retry: retry,
+      clock: ContinuousClock(),
       random: { Double.random(in: 0..<1) })
     await withTaskGroup { group in
       for (index, (worker, width)) in zip(workers, widths).enumerated() {

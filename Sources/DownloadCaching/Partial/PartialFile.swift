@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A lock around `PartialTransfer`. It is free whenever it is taken: the transport's thread and the cache take
 /// turns, they do not compete.
-final class PartialFile: DownloadTarget, Sendable {
+final class PartialFile: SplittableTarget, Sendable {
   private let transfer: Mutex<PartialTransfer>
 
   init(_ order: FileOrder) { transfer = Mutex(PartialTransfer(order)) }
@@ -53,6 +53,36 @@ final class PartialFile: DownloadTarget, Sendable {
     try transfer.withLock { transfer throws(DownloadError) in try transfer.fill(from: source) }
   }
 
+  // MARK: In parts
+
+  var openSpans: [OpenSpan] { transfer.withLock { $0.openSpans } }
+
+  func takePart(of span: Int, from offset: Int64) throws(DownloadError) -> (
+    id: Int, target: any DownloadTarget
+  )? {
+    let id = try transfer.withLock { transfer throws(DownloadError) in
+      try transfer.takePart(of: span, from: offset)
+    }
+    return id.map { ($0, FilePart(self, $0)) }
+  }
+
+  func release(_ part: any DownloadTarget) throws(DownloadError) {
+    try transfer.withLock { transfer throws(DownloadError) in
+      if let part = part as? FilePart {
+        try transfer.release(part: part.id)
+      } else {
+        try transfer.endTrunk()
+      }
+    }
+  }
+
+  /// For `FilePart`.
+  fileprivate func with<Value: Sendable>(
+    _ body: (inout PartialTransfer) throws(DownloadError) -> Value
+  ) throws(DownloadError) -> Value {
+    try transfer.withLock { transfer throws(DownloadError) in try body(&transfer) }
+  }
+
   /// How the whole file compares with its checksum, as far as that is known without reading it.
   func digestVerdict() -> DigestVerdict { transfer.withLock { $0.digestVerdict() } }
 
@@ -92,4 +122,32 @@ final class PartialFile: DownloadTarget, Sendable {
 
   /// The final name as far as it is known.
   var finalName: String { transfer.withLock { $0.finalName } }
+}
+
+/// A part of a file, filled by a transfer of its own.
+final class FilePart: DownloadTarget {
+  private let file: PartialFile
+  fileprivate let id: Int
+
+  init(_ file: PartialFile, _ id: Int) {
+    self.file = file
+    self.id = id
+  }
+
+  func nextTransfer() throws(DownloadError) -> TransferRequest {
+    try file.with { transfer throws(DownloadError) in try transfer.next(part: id) }
+  }
+
+  func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+    try file.with { transfer throws(DownloadError) in try transfer.accept(head, part: id) }
+    return .write
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) {
+    try file.with { transfer throws(DownloadError) in try transfer.write(bytes, part: id) }
+  }
+
+  func isWhole(after receipt: TransferReceipt) throws(DownloadError) -> Bool {
+    try file.with { transfer throws(DownloadError) in try transfer.isWhole(part: id) }
+  }
 }

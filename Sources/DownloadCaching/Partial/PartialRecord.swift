@@ -3,7 +3,8 @@ import FoundationEssentials
 
 /// What stands beside a partial file, as JSON in `NAME.part.json`: whose bytes these are, of which version.
 ///
-/// The done range is the file's own length: bytes are only ever appended.
+/// The done range is the file's own length, as long as bytes are only appended; a file that is fetched in parts has its
+/// done ranges here.
 struct PartialRecord: Sendable, Equatable, Codable {
   var format = 1
   var owner: PartialOwner
@@ -16,8 +17,11 @@ struct PartialRecord: Sendable, Equatable, Codable {
   var answeredBy: String?
   /// The final name that the server or the user wanted.
   var name: String
+  /// First and last byte of each run of bytes that is there, in order; nil if that is the whole part.
+  var done: [[Int64]]?
 
-  init(owner: PartialOwner, held: HeldPart, name: String) {
+  init(owner: PartialOwner, held: HeldPart, name: String, done: [ClosedRange<Int64>]? = nil) {
+    self.done = done?.map { [$0.lowerBound, $0.upperBound] }
     self.owner = owner
     validator = held.validator
     total = held.total
@@ -47,8 +51,25 @@ struct PartialRecord: Sendable, Equatable, Codable {
   func held(length: Int64) -> HeldPart {
     // Longer than the whole: something else wrote into it, and none of it can be trusted.
     let isSane = total.map { length <= $0 } ?? true
+    var good = isSane ? length : 0
+    if done != nil {
+      good = parts(length: length) == nil ? 0 : ranges.first.map { $0.upperBound + 1 } ?? 0
+    }
     return HeldPart(
-      length: isSane ? length : 0, validator: validator, total: total, encoding: encoding,
+      length: good, validator: validator, total: total, encoding: encoding,
       answeredBy: answeredBy)
+  }
+
+  /// What of a part of that length is there behind its start.
+  /// - Returns: nil if it is not fetched in parts, or the ranges are not those of such a part.
+  func parts(length: Int64) -> FileParts? {
+    guard let done, let total, length <= total, ranges.count == done.count, ranges.first?.lowerBound == 0,
+      (ranges.last?.upperBound ?? 0) < length
+    else { return nil }
+    return FileParts(done: ranges, total: total)
+  }
+
+  private var ranges: [ClosedRange<Int64>] {
+    (done ?? []).compactMap { $0.count == 2 && $0[0] >= 0 && $0[0] <= $0[1] ? $0[0]...$0[1] : nil }
   }
 }

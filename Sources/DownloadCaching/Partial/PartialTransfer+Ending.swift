@@ -6,6 +6,7 @@ extension PartialTransfer {
   /// Judges the end of the transfer: lengths first, then what the end itself proves (http.md 6, 24).
   mutating func finish(_ receipt: TransferReceipt) throws(DownloadError) -> FinishedTransfer {
     guard !isEnded else { throw .cancelled }
+    try flush()
     switch answer {
     case .none:
       throw DownloadError(.badResponse, cause: .detail("no answer"), activity: "receiving").at(order.address)
@@ -13,17 +14,18 @@ extension PartialTransfer {
     case .unchanged: return .unchanged
     case .skipped: return .skipped
     case .complete: return .whole(.length)
+    case .body where isSplit:
+      try endTrunk()
+      if held.length == held.total { return .whole(.length) }
+      // Nobody got on: then the answer was no good.
+      guard held.length > start else { throw short(held.total) }
+      return .partly
     case .body(let end)
     where isSlice && held.length == end && held.length != held.total && held.length > start:
       // Nothing says yet that this is the end: not the 206 itself, which may be shorter than what was asked for.
       return .partly
     case .body(let end):
-      if let expected = held.total ?? end, held.length != expected {
-        throw DownloadError(
-          .shortBody, cause: .detail("\(held.length) of \(expected) bytes"), activity: "receiving",
-          isPassing: true
-        ).at(order.address)
-      }
+      if let expected = held.total ?? end, held.length != expected { throw short(expected) }
       if held.total != nil { return .whole(.length) }
       switch receipt.framing {
       case .length: return .whole(.length)
@@ -31,6 +33,13 @@ extension PartialTransfer {
       case .closed: return .whole(.nothing)
       }
     }
+  }
+
+  private func short(_ expected: Int64?) -> DownloadError {
+    DownloadError(
+      .shortBody, cause: .detail("\(held.length) of \(expected ?? 0) bytes"), activity: "receiving",
+      isPassing: true
+    ).at(order.address)
   }
 
   /// Whether nothing is left to be asked for.
@@ -167,14 +176,22 @@ extension PartialTransfer {
     guard !isEnded else { return }
     isEnded = true
     defer { slot?.release() }
+    try flushAll()
     if case .skipped = answer, resumed == 0 { return try slotDiscard() }
     guard slot?.descriptor.isOpen == true else { return }
     if held.length == 0 { return try slotDiscard() }
     // A part that could not be continued anyway is not worth a name; one that has its name keeps it.
-    if slot?.isNamed == false, isResumable {
+    if isSplit || slot?.isNamed == false && isResumable {
       let record = record
       try slot?.show(record)
     }
+  }
+
+  /// A disk that takes no more keeps what it has.
+  private mutating func flushAll() throws(DownloadError) {
+    guard slot?.descriptor.isOpen == true else { return }
+    try endTrunk()
+    for id in Array(partBuffers.keys) { try release(part: id) }
   }
 
   private var isResumable: Bool {

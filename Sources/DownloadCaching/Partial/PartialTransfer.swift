@@ -12,13 +12,25 @@ struct PartialTransfer: ~Copyable {
   /// Of the answer whose body is being written, or that ended the matter.
   var head: ResponseHead?
   /// Body bytes that this run received for the file.
-  private(set) var transferred: Int64 = 0
+  var transferred: Int64 = 0
   /// Bytes of an earlier run that are still in use.
   private(set) var resumed: Int64 = 0
   private var asked = TransferPlan.Asked.whole
   private var ifRangeIsRefused = false
-  /// Offset in the file of the body's next byte; behind `held.length` while a tail is compared.
-  private var cursor: Int64 = 0
+  /// Offset in the file of the body's next byte: before `held.length` while a tail is compared, behind it by what
+  /// waits in `buffer`.
+  var cursor: Int64 = 0
+  /// What arrived of the body and is not in the file yet.
+  var buffer = BlockBuffer()
+  /// What other transfers fetch, or fetched, further on in the file.
+  var parts = FileParts()
+  var partBuffers: [Int: BlockBuffer] = [:]
+  /// Whether the record, and not the file's length, says which bytes are there. From the first part on.
+  var isSplit = false
+  /// Whether a body is on its way to the start of the file.
+  var trunkRuns = false
+  /// Bytes that came since the record was written, by span.
+  var unrecorded: [Int: Int64] = [:]
   /// Whether the body under way is that of a 206, and the length held when it began.
   private(set) var isSlice = false
   /// Whether the server was asked for bytes behind an end that proved nothing.
@@ -28,7 +40,7 @@ struct PartialTransfer: ~Copyable {
   var recordedName: String?
   var isEnded = false
   /// Space set aside for what is still to come; nil for short files.
-  private var promise: SpacePromise?
+  var promise: SpacePromise?
   /// The comparison with a checksum, where there is one.
   var proving: Proving?
   /// What the file was judged to be worth when it was placed.
@@ -61,12 +73,14 @@ struct PartialTransfer: ~Copyable {
 
   mutating func next() throws(DownloadError) -> TransferRequest {
     guard !isEnded else { throw .cancelled }
+    try endTrunk()
     answer = .none
     if slot == nil {
       let opened = try PartialSlot(in: order.directory, for: order.owner, base: order.nameByAddress)
       if let record = opened.found {
         held = record.held(length: opened.foundLength)
-        resumed = held.length
+        if let recorded = record.parts(length: opened.foundLength) { (parts, isSplit) = (recorded, true) }
+        resumed = held.length + parts.length
         if order.usesContentDisposition { recordedName = record.name }
       }
       slot = consume opened
@@ -74,10 +88,10 @@ struct PartialTransfer: ~Copyable {
     let plan = TransferPlan.make(
       held: held, ifRangeIsRefused: ifRangeIsRefused, known: ignoresKnown ? nil : order.reusable?.validator)
     asked = plan.asked
-    var start: Int64?
-    if case .rest(let from, _) = plan.asked { start = from }
+    var (start, end): (Int64?, Int64?)
+    if case .rest(let from, _) = plan.asked { (start, end) = (from, parts.trunkEnd(total: nil)) }
     let lines = asksAfresh ? plan.headerLines + ["Cache-Control: no-cache"] : plan.headerLines
-    return TransferRequest(address: order.address, rangeStart: start, headerLines: lines)
+    return TransferRequest(address: order.address, rangeStart: start, rangeEnd: end, headerLines: lines)
   }
 
   // MARK: Judging
@@ -123,8 +137,9 @@ struct PartialTransfer: ~Copyable {
     cursor = offset
     (isSlice, start) = (true, held.length)
     answer = .body(end: end)
-    order.meter.begin(at: offset, total: total)
-    return .write
+    order.meter.begin(at: offset + partBytes, total: total)
+    trunkRuns = true
+    return isSplittable(head) ? .splittable : .write
   }
 
   private mutating func startOver(_ head: ResponseHead, total: Int64?) throws(DownloadError)
@@ -149,14 +164,15 @@ struct PartialTransfer: ~Copyable {
     }
     answer = .body(end: total)
     order.meter.begin(at: 0, total: total)
-    return .write
+    trunkRuns = true
+    return isSplittable(head) ? .splittable : .write
   }
 
   /// Looks for room before a large file begins, rather than after gigabytes.
   private mutating func setSpaceAside(from offset: Int64, total: Int64?) throws(DownloadError) {
     promise = nil
     guard let total, total - offset > Self.worthRecording else { return }
-    let (needed, free) = (total - offset, order.directory.folder.freeBytes())
+    let (needed, free) = (total - offset - parts.length, order.directory.folder.freeBytes())
     guard let promise = order.directory.space.promise(needed, free: free) else {
       let others = order.directory.space.promised
       throw DownloadError(
@@ -185,68 +201,15 @@ struct PartialTransfer: ~Copyable {
     // What was found may be longer than what is trusted of it.
     if held.length > 0 || (slot?.foundLength ?? 0) > 0 { try slot?.empty() }
     held = HeldPart()
+    buffer.empty()
+    (parts, partBuffers, isSplit) = (FileParts(), [:], false)
     resumed = 0
     recordedName = nil
     proving = nil
   }
 
-  private func again(_ why: String) -> DownloadError {
+  func again(_ why: String) -> DownloadError {
     DownloadError(.range, cause: .detail(why), activity: "resuming", isPassing: true).at(order.address)
-  }
-
-  // MARK: Writing
-
-  mutating func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) {
-    guard case .body(let end) = answer, !isEnded else { throw .cancelled }
-    order.meter.add(bytes.count)
-    transferred += Int64(bytes.count)
-    let isTooLong = end.map { Int64(bytes.count) > $0 - cursor } ?? false
-    // The good part is kept, whatever follows it (http.md 6).
-    var good = isTooLong ? UnsafeRawBufferPointer(rebasing: bytes.prefix(Int((end ?? 0) - cursor))) : bytes
-    if cursor < held.length { good = try compareTail(good) }
-    if !good.isEmpty { try append(good) }
-    if isTooLong { throw DownloadError(.longBody, activity: "receiving", isPassing: true).at(order.address) }
-    if cursor > Self.worthRecordingUnmeasured, held.total == nil, slot?.isNamed == false {
-      let record = record
-      try slot?.show(record)
-    }
-  }
-
-  private mutating func append(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) {
-    // Also after a failure: what reached the disk is good.
-    let start = cursor
-    defer {
-      held.length = cursor
-      promise?.use(cursor - start)
-      if proving != nil {
-        proving?.take(UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(cursor - start))), at: start)
-      }
-    }
-    do throws(Errno) { try slot?.descriptor.write(bytes, at: &cursor) } catch {
-      throw order.directory.failure(
-        error, "writing", slot?.names.part ?? order.nameByAddress,
-        needed: held.total.map { $0 - cursor } ?? Int64(bytes.count) - (cursor - start)
-      ).at(order.address)
-    }
-  }
-
-  /// Compares bytes with those that the part ends in.
-  /// - Returns: what lies behind them.
-  private mutating func compareTail(
-    _ bytes: UnsafeRawBufferPointer
-  ) throws(DownloadError) -> UnsafeRawBufferPointer {
-    let count = min(bytes.count, Int(held.length - cursor))
-    let there: [UInt8]
-    do throws(Errno) { there = try slot?.descriptor.read(count, at: cursor) ?? [] } catch {
-      throw order.directory.failure(error, "reading", slot?.names.part ?? order.nameByAddress).at(
-        order.address)
-    }
-    guard bytes.prefix(count).elementsEqual(there) else {
-      try giveUpPart()
-      throw again("the file has changed since its first part came")
-    }
-    cursor += Int64(count)
-    return UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
   }
 
   // MARK: Names
@@ -254,5 +217,8 @@ struct PartialTransfer: ~Copyable {
   /// The final name as far as it is known by now.
   var finalName: String { order.wantedName(head) ?? recordedName ?? order.nameByAddress }
 
-  var record: PartialRecord { PartialRecord(owner: order.owner, held: held, name: finalName) }
+  var record: PartialRecord {
+    PartialRecord(
+      owner: order.owner, held: held, name: finalName, done: isSplit ? parts.done(trunk: held.length) : nil)
+  }
 }

@@ -16,6 +16,12 @@ struct ConnectionOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Connections to one host, over all files.", valueName: "N|auto"))
   var perHost: Parallelism?
 
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("Pieces of one large file at a time; auto splits where it helps.", valueName: "N|auto")
+  )
+  var segments: Parallelism?
+
   @Option(help: ArgumentHelp("Attempts after the first, for failures that may pass.", valueName: "N"))
   var retries: Count?
 

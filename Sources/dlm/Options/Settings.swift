@@ -15,6 +15,8 @@ struct Settings {
   var mode: DownloadMode
   var jobs: Int
   var perHost: Int?
+  /// Transfers of one large file at a time, at most.
+  var segments: Int
   /// Network loops, each with a thread.
   var loops: Int
   var retry: RetryPolicy
@@ -45,6 +47,11 @@ struct Settings {
     return parts.isEmpty ? nil : parts.joined(separator: "\n")
   }
 
+  /// Connections to one host for `auto`, as long as it refuses none.
+  static let mostPerHost = 64
+  /// Transfers of one file for `auto`, as long as each brings more.
+  static let mostSegments = 32
+
   /// Files at a time for `auto`, until it adapts (contract).
   static let defaultJobs = 16
 
@@ -55,6 +62,7 @@ struct Settings {
     self.mode = try mode ?? sources.value("mode") ?? .parallel
     jobs = Self.number(try connection.jobs ?? sources.value("jobs")) ?? Self.defaultJobs
     perHost = Self.number(try connection.perHost ?? sources.value("per-host"))
+    segments = Self.number(try connection.segments ?? sources.value("segments")) ?? Self.mostSegments
     // More than the cores would only take turns; eight feed any link that one machine has.
     let cores = max(1, min(8, ProcessInfo.processInfo.activeProcessorCount))
     loops = Self.number(try sources.value("loops")) ?? cores

@@ -48,7 +48,7 @@ struct Answer: Sendable {
   func give(to target: any DownloadTarget) throws(DownloadError) -> (TransferRequest, TransferReceipt) {
     let request = try target.nextTransfer()
     var received: Int64 = 0
-    if try target.accept(head) == .write {
+    if try target.accept(head) != .drain {
       for chunk in chunks {
         try Self.write(chunk, to: target)
         received += Int64(chunk.count)

@@ -36,7 +36,7 @@ final class FakeServer: Sendable {
       let cut = answer.chunks.isEmpty || state.cuts.isEmpty ? nil : state.cuts.removeFirst()
       return (answer, cut)
     }
-    guard try target.accept(answer.head) == .write else {
+    guard try target.accept(answer.head) != .drain else {
       return TransferReceipt(status: answer.head.status, bodyBytes: 0, framing: .length)
     }
     let body = answer.body

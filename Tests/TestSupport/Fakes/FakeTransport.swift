@@ -124,7 +124,7 @@ public final class FakeTransport: Transport {
   private func deliver(
     _ answer: FakeAnswer, _ transfer: TransferRequest, _ sink: any BodySink
   ) throws(DownloadError) -> Int64 {
-    guard let head = answer.head, try sink.accept(head) == .write else { return 0 }
+    guard let head = answer.head, try sink.accept(head) != .drain else { return 0 }
     var delivered: Int64 = 0
     for chunk in answer.chunks {
       if Task.isCancelled { throw DownloadError.cancelled.at(transfer.address) }

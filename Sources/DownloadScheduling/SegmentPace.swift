@@ -1,0 +1,79 @@
+/// How many transfers fetch one large file at a time: a function of what they bring. No clock, no tasks; times are since
+/// the body began, rates in bytes a second.
+///
+/// One at first. A file that would take longer than a second is given more, and four times as many again, for as long
+/// as each step brings more than it costs: a server that limits each connection gives sixteen times as much to sixteen,
+/// a narrow link gives them no more than to one.
+struct SegmentPace: Sendable, Equatable {
+  /// Never more than this at a time.
+  let ceiling: Int
+  private(set) var wanted = 1
+  /// What the last count brought; nil until it was measured.
+  private(set) var rate: Double?
+  private var phase = Phase.settling(since: .zero)
+
+  private enum Phase: Equatable {
+    /// Those that were added have not all begun to bring something.
+    case settling(since: Duration)
+    case measuring(since: Duration, remaining: Int64)
+    /// More would bring nothing, or not soon enough.
+    case settled
+  }
+
+  /// What is over sooner than this is left as it is: a new connection takes its time too. A second, until it was seen
+  /// how long new ones take here; then four times that.
+  private(set) var worthwhile = Duration.seconds(1)
+  private static let leastWorthwhile = Duration.milliseconds(200)
+  /// Enough to tell a rate from a burst of what the kernel had gathered.
+  private static let window = Duration.milliseconds(50)
+  private static let patience = Duration.seconds(1)
+  /// What four times as many must bring, at the least, to be worth having and to try more.
+  private static let gain = 1.25
+
+  init(ceiling: Int) { self.ceiling = max(1, ceiling) }
+
+  /// Takes a look at the file; to be called some times a second.
+  /// - Parameters:
+  ///   - remaining: bytes of the file that are still to come.
+  ///   - active: transfers that fetch it.
+  ///   - allFlow: whether each of them has brought something.
+  /// - Returns: whether `wanted` has grown.
+  mutating func look(at now: Duration, remaining: Int64, active: Int, allFlow: Bool) -> Bool {
+    switch phase {
+    case .settled: return false
+    case .settling(let since):
+      if allFlow, rate != nil {
+        worthwhile = min(worthwhile, max(Self.leastWorthwhile, (now - since) * 4))
+      }
+      if allFlow || now - since > Self.patience { phase = .measuring(since: now, remaining: remaining) }
+      return false
+    case .measuring(let since, let before):
+      guard now - since >= Self.window, remaining < before else { return false }
+      let measured = Double(before - remaining) / ((now - since) / .seconds(1))
+      return judge(measured, at: now, remaining, active)
+    }
+  }
+
+  private mutating func judge(
+    _ measured: Double, at now: Duration, _ remaining: Int64, _ active: Int
+  ) -> Bool {
+    let helped = rate.map { measured >= $0 * Self.gain } ?? true
+    rate = measured
+    // Fewer than wanted: the host has no room, or nothing was left to split.
+    guard helped, wanted < ceiling, active >= wanted,
+      Double(remaining) > measured * (worthwhile / .seconds(1))
+    else {
+      phase = .settled
+      return false
+    }
+    wanted = min(ceiling, wanted * 4)
+    phase = .settling(since: now)
+    return true
+  }
+
+  /// The server refuses to be asked for more at a time.
+  mutating func stop(at active: Int) {
+    wanted = max(1, min(wanted, active))
+    phase = .settled
+  }
+}

@@ -1,0 +1,110 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Servers here give each connection a megabyte a second, so that a file of eight is worth several; that it is faster
+/// is no test's business.
+@Suite("A large file over several connections: right, however they end")
+struct SplittingTests {
+  private static let body = SplitMix64.bytes(count: 8_388_607, seed: 11)
+
+  private static func nginx(_ more: String = "") async throws -> NginxServer {
+    let server = try await NginxServer(
+      httpLines: ["limit_conn_zone $server_port zone=all:1m;"],
+      serverLines: ["location /slow/ { limit_rate 1m; \(more) }"])
+    try server.write(body, to: "slow/large.bin")
+    return server
+  }
+
+  @Test(arguments: [["-s", "auto"], ["-s", "3"], ["-s", "1"]])
+  func arrivesWhole(options: [String]) async throws {
+    let server = try await Self.nginx()
+    defer { server.stop() }
+    let place = try Workplace()
+    let result = try await place.start(["get", server.url("/slow/large.bin")] + options).waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.file("large.bin") == Self.body)
+    #expect(try place.names() == ["large.bin"])
+    let isSplit = options != ["-s", "1"]
+    let log = try await server.accessLog(atLeast: isSplit ? 2 : 1)
+    #expect((Set(log.map(\.connection)).count > 1) == isSplit)
+    #expect(log.filter { $0.status == 200 }.count == 1)
+    #expect(try await place.dlm("get", server.url("/slow/large.bin")).errorText.contains("1 unchanged"))
+  }
+
+  @Test func theChecksumIsOfTheWhole() async throws {
+    let server = try await Self.nginx()
+    defer { server.stop() }
+    let place = try Workplace()
+    let sum = try await CommandRun.result(of: "sha256sum", [server.documentRoot + "/slow/large.bin"])
+    let digest = String(sum.outputText.prefix(64))
+    let good = try await place.dlm("get", server.url("/slow/large.bin"), "--checksum", "sha256:\(digest)")
+    #expect(good.status == 0, "\(good.errorText)")
+    #expect(try place.file("large.bin") == Self.body)
+  }
+
+  /// Each life gets a little further; what a record vouches for is not fetched again.
+  @Test func killedAgainAndAgain() async throws {
+    let server = try await Self.nginx()
+    defer { server.stop() }
+    let place = try Workplace()
+    var random = SplitMix64(seed: 5)
+    for _ in 0..<8 {
+      let run = try place.start(["get", server.url("/slow/large.bin")])
+      try await Task.sleep(for: .milliseconds(Int.random(in: 300..<900, using: &random)))
+      run.send(SIGKILL)
+      _ = try await run.waitForExit()
+    }
+    let result = try await place.dlm("get", server.url("/slow/large.bin"))
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.file("large.bin") == Self.body)
+    #expect(try place.names() == ["large.bin"])
+  }
+
+  @Test func interruptedAndGoneOn() async throws {
+    let server = try await Self.nginx()
+    defer { server.stop() }
+    let place = try Workplace()
+    let run = try place.start(["get", server.url("/slow/large.bin")])
+    try await place.wait(forSize: 3_000_000, of: "large.bin.part")
+    run.send(SIGINT)
+    #expect(try await run.waitForExit().status == 130)
+    #expect(try place.names() == ["large.bin.part", "large.bin.part.json"])
+    let again = try await place.dlm("get", server.url("/slow/large.bin"))
+    #expect(again.status == 0, "\(again.errorText)")
+    #expect(again.errorText.contains("resumed"), "\(again.errorText)")
+    #expect(try place.file("large.bin") == Self.body)
+  }
+
+  /// It takes two connections and refuses the rest: the file is fetched by those.
+  @Test func aServerOfTwoConnections() async throws {
+    let server = try await Self.nginx("limit_conn all 2;")
+    defer { server.stop() }
+    let place = try Workplace()
+    let result = try await place.dlm("get", server.url("/slow/large.bin"))
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.file("large.bin") == Self.body)
+  }
+
+  /// Servers that promise ranges and give something else (http.md 3, 5, 8), or break off.
+  @Test(arguments: [
+    FileOptions.RangeConduct.ignored, .shifted(by: 1), .changedETag("\"other\""), .unlabelled,
+    .completeLength("*"),
+    .capped(at: 300_000, completeLength: "8388607"),
+  ])
+  func oddServers(ranges: FileOptions.RangeConduct) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let body = Array(Self.body.prefix(3_000_000))
+    origin.route(
+      "/large.bin",
+      .file(
+        body,
+        FileOptions(ranges: ranges, ending: .trickle(piece: 20_000, every: .milliseconds(10)))))
+    let place = try Workplace()
+    let result = try await place.dlm("get", origin.url("/large.bin"))
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.file("large.bin") == body)
+    #expect(try place.names() == ["large.bin"])
+  }
+}
