@@ -248,6 +248,8 @@ private func curlTimerDidChange(
 
 func curlDidOpenSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32, _ purpose: curlsocktype) -> Int32
 {
+  // libcurl leaves it open for programs that this process starts, which would hold the connection as long as they live.
+  _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // fails for no socket that was just made
   if let context { Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().socketDidOpen(socket) }
   return CURL_SOCKOPT_OK
 }

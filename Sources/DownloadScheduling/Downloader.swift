@@ -74,7 +74,9 @@ public final class Downloader: Sendable {
     _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ share: HostQueueShare,
     wasAsked: Bool
   ) -> Result<DownloadOutcome, DownloadError> {
-    share.queue.ended(request, wasAsked: wasAsked, share: share.index)
+    var broke = false
+    if case .failure(let error) = result { broke = error.code == .reset || error.code == .stalled }
+    share.queue.ended(request, wasAsked: wasAsked, broke: broke, share: share.index)
     board.end(request, result)
     return result
   }

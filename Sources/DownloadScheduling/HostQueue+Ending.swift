@@ -10,9 +10,10 @@ extension HostQueue {
 
   /// A download ended, well or badly, and does not come again.
   /// - Parameter wasAsked: whether its host had a say.
-  func ended(_ request: DownloadRequest, wasAsked: Bool, share: Int = 0) {
+  func ended(_ request: DownloadRequest, wasAsked: Bool, broke: Bool = false, share: Int = 0) {
     let name = request.address.hostAndPort
     change { state in
+      pace(&state, broke: broke)
       if !state.refusals.isEmpty { state.refusals[request.id] = nil }
       // A host is not forgotten while anything is under way.
       guard let host = state.hosts[name] else { return }
@@ -47,6 +48,7 @@ extension HostQueue {
         return nil
       }
       let refusal = host.pace.refuse(error, at: now, retry, random: random)
+      if state.jobs != nil { state.jobs?.failed(at: now) }
       guard case .again(let time) = refusal else {
         if host.pace.inUse == 0 {
           state.failures[name] = error
@@ -61,6 +63,18 @@ extension HostQueue {
       host.refused.append(request)
       state.heldCount += 1
       return Return(attempt: count + 1, delay: max(.zero, time - now))
+    }
+  }
+
+  /// Learns from a file that ended how many at a time are good.
+  private func pace(_ state: inout State, broke: Bool) {
+    guard state.jobs != nil else { return }
+    if broke {
+      state.jobs?.failed(at: elapsed())
+    } else {
+      state.ended += 1
+      let (ended, isFull) = (state.ended, state.isFull)
+      state.jobs?.ended(files: ended, isFull: isFull, now: elapsed, received: received)
     }
   }
 }

@@ -24,6 +24,7 @@ public final class HostQueue: RequestSource {
   private let source: any RequestSource
   private let ceiling: Int
   let widths: [Int]
+  let received: @Sendable () -> Int64
   let retry: RetryPolicy
   let clock: any Clock<Duration>
   let elapsed: @Sendable () -> Duration
@@ -33,6 +34,12 @@ public final class HostQueue: RequestSource {
   struct State {
     var hosts: [String: Host] = [:]
     var heldCount = 0
+    /// Nil where the number of files at a time is given.
+    var jobs: JobsPace?
+    /// Files that ended well.
+    var ended = 0
+    /// The most that were under way at a time.
+    var peak = 0
     /// Given out and not ended, by share.
     var inFlight: [Int]
     var sourceHasEnded = false
@@ -51,22 +58,31 @@ public final class HostQueue: RequestSource {
     /// Grows with each change that a waiting lane may want to know of.
     var changes = 0
 
-    init(shares: Int) { inFlight = Array(repeating: 0, count: shares) }
+    init(shares: Int, _ jobs: JobsPace?) {
+      inFlight = Array(repeating: 0, count: shares)
+      self.jobs = jobs
+    }
 
     var isIdle: Bool { inFlight.allSatisfy { $0 == 0 } }
+    var isFull: Bool { jobs.map { total >= $0.limit } ?? false }
+    var total: Int { inFlight.reduce(0, +) }
   }
 
   /// - Parameters:
   ///   - ceiling: downloads from one host at a time, at most.
+  ///   - jobs: finds how many files at a time are good, within the widths; nil for as many as there are lanes.
+  ///   - received: body bytes of the whole run so far.
   ///   - widths: lanes of each share; see `HostQueueShare`. One share is all that most callers need.
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
   public init(
-    _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], retry: RetryPolicy,
-    clock: any Clock<Duration>, random: @escaping @Sendable () -> Double
+    _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], jobs: JobsPace? = nil,
+    received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy, clock: any Clock<Duration>,
+    random: @escaping @Sendable () -> Double
   ) {
+    self.received = received
     self.source = source
     self.widths = widths.isEmpty ? [.max] : widths
-    state = Mutex(State(shares: self.widths.count))
+    state = Mutex(State(shares: self.widths.count, jobs))
     self.ceiling = ceiling
     self.retry = retry
     self.clock = clock
@@ -118,6 +134,7 @@ public final class HostQueue: RequestSource {
   }
 
   private func nextStep(_ share: Int, _ state: inout State) -> Step {
+    if state.isFull { return .wait(changes: state.changes, quietEnds: nil) }
     let now = state.heldCount == 0 ? .zero : elapsed()
     if state.heldCount > 0, let request = takeHeld(share, &state, now) { return .give(request) }
     reading: while !state.sourceHasEnded, state.heldCount < Self.lookahead {
@@ -136,6 +153,9 @@ public final class HostQueue: RequestSource {
     let quiet = state.hosts.values.filter { $0.isWaitedFor && $0.pace.quietUntil > now }
     return .wait(changes: state.changes, quietEnds: quiet.map(\.pace.quietUntil).min())
   }
+
+  /// The most files that were under way at a time.
+  public var peak: Int { state.withLock { $0.peak } }
 
   private func readBehind() {
     // Unstructured, since it belongs to no lane: whichever lane is free takes what it brings. It ends with the source,
@@ -210,6 +230,7 @@ public final class HostQueue: RequestSource {
 
   private func begin(_ share: Int, _ host: Host, _ state: inout State) {
     state.inFlight[share] += 1
+    state.peak = max(state.peak, state.total)
     host.inUse[share] += 1
     host.pace.begin()
   }

@@ -17,10 +17,14 @@ struct Wiring: Sendable {
   private let workers: [Worker]
   private let retry: RetryPolicy
   private let perHost: Int?
+  private let adaptsJobs: Bool
+  private let board: ProgressBoard
 
   /// - Parameter cacheFolder: nil for a run that neither uses nor fills the cache.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
-  init(_ settings: Settings, cacheFolder: FilePath?, board: ProgressBoard) async throws(DownloadError) {
+  init(
+    _ settings: Settings, cacheFolder: FilePath?, board: ProgressBoard, log: RunLog = RunLog(isVerbose: false)
+  ) async throws(DownloadError) {
     let configuration = CacheConfiguration(
       directory: FilePath(settings.directory), cacheFolder: cacheFolder, conflictPolicy: settings.conflicts,
       refresh: settings.refresh, offline: settings.offline,
@@ -38,7 +42,8 @@ struct Wiring: Sendable {
             taskExecutor: transport.taskExecutor)
         let downloader = Downloader(
           store: cache, transport: transport, board: board, retry: settings.retry, clock: ContinuousClock(),
-          random: { Double.random(in: 0..<1) }, segments: settings.segments)
+          random: { Double.random(in: 0..<1) }, segments: settings.segments,
+          onSplit: { log.split($0, $1, $2) })
         workers.append(Worker(transport: transport, cache: cache, downloader: downloader))
         try await cache.prepare()
       }
@@ -48,14 +53,16 @@ struct Wiring: Sendable {
     }
     self.workers = workers
     (retry, perHost) = (settings.retry, settings.perHost)
+    (adaptsJobs, self.board) = (settings.adaptsJobs, board)
   }
 
   /// Downloads everything that the source gives: a share of the lanes on each loop, each task of it preferring that
   /// loop's executor.
+  /// - Returns: the most files that were under way at a time.
   func run(
     _ source: some RequestSource, mode: DownloadMode, jobs: Int,
     onEnd: @escaping @Sendable (DownloadRequest, Result<DownloadOutcome, DownloadError>) -> Void
-  ) async {
+  ) async -> Int {
     let widths = Self.widths(mode == .sequential ? 1 : max(jobs, 1), over: workers.count)
     let queue = HostQueue(
       source, ceiling: perHost ?? max(jobs, Settings.mostPerHost), widths: widths, retry: retry,
@@ -71,6 +78,7 @@ struct Wiring: Sendable {
         }
       }
     }
+    return queue.peak
   }
 
   /// - Returns: how many at a time on each loop; fewer loops where there are fewer files at a time.

@@ -65,7 +65,8 @@ struct SplittingTests {
     let server = try await Self.nginx()
     defer { server.stop() }
     let place = try Workplace()
-    let run = try place.start(["get", server.url("/slow/large.bin")])
+    // Few parts, so that there is time to see it.
+    let run = try place.start(["get", "-s", "3", server.url("/slow/large.bin")])
     try await place.wait(forSize: 3_000_000, of: "large.bin.part")
     run.send(SIGINT)
     #expect(try await run.waitForExit().status == 130)

@@ -70,7 +70,9 @@ struct MeasuringOptions: ParsableArguments {
     let (result, signal) = await run.run()
     switch result {
     case .success(let report):
-      for line in ComparisonWords(report, jobs: settings.jobs).lines { print(line) }
+      for line in ComparisonWords(report, jobs: settings.jobs, adapts: settings.adaptsJobs).lines {
+        print(line)
+      }
       return .success
     case .failure(let error):
       StandardError.say(ComparisonWords.words(error).map { "dlm: \($0)" })

@@ -14,6 +14,8 @@ import TerminalProgress
 struct Settings {
   var mode: DownloadMode
   var jobs: Int
+  /// Whether `jobs` is only the most, and the run finds out what is good.
+  var adaptsJobs: Bool
   var perHost: Int?
   /// Transfers of one large file at a time, at most.
   var segments: Int
@@ -52,15 +54,17 @@ struct Settings {
   /// Transfers of one file for `auto`, as long as each brings more.
   static let mostSegments = 32
 
-  /// Files at a time for `auto`, until it adapts (contract).
-  static let defaultJobs = 16
+  /// Files at a time for `auto`, as long as more bring more.
+  static let mostJobs = 64
 
   init(
     _ mode: DownloadMode?, _ connection: ConnectionOptions, _ output: OutputOptions,
     _ display: DisplayOptions, _ sources: SettingsSources, _ proof: ProofOptions? = nil
   ) throws {
     self.mode = try mode ?? sources.value("mode") ?? .parallel
-    jobs = Self.number(try connection.jobs ?? sources.value("jobs")) ?? Self.defaultJobs
+    let jobs = Self.number(try connection.jobs ?? sources.value("jobs"))
+    self.jobs = jobs ?? Self.mostJobs
+    adaptsJobs = jobs == nil
     perHost = Self.number(try connection.perHost ?? sources.value("per-host"))
     segments = Self.number(try connection.segments ?? sources.value("segments")) ?? Self.mostSegments
     // More than the cores would only take turns; eight feed any link that one machine has.
@@ -70,7 +74,7 @@ struct Settings {
     let maxTime: Seconds? = try connection.retryMaxTime ?? sources.value("retry-max-time")
     retry = RetryPolicy(retries: count?.number ?? 5, maxTime: maxTime?.duration)
     transport = try Self.transport(connection, sources)
-    transport.width = jobs
+    transport.width = self.jobs
     directory = output.directory ?? sources.text("directory") ?? "."
     conflicts = try output.onConflict ?? sources.value("on-conflict") ?? .rename
     checksum = proof?.checksum

@@ -49,7 +49,7 @@ struct CompareRun: Sendable {
     let wall = OnceCell<Duration>()
     await screen.show(board) { [settings] in
       let start = ContinuousClock.now
-      await wiring.run(RequestList(requests), mode: step.mode, jobs: settings.jobs) { _, result in
+      _ = await wiring.run(RequestList(requests), mode: step.mode, jobs: settings.jobs) { _, result in
         if case .failure(let error) = result { ledger.add(error) }
       }
       wall.set(start.duration(to: .now))

@@ -34,7 +34,7 @@ struct GetRun {
     let wiring: Wiring
     do throws(DownloadError) {
       wiring = try await Wiring(
-        settings, cacheFolder: settings.usesCache ? folders.cache : nil, board: board)
+        settings, cacheFolder: settings.usesCache ? folders.cache : nil, board: board, log: log)
     } catch {
       StandardError.say(["dlm: \(FailureWords(error).line)"])
       return ExitStatus(failures: [error], rejections: [])
@@ -47,6 +47,7 @@ struct GetRun {
       board: board)
     screen.asks(questions)
     let warnings = OnceCell<[CacheWarning]>()
+    let atOnce = OnceCell<Int>()
     let start = ContinuousClock.now
     let signal = await Interruptible.run(screen) { [settings] in
       await screen.show(board) {
@@ -54,7 +55,7 @@ struct GetRun {
         async let asking: Void? = questions?.run(
           settle: { question, decision throws(DownloadError) in try await wiring.settle(question, decision) },
           onFailure: { ledger.add($0) })
-        await wiring.run(source, mode: settings.mode, jobs: settings.jobs) { request, result in
+        let peak = await wiring.run(source, mode: settings.mode, jobs: settings.jobs) { request, result in
           log.ended(request, result)
           switch result {
           case .success(let outcome): questions?.consider(request, outcome)
@@ -63,13 +64,16 @@ struct GetRun {
             if error.stopsWriting { source.stop() }
           }
         }
+        atOnce.set(peak)
+        log.atOnce(peak, settings)
         questions?.finish()
         await asking
         warnings.set(await wiring.close())
       }
     }
     let report = RunReport(
-      mode: settings.mode, jobs: settings.jobs, tally: board.tally,
+      mode: settings.mode, jobs: settings.adaptsJobs ? max(1, atOnce.value ?? 1) : settings.jobs,
+      tally: board.tally,
       received: board.counter.value, elapsed: start.duration(to: .now), failures: ledger.failures,
       rejections: ledger.rejections, signal: signal)
     let this = await history.add(report, listDigest: reader.listDigest)

@@ -2,6 +2,7 @@ import CurlTransport
 import DownloadModel
 import Logging
 import SystemPackage
+import TerminalProgress
 
 /// What `--verbose` says: which settings hold, and for each file what was done.
 struct RunLog: Sendable {
@@ -17,7 +18,9 @@ struct RunLog: Sendable {
     logger.debug(
       "settings",
       metadata: [
-        "mode": "\(settings.mode.rawValue)", "jobs": "\(settings.jobs)", "directory": "\(settings.directory)",
+        "mode": "\(settings.mode.rawValue)",
+        "jobs": "\(settings.adaptsJobs ? "auto, at most " : "")\(settings.jobs)",
+        "directory": "\(settings.directory)",
         "cache": settings.usesCache ? "\(cacheFolder)" : "off", "libcurl": "\(CurlTransport.libcurlVersion)",
       ])
   }
@@ -40,6 +43,21 @@ struct RunLog: Sendable {
           "address": "\(request.address)", "code": "\(error.code.rawValue)", "passing": "\(error.isPassing)",
         ])
     }
+  }
+
+  /// A large file is to be fetched by more transfers at a time, because so many bytes a second came of fewer.
+  func split(_ request: DownloadRequest, _ count: Int, _ rate: Double?) {
+    logger.debug(
+      "fetched in parts",
+      metadata: [
+        "address": "\(request.address)", "transfers": "\(count)",
+        "because": "\(Quantity.bytes(Int64(rate ?? 0)))/s came of fewer",
+      ])
+  }
+
+  func atOnce(_ peak: Int, _ settings: Settings) {
+    guard settings.adaptsJobs else { return }
+    logger.debug("files at a time", metadata: ["most": "\(peak)", "allowed": "\(settings.jobs)"])
   }
 
   func historyNotSaved(_ error: any Error) {

@@ -5,11 +5,12 @@ import TerminalProgress
 /// The table and the sentences of `dlm compare`.
 struct ComparisonWords {
   private let report: ComparisonReport
-  private let jobs: Int
+  /// "16" or "up to 64".
+  private let jobs: String
 
-  init(_ report: ComparisonReport, jobs: Int) {
+  init(_ report: ComparisonReport, jobs: Int, adapts: Bool) {
     self.report = report
-    self.jobs = jobs
+    self.jobs = adapts ? "up to \(jobs)" : "\(jobs)"
   }
 
   /// Said when a run has ended: `run 2 of 9  async-let   412 ms`.

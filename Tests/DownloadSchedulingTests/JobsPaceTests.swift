@@ -1,0 +1,68 @@
+import DownloadModel
+import Testing
+
+@testable import DownloadScheduling
+
+@Suite("How many files at a time, where nobody said it")
+struct JobsPaceTests {
+  /// A run of equal files, of which `rate` says how many a second so many at a time bring.
+  /// - Returns: the limit after each file.
+  private func run(_ files: Int, ceiling: Int = 64, rate: (Int) -> Double) -> [Int] {
+    var pace = JobsPace(ceiling: ceiling)
+    var limits: [Int] = []
+    var time = 0.0
+    for file in 1...files {
+      time += 1 / rate(pace.limit)
+      pace.ended(files: file, isFull: true, now: { .seconds(time) }, received: { Int64(file) * 1000 })
+      limits.append(pace.limit)
+    }
+    return limits
+  }
+
+  @Test func latencyIsHidden() {
+    // Fifty milliseconds a file, as many as are asked: the more the better.
+    let limits = run(500) { Double($0) * 20 }
+    #expect(limits.last == 64)
+    #expect(limits[15] == 32, "doubled as soon as the first have ended")
+    #expect(limits.firstIndex(of: 64).map { $0 < 160 } == true)
+  }
+
+  @Test func aServerThatGivesNoMoreIsLeftAlone() {
+    let limits = run(500) { _ in 300 }
+    #expect(limits.last == 16)
+    #expect(limits.max() == 32)
+  }
+
+  @Test func asFarAsItHelps() {
+    #expect(run(500) { min(Double($0), 34) * 20 }.last == 32)
+  }
+
+  @Test func neverMoreThanAllowed() {
+    #expect(run(300, ceiling: 20) { Double($0) * 20 }.max() == 20)
+    #expect(run(300, ceiling: 3) { Double($0) * 20 }.max() == 3)
+  }
+
+  /// What is not used says nothing.
+  @Test func aShortListChangesNothing() {
+    var pace = JobsPace(ceiling: 64)
+    for file in 1...40 { pace.ended(files: file, isFull: false, now: { .seconds(file) }, received: { 0 }) }
+    #expect(pace.limit == 16)
+  }
+
+  @Test func troubleTakesItBack() {
+    var pace = JobsPace(ceiling: 64)
+    for file in 1...16 {
+      pace.ended(files: file, isFull: true, now: { .milliseconds(file) }, received: { 0 })
+    }
+    #expect(pace.limit == 32)
+    pace.failed(at: .seconds(1))
+    #expect(pace.limit == 16)
+    for _ in 0..<10 { pace.failed(at: .seconds(1)) }
+    #expect(pace.limit == 1)
+    // After a rest it looks whether more is good again.
+    for file in 17...19 { pace.ended(files: file, isFull: true, now: { .seconds(2) }, received: { 0 }) }
+    #expect(pace.limit == 1)
+    for file in 20...30 { pace.ended(files: file, isFull: true, now: { .seconds(file) }, received: { 0 }) }
+    #expect(pace.limit > 1)
+  }
+}
