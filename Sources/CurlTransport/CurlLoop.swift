@@ -23,11 +23,15 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var ready: [LoopJob] = []
   private var sockets: [EventPoll.Ready] = []
   private var due: UInt64?
+  private let rateLimit: RateLimit?
+  /// Under a rate limit: the socket that was last read from.
+  private var lastInTurn: Int32 = -1
   private var agent: CurlAgent?
   /// Refers back to this loop: both live until the thread ends.
   private var tasks: LoopTaskExecutor?
 
-  init() throws {
+  init(_ rateLimit: RateLimit? = nil) throws {
+    self.rateLimit = rateLimit
     poll = try EventPoll()
     multi = try MultiHandle()
     inbox = LoopInbox(poll.alarm)
@@ -44,7 +48,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     try multi.set(CURLMOPT_MAXCONNECTS, count)
     var thread = pthread_t()
     let retained = Unmanaged.passRetained(self)  // released by the thread's last line
-    let code = pthread_create(&thread, nil, loopThread, retained.toOpaque())
+    let code = pthread_create(&thread, nil, curlLoopThread, retained.toOpaque())
     guard code == 0 else {
       retained.release()
       (self.agent, self.tasks) = (nil, nil)
@@ -95,7 +99,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     try multi.remove(easy)
   }
 
-  fileprivate func runThread() {
+  func runThread() {
     owner.store(pthread_self(), ordering: .relaxed)
     while turn() {}
     multi.close()
@@ -136,7 +140,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func actOnTimers() {
-    guard let due, due <= Self.now else { return }
+    // A timer is a read too, where more is there than one turn may take; so under a rate limit it waits like the sockets.
+    guard let due, due <= Self.now, pause == 0 else { return }
     self.due = nil
     act(on: CURL_SOCKET_TIMEOUT, 0)
   }
@@ -159,17 +164,40 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   private func wait() {
     let mayWait = ready.isEmpty && inbox.mayWait()
-    // A timer that is due already (a transfer was just added) comes before the next look at the sockets.
-    if let due, due <= Self.now, mayWait { return }
     do throws(SystemFailure) {
+      let pause = pause
+      if pause > 0 {
+        return mayWait ? try poll.waitForAlarm(Int32(clamping: (pause + 999_999) / 1_000_000)) : ()
+      }
+      // A timer that is due already (a transfer was just added) comes before the next look at the sockets.
+      if let due, due <= Self.now, mayWait { return }
       try poll.wait(mayWait ? millisecondsUntilDue : 0, into: &sockets)
     } catch {
       let message = "\(error.call): \(String(cString: strerror(error.errno)))"
       agent?.assumeIsolated { $0.failAll(message) }
     }
-    for socket in sockets { act(on: socket.socket, Self.curlBits(socket.mask)) }
+    if rateLimit == nil {
+      for socket in sockets { act(on: socket.socket, Self.curlBits(socket.mask)) }
+    } else {
+      actInTurn()
+    }
     deliverFinished()
   }
+
+  /// One socket after the other, until what was due has come; those that are left are ready again next time, and then it
+  /// is their turn first.
+  private func actInTurn() {
+    let start = sockets.firstIndex { $0.socket == lastInTurn }.map { $0 + 1 } ?? 0
+    for offset in sockets.indices {
+      let socket = sockets[(start + offset) % sockets.count]
+      act(on: socket.socket, Self.curlBits(socket.mask))
+      lastInTurn = socket.socket
+      if pause > 0 { return }
+    }
+  }
+
+  /// How long nothing may be read, in nanoseconds.
+  private var pause: UInt64 { rateLimit?.pause(at: Self.now) ?? 0 }
 
   private var millisecondsUntilDue: Int32 {
     guard let due else { return -1 }
@@ -188,7 +216,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// CLOCK_MONOTONIC in nanoseconds: this is an edge, where time is read and not passed in.
   private static var now: UInt64 { monotonicNanoseconds() }
 
-  fileprivate func socketInterestDidChange(_ socket: Int32, _ what: Int32) {
+  func socketInterestDidChange(_ socket: Int32, _ what: Int32) {
     let mask: UInt32 =
       switch what {
       case CURL_POLL_IN: EPOLLIN.rawValue
@@ -199,62 +227,27 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     poll.wish(socket, mask)
   }
 
-  fileprivate func timerDidChange(_ milliseconds: Int) {
+  func timerDidChange(_ milliseconds: Int) {
     due = milliseconds < 0 ? nil : Self.now + UInt64(milliseconds) * 1_000_000
   }
 
-  fileprivate func socketDidOpen(_ socket: Int32) { poll.connected(socket) }
+  func socketDidOpen(_ socket: Int32) {
+    if var size = rateLimit?.receiveBuffer {
+      // A kernel that will not only makes the rate less even.
+      _ = setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
+    poll.connected(socket)
+  }
 
-  fileprivate func socketWillClose(_ socket: Int32) -> Int32 {
+  func socketWillClose(_ socket: Int32) -> Int32 {
     poll.forget(socket)
     return close(socket)
   }
 }
 
-private func monotonicNanoseconds() -> UInt64 {
+func monotonicNanoseconds() -> UInt64 {
   var time = timespec()
   // Fails only for an unknown clock or a bad pointer.
   guard clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { return 0 }
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-}
-
-// File-level, because nested @convention(c) closures can crash Swift 6.3. Each context is the loop, alive while
-// its thread runs, and each call arrives on that thread, out of a call of the loop into libcurl.
-
-private func loopThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let context else { return nil }
-  let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue()
-  dlm_name_thread("curl-loop")
-  loop.runThread()
-  return nil
-}
-
-private func curlSocketInterestDidChange(
-  _ easy: UnsafeMutableRawPointer?, _ socket: Int32, _ what: Int32, _ context: UnsafeMutableRawPointer?,
-  _ socketContext: UnsafeMutableRawPointer?
-) -> Int32 {
-  guard let context else { return 0 }
-  Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().socketInterestDidChange(socket, what)
-  return 0
-}
-
-private func curlTimerDidChange(
-  _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-  guard let context else { return 0 }
-  Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().timerDidChange(milliseconds)
-  return 0
-}
-
-func curlDidOpenSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32, _ purpose: curlsocktype) -> Int32
-{
-  // libcurl leaves it open for programs that this process starts, which would hold the connection as long as they live.
-  _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // fails for no socket that was just made
-  if let context { Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().socketDidOpen(socket) }
-  return CURL_SOCKOPT_OK
-}
-
-func curlWillCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32) -> Int32 {
-  guard let context else { return close(socket) }
-  return Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().socketWillClose(socket)
 }

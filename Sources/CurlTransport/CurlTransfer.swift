@@ -12,6 +12,7 @@ final class CurlTransfer {
   static let drainLimit: Int64 = 64 * 1024
 
   let easy: EasyHandle
+  private let rateLimit: RateLimit?
   let cancelOnLoop: (TransferID) -> @Sendable () -> Void
   /// Nil while idle.
   var asker: Asker?
@@ -48,6 +49,7 @@ final class CurlTransfer {
   ) throws(CurlFailure) {
     easy = try EasyHandle()
     cancelOnLoop = cancel
+    rateLimit = settings.rateLimit
     errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     let context = Unmanaged.passUnretained(self).toOpaque()
@@ -169,7 +171,7 @@ final class CurlTransfer {
   // MARK: libcurl calls back
 
   /// - Returns: whether the transfer goes on.
-  fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+  func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     switch assembler.take(line) {
     case .more: return true
     case .flood:
@@ -217,7 +219,8 @@ final class CurlTransfer {
   }
 
   /// - Returns: whether the transfer goes on.
-  fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    rateLimit?.received(bytes.count, at: monotonicNanoseconds())
     switch current?.mode {
     case .writing:
       do throws(DownloadError) {
@@ -235,25 +238,4 @@ final class CurlTransfer {
       return false
     }
   }
-}
-
-// File-level, because nested @convention(c) closures can crash Swift 6.3. The context is the transfer that set
-// the callback; see its type for why the pointer is alive.
-
-private func curlDidReceiveHeader(
-  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-  guard let context else { return 0 }
-  let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-  let goesOn = transfer.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
-  return goesOn ? size * count : 0
-}
-
-private func curlDidReceiveBody(
-  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-  guard let context else { return 0 }
-  let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-  let goesOn = transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
-  return goesOn ? size * count : 0
 }

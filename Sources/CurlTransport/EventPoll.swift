@@ -94,6 +94,19 @@ struct EventPoll: ~Copyable {
     try check("epoll_ctl", dlm_epoll_control(epoll.number, second, socket, mask))
   }
 
+  /// Waits for the alarm alone: the sockets are left as they are.
+  func waitForAlarm(_ milliseconds: Int32) throws(SystemFailure) {
+    var descriptor = pollfd(fd: wakeup.number, events: Int16(POLLIN), revents: 0)
+    let count = poll(&descriptor, 1, milliseconds)
+    if count < 0, errno != EINTR { throw SystemFailure(call: "poll", errno: errno) }
+    if count > 0 { silence() }
+  }
+
+  private func silence() {
+    var rung: UInt64 = 0
+    _ = read(wakeup.number, &rung, MemoryLayout<UInt64>.size)  // EAGAIN: already silenced
+  }
+
   struct Ready {
     var socket: Int32
     var mask: UInt32
@@ -114,8 +127,7 @@ struct EventPoll: ~Copyable {
       let socket = dlm_epoll_event_descriptor(&events[index])
       let mask = dlm_epoll_event_mask(&events[index])
       if socket == wakeup.number {
-        var rung: UInt64 = 0
-        _ = read(wakeup.number, &rung, MemoryLayout<UInt64>.size)  // EAGAIN: already silenced
+        silence()
       } else {
         ready.append(Ready(socket: socket, mask: mask))
       }

@@ -14,6 +14,8 @@ struct TransferSettings: ~Copyable {
     lines = try HeaderLines(commonLines)
   }
 
+  var rateLimit: RateLimit? { options.rateLimit }
+
   func lines(adding more: [String]) throws(CurlFailure) -> HeaderLines {
     try HeaderLines(commonLines + more)
   }
@@ -33,8 +35,9 @@ struct TransferSettings: ~Copyable {
     try easy.set(CURLOPT_QUICK_EXIT, true)
     try easy.set(CURLOPT_USERAGENT, options.userAgent)
     // One recv for several of the 16 KiB blocks that the write callback gets. It is allocated and freed with each
-    // transfer, and glibc tidies its whole heap whenever 64 KiB or more are freed at once, so it stays below.
-    try easy.set(CURLOPT_BUFFERSIZE, 48 * 1024)
+    // transfer, and each of those that run has one.
+    // Under a rate limit it is what a connection reads at a time.
+    try easy.set(CURLOPT_BUFFERSIZE, options.rateLimit?.bufferSize ?? 48 * 1024)
     try easy.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
     try easy.set(CURLOPT_LOW_SPEED_LIMIT, 1)
     try easy.set(CURLOPT_LOW_SPEED_TIME, max(1, options.stallTimeout.milliseconds / 1000))

@@ -20,6 +20,8 @@ public struct TransportOptions: Sendable {
   public var usesHTTP2 = false
   /// The most transfers at a time that connections are kept for.
   public var width = 64
+  /// Shared by all transports of a run; nil for no limit.
+  public var rateLimit: RateLimit?
 
   public init(userAgent: String) { self.userAgent = userAgent }
 }

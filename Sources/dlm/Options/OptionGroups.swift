@@ -22,6 +22,9 @@ struct ConnectionOptions: ParsableArguments {
   )
   var segments: Parallelism?
 
+  @Option(help: ArgumentHelp("Bytes a second over everything: 500K, 5M.", valueName: "rate"))
+  var limitRate: ByteRate?
+
   @Option(help: ArgumentHelp("Attempts after the first, for failures that may pass.", valueName: "N"))
   var retries: Count?
 

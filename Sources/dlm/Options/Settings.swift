@@ -75,6 +75,8 @@ struct Settings {
     retry = RetryPolicy(retries: count?.number ?? 5, maxTime: maxTime?.duration)
     transport = try Self.transport(connection, sources)
     transport.width = self.jobs
+    let rate: ByteRate? = try connection.limitRate ?? sources.value("limit-rate")
+    transport.rateLimit = rate.map { RateLimit(bytesPerSecond: $0.bytesPerSecond) }
     directory = output.directory ?? sources.text("directory") ?? "."
     conflicts = try output.onConflict ?? sources.value("on-conflict") ?? .rename
     checksum = proof?.checksum

@@ -6,7 +6,8 @@ import SystemPackage
 enum SettingsFile {
   /// Every key that a settings file, or DLM_… in the environment, may set.
   static let keys: Set<String> = [
-    "mode", "jobs", "per-host", "loops", "segments", "retries", "retry-max-time", "connect-timeout",
+    "mode", "jobs", "per-host", "loops", "segments", "limit-rate", "retries", "retry-max-time",
+    "connect-timeout",
     "stall-timeout",
     "directory",
     "on-conflict", "require-proof", "fsync", "no-cache", "refresh", "offline", "no-content-disposition",

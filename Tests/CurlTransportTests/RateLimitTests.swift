@@ -1,0 +1,80 @@
+import DownloadModel
+import TestSupport
+import Testing
+
+@testable import CurlTransport
+
+@Suite("A limit on the bytes a second of everything")
+struct RateLimitTests {
+  private static let second: UInt64 = 1_000_000_000
+
+  @Test func debtsArePaidByWaiting() {
+    var debt = RateDebt(bytesPerSecond: 1000)
+    let start = 10 * Self.second
+    #expect(debt.pause(at: start) == 0)
+    // A tenth of a second's worth is free after a lull, and no more, however long it was.
+    debt.add(100, at: start)
+    #expect(debt.pause(at: start) == 0)
+    debt.add(500, at: start)
+    #expect(debt.pause(at: start) == Self.second / 2)
+    #expect(debt.pause(at: start + Self.second / 4) == Self.second / 4)
+    debt.add(1000, at: start + Self.second / 4)
+    #expect(debt.pause(at: start + Self.second / 4) == Self.second * 5 / 4)
+    #expect(debt.pause(at: start + 2 * Self.second) == 0)
+    debt.add(100, at: start + 60 * Self.second)
+    #expect(debt.pause(at: start + 60 * Self.second) == 0)
+    debt.add(1, at: start + 60 * Self.second)
+    #expect(debt.pause(at: start + 60 * Self.second) > 0)
+  }
+
+  /// In the long run exactly the rate, whatever the sizes of what comes.
+  @Test(arguments: [1, 100, 1460, 65_536])
+  func theLongRun(piece: Int) {
+    var debt = RateDebt(bytesPerSecond: 1_000_000)
+    var now = Self.second
+    for _ in 0..<1000 {
+      debt.add(Int64(piece), at: now)
+      now += debt.pause(at: now)
+    }
+    let expected = Double(piece) * 1000 / 1e6
+    let seconds = Double(now - Self.second) / 1e9
+    #expect(abs(seconds - expected) <= 0.1001)
+  }
+
+  @Test func readsAreSmallUnderASlowLimit() {
+    #expect(RateLimit(bytesPerSecond: 1 << 30).bufferSize == 48 * 1024)
+    #expect(RateLimit(bytesPerSecond: 1_000_000).bufferSize == 2500)
+    #expect(RateLimit(bytesPerSecond: 1000).bufferSize == 1024)
+    #expect(RateLimit(bytesPerSecond: 1 << 30).receiveBuffer == nil)
+    #expect(RateLimit(bytesPerSecond: 1000).receiveBuffer == 4096)
+  }
+
+  /// Under a limit a transfer takes no less than its time, and everything arrives: one large file or many small ones.
+  @Test(arguments: [(1, 1_000_000), (100, 10_000)])
+  func transfers(count: Int, size: Int) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let body = SplitMix64.bytes(count: size, seed: 3)
+    origin.route("/f", .file(body))
+    var options = TransportOptions(userAgent: "test")
+    options.rateLimit = RateLimit(bytesPerSecond: 1_000_000)
+    options.width = 16
+    let transport = try CurlTransport(options)
+    let clock = ContinuousClock()
+    let start = clock.now
+    let request = TransferRequest(address: try Address(origin.url("/f")))
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<count {
+        group.addTask {
+          let sink = CollectingSink()
+          _ = try await transport.fetch(request, into: sink)
+          #expect(sink.bytes == body)
+        }
+      }
+      try await group.waitForAll()
+    }
+    // A second, less a tenth that is free and what the last reads took in advance. No upper bound: machines are slow.
+    #expect(start.duration(to: clock.now) > .milliseconds(500))
+    await transport.shutdown()
+  }
+}
