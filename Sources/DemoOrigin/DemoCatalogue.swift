@@ -17,6 +17,15 @@ public struct DemoCatalogue: Sendable, Equatable {
       DemoFile(path: entry.path, size: entry.size, seed: UInt64(index + 1))
     })
 
+  /// So many files of one length: `/500x4096/0001.bin` and so on.
+  public static func equal(_ count: Int, of size: Int) -> [DemoFile] {
+    (1...max(1, count)).map { number in
+      let digits = String(number)
+      let name = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+      return DemoFile(path: "/\(count)x\(size)/\(name).bin", size: size, seed: UInt64(number))
+    }
+  }
+
   private static let entries: [(path: String, size: Int)] = [
     ("/README.md", 6_214),
     ("/archives/atlas-2.4.1.tar.gz", 612_480),

@@ -10,6 +10,7 @@ import Foundation
 public actor DemoOrigin {
   public nonisolated let catalogue: DemoCatalogue
   private let responder: DemoResponder
+  private let port: UInt16
   private var running: Running?
 
   private struct Running {
@@ -21,17 +22,19 @@ public actor DemoOrigin {
   /// - Parameters:
   ///   - latency: time from a request to the first byte of its answer.
   ///   - bytesPerSecondPerConnection: how fast a body goes out on one connection; nil for no limit.
+  ///   - port: 0 for any that is free.
   public init(
     catalogue: DemoCatalogue = .standard, latency: Duration = .milliseconds(40),
-    bytesPerSecondPerConnection: Int? = 4_000_000
+    bytesPerSecondPerConnection: Int? = 4_000_000, port: UInt16 = 0
   ) {
+    self.port = port
     self.catalogue = catalogue
     responder = DemoResponder(
       files: Dictionary(catalogue.files.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first }),
       latency: latency, schedule: PacingSchedule(bytesPerSecond: bytesPerSecondPerConnection))
   }
 
-  /// Listens on a free port of 127.0.0.1 and serves until `stop()`.
+  /// Listens on 127.0.0.1 and serves until `stop()`.
   /// - Returns: the port, open for connections.
   @discardableResult
   public func start() async throws(DemoOriginError) -> UInt16 {
@@ -101,7 +104,7 @@ public actor DemoOrigin {
     // (Its pool in turn leaves one descriptor, an eventfd, open for every server that ran.)
     let timeout = 15 + responder.latency / .seconds(1)
     return HTTPServer(
-      address: try .inet(ip4: "127.0.0.1", port: 0), timeout: timeout,
+      address: try .inet(ip4: "127.0.0.1", port: port), timeout: timeout,
       pool: PromptSocketPool(base: HTTPServer.defaultPool()), logger: .disabled, handler: responder)
   }
 }

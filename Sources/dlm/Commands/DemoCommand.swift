@@ -13,18 +13,42 @@ struct DemoCommand: AsyncParsableCommand {
       connection) and compares the modes on its three dozen files. Nothing is left behind.
       """)
 
+  @Flag(help: "Only serve, for any downloader to be tried against; the addresses go to standard output.")
+  var serve = false
+
+  @Option(help: ArgumentHelp("With --serve: the port.", valueName: "N"))
+  var port: UInt16 = 0
+
+  @Option(help: ArgumentHelp("Milliseconds to the first byte of an answer.", valueName: "MS"))
+  var latency = 40
+
+  @Option(help: ArgumentHelp("Bytes a second of one connection.", valueName: "rate"))
+  var connectionRate: ByteRate?
+
+  @Option(help: ArgumentHelp("Other files than the sample: 500x4K, 1x64M.", valueName: "NxSIZE"))
+  var files: [FileSet] = []
+
   @OptionGroup var measuring: MeasuringOptions
   @OptionGroup(title: "Connections") var connection: ConnectionOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func run() async throws {
+    let rate = connectionRate.map { Int($0.bytesPerSecond) } ?? 4_000_000
+    let catalogue =
+      files.isEmpty
+      ? .standard : DemoCatalogue(files: files.flatMap { DemoCatalogue.equal($0.count, of: $0.size) })
+    let origin = DemoOrigin(
+      catalogue: catalogue, latency: .milliseconds(max(0, latency)), bytesPerSecondPerConnection: rate,
+      port: port)
+    if serve { return try await DemoServer(origin: origin).run() }
     let environment = ProcessInfo.processInfo.environment
     let settings = try Settings(
       nil, connection, .parse([]), display, try await .load(environment: environment))
-    let origin = DemoOrigin()
-    let files = origin.catalogue.files.count
+    let count = origin.catalogue.files.count
     let bytes = Quantity.bytes(Int64(origin.catalogue.totalBytes))
-    StandardError.say(["\(files) files, \(bytes), from a server 40 ms away with 4 MB/s a connection."])
+    StandardError.say([
+      "\(count) files, \(bytes), from a server \(latency) ms away with \(Double(rate / 100_000) / 10) MB/s a connection."
+    ])
     let status = try await origin.serving { [measuring] addresses in
       let requests = try addresses.enumerated().map { index, text in
         DownloadRequest(id: index, address: try Address(text))
