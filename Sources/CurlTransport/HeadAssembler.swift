@@ -16,6 +16,7 @@ struct HeadAssembler {
 
   private var status = 0
   private var block: [UInt8] = []
+  private var starts: [Int] = []
   private var isFinal = false
   /// The last head seen sent libcurl elsewhere.
   private(set) var isRedirect = false
@@ -26,7 +27,12 @@ struct HeadAssembler {
     size = 0
     isFinal = false
     isRedirect = false
+    clear()
+  }
+
+  private mutating func clear() {
     block.removeAll(keepingCapacity: true)
+    starts.removeAll(keepingCapacity: true)
   }
 
   /// Takes one line as libcurl delivers it, with its line end.
@@ -37,10 +43,11 @@ struct HeadAssembler {
     if Self.isStatusLine(line) {
       status = Self.status(of: line)
       isRedirect = false
-      block.removeAll(keepingCapacity: true)
+      clear()
       return .more
     }
     if !line.isEmpty, line[0] != UInt8(ascii: "\r"), line[0] != UInt8(ascii: "\n") {
+      starts.append(block.count)
       block.append(contentsOf: line)
       return .more
     }
@@ -68,7 +75,7 @@ struct HeadAssembler {
       && line[3] == UInt8(ascii: "P") && line[4] == UInt8(ascii: "/")
   }
 
-  var head: ResponseHead { ResponseHead(status: status, block: block) }
+  var head: ResponseHead { ResponseHead(status: status, block: block, starts: starts) }
 
   private static func status(of line: UnsafeRawBufferPointer) -> Int {
     guard let blank = line.firstIndex(of: UInt8(ascii: " ")) else { return 0 }

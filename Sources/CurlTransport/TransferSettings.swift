@@ -10,7 +10,11 @@ struct TransferSettings: ~Copyable {
   init(_ options: TransportOptions) throws(CurlFailure) {
     self.options = options
     // Without coding, bytes on disk are the origin's own, so that a range of them can be asked for later.
-    commonLines = ["Accept-Encoding: identity"] + options.headerLines
+    let namesItself = options.headerLines.contains { $0.lowercased().hasPrefix("user-agent:") }
+    // As a line of the list: CURLOPT_USERAGENT would have libcurl print it twice for each request.
+    commonLines =
+      ["Accept-Encoding: identity"] + (namesItself ? [] : ["User-Agent: \(options.userAgent)"])
+      + options.headerLines
     lines = try HeaderLines(commonLines)
   }
 
@@ -33,7 +37,6 @@ struct TransferSettings: ~Copyable {
     try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
     // A lookup that hangs must not hold up cancellation or the end of the process.
     try easy.set(CURLOPT_QUICK_EXIT, true)
-    try easy.set(CURLOPT_USERAGENT, options.userAgent)
     // One recv for several of the 16 KiB blocks that the write callback gets. It is allocated and freed with each
     // transfer, and each of those that run has one.
     // Under a rate limit it is what a connection reads at a time.

@@ -9,9 +9,14 @@ public struct ResponseHead: Sendable {
 
   /// - Parameter block: header lines separated by LF or CRLF, without the status line.
   public init(status: Int, block: [UInt8]) {
+    self.init(status: status, block: block, starts: Self.lineStarts(block))
+  }
+
+  /// - Parameter starts: where each line begins.
+  public init(status: Int, block: [UInt8], starts: [Int]) {
     self.status = status
     self.block = block
-    starts = Self.lineStarts(block)
+    self.starts = starts
   }
 
   public init(status: Int, fields: KeyValuePairs<String, String>) {
@@ -34,18 +39,21 @@ public struct ResponseHead: Sendable {
   public var contentLength: Int64? {
     var length: Int64?
     var isConsistent = true
-    func take(_ digits: Int64?) {
-      if digits == nil || length.map({ $0 != digits }) == true { isConsistent = false }
-      length = digits
-    }
     forEachValue(of: "content-length") { value in
-      if value.contains(UInt8(ascii: ",")) {
-        for part in value.split(separator: UInt8(ascii: ",")) { take(Self.digits(Self.trimmed(part))) }
-      } else {
-        take(Self.digits(value))
+      guard value.contains(UInt8(ascii: ",")) else {
+        Self.take(Self.digits(value), &length, &isConsistent)
+        return
+      }
+      for part in value.split(separator: UInt8(ascii: ",")) {
+        Self.take(Self.digits(Self.trimmed(part)), &length, &isConsistent)
       }
     }
     return isConsistent ? length : nil
+  }
+
+  private static func take(_ digits: Int64?, _ length: inout Int64?, _ isConsistent: inout Bool) {
+    if digits == nil || length.map({ $0 != digits }) == true { isConsistent = false }
+    length = digits
   }
 
   public var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
@@ -55,17 +63,26 @@ public struct ResponseHead: Sendable {
     self["content-encoding"].map { $0.isEmpty || $0.lowercased() == "identity" } ?? true
   }
 
+  @inline(__always)
   private func forEachValue(of name: StaticString, _ body: (ArraySlice<UInt8>) -> Void) {
-    name.withUTF8Buffer { wanted in
-      for (index, start) in starts.enumerated() {
-        let end = index + 1 < starts.count ? starts[index + 1] : block.count
-        let colon = start + wanted.count
-        if colon < end, block[colon] == UInt8(ascii: ":"), isEqual(start, wanted) {
-          body(Self.trimmed(block[colon + 1..<end]))
+    let (wanted, count) = (name.utf8Start, name.utf8CodeUnitCount)
+    block.withUnsafeBufferPointer { bytes in
+      for index in starts.indices {
+        let start = starts[index]
+        let end = index + 1 < starts.count ? starts[index + 1] : bytes.count
+        let colon = start + count
+        guard colon < end, bytes[colon] == UInt8(ascii: ":") else { continue }
+        var offset = 0
+        while offset < count, bytes[start + offset] | Self.caseBit(bytes[start + offset]) == wanted[offset] {
+          offset += 1
         }
+        if offset == count { body(Self.trimmed(block[colon + 1..<end])) }
       }
     }
   }
+
+  /// What makes an ASCII letter a small one.
+  private static func caseBit(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? 0x20 : 0 }
 
   /// Where each line begins. Found once: a head is searched for some ten names.
   private static func lineStarts(_ block: [UInt8]) -> [Int] {
@@ -79,15 +96,6 @@ public struct ResponseHead: Sendable {
       }
       return starts
     }
-  }
-
-  private func isEqual(_ start: Int, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
-    for offset in 0..<wanted.count {
-      let byte = block[start + offset]
-      let lower = byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
-      if lower != wanted[offset] { return false }
-    }
-    return true
   }
 
   private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

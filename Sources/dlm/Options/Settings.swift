@@ -129,7 +129,8 @@ struct Settings {
 /// The environment and the settings files, strongest first.
 struct SettingsSources {
   let environment: [String: String]
-  private let reader: ConfigReader
+  /// Nil where nobody set anything: a tenth of what dlm does before its first request would be to find that out.
+  private let reader: ConfigReader?
 
   /// - Throws: `ValidationError` naming a settings file that cannot be understood.
   static func load(environment: [String: String]) async throws -> SettingsSources {
@@ -151,10 +152,11 @@ struct SettingsSources {
           "The settings file \(path) cannot be understood: \(error) Mend it or move it away.")
       }
     }
-    return SettingsSources(environment: environment, reader: ConfigReader(providers: providers))
+    let isSet = providers.count > 1 || environment.keys.contains { $0.hasPrefix("DLM_") }
+    return SettingsSources(environment: environment, reader: isSet ? ConfigReader(providers: providers) : nil)
   }
 
-  func text(_ key: String) -> String? { reader.string(forKey: ConfigKey([key])) }
+  func text(_ key: String) -> String? { reader?.string(forKey: ConfigKey([key])) }
 
   func value<Value: ExpressibleByArgument>(_ key: String, as: Value.Type = Value.self) throws -> Value? {
     guard let text = text(key) else { return nil }
