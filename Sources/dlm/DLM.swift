@@ -12,7 +12,7 @@ struct DLM: AsyncParsableCommand {
     abstract: "Downloads lists of files, in parallel, and shows and measures what that gains.",
     discussion: """
       EXAMPLES
-        dlm get urls.txt                   a list, 16 files at a time
+        dlm get urls.txt                   a list, as many files at a time as help
         dlm get --mode sequential          the same list again, one by one
         dlm get -o disk.iso https://a/b    one file, under a name of your choice
         make-list | dlm get - -d photos    addresses from a pipe, into a folder

@@ -1,6 +1,7 @@
 import DownloadCaching
 import DownloadModel
 import Foundation
+import Glibc
 import Logging
 import SystemPackage
 import TerminalProgress
@@ -27,7 +28,14 @@ struct GetRun {
 
     let screen = ProgressScreen(settings.progress, environment: environment)
     let board = ProgressBoard(keepsEvents: screen.style != .none, keepsBeginnings: screen.style == .json)
-    let ledger = FailureLedger()
+    let ledger: FailureLedger
+    do {
+      let folder = environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+      ledger = FailureLedger(spool: failedList == nil ? nil : try FailureSpool(in: folder))
+    } catch {
+      StandardError.say(["dlm: the temporary folder cannot be written: \(error); name another in TMPDIR"])
+      return .diskFailed
+    }
     let reader = ListReader(
       sources, outputName: outputName, checksum: settings.checksum, board: board,
       spool: usesPipe ? ListSpool(store.spoolPath) : nil, onReject: { ledger.add($0) })
@@ -75,26 +83,35 @@ struct GetRun {
       mode: settings.mode, jobs: settings.adaptsJobs ? max(1, atOnce.value ?? 1) : settings.jobs,
       tally: board.tally,
       received: board.counter.value, elapsed: start.duration(to: .now), failures: ledger.failures,
-      rejections: ledger.rejections, signal: signal)
+      rejections: ledger.rejections, moreFailures: ledger.more,
+      signal: signal)
     let this = await history.add(report, listDigest: reader.listDigest)
     if report.isWhole { remember(history, log) }
     StandardError.say((warnings.value ?? []).map { CacheWords.line($0) })
     StandardError.say(ProofWords.unused(settings.checksums?.unusedNames ?? []))
-    let status = writeFailed(report) ?? report.status
+    let status = writeFailed(report, ledger.spool) ?? report.status
     summarize(report, this.flatMap { history.comparison(for: $0, in: report.mode) }, usesPipe: usesPipe)
     return status
   }
 
   /// - Returns: the exit status if the list cannot be written; what failed then stands in the summary.
-  private func writeFailed(_ report: RunReport) -> ExitStatus? {
+  private func writeFailed(_ report: RunReport, _ spool: FailureSpool?) -> ExitStatus? {
     guard let failedList else { return nil }
-    let text = FailedList(report).text
+    // Beside it and renamed: the list that is there may be the one that was just run again.
+    let draft = FilePath(failedList + ".part")
     do {
-      try Data(text.utf8).write(to: URL(fileURLWithPath: failedList), options: .atomic)
+      let file = try FileDescriptor.open(
+        draft, .writeOnly, options: [.create, .truncate, .closeOnExec],
+        permissions: FilePermissions(rawValue: 0o666))
+      try file.closeAfter {
+        try file.writeAll(FailedList(report).text.utf8)
+        if report.moreFailures > 0 { try spool?.copy(to: file) }
+      }
+      guard rename(draft.string, failedList) == 0 else { throw Errno(rawValue: errno) }
       return nil
     } catch {
       StandardError.say([
-        "dlm: \(failedList) cannot be written: \(error.localizedDescription); choose another file with --failed"
+        "dlm: \(failedList) cannot be written: \(error); choose another file with --failed"
       ])
       return report.status == .success ? .diskFailed : report.status
     }

@@ -10,6 +10,8 @@ struct RunReport: Sendable {
   var elapsed: Duration
   var failures: [DownloadError]
   var rejections: [Rejection]
+  /// Failures that were counted and not kept.
+  var moreFailures = 0
   /// The signal that ended it.
   var signal: Int32?
 

@@ -17,7 +17,7 @@ struct FailedList {
     text = lines.joined(separator: "\n") + "\n"
   }
 
-  private static func oneLine(_ text: String) -> String {
+  static func oneLine(_ text: String) -> String {
     TerminalText.sanitized(text).replacing("\n", with: " ")
   }
 }

@@ -73,6 +73,9 @@ struct SummaryWords {
       lines.append("\(Quantity.count(group.errors.count)) × \(TerminalText.sanitized(group.heading))")
       lines += group.errors.map { "    \(TerminalText.sanitized($0.address ?? $0.path ?? ""))" }
     }
+    if report.moreFailures > 0 {
+      lines.append("and \(Quantity.count(report.moreFailures)) more; --failed FILE writes a list of all")
+    }
     return lines
   }
 
