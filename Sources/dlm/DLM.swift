@@ -27,6 +27,7 @@ struct DLM: AsyncParsableCommand {
   static func main() {
     // Scripts ask for the version often: it is answered before the parser looks at every option there is.
     if CommandLine.arguments.dropFirst() == ["--version"] { return print(configuration.version) }
+    DescriptorLimit.raise()
     // Unstructured, because it is the root of the task tree; the main thread is left to be the process.
     Task { await parseAndRun() }
     dispatchMain()

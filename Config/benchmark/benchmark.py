@@ -1,0 +1,106 @@
+"""Measures dlm beside its peers. Config/bench installs what this needs, and calls it."""
+
+import argparse
+import contextlib
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # leave no cache in the repository
+
+from distant import DistantOrigin  # noqa: E402
+from nginx import Nginx  # noqa: E402
+from report import document, section, write_document  # noqa: E402
+from rounds import run_rounds  # noqa: E402
+from workloads import QUICK, Sizes, all_workloads  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOLS = ("curl", "wget2", "aria2c", "axel", "nginx", "openssl")
+MEMORY = "/dev/shm"
+
+
+class Site:
+    """A temporary folder, the programs, and the servers, all of which end with `stack`."""
+
+    def __init__(self, dlm, stack):
+        self.stack = stack
+        place = MEMORY if os.access(MEMORY, os.W_OK) else None  # a disk's speed is not what is measured
+        temporary = tempfile.TemporaryDirectory(prefix="bench-", dir=place)
+        self.folder = pathlib.Path(stack.enter_context(temporary))
+        self.place = "tmpfs" if place else "disk"
+        self.programs = {"dlm": dlm, **{tool: find(tool) for tool in TOOLS}}
+        # 5,000 connections and their files are more than the 1,024 descriptors that are usual.
+        descriptors = raise_descriptors()
+        self.nginx = stack.enter_context(Nginx(self.folder / "nginx", self.programs["nginx"], descriptors))
+
+    def distant_files(self, count, size):
+        folder = self.folder / "distant" / f"{count}x{size}"
+        return self.stack.enter_context(DistantOrigin(self.programs["dlm"], folder, count, size)).files
+
+
+def find(tool):
+    # nginx lies where only root looks.
+    path = shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    return path or sys.exit(f"No {tool} found")
+
+
+def raise_descriptors():
+    """As many descriptors as may be, up to what 5,000 connections need; the tools inherit it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit), hard))
+    return max(soft, limit)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="Config/bench", description="Measures dlm beside its peers.")
+    parser.add_argument("--dlm", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--runs", type=int, default=5, metavar="N", help="rounds that count (default: 5)")
+    parser.add_argument("--quick", action="store_true", help="small sizes: only whether everything runs")
+    parser.add_argument("--write", action="store_true", help="write this run's tables to Speed.md")
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=f"default: all of {names(QUICK)}")
+    chosen = parser.parse_args()
+    if chosen.runs < 1:
+        parser.error("--runs needs 1 or more")
+    unknown = set(chosen.workloads) - set(names(QUICK).split(", "))
+    if unknown:
+        parser.error(f"no such workload: {', '.join(sorted(unknown))}")
+    return chosen
+
+
+def names(sizes):
+    return ", ".join(workload.name for workload in all_workloads(sizes))
+
+
+def main():
+    chosen = arguments()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that everything is cleaned up
+    failed, sections = [], []
+    with contextlib.ExitStack() as stack:
+        site = Site(str(pathlib.Path(chosen.dlm).resolve()), stack)
+        sizes = QUICK if chosen.quick else Sizes()
+        for workload in all_workloads(sizes):
+            if chosen.workloads and workload.name not in chosen.workloads:
+                continue
+            calls = workload.calls(site, sizes)
+            summaries = run_rounds(workload, calls, chosen.runs, site)
+            sections.append(section(workload, calls, summaries))
+            print(sections[-1], flush=True)
+            failed += [f"{workload.name}: {name}" for name, summary in summaries.items() if summary.failure]
+        if chosen.write:
+            text = document(sections, chosen.runs, site.place, site.programs)
+            print(write_document(ROOT, text), file=sys.stderr)
+    if failed:
+        sys.exit(f"Failed: {'; '.join(failed)}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

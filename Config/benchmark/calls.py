@@ -1,0 +1,56 @@
+"""How each tool is called. Each gets the options that suit it best, and none that relax what it checks."""
+
+import dataclasses
+from typing import Optional
+
+from contents import FileSet
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """One command of a workload; `name` stands in the table, and `files` must be in the folder afterwards."""
+    name: str
+    arguments: list
+    files: Optional[FileSet] = None
+    environment: dict = dataclasses.field(default_factory=dict)
+
+
+def dlm(files, *options, name="dlm", environment=None):
+    # One address needs no list; the tools beside dlm get it as an argument as well.
+    source = str(files.list_file) if len(files.digests) > 1 else files.first_address
+    return Call(name, ["dlm", "get", "--no-cache", "-q", *options, source], files, environment or {})
+
+
+def curl(files, *options):
+    """One file after the other."""
+    source = ["-K", str(files.curl_config)] if len(files.digests) > 1 else ["-O", files.first_address]
+    return Call("curl", ["curl", "-s", "-S", *options, *source], files)
+
+
+def curl_parallel(files, *options, at_once=None, name="curl -Z"):
+    limit = ["--parallel-max", str(at_once)] if at_once else []
+    return Call(name, ["curl", "-s", "-S", "-Z", *limit, *options, "-K", str(files.curl_config)], files)
+
+
+def wget2(files, *options, at_once=None):
+    limit = [f"--max-threads={at_once}"] if at_once else []
+    return Call("wget2", ["wget2", "-q", *limit, *options, *_list_or_address(files)], files)
+
+
+def aria2c(files, *options, at_once=None):
+    # Without preallocation, which would write every byte of a large file twice.
+    limit = [f"-j{at_once}"] if at_once else []
+    arguments = ["aria2c", "-q", "--file-allocation=none", *limit, *options, *_list_or_address(files)]
+    return Call("aria2c", arguments, files)
+
+
+def axel(files, *options):
+    return Call("axel", ["axel", "-q", *options, files.first_address], files)
+
+
+def version(tool):
+    return Call(tool, [tool, "--version"])
+
+
+def _list_or_address(files):
+    return ["-i", str(files.list_file)] if len(files.digests) > 1 else [files.first_address]

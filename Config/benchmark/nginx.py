@@ -1,0 +1,134 @@
+"""An nginx of the benchmark's own on loopback, plain and over TLS, and the files that it serves."""
+
+import contextlib
+import os
+import pathlib
+import socket
+import subprocess
+import time
+
+from contents import digest_of, make_file, write_file_set
+
+# One worker, so that it does not take every core from the tools; it is the same for all of them.
+# The backlog takes thousands of connections at once: else a SYN is lost and costs a second.
+CONFIGURATION = """
+daemon off;
+pid {prefix}/nginx.pid;
+worker_processes 1;
+worker_rlimit_nofile {descriptors};
+{user}
+events {{ worker_connections {connections}; multi_accept on; }}
+http {{
+    access_log off;
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000000;
+    keepalive_timeout 600s;
+    client_body_temp_path {prefix}/body;
+    proxy_temp_path {prefix}/proxy;
+    fastcgi_temp_path {prefix}/fastcgi;
+    uwsgi_temp_path {prefix}/uwsgi;
+    scgi_temp_path {prefix}/scgi;
+    server {{
+        listen 127.0.0.1:{plain_port} backlog=16384;
+        listen 127.0.0.1:{tls_port} ssl backlog=16384;
+        ssl_certificate {prefix}/certificate.pem;
+        ssl_certificate_key {prefix}/key.pem;
+        root {prefix}/files;
+        location /slow/ {{ limit_rate 16k; }}
+        location /many/ {{ rewrite ^ /same/4096.bin break; }}
+        location /million/ {{ rewrite ^ /same/40.bin break; }}
+    }}
+}}
+"""
+
+
+def free_ports(count):
+    """Ports that are free now: all are held until each is known, so that no two are the same."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for held in sockets:
+            held.bind(("127.0.0.1", 0))
+        return [held.getsockname()[1] for held in sockets]
+
+
+class Nginx:
+    """A running server; `files` and `same_file` make what they serve when it is asked for first."""
+
+    def __init__(self, prefix, program, descriptors):
+        self.prefix = prefix
+        (prefix / "files").mkdir(parents=True)
+        self.plain_port, tls_port = free_ports(2)
+        self.plain = f"http://127.0.0.1:{self.plain_port}"
+        self.secure = f"https://127.0.0.1:{tls_port}"
+        self.certificate = prefix / "certificate.pem"
+        self.digests = {}  # by folder, a list
+        self.make_certificate()
+        (prefix / "nginx.conf").write_text(CONFIGURATION.format(
+            prefix=prefix, plain_port=self.plain_port, tls_port=tls_port, descriptors=descriptors,
+            # A limited connection holds two descriptors, its socket and its file.
+            connections=descriptors // 2,
+            # The folder is root's own if root runs this.
+            user="user root;" if os.geteuid() == 0 else ""))
+        self.process = subprocess.Popen(
+            [program, "-p", str(prefix), "-c", "nginx.conf", "-e", "error.log"],
+            stdin=subprocess.DEVNULL, start_new_session=True)  # Ctrl-C is for the benchmark; it ends nginx
+
+    def make_certificate(self):
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+             "-days", "30", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+             "-keyout", str(self.prefix / "key.pem"), "-out", str(self.certificate)],
+            check=True, capture_output=True)
+
+    def __enter__(self):
+        try:
+            self.wait_until_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def wait_until_ready(self):
+        for _ in range(500):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.plain_port)) == 0:
+                    return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.01)
+        raise RuntimeError("nginx did not start: " + (self.prefix / "error.log").read_text())
+
+    # Files
+
+    def files(self, folder, count, size, secure=False):
+        """The first `count` files of a folder; each has bytes of its own, so that no mix-up stays unseen."""
+        place = self.prefix / "files" / folder
+        place.mkdir(exist_ok=True)
+        digests = self.digests.setdefault(folder, [])
+        digests += [make_file(place / f"{index}.bin", size) for index in range(len(digests), count)]
+        return self.file_set(folder, dict(zip(names(count), digests)), size, secure)
+
+    def same_file(self, folder, count, size):
+        """So many names for one file of that size, where as many files would not fit into memory."""
+        place = self.prefix / "files" / "same"
+        place.mkdir(exist_ok=True)
+        path = place / f"{size}.bin"
+        # Once: another list may name it already.
+        digest = digest_of(path) if path.exists() else make_file(path, size)
+        return self.file_set(folder, dict.fromkeys(names(count), digest), size)
+
+    def file_set(self, folder, digests, size, secure=False):
+        base = self.secure if secure else self.plain
+        addresses = (f"{base}/{folder}/{name}" for name in digests)
+        place = self.prefix / "lists" / f"{folder}-{len(digests)}-{'tls' if secure else 'plain'}"
+        return write_file_set(pathlib.Path(place), addresses, digests, size * len(digests))
+
+
+def names(count):
+    return [f"{index}.bin" for index in range(count)]

@@ -1,0 +1,116 @@
+"""Runs the calls of a workload in turns, each in a fresh folder, and keeps what they cost."""
+
+import dataclasses
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from contents import complaint
+
+SECONDS = 900  # a command that takes longer has failed
+MEASURE = pathlib.Path(__file__).with_name("measure.py")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    wall: float
+    cpu: float
+    memory: int
+
+
+class Failed(Exception):
+    """The command failed, or what it brought is wrong."""
+
+
+@dataclasses.dataclass
+class Summary:
+    """What one call cost in all its runs."""
+    costs: list = dataclasses.field(default_factory=list)
+    failure: str = ""
+
+    @property
+    def walls(self):
+        return [cost.wall for cost in self.costs]
+
+    @property
+    def wall(self):
+        return statistics.median(self.walls)
+
+    @property
+    def cpu(self):
+        return statistics.median(cost.cpu for cost in self.costs)
+
+    @property
+    def memory(self):
+        return max(cost.memory for cost in self.costs)
+
+
+def run_rounds(workload, calls, rounds, site):
+    """A summary by name. A call that failed is told and left out from then on; the others go on."""
+    summaries = {call.name: Summary() for call in calls}
+    # Round 0 is the warm-up, in which every byte is checked and nothing is kept. A workload with rounds of
+    # its own has none, and is checked in its first.
+    first = 1 if workload.rounds else 0
+    last = workload.rounds or rounds
+    for number in range(first, last + 1):
+        for repetition in range(workload.repetitions):
+            for call in calls:
+                if not summaries[call.name].failure:
+                    thorough = number == first and repetition == 0
+                    run_and_keep(call, summaries[call.name], thorough, number > 0, site)
+        print(f"{workload.name}: {f'round {number} of {last}' if number else 'warm-up'}", file=sys.stderr)
+    return summaries
+
+
+def run_and_keep(call, summary, thorough, kept, site):
+    try:
+        cost = run_once(call, thorough, site)
+    except Failed as failure:
+        summary.failure = str(failure)
+        print(f"{call.name} failed: {failure}", file=sys.stderr)
+        return
+    if kept:
+        summary.costs.append(cost)
+
+
+def run_once(call, thorough, site):
+    place = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=site.folder))
+    try:
+        folder, home, output = place / "folder", place / "home", place / "output.txt"
+        folder.mkdir()
+        home.mkdir()
+        program, *arguments = call.arguments
+        # An environment of its own: no settings, logins or proxies of the user's.
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", **call.environment}
+        line = measure([str(folder), str(output), site.programs[program], *arguments], environment)
+        status, wall, cpu, memory = (float(word) for word in line.split())
+        if status != 0:
+            raise Failed(reason(int(status), wall, output))
+        wrong = complaint(folder, call.files, thorough)
+        if wrong:
+            raise Failed(f"exit status 0, but {wrong}")
+        return Cost(wall, cpu, int(memory))
+    finally:
+        shutil.rmtree(place)
+
+
+def measure(arguments, environment):
+    command = [sys.executable, "-I", "-S", str(MEASURE), str(SECONDS), *arguments]
+    # In a session of its own: Ctrl-C is for the benchmark, which ends what it started.
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True,
+                          start_new_session=True) as process:
+        try:
+            return process.communicate()[0]
+        except BaseException:
+            process.terminate()  # which ends the command as well
+            process.wait()       # so that nobody writes into the folder while it is removed
+            raise
+
+
+def reason(status, wall, output):
+    lines = output.read_text(errors="replace").strip().splitlines()
+    ended = f"killed after {SECONDS} s" if wall >= SECONDS else f"exit status {status}"
+    return f"{ended}; its last words: {lines[-1][:200]}" if lines else f"{ended}, without a word"

@@ -1,0 +1,158 @@
+"""The workloads: what is fetched from where, by which commands, and what dlm shall reach."""
+
+import dataclasses
+from typing import Callable, Optional
+
+from calls import aria2c, axel, curl, curl_parallel, dlm, version, wget2
+from targets import MemoryCeiling, Ratio
+
+KIB, MIB = 1024, 1024 * 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    small: int = 10_000
+    many: int = 200_000
+    million: int = 1_000_000
+    large: int = 512 * MIB
+    distant_large: int = 64 * MIB
+    distant_small: int = 500
+    slow: int = 5_000
+    repetitions: int = 40
+
+
+# 16 MiB, so that dlm's first second is over before the file is, and it splits the rest.
+QUICK = Sizes(small=200, many=2_000, million=5_000, large=8 * MIB, distant_large=16 * MIB, distant_small=50,
+              slow=100, repetitions=3)
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    name: str
+    title: str
+    calls: Callable               # the calls, given the site and the sizes; makes the files first
+    targets: tuple
+    repetitions: int = 1          # in each round, for commands that take milliseconds
+    rounds: Optional[int] = None  # so many without a warm-up, whatever was asked for
+
+
+def all_workloads(sizes):
+    small, large = f"{sizes.small:,} files of 4 KiB", f"{sizes.large // MIB} MiB"
+    at_once = "64 at a time, plain HTTP on loopback"
+    return [
+        Workload("small", f"{small}, {at_once}", small_files,
+                 (Ratio("wall", 0.70), Ratio("cpu", 0.90, "curl -Z"))),
+        Workload("one-loop", f"{small}, {at_once}, dlm with one network thread", one_loop,
+                 (Ratio("wall", 1.10, "curl -Z"),)),
+        Workload("many", f"{sizes.many:,} files of 4 KiB, {at_once}", many,
+                 (Ratio("wall", 0.70, "curl -Z"), MemoryCeiling(40))),
+        Workload("million", f"{sizes.million:,} files of 40 bytes, {at_once}, measured once", million,
+                 (MemoryCeiling(8, million_name(sizes.million), million_name(sizes.small)),), rounds=1),
+        Workload("tls", f"{small}, 64 at a time, HTTP/1.1 over TLS on loopback", tls, (Ratio("wall", 0.85),)),
+        Workload("large", f"4 files of {large}, plain HTTP on loopback", large_files,
+                 (Ratio("wall", 1.00), Ratio("cpu", 1.00))),
+        Workload("one-large", f"one file of {large}, plain HTTP on loopback", one_large,
+                 (Ratio("wall", None),)),
+        Workload("one-large-tls", f"one file of {large}, HTTP/1.1 over TLS on loopback", one_large_tls,
+                 (Ratio("wall", 1.00, "curl"),)),
+        Workload("distant-large", f"one file of {sizes.distant_large // MIB} MiB, 50 ms to the first byte, "
+                 "4 MB/s a connection; dlm with its defaults", distant_large,
+                 (Ratio("wall", 0.95, "aria2c"),)),
+        Workload("distant-small", f"{sizes.distant_small:,} files of 4 KiB, 50 ms to the first byte",
+                 distant_small,
+                 (Ratio("wall", 1.00, "curl -Z"), Ratio("wall", 0.85, "curl -Z", of="dlm -j 64"),
+                  Ratio("wall", None, "curl -Z of 64", of="dlm -j 64"))),
+        Workload("slow-many", f"{sizes.slow:,} files of 64 KiB at 16 KiB/s each, plain HTTP on loopback; dlm "
+                 "has all of them at once, curl -Z 300, which is the most that it allows", slow_many,
+                 (Ratio("cpu", 0.50, "curl -Z"),)),
+        Workload("sequential", f"{small}, one at a time over one connection, plain HTTP on loopback",
+                 sequential,
+                 (Ratio("wall", 1.00, "curl"),)),
+        Workload("one-small", "one file of 4 KiB, plain HTTP on loopback: the whole process", one_small,
+                 (Ratio("wall", 1.30, "curl"),), repetitions=sizes.repetitions),
+        Workload("start", "--version: starting and ending alone", start,
+                 (Ratio("wall", 1.50, "curl"),), repetitions=sizes.repetitions),
+    ]
+
+
+# The calls of each
+
+def small_files(site, sizes):
+    files = site.nginx.files("small", sizes.small, 4 * KIB)
+    return [dlm(files, "-j", "64"), curl_parallel(files, at_once=64), wget2(files, at_once=64),
+            aria2c(files, at_once=64)]
+
+
+def one_loop(site, sizes):
+    files = site.nginx.files("small", sizes.small, 4 * KIB)
+    return [dlm(files, "-j", "64", environment={"DLM_LOOPS": "1"}), curl_parallel(files, at_once=64)]
+
+
+def many(site, sizes):
+    files = site.nginx.same_file("many", sizes.many, 4 * KIB)
+    return [dlm(files, "-j", "64"), curl_parallel(files, at_once=64)]
+
+
+def million(site, sizes):
+    return [dlm(site.nginx.same_file("million", count, 40), "-j", "64", name=million_name(count))
+            for count in (sizes.small, sizes.million)]
+
+
+def million_name(count):
+    return f"dlm, {count:,} files"
+
+
+def tls(site, sizes):
+    files = site.nginx.files("small", sizes.small, 4 * KIB, secure=True)
+    certificate = str(site.nginx.certificate)
+    return [dlm(files, "-j", "64", "--cacert", certificate),
+            curl_parallel(files, "--cacert", certificate, at_once=64),
+            wget2(files, f"--ca-certificate={certificate}", at_once=64),
+            aria2c(files, f"--ca-certificate={certificate}", at_once=64)]
+
+
+def large_files(site, sizes):
+    files = site.nginx.files("large", 4, sizes.large)
+    return [dlm(files), curl_parallel(files), wget2(files), aria2c(files, at_once=4)]
+
+
+def one_large(site, sizes):
+    files = site.nginx.files("large", 1, sizes.large)
+    return [dlm(files), curl(files), wget2(files), aria2c(files)]
+
+
+def one_large_tls(site, sizes):
+    files = site.nginx.files("large", 1, sizes.large, secure=True)
+    certificate = str(site.nginx.certificate)
+    return [dlm(files, "--cacert", certificate), curl(files, "--cacert", certificate)]
+
+
+def distant_large(site, sizes):
+    files = site.distant_files(1, sizes.distant_large)
+    return [dlm(files), aria2c(files, "-x16", "-s16", "-k1M"), axel(files, "-n", "16"), curl(files)]
+
+
+def distant_small(site, sizes):
+    files = site.distant_files(sizes.distant_small, 4 * KIB)
+    return [dlm(files), dlm(files, "-j", "64", name="dlm -j 64"), curl_parallel(files),
+            curl_parallel(files, at_once=64, name="curl -Z of 64")]
+
+
+def slow_many(site, sizes):
+    files = site.nginx.files("slow", sizes.slow, 64 * KIB)
+    at_once = str(sizes.slow)
+    return [dlm(files, "-j", at_once, "--per-host", at_once), curl_parallel(files, at_once=300)]
+
+
+def sequential(site, sizes):
+    files = site.nginx.files("small", sizes.small, 4 * KIB)
+    return [dlm(files, "-m", "sequential"), curl(files)]
+
+
+def one_small(site, sizes):
+    files = site.nginx.files("small", 1, 4 * KIB)
+    return [dlm(files), curl(files)]
+
+
+def start(_site, _sizes):
+    return [version("dlm"), version("curl")]
