@@ -87,7 +87,12 @@ def main():
         for workload in all_workloads(sizes):
             if chosen.workloads and workload.name not in chosen.workloads:
                 continue
-            calls = workload.calls(site, sizes)
+            try:
+                calls = workload.calls(site, sizes)
+            except (RuntimeError, OSError) as error:  # no server, or no room for its files
+                print(f"{workload.name} cannot be prepared: {error}", file=sys.stderr)
+                failed.append(workload.name)
+                continue
             summaries = run_rounds(workload, calls, chosen.runs, site)
             sections.append(section(workload, calls, summaries))
             print(sections[-1], flush=True)
