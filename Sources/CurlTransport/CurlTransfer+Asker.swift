@@ -1,3 +1,4 @@
+import CCurl
 import DownloadModel
 
 extension CurlTransfer {
@@ -32,7 +33,9 @@ extension CurlTransfer {
   /// The asker goes on while the body arrives; it is resumed by a job, so not inside this callback.
   func tellOfHead(_ head: ResponseHead) {
     guard let asker, case .untilHead(let continuation) = asker.waits else { return }
-    let running = RunningTransfer(answeredBy: head.answeredBy, cancel: cancelOnLoop(asker.id))
+    let running = RunningTransfer(
+      answeredBy: head.answeredBy,
+      delay: .microseconds(easy.offset(CURLINFO_STARTTRANSFER_TIME_T)), cancel: cancelOnLoop(asker.id))
     self.asker?.waits = .further(running)
     continuation.resume(returning: .success(.underWay(running)))
   }

@@ -14,6 +14,8 @@ public final class RunningTransfer: Sendable {
 
   /// The address that answers, without credentials, where redirects led away from the one that was asked.
   public let answeredBy: String?
+  /// From the start of the transfer to the first byte of its answer: what another one would take, at the least.
+  public let delay: Duration
   private let cancel: @Sendable () -> Void
   private let state = Mutex(State.running)
 
@@ -24,8 +26,9 @@ public final class RunningTransfer: Sendable {
   }
 
   /// - Parameter cancel: ends the transfer; from any thread, also when it has ended.
-  public init(answeredBy: String?, cancel: @escaping @Sendable () -> Void) {
+  public init(answeredBy: String?, delay: Duration, cancel: @escaping @Sendable () -> Void) {
     self.answeredBy = answeredBy
+    self.delay = delay
     self.cancel = cancel
   }
 

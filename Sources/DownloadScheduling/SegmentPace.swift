@@ -1,7 +1,7 @@
 /// How many transfers fetch one large file at a time: a function of what they bring. No clock, no tasks; times are since
 /// the body began, rates in bytes a second.
 ///
-/// One at first. A file that would take longer than a second is given more, and four times as many again, for as long
+/// One at first. A file that would take longer than half a second, or than four connections take to be made, is given more, and four times as many again, for as long
 /// as each step brings more than it costs: a server that limits each connection gives sixteen times as much to sixteen,
 /// a narrow link gives them no more than to one.
 struct SegmentPace: Sendable, Equatable {
@@ -20,9 +20,11 @@ struct SegmentPace: Sendable, Equatable {
     case settled
   }
 
-  /// What is over sooner than this is left as it is: a new connection takes its time too. A second, until it was seen
-  /// how long new ones take here; then four times that.
-  private(set) var worthwhile = Duration.seconds(1)
+  /// What is over sooner than this is left as it is: a new connection takes its time too, and four times that at least
+  /// is to be gained from.
+  private(set) var worthwhile: Duration
+  /// Until it was seen how long new connections take here.
+  private static let firstWorthwhile = Duration.milliseconds(500)
   private static let leastWorthwhile = Duration.milliseconds(200)
   /// Enough to tell a rate from a burst of what the kernel had gathered.
   private static let window = Duration.milliseconds(50)
@@ -30,7 +32,11 @@ struct SegmentPace: Sendable, Equatable {
   /// What four times as many must bring, at the least, to be worth having and to try more.
   private static let gain = 1.25
 
-  init(ceiling: Int) { self.ceiling = max(1, ceiling) }
+  /// - Parameter delay: what the first transfer took to its first byte.
+  init(ceiling: Int, delay: Duration = .zero) {
+    self.ceiling = max(1, ceiling)
+    worthwhile = max(Self.firstWorthwhile, delay * 4)
+  }
 
   /// Takes a look at the file; to be called some times a second.
   /// - Parameters:

@@ -46,7 +46,7 @@ struct SegmentedTransfer: Sendable {
   /// - Throws: a failure that ended it; what came is in the target.
   nonisolated(nonsending) func run(_ trunk: RunningTransfer) async throws(DownloadError) -> TransferReceipt {
     let stopwatch = Stopwatch(clock)
-    var state = State(pace: SegmentPace(ceiling: ceiling))
+    var state = State(pace: SegmentPace(ceiling: ceiling, delay: trunk.delay))
     // It may have ended already, its span with it.
     let begin = target.openSpans.first { $0.id == OpenSpan.trunk }?.position ?? 0
     state.running[OpenSpan.trunk] = (begin, .zero)

@@ -43,8 +43,19 @@ struct SegmentPaceTests {
   }
 
   @Test func whatIsOverSoonIsLeftAlone() {
-    #expect(run(512 * Self.mib) { _ in 1e9 }.counts == [1])
+    #expect(run(500 * Self.mib) { _ in 1.2e9 }.counts == [1])
     #expect(run(2 * Self.mib) { Double($0) * 4e6 }.counts == [1])
+    #expect(run(4 * Self.mib) { Double($0) * 4e6 }.counts == [1, 4])
+  }
+
+  /// From another continent a new connection takes longer than what it could save.
+  @Test func distanceCounts() {
+    var pace = SegmentPace(ceiling: 32, delay: .milliseconds(600))
+    for step in 1...4 {
+      _ = pace.look(
+        at: .milliseconds(step * 50), remaining: 8_000_000 - Int64(step) * 200_000, active: 1, allFlow: true)
+    }
+    #expect(pace.wanted == 1, "two seconds are left, and a connection takes more than half of one")
   }
 
   @Test func neverMoreThanAllowed() {
