@@ -26,6 +26,8 @@ struct SegmentPace: Sendable, Equatable {
   /// Until it was seen how long new connections take here.
   private static let firstWorthwhile = Duration.milliseconds(500)
   private static let leastWorthwhile = Duration.milliseconds(200)
+  /// A connection that brings so much is not what limits: the link, the disk or a core is, and more only share it.
+  private static let plenty = 128.0 * 1024 * 1024
   /// Enough to tell a rate from a burst of what the kernel had gathered.
   private static let window = Duration.milliseconds(50)
   private static let patience = Duration.seconds(1)
@@ -66,7 +68,7 @@ struct SegmentPace: Sendable, Equatable {
     let helped = rate.map { measured >= $0 * Self.gain } ?? true
     rate = measured
     // Fewer than wanted: the host has no room, or nothing was left to split.
-    guard helped, wanted < ceiling, active >= wanted,
+    guard helped, wanted < ceiling, active >= wanted, wanted > 1 || measured < Self.plenty,
       Double(remaining) > measured * (worthwhile / .seconds(1))
     else {
       phase = .settled

@@ -58,6 +58,12 @@ struct SegmentPaceTests {
     #expect(pace.wanted == 1, "two seconds are left, and a connection takes more than half of one")
   }
 
+  /// Four files of half a gigabyte from the same machine took three times as long in parts.
+  @Test func aConnectionThatBringsPlentyIsLeftAlone() {
+    #expect(run(5000 * Self.mib) { _ in 2e8 }.counts == [1])
+    #expect(run(5000 * Self.mib) { Double($0) * 1e8 }.counts == [1, 4, 16, 32])
+  }
+
   @Test func neverMoreThanAllowed() {
     #expect(run(640 * Self.mib, ceiling: 6) { Double($0) * 4e6 }.counts == [1, 4, 6])
     #expect(run(640 * Self.mib, ceiling: 1) { Double($0) * 4e6 }.counts == [1])
