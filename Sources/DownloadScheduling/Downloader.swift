@@ -117,15 +117,24 @@ public final class Downloader: Sendable {
   ) async throws(DownloadError) -> TransferReceipt {
     while true {
       let receipt: TransferReceipt
-      if segments == 1 {
-        receipt = try await transport.fetch(try target.nextTransfer(), into: target)
-      } else {
-        switch try await transport.start(try target.nextTransfer(), into: target) {
-        case .ended(let whole): receipt = whole
-        case .underWay(let running): receipt = try await split(request, running, share, into: target)
-        }
+      do throws(DownloadError) {
+        receipt = try await transfer(request, share, into: target)
+      } catch {
+        // More was sent than was asked for, up to what earlier parts of the file have already: no failure.
+        guard error.code == .enough else { throw error }
+        receipt = TransferReceipt(status: 206, bodyBytes: 0, framing: .length)
       }
       if try target.isWhole(after: receipt) { return receipt }
+    }
+  }
+
+  private nonisolated(nonsending) func transfer(
+    _ request: DownloadRequest, _ share: HostQueueShare, into target: any DownloadTarget
+  ) async throws(DownloadError) -> TransferReceipt {
+    if segments == 1 { return try await transport.fetch(try target.nextTransfer(), into: target) }
+    switch try await transport.start(try target.nextTransfer(), into: target) {
+    case .ended(let receipt): return receipt
+    case .underWay(let running): return try await split(request, running, share, into: target)
     }
   }
 

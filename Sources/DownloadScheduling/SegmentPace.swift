@@ -1,9 +1,9 @@
 /// How many transfers fetch one large file at a time: a function of what they bring. No clock, no tasks; times are since
 /// the body began, rates in bytes a second.
 ///
-/// One at first. A file that would take longer than half a second, or than four connections take to be made, is given more, and four times as many again, for as long
-/// as each step brings more than it costs: a server that limits each connection gives sixteen times as much to sixteen,
-/// a narrow link gives them no more than to one.
+/// One at first. A file that would take longer than half a second, or than four times what a connection takes to bring
+/// something, is given four times as many, and again, for as long as each step brings more than it costs: a server that
+/// limits each connection gives sixteen times as much to sixteen, a narrow link gives them no more than to one.
 struct SegmentPace: Sendable, Equatable {
   /// Never more than this at a time.
   let ceiling: Int

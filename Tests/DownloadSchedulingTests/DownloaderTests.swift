@@ -75,6 +75,17 @@ struct DownloaderTests {
     #expect(board.tally.failedForGood == 0)
   }
 
+  /// A server that sends past the end of the range: what it sent up to there is good, and the file goes on.
+  @Test func enoughIsNoFailure() async throws {
+    let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    transport.answer(request.address, .failure(.enough))
+    let result = await downloader(transport, board, clock).download(
+      request, from: HostQueueShare(queue(clock), 0))
+    #expect(result == .success(DownloadOutcome(kind: .fetched, path: "f", size: 0)))
+    #expect(board.tally.failed == 0)
+  }
+
   @Test func aPermanentFailureIsNotTriedAgain() async throws {
     let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))

@@ -13,7 +13,7 @@ struct ConnectionOptions: ParsableArguments {
       "Files at a time, at most 64 for auto.", discussion: "", valueName: "N|auto"))
   var jobs: Parallelism?
 
-  @Option(help: ArgumentHelp("Connections to one host, over all files.", valueName: "N|auto"))
+  @Option(help: ArgumentHelp("Connections to one host, over all files and pieces.", valueName: "N|auto"))
   var perHost: Parallelism?
 
   @Option(
