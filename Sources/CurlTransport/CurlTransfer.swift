@@ -20,6 +20,8 @@ final class CurlTransfer {
   private var ownLines: HeaderLines?
   private var hasRange = false
   private var refusesDowngrade: Bool?
+  private var bufferSize = 0
+  private var lastBody: Int64?
   private var current: Current?
   private var assembler = HeadAssembler()
 
@@ -82,8 +84,9 @@ final class CurlTransfer {
   }
 
   /// Sets what differs from one transfer to the next; everything else stays as `init` set it.
+  /// - Parameter running: the transfers of the loop, this one included.
   func prepare(
-    _ request: TransferRequest, into sink: any BodySink, _ settings: borrowing TransferSettings
+    _ request: TransferRequest, into sink: any BodySink, _ settings: borrowing TransferSettings, running: Int
   ) throws(CurlFailure) {
     try easy.set(CURLOPT_URL, request.address.wireText)
     if let start = request.rangeStart {
@@ -106,15 +109,28 @@ final class CurlTransfer {
       try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, isSecure ? "https" : "http,https")
       refusesDowngrade = isSecure
     }
+    let size = rateLimit?.bufferSize ?? ReceiveBuffer.size(running: running, lastBody: lastBody)
+    if size != bufferSize { try resizeBuffer(size) }
     errorBuffer[0] = 0
     assembler.reset()
     current = Current(address: request.address, sink: sink)
+  }
+
+  private func resizeBuffer(_ size: Int) throws(CurlFailure) {
+    do throws(CurlFailure) {
+      try easy.set(CURLOPT_BUFFERSIZE, size)
+      bufferSize = size
+    } catch {
+      // The handle still has the buffer of its last transfer, because others go on over the same connection (HTTP/2).
+      guard error.code == CURLE_BAD_FUNCTION_ARGUMENT else { throw error }
+    }
   }
 
   /// Judges how the transfer ended and lets go of its sink.
   func finish(_ code: CURLcode) -> Result<TransferReceipt, DownloadError> {
     guard let current else { return .failure(DownloadError(.transport, activity: "finishing")) }
     defer { self.current = nil }
+    lastBody = current.received
     if let failure = current.failure { return .failure(failure.at(current.address)) }
     let isDrained = current.mode == .draining
     if code != CURLE_OK, !isDrained {

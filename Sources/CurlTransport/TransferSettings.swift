@@ -37,10 +37,6 @@ struct TransferSettings: ~Copyable {
     try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
     // A lookup that hangs must not hold up cancellation or the end of the process.
     try easy.set(CURLOPT_QUICK_EXIT, true)
-    // One recv for several of the 16 KiB blocks that the write callback gets. It is allocated and freed with each
-    // transfer, and each of those that run has one.
-    // Under a rate limit it is what a connection reads at a time.
-    try easy.set(CURLOPT_BUFFERSIZE, options.rateLimit?.bufferSize ?? 48 * 1024)
     try easy.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
     try easy.set(CURLOPT_LOW_SPEED_LIMIT, 1)
     try easy.set(CURLOPT_LOW_SPEED_TIME, max(1, options.stallTimeout.milliseconds / 1000))

@@ -4,9 +4,9 @@ struct BlockBuffer: Sendable {
   /// Blocks end at multiples of this in the file. A SIGKILL costs one of them at most.
   static let length = 256 * 1024
 
-  /// Bytes that wait.
-  private(set) var bytes: [UInt8] = []
+  private var bytes: [UInt8] = []
 
+  /// How many bytes wait.
   var count: Int { bytes.count }
 
   /// Takes as much as fits before the block's end.
@@ -22,5 +22,16 @@ struct BlockBuffer: Sendable {
   /// Whether a block ends at this offset.
   static func ends(at offset: Int64) -> Bool { offset % Int64(length) == 0 }
 
-  mutating func empty() { bytes.removeAll(keepingCapacity: true) }
+  /// Hands over what waits, in place, and is empty then; also after a failure.
+  mutating func drain<Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) {
+    defer { bytes.removeAll(keepingCapacity: true) }
+    // Typed throws and `rethrows` closures do not mix: the failure is carried out by hand.
+    var failure: Failure?
+    bytes.withUnsafeBytes { waiting in
+      do throws(Failure) { try body(waiting) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
 }

@@ -135,15 +135,16 @@ extension PartialTransfer {
 
   private mutating func flush(_ waiting: inout BlockBuffer, part id: Int) throws(DownloadError) {
     guard waiting.count > 0, let start = parts[id]?.position else { return }
-    let bytes = waiting.bytes
-    waiting.empty()
+    let count = waiting.count
     var offset = start
     defer {
       parts.advance(id, to: offset)
       promise?.use(offset - start)
     }
-    do throws(Errno) { try slot?.descriptor.write(bytes, at: &offset) } catch {
-      throw writingFailed(error, needed: Int64(bytes.count) - (offset - start))
+    do throws(Errno) {
+      try waiting.drain { bytes throws(Errno) in try slot?.descriptor.write(bytes, at: &offset) }
+    } catch {
+      throw writingFailed(error, needed: Int64(count) - (offset - start))
     }
     parts.advance(id, to: offset)
     try note(id, offset - start)

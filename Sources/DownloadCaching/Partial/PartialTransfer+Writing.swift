@@ -42,15 +42,12 @@ extension PartialTransfer {
   /// Writes what waits.
   mutating func flush() throws(DownloadError) {
     guard buffer.count > 0 else { return }
-    let waiting = buffer.bytes
-    buffer.empty()
+    // Taken out meanwhile: `put` changes the rest of this value.
+    var waiting = BlockBuffer()
+    swap(&waiting, &buffer)
+    defer { swap(&waiting, &buffer) }
     cursor = held.length  // where it stays if the disk takes nothing
-    // Typed throws and `rethrows` closures do not mix: the failure is carried out by hand.
-    var failure: DownloadError?
-    waiting.withUnsafeBytes { bytes in
-      do throws(DownloadError) { cursor = try put(bytes, at: held.length) } catch { failure = error }
-    }
-    if let failure { throw failure }
+    try waiting.drain { bytes throws(DownloadError) in cursor = try put(bytes, at: held.length) }
   }
 
   /// Writes the trunk's next bytes.

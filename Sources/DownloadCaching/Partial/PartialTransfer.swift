@@ -201,7 +201,7 @@ struct PartialTransfer: ~Copyable {
     // What was found may be longer than what is trusted of it.
     if held.length > 0 || (slot?.foundLength ?? 0) > 0 { try slot?.empty() }
     held = HeldPart()
-    buffer.empty()
+    buffer = BlockBuffer()
     (parts, partBuffers, isSplit) = (FileParts(), [:], false)
     resumed = 0
     recordedName = nil
