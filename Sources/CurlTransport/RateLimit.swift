@@ -24,7 +24,7 @@ public final class RateLimit: Sendable {
 
   /// CURLOPT_BUFFERSIZE: libcurl 7.88 reads up to a hundred times in a row from a socket that has more, which is to come
   /// to a quarter of a second's worth at most. (It takes no buffer below 1 KiB.)
-  var bufferSize: Int { Int(min(Int64(ReceiveBuffer.least), max(1024, bytesPerSecond / 400))) }
+  var bufferSize: Int { Int(min(48 * 1024, max(1024, bytesPerSecond / 400))) }
 
   /// SO_RCVBUF: what the kernel takes in advance. The least that keeps a slow rate even; nil where its own will do.
   var receiveBuffer: Int32? { bytesPerSecond < 8 << 20 ? Int32(max(4096, bytesPerSecond / 8)) : nil }

@@ -4,10 +4,12 @@
 /// a fifth of the processor's time off large files on loopback), but it costs memory and a longer way to the
 /// allocator, so it is for the few that bring much.
 enum ReceiveBuffer {
-  /// Three of the blocks that the write callback gets.
-  static let least = 48 * 1024
+  /// What the write callback gets at a time.
+  static let least = 16 * 1024
   /// libcurl 7.88 takes no more.
   static let most = 512 * 1024
+  /// Enough for a small file with its head.
+  static let small = 32 * 1024
   /// Of all transfers of a loop together, unless they are so many that the least for each is more.
   static let budget = 2 * 1024 * 1024
 
@@ -17,9 +19,8 @@ enum ReceiveBuffer {
   ///     first.
   /// - Returns: bytes. Few different numbers, so that allocations are used again.
   static func size(running: Int, lastBody: Int64?) -> Int {
-    if let lastBody, lastBody < least { return least }
-    var size = most
-    while size * running > budget, size > 2 * least { size /= 2 }
-    return size * running > budget ? least : size
+    var size = lastBody.map { $0 < small } == true ? small : most
+    while size > least, size * running > budget { size /= 2 }
+    return size
   }
 }

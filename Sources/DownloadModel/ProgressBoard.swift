@@ -3,11 +3,11 @@ import Synchronization
 /// What a run looks like at this moment: transfers write, the renderer samples at its own rate.
 ///
 /// Bytes are counters. Only start, retry and end are events; they are kept until the renderer takes them
-/// (never dropped) and not kept at all when nobody watches.
+/// (never dropped). When nobody watches, neither they nor a table of what is under way are kept.
 public final class ProgressBoard: Sendable {
   /// Body bytes received by the whole run.
   public let counter = TransferCounter()
-  private let keepsEvents: Bool
+  private let isWatched: Bool
   private let keepsBeginnings: Bool
   private let state = Mutex(State())
 
@@ -19,10 +19,10 @@ public final class ProgressBoard: Sendable {
   }
 
   /// - Parameters:
-  ///   - keepsEvents: false when no renderer will take them.
+  ///   - isWatched: false when no renderer will take samples.
   ///   - keepsBeginnings: whether the start of each file is an event too.
-  public init(keepsEvents: Bool, keepsBeginnings: Bool = false) {
-    self.keepsEvents = keepsEvents
+  public init(isWatched: Bool, keepsBeginnings: Bool = false) {
+    self.isWatched = isWatched
     self.keepsBeginnings = keepsBeginnings
   }
 
@@ -37,6 +37,7 @@ public final class ProgressBoard: Sendable {
   /// A file begins; the meter that its transfer adds to.
   public func start(_ request: DownloadRequest) -> TransferMeter {
     let meter = TransferMeter(counter: counter)
+    guard isWatched else { return meter }
     state.withLock { state in
       state.active[request.id] = ActiveDownload(id: request.id, address: request.address, meter: meter)
       if keepsBeginnings { state.events.append(.began(request)) }
@@ -45,7 +46,7 @@ public final class ProgressBoard: Sendable {
   }
 
   public func retry(_ request: DownloadRequest, attempt: Int, after delay: Duration, error: DownloadError) {
-    guard keepsEvents else { return }
+    guard isWatched else { return }
     state.withLock {
       $0.events.append(.retry(request.address, attempt: attempt, delay: delay, error: error))
     }
@@ -53,19 +54,21 @@ public final class ProgressBoard: Sendable {
 
   /// A file's host refused it for now: it is no longer under way, and begins anew later.
   public func putBack(_ request: DownloadRequest, attempt: Int, after delay: Duration, error: DownloadError) {
+    guard isWatched else { return }
     state.withLock { state in
       state.active[request.id] = nil
       // One that only waits for its turn is no news.
-      guard keepsEvents, delay > .zero else { return }
+      guard delay > .zero else { return }
       state.events.append(.retry(request.address, attempt: attempt, delay: delay, error: error))
     }
   }
 
   public func end(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     state.withLock { state in
-      state.active[request.id] = nil
       state.tally.count(result)
-      if keepsEvents { state.events.append(.ended(request.address, result)) }
+      guard isWatched else { return }
+      state.active[request.id] = nil
+      state.events.append(.ended(request.address, result))
     }
   }
 
@@ -74,7 +77,7 @@ public final class ProgressBoard: Sendable {
     state.withLock { state in
       state.tally.failed += 1
       state.tally.failedForGood += 1
-      if keepsEvents { state.events.append(.rejected(rejection)) }
+      if isWatched { state.events.append(.rejected(rejection)) }
     }
   }
 

@@ -1,4 +1,3 @@
-import DequeModule
 public import DownloadModel
 import Synchronization
 
@@ -21,8 +20,8 @@ public final class HostQueue: RequestSource {
   /// A file that alone is refused, while its host serves others, is tried so often.
   static let refusalsOfOneFile = 10
 
-  private let source: any RequestSource
-  private let ceiling: Int
+  let source: any RequestSource
+  let ceiling: Int
   let widths: [Int]
   let received: @Sendable () -> Int64
   let retry: RetryPolicy
@@ -104,7 +103,13 @@ public final class HostQueue: RequestSource {
   /// The next request whose host takes one; nil once everything has ended.
   public nonisolated(nonsending) func next() async -> DownloadRequest? { await next(for: 0) }
 
+  /// The usual case is answered in place: the frames of an asynchronous wait are dearer than the answer.
   nonisolated(nonsending) func next(for share: Int) async -> DownloadRequest? {
+    if !Task.isCancelled, let request = takeAtOnce(share) { return request }
+    return await waitForNext(share)
+  }
+
+  private nonisolated(nonsending) func waitForNext(_ share: Int) async -> DownloadRequest? {
     while !Task.isCancelled {
       switch takeStep(share) {
       case .give(let request): return request
@@ -116,6 +121,17 @@ public final class HostQueue: RequestSource {
     }
     state.withLock { $0.reader }?.cancel()
     return nil
+  }
+
+  /// - Returns: nil if there is something to wait for, or nothing any more.
+  private func takeAtOnce(_ share: Int) -> DownloadRequest? {
+    let (request, woken) = state.withLock { state -> (DownloadRequest?, [Waiter]) in
+      guard case .give(let request) = look(share, &state) else { return (nil, []) }
+      state.changes += 1
+      return (request, Self.takeFirstOfEachShare(&state))
+    }
+    for waiter in woken { waiter.continuation.resume() }
+    return request
   }
 
   private func takeStep(_ share: Int) -> Step {
@@ -134,22 +150,16 @@ public final class HostQueue: RequestSource {
   }
 
   private func nextStep(_ share: Int, _ state: inout State) -> Step {
-    if state.isFull { return .wait(changes: state.changes, quietEnds: nil) }
-    let now = state.heldCount == 0 ? .zero : elapsed()
-    if state.heldCount > 0, let request = takeHeld(share, &state, now) { return .give(request) }
-    reading: while !state.sourceHasEnded, state.heldCount < Self.lookahead {
-      guard let request = source.takeAtOnce() else {
-        if state.isReading { break }
-        state.isReading = true
-        return state.heldCount == 0 && state.isIdle ? .read : .readBehind
-      }
-      switch admit(request, share, &state) {
-      case .begun: return .give(request)
-      case .full: continue
-      case .anothersTurn: break reading
-      }
+    switch look(share, &state) {
+    case .give(let request): return .give(request)
+    case .tooMany: return .wait(changes: state.changes, quietEnds: nil)
+    case .sourceWaits where !state.isReading:
+      state.isReading = true
+      return state.heldCount == 0 && state.isIdle ? .read : .readBehind
+    case .sourceWaits, .nothing: break
     }
     if state.sourceHasEnded, state.heldCount == 0, state.isIdle { return .end }
+    let now = elapsed()
     let quiet = state.hosts.values.filter { $0.isWaitedFor && $0.pace.quietUntil > now }
     return .wait(changes: state.changes, quietEnds: quiet.map(\.pace.quietUntil).min())
   }
@@ -174,70 +184,5 @@ public final class HostQueue: RequestSource {
       self.host(of: request, &state).held.append(request)
       state.heldCount += 1
     }
-  }
-
-  /// Of the hosts that take one, that of the earliest request: so the list's order is kept as far as it can be.
-  private func takeHeld(_ share: Int, _ state: inout State, _ now: Duration) -> DownloadRequest? {
-    var first: (name: String, host: Host, id: Int)?
-    for (name, host) in state.hosts {
-      guard
-        !host.doomed.isEmpty
-          || host.isWaitedFor && host.pace.hasRoom(at: now) && isTurn(of: share, at: host, state)
-      else { continue }
-      let id = host.earliest
-      if first.map({ id < $0.id }) ?? true { first = (name, host, id) }
-    }
-    guard let (name, host, _) = first else { return nil }
-    let isDoomed = !host.doomed.isEmpty
-    guard let request = host.doomed.popFirst() ?? host.held.popFirst() ?? host.refused.popFirst() else {
-      return nil
-    }
-    if isDoomed { state.verdicts[request.id] = state.failures[name] }
-    state.heldCount -= 1
-    begin(share, host, &state)
-    return request
-  }
-
-  private enum Admission {
-    case begun
-    /// Held back: the host has no room.
-    case full
-    /// Held back: the host has room, which another share is about to take.
-    case anothersTurn
-  }
-
-  private func admit(_ request: DownloadRequest, _ share: Int, _ state: inout State) -> Admission {
-    let host = host(of: request, &state)
-    // Not past those that wait already. The clock is read only where it can matter.
-    let isQuiet = host.pace.quietUntil > .zero && elapsed() < host.pace.quietUntil
-    let hasRoom = !isQuiet && host.pace.inUse < host.pace.limit
-    if host.held.isEmpty, hasRoom, isTurn(of: share, at: host, state) {
-      begin(share, host, &state)
-      return .begun
-    }
-    host.held.append(request)
-    state.heldCount += 1
-    return hasRoom ? .anothersTurn : .full
-  }
-
-  private func host(of request: DownloadRequest, _ state: inout State) -> Host {
-    let name = request.address.hostAndPort
-    if let host = state.hosts[name] { return host }
-    let host = Host(HostPace(ceiling: ceiling), shares: widths.count, name)
-    state.hosts[name] = host
-    return host
-  }
-
-  private func begin(_ share: Int, _ host: Host, _ state: inout State) {
-    state.inFlight[share] += 1
-    state.peak = max(state.peak, state.total)
-    host.inUse[share] += 1
-    host.pace.begin()
-  }
-
-  func end(_ share: Int, _ host: Host, _ state: inout State) {
-    state.inFlight[share] -= 1
-    host.inUse[share] -= 1
-    host.ended += 1
   }
 }

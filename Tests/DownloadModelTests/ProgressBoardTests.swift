@@ -8,7 +8,7 @@ struct ProgressBoardTests {
   }
 
   @Test func everyEndIsCounted() throws {
-    let board = ProgressBoard(keepsEvents: true)
+    let board = ProgressBoard(isWatched: true)
     let ends: [Result<DownloadOutcome, DownloadError>] = [
       .success(DownloadOutcome(kind: .fetched, path: "a", size: 10, transferred: 7, resumed: 3)),
       .success(DownloadOutcome(kind: .unchanged, path: "b", size: 5)),
@@ -34,7 +34,7 @@ struct ProgressBoardTests {
   }
 
   @Test func aRetryTakesItsBytesBack() throws {
-    let board = ProgressBoard(keepsEvents: false)
+    let board = ProgressBoard(isWatched: false)
     let meter = board.start(try request(1))
     meter.begin(at: 0, total: 100)
     meter.add(60)
@@ -50,7 +50,7 @@ struct ProgressBoardTests {
   }
 
   @Test func nobodyWatchesNothingIsKept() throws {
-    let board = ProgressBoard(keepsEvents: false)
+    let board = ProgressBoard(isWatched: false)
     for id in 0..<100 {
       _ = board.start(try request(id))
       board.end(try request(id), .failure(DownloadError(.reset)))

@@ -40,7 +40,7 @@ struct DownloaderTests {
   }
 
   @Test func aPassingFailureIsTriedAgainAfterItsDelay() async throws {
-    let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: true), ManualClock())
+    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: true), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset), .failure(reset), .ok([1, 2, 3]))
     let run = Task { [self] in
@@ -60,7 +60,7 @@ struct DownloaderTests {
   }
 
   @Test func retriesEnd() async throws {
-    let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
+    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: false), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
     let run = Task { [self] in
@@ -77,7 +77,7 @@ struct DownloaderTests {
 
   /// A server that sends past the end of the range: what it sent up to there is good, and the file goes on.
   @Test func enoughIsNoFailure() async throws {
-    let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
+    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: false), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(.enough))
     let result = await downloader(transport, board, clock).download(
@@ -87,7 +87,7 @@ struct DownloaderTests {
   }
 
   @Test func aPermanentFailureIsNotTriedAgain() async throws {
-    let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
+    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: false), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     let error = DownloadError(.certificate)
     transport.answer(request.address, .failure(error))
@@ -99,7 +99,7 @@ struct DownloaderTests {
   }
 
   @Test func cancellationEndsTheWait() async throws {
-    let (transport, board, clock) = (FakeTransport(), ProgressBoard(keepsEvents: false), ManualClock())
+    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: false), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
     let run = Task { [self] in

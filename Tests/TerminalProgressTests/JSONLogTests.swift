@@ -19,7 +19,7 @@ struct JSONLogTests {
       failure: { "failed: \($0.code.rawValue)\n\"" }, rejection: { "\($0.text)" },
       timestamp: { "2026-01-02T03:04:05Z" })
     var log = JSONLog(words: words)
-    let board = ProgressBoard(keepsEvents: true, keepsBeginnings: true)
+    let board = ProgressBoard(isWatched: true, keepsBeginnings: true)
     let requests = try (0..<3).map { DownloadRequest(id: $0, address: try Address("https://u:p@host/\($0)")) }
     board.listed(3, complete: true)
     for request in requests { board.start(request).begin(at: 0, total: 10) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The renderer")
 struct ProgressRendererTests {
-  private let board = ProgressBoard(keepsEvents: true)
+  private let board = ProgressBoard(isWatched: true)
   private let terminal = MemoryTerminal()
   private let clock = StepClock()
 

@@ -55,7 +55,7 @@ actor ListReader {
   ) async -> [DownloadRequest] {
     let source = ListSource(
       ListReader(
-        sources, outputName: nil, board: ProgressBoard(keepsEvents: false), spool: nil, onReject: onReject))
+        sources, outputName: nil, board: ProgressBoard(isWatched: false), spool: nil, onReject: onReject))
     var requests: [DownloadRequest] = []
     while let request = await source.next() { requests.append(request) }
     return requests

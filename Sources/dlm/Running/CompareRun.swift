@@ -42,7 +42,7 @@ struct CompareRun: Sendable {
     let folder = scratch.appending("\(step.mode.rawValue)-\(step.round)")
     var settings = settings
     settings.directory = folder.string
-    let board = ProgressBoard(keepsEvents: false)
+    let board = ProgressBoard(isWatched: false)
     board.listed(requests.count, complete: true)
     let ledger = FailureLedger()
     let wiring = try await Wiring(settings, cacheFolder: nil, board: board)

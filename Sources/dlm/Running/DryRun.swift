@@ -15,7 +15,7 @@ struct DryRun {
   func run(_ sources: [Source]) async throws -> ExitStatus {
     let ledger = FailureLedger()
     let reader = ListReader(
-      sources, outputName: outputName, board: ProgressBoard(keepsEvents: false), spool: nil,
+      sources, outputName: outputName, board: ProgressBoard(isWatched: false), spool: nil,
       onReject: { ledger.add($0) })
     let source = ListSource(reader)
     while let request = await source.next() {

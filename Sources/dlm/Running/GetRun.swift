@@ -27,7 +27,7 @@ struct GetRun {
     if history.sources != stored?.sources { remember(history, log) }
 
     let screen = ProgressScreen(settings.progress, environment: environment)
-    let board = ProgressBoard(keepsEvents: screen.style != .none, keepsBeginnings: screen.style == .json)
+    let board = ProgressBoard(isWatched: screen.style != .none, keepsBeginnings: screen.style == .json)
     let ledger: FailureLedger
     do {
       let folder = environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
