@@ -13,6 +13,10 @@ struct TransferEnd {
   var wasConnected = false
   /// The last head seen was a redirect.
   var wasRedirected = false
+  /// A final head has come.
+  var isAnswered = false
+  /// It took over a connection that was there (CURLINFO_NUM_CONNECTS of 0).
+  var reusedConnection = false
 }
 
 extension DownloadError {
@@ -22,7 +26,18 @@ extension DownloadError {
     let kind = Self.kind(end)
     self.init(
       kind.code, cause: .curl(code: Int32(end.code.rawValue), message: text), address: address.key,
-      activity: kind.activity, isPassing: kind.isPassing)
+      activity: kind.activity, isPassing: kind.isPassing, wasUnanswered: Self.wasUnanswered(end))
+  }
+
+  /// Besides the plain case, what only happens on connections that are shared: nginx, for one, closes an HTTP/2
+  /// connection after a thousand requests, and those that are on their way then fail with one of these.
+  private static func wasUnanswered(_ end: TransferEnd) -> Bool {
+    guard !end.isAnswered else { return false }
+    return switch end.code {
+    case CURLE_SEND_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM: true
+    case CURLE_RECV_ERROR, CURLE_GOT_NOTHING: end.reusedConnection
+    default: false
+    }
   }
 
   /// CURLE_TOO_LARGE, which the headers of libcurl 7.88 do not name (8.6 does).

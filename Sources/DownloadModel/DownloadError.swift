@@ -50,6 +50,7 @@ public struct DownloadError: Error, Sendable, Equatable {
     var path: String?
     var activity: String
     var isPassing: Bool
+    var wasUnanswered: Bool
     var retryAfter: Duration?
     var neededBytes: Int64?
   }
@@ -65,13 +66,13 @@ public struct DownloadError: Error, Sendable, Equatable {
 
   public init(
     _ code: Code, cause: Cause? = nil, address: String? = nil, path: String? = nil,
-    activity: String = "", isPassing: Bool = false, retryAfter: Duration? = nil,
-    neededBytes: Int64? = nil
+    activity: String = "", isPassing: Bool = false, wasUnanswered: Bool = false,
+    retryAfter: Duration? = nil, neededBytes: Int64? = nil
   ) {
     box = Box(
       Fields(
         code: code, cause: cause, address: address, path: path, activity: activity, isPassing: isPassing,
-        retryAfter: retryAfter, neededBytes: neededBytes))
+        wasUnanswered: wasUnanswered, retryAfter: retryAfter, neededBytes: neededBytes))
   }
 
   public var code: Code { box.fields.code }
@@ -83,6 +84,9 @@ public struct DownloadError: Error, Sendable, Equatable {
   public var activity: String { box.fields.activity }
   /// Whether trying again can help (http.md's passing failures).
   public var isPassing: Bool { box.fields.isPassing }
+  /// Whether a connection that others had used before ended with the request on it: the server had closed it meanwhile,
+  /// which is no failure of this file, and a client may simply ask again (RFC 9112 §9.3.1, RFC 9113 §8.7).
+  public var wasUnanswered: Bool { box.fields.wasUnanswered }
   /// How long the server asked to be left alone (RFC 9110 §10.2.3).
   public var retryAfter: Duration? { box.fields.retryAfter }
 

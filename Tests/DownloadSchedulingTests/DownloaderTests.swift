@@ -59,6 +59,26 @@ struct DownloaderTests {
     #expect(sample.events.count == 3)
   }
 
+  /// The server had closed a kept connection: the request is made again at once, and not counted, but once only.
+  @Test func whatWasNotAnsweredIsAskedAgainAtOnce() async throws {
+    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: true), ManualClock())
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    let stale = DownloadError(.reset, isPassing: true, wasUnanswered: true)
+    transport.answer(request.address, .failure(stale), .ok([1, 2, 3]))
+    let result = await downloader(transport, board, clock, retries: 0).download(
+      request, from: HostQueueShare(queue(clock), 0))
+    #expect(result == .success(DownloadOutcome(kind: .fetched, path: "f", size: 3, transferred: 3)))
+    #expect(board.take().events.count == 1)
+
+    let other = DownloadRequest(id: 1, address: try Address("http://a/g"))
+    transport.answer(other.address, .failure(stale), .failure(stale))
+    #expect(
+      await downloader(transport, board, clock, retries: 0).download(
+        other, from: HostQueueShare(queue(clock), 0)) == .failure(stale.at(other.address)))
+    #expect(transport.attempts.count == 4)
+    #expect(clock.requestedSleeps.isEmpty)
+  }
+
   @Test func retriesEnd() async throws {
     let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: false), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))

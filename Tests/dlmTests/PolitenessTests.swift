@@ -30,6 +30,25 @@ struct PolitenessTests {
     for name in names { #expect(try place.file("out/\(name)") == body) }
   }
 
+  /// nginx ends an HTTP/2 connection after so many requests (a thousand, unless told otherwise), and libcurl 7.88 gives
+  /// up those that were on their way. That is no failure of theirs: nobody waits, and nobody is told.
+  @Test func connectionsOfFewRequests() async throws {
+    let server = try await NginxServer(serverLines: ["keepalive_requests 40;"])
+    defer { server.stop() }
+    for index in 0..<800 {
+      try server.write(SplitMix64.bytes(count: 500 + index, seed: UInt64(index)), to: "f\(index)")
+    }
+    let place = try Workplace()
+    _ = try place.list((0..<800).map { server.tlsURL("/f\($0)") })
+    let run = try await place.dlm(
+      "get", "urls.txt", "--http2", "--cacert", server.caCertificatePath, "-d", "out", "--retries", "1")
+    #expect(run.status == 0, "\(run.errorText.suffix(2000))")
+    #expect(!run.errorText.contains("retry"), "\(run.errorText.suffix(2000))")
+    for index in 0..<800 {
+      #expect(try place.file("out/f\(index)") == SplitMix64.bytes(count: 500 + index, seed: UInt64(index)))
+    }
+  }
+
   /// A 429 holds back its whole host, not one file; another host goes on.
   @Test func retryAfterIsOfTheHost() async throws {
     let (busy, free) = (try FaultyOrigin(), try FaultyOrigin())
