@@ -55,6 +55,18 @@ struct WordsTests {
     #expect(lines.last?.contains("dlm get urls.txt") == true)
   }
 
+  /// A `where` in Swift is for the last pattern of a case only: so a plain 429 "asked to be left alone for 0 s".
+  @Test(arguments: [429, 503])
+  func busyServers(status: Int) {
+    func remedy(_ pause: Duration?) -> String? {
+      FailureWords(DownloadError(.status, cause: .http(status: status), isPassing: true, retryAfter: pause))
+        .remedy
+    }
+    #expect(remedy(nil)?.hasPrefix("it is busy") == true)
+    #expect(remedy(.seconds(5))?.hasPrefix("it is busy") == true)
+    #expect(remedy(.seconds(3600))?.hasPrefix("it asks to be left alone for 1") == true)
+  }
+
   @Test func runsAreComparedOnlyWhenTheyDidTheSameWork() {
     let then = RunHistory.Run(
       listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 12, endedAt: Date())

@@ -106,7 +106,7 @@ struct FailureWords {
     case 401, 407: "it wants a login: give one with --netrc-file or --header"
     case 403: "it does not allow this: is a login or a header missing?"
     case 404, 410: "check the address: there is nothing (any more)"
-    case 429,
+    case 429 where (error.retryAfter ?? .zero) > .seconds(60),
       503 where (error.retryAfter ?? .zero) > .seconds(60):
       "it asks to be left alone for \(Quantity.duration(error.retryAfter ?? .zero)): try again then"
     case 429, 503: "it is busy: try again later, or with fewer --jobs"
