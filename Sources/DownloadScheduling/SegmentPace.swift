@@ -1,9 +1,10 @@
 /// How many transfers fetch one large file at a time: a function of what they bring. No clock, no tasks; times are since
 /// the body began, rates in bytes a second.
 ///
-/// One at first. A file that would take longer than half a second, or than four times what a connection takes to bring
-/// something, is given four times as many, and again, for as long as each step brings more than it costs: a server that
-/// limits each connection gives sixteen times as much to sixteen, a narrow link gives them no more than to one.
+/// One at first. A file that would take longer than a third of a second, or than four times what a connection takes to
+/// bring something, is given as many as can each fetch for as long as they take to begin, eight at most; and four times
+/// as many again, if those brought more than one did: a server that limits each connection gives eight times as much to
+/// eight, a narrow link gives them no more than to one.
 struct SegmentPace: Sendable, Equatable {
   /// Never more than this at a time.
   let ceiling: Int
@@ -24,21 +25,28 @@ struct SegmentPace: Sendable, Equatable {
   /// is to be gained from.
   private(set) var worthwhile: Duration
   /// Until it was seen how long new connections take here.
-  private static let firstWorthwhile = Duration.milliseconds(500)
+  private static let firstWorthwhile = Duration.milliseconds(300)
   private static let leastWorthwhile = Duration.milliseconds(200)
   /// A connection that brings so much is not what limits: the link, the disk or a core is, and more only share it.
   private static let plenty = 128.0 * 1024 * 1024
   /// Enough to tell a rate from a burst of what the kernel had gathered.
   private static let window = Duration.milliseconds(50)
   private static let patience = Duration.seconds(1)
-  /// What four times as many must bring, at the least, to be worth having and to try more.
+  /// What more transfers must bring, at the least, to be worth having and to try still more.
   private static let gain = 1.25
+  /// Before it is known whether more bring more.
+  private static let firstStep = 8
+  private let delay: Duration
 
   /// - Parameter delay: what the first transfer took to its first byte.
   init(ceiling: Int, delay: Duration = .zero) {
     self.ceiling = max(1, ceiling)
+    self.delay = delay
     worthwhile = max(Self.firstWorthwhile, delay * 4)
   }
+
+  /// Whether the number will grow no more.
+  var isSettled: Bool { phase == .settled }
 
   /// Takes a look at the file; to be called some times a second.
   /// - Parameters:
@@ -74,9 +82,17 @@ struct SegmentPace: Sendable, Equatable {
       phase = .settled
       return false
     }
-    wanted = min(ceiling, wanted * 4)
+    wanted = min(ceiling, wanted == 1 ? first(of: remaining, at: measured) : wanted * 4)
     phase = .settling(since: now)
     return true
+  }
+
+  /// As many as halving makes, so that all end together.
+  private func first(of remaining: Int64, at rate: Double) -> Int {
+    let least = rate * (max(delay, Self.window) * 2 / .seconds(1))
+    var count = 2
+    while count < Self.firstStep, Double(count) * least < Double(remaining) { count *= 2 }
+    return count
   }
 
   /// The server refuses to be asked for more at a time.

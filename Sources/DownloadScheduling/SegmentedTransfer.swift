@@ -19,7 +19,9 @@ struct SegmentedTransfer: Sendable {
   /// Told of each change in the number of transfers.
   let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void
 
-  private static let interval = Duration.milliseconds(50)
+  private static let interval = Duration.milliseconds(20)
+  /// Once the number stands: a place that another file gives back is found by it.
+  private static let longInterval = Duration.milliseconds(250)
 
   private enum Event: Sendable {
     case trunk(Result<TransferReceipt, DownloadError>)
@@ -54,14 +56,14 @@ struct SegmentedTransfer: Sendable {
       group.addTask {
         .trunk(await Self.result { () async throws(DownloadError) in try await trunk.receipt() })
       }
-      addTick(&group)
+      addTick(after: Self.interval, &group)
       while let event = await group.next() {
         take(event, &state)
         if group.isCancelled { continue }
         switch event {
         case .tick:
           look(at: stopwatch.elapsed(), &state)
-          addTick(&group)
+          addTick(after: state.pace.isSettled ? Self.longInterval : Self.interval, &group)
         case .part(_, _, let error?), .trunk(.failure(let error)): pause(after: error, &state, &group)
         default: break
         }
@@ -80,9 +82,9 @@ struct SegmentedTransfer: Sendable {
     do throws(DownloadError) { return .success(try await body()) } catch { return .failure(error) }
   }
 
-  private func addTick(_ group: inout TaskGroup<Event>) {
+  private func addTick(after interval: Duration, _ group: inout TaskGroup<Event>) {
     group.addTask { [clock] in
-      try? await clock.sleep(for: Self.interval)  // cancelled: the loop sees that itself
+      try? await clock.sleep(for: interval)  // cancelled: the loop sees that itself
       return .tick
     }
   }
