@@ -30,12 +30,14 @@ struct SegmentPace: Sendable, Equatable {
   /// A connection that brings so much is not what limits: the link, the disk or a core is, and more only share it.
   private static let plenty = 128.0 * 1024 * 1024
   /// Enough to tell a rate from a burst of what the kernel had gathered.
-  private static let window = Duration.milliseconds(50)
+  private static let window = Duration.milliseconds(40)
   private static let patience = Duration.seconds(1)
   /// What more transfers must bring, at the least, to be worth having and to try still more.
   private static let gain = 1.25
   /// Before it is known whether more bring more.
   private static let firstStep = 8
+  /// What a connection takes to begin is not taken to be less than this.
+  private static let leastDelay = Duration.milliseconds(50)
   private let delay: Duration
 
   /// - Parameter delay: what the first transfer took to its first byte.
@@ -89,7 +91,7 @@ struct SegmentPace: Sendable, Equatable {
 
   /// As many as halving makes, so that all end together.
   private func first(of remaining: Int64, at rate: Double) -> Int {
-    let least = rate * (max(delay, Self.window) * 2 / .seconds(1))
+    let least = rate * (max(delay, Self.leastDelay) * 2 / .seconds(1))
     var count = 2
     while count < Self.firstStep, Double(count) * least < Double(remaining) { count *= 2 }
     return count
