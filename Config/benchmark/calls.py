@@ -28,7 +28,8 @@ def curl(files, *options):
 
 
 def curl_parallel(files, *options, at_once=None, name="curl -Z"):
-    limit = ["--parallel-max", str(at_once)] if at_once else []
+    # Without --parallel-immediate the first transfers wait for a connection that they might share.
+    limit = ["--parallel-immediate", *(["--parallel-max", str(at_once)] if at_once else [])]
     return Call(name, ["curl", "-s", "-S", "-Z", *limit, *options, "-K", str(files.curl_config)], files)
 
 

@@ -33,6 +33,7 @@ http {{
     server {{
         listen 127.0.0.1:{plain_port} backlog=16384;
         listen 127.0.0.1:{tls_port} ssl backlog=16384;
+        listen 127.0.0.1:{http2_port} ssl http2 backlog=16384;
         ssl_certificate {prefix}/certificate.pem;
         ssl_certificate_key {prefix}/key.pem;
         root {prefix}/files;
@@ -59,14 +60,15 @@ class Nginx:
     def __init__(self, prefix, program, descriptors):
         self.prefix = prefix
         (prefix / "files").mkdir(parents=True)
-        self.plain_port, tls_port = free_ports(2)
-        self.plain = f"http://127.0.0.1:{self.plain_port}"
-        self.secure = f"https://127.0.0.1:{tls_port}"
+        self.plain_port, tls_port, http2_port = free_ports(3)
+        self.bases = {"plain": f"http://127.0.0.1:{self.plain_port}", "tls": f"https://127.0.0.1:{tls_port}",
+                      "http2": f"https://127.0.0.1:{http2_port}"}
         self.certificate = prefix / "certificate.pem"
         self.digests = {}  # by folder, a list
         self.make_certificate()
         (prefix / "nginx.conf").write_text(CONFIGURATION.format(
-            prefix=prefix, plain_port=self.plain_port, tls_port=tls_port, descriptors=descriptors,
+            prefix=prefix, plain_port=self.plain_port, tls_port=tls_port, http2_port=http2_port,
+            descriptors=descriptors,
             # A limited connection holds two descriptors, its socket and its file.
             connections=descriptors // 2,
             # The folder is root's own if root runs this.
@@ -106,13 +108,14 @@ class Nginx:
 
     # Files
 
-    def files(self, folder, count, size, secure=False):
-        """The first `count` files of a folder; each has bytes of its own, so that no mix-up stays unseen."""
+    def files(self, folder, count, size, over="plain"):
+        """The first `count` files of a folder, `over` one of `bases`. Each has bytes of its own, so that no mix-up
+        stays unseen."""
         place = self.prefix / "files" / folder
         place.mkdir(exist_ok=True)
         digests = self.digests.setdefault(folder, [])
         digests += [make_file(place / f"{index}.bin", size) for index in range(len(digests), count)]
-        return self.file_set(folder, dict(zip(names(count), digests)), size, secure)
+        return self.file_set(folder, dict(zip(names(count), digests)), size, over)
 
     def same_file(self, folder, count, size):
         """So many names for one file of that size, where as many files would not fit into memory."""
@@ -123,10 +126,9 @@ class Nginx:
         digest = digest_of(path) if path.exists() else make_file(path, size)
         return self.file_set(folder, dict.fromkeys(names(count), digest), size)
 
-    def file_set(self, folder, digests, size, secure=False):
-        base = self.secure if secure else self.plain
-        addresses = (f"{base}/{folder}/{name}" for name in digests)
-        place = self.prefix / "lists" / f"{folder}-{len(digests)}-{'tls' if secure else 'plain'}"
+    def file_set(self, folder, digests, size, over="plain"):
+        addresses = (f"{self.bases[over]}/{folder}/{name}" for name in digests)
+        place = self.prefix / "lists" / f"{folder}-{len(digests)}-{over}"
         return write_file_set(pathlib.Path(place), addresses, digests, size * len(digests))
 
 

@@ -16,14 +16,14 @@ class Sizes:
     million: int = 1_000_000
     large: int = 512 * MIB
     distant_large: int = 64 * MIB
+    distant_medium: int = 8 * MIB
     distant_small: int = 500
     slow: int = 5_000
     repetitions: int = 40
 
 
-# 16 MiB, so that dlm's first second is over before the file is, and it splits the rest.
-QUICK = Sizes(small=200, many=2_000, million=5_000, large=8 * MIB, distant_large=16 * MIB, distant_small=50,
-              slow=100, repetitions=3)
+QUICK = Sizes(small=200, many=2_000, million=5_000, large=8 * MIB, distant_large=16 * MIB,
+              distant_medium=4 * MIB, distant_small=50, slow=100, repetitions=3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +49,9 @@ def all_workloads(sizes):
         Workload("million", f"{sizes.million:,} files of 40 bytes, {at_once}, measured once", million,
                  (MemoryCeiling(8, million_name(sizes.million), million_name(sizes.small)),), rounds=1),
         Workload("tls", f"{small}, 64 at a time, HTTP/1.1 over TLS on loopback", tls, (Ratio("wall", 0.85),)),
+        Workload("http2", f"{small}, 64 at a time, over TLS from a server that offers HTTP/2; dlm uses "
+                 "HTTP/1.1 unless told otherwise, aria2c knows nothing else", http2,
+                 (Ratio("wall", None), Ratio("wall", None, of="dlm --http2"))),
         Workload("large", f"4 files of {large}, plain HTTP on loopback", large_files,
                  (Ratio("wall", 1.00), Ratio("cpu", 1.00))),
         Workload("one-large", f"one file of {large}, plain HTTP on loopback", one_large,
@@ -58,6 +61,9 @@ def all_workloads(sizes):
         Workload("distant-large", f"one file of {sizes.distant_large // MIB} MiB, 50 ms to the first byte, "
                  "4 MB/s a connection; dlm with its defaults", distant_large,
                  (Ratio("wall", 0.95, "aria2c"),)),
+        Workload("distant-medium", f"one file of {sizes.distant_medium // MIB} MiB, 50 ms to the first byte, "
+                 "4 MB/s a connection; dlm with its defaults", distant_medium,
+                 (Ratio("wall", None, "aria2c"),)),
         Workload("distant-small", f"{sizes.distant_small:,} files of 4 KiB, 50 ms to the first byte",
                  distant_small,
                  (Ratio("wall", 1.00, "curl -Z"), Ratio("wall", 0.85, "curl -Z", of="dlm -j 64"),
@@ -103,9 +109,19 @@ def million_name(count):
 
 
 def tls(site, sizes):
-    files = site.nginx.files("small", sizes.small, 4 * KIB, secure=True)
+    files = site.nginx.files("small", sizes.small, 4 * KIB, over="tls")
     certificate = str(site.nginx.certificate)
     return [dlm(files, "-j", "64", "--cacert", certificate),
+            curl_parallel(files, "--cacert", certificate, at_once=64),
+            wget2(files, f"--ca-certificate={certificate}", at_once=64),
+            aria2c(files, f"--ca-certificate={certificate}", at_once=64)]
+
+
+def http2(site, sizes):
+    files = site.nginx.files("small", sizes.small, 4 * KIB, over="http2")
+    certificate = str(site.nginx.certificate)
+    own = ["-j", "64", "--cacert", certificate]
+    return [dlm(files, *own), dlm(files, *own, "--http2", name="dlm --http2"),
             curl_parallel(files, "--cacert", certificate, at_once=64),
             wget2(files, f"--ca-certificate={certificate}", at_once=64),
             aria2c(files, f"--ca-certificate={certificate}", at_once=64)]
@@ -122,13 +138,21 @@ def one_large(site, sizes):
 
 
 def one_large_tls(site, sizes):
-    files = site.nginx.files("large", 1, sizes.large, secure=True)
+    files = site.nginx.files("large", 1, sizes.large, over="tls")
     certificate = str(site.nginx.certificate)
     return [dlm(files, "--cacert", certificate), curl(files, "--cacert", certificate)]
 
 
 def distant_large(site, sizes):
-    files = site.distant_files(1, sizes.distant_large)
+    return one_distant(site, sizes.distant_large)
+
+
+def distant_medium(site, sizes):
+    return one_distant(site, sizes.distant_medium)
+
+
+def one_distant(site, size):
+    files = site.distant_files(1, size)
     return [dlm(files), aria2c(files, "-x16", "-s16", "-k1M"), axel(files, "-n", "16"), curl(files)]
 
 
