@@ -20,6 +20,33 @@ extension DownloadCache {
     try await index(flushed: true).page(after: entry?.key, limit: limit)
   }
 
+  /// The same, after reading every file whose checksum is known and that looks untouched.
+  public func verify(after entry: CacheEntry? = nil, limit: Int = 100) async throws(DownloadError)
+    -> [CacheEntry]
+  {
+    var entries: [CacheEntry] = []
+    for row in try await index(flushed: true).rows(after: entry?.key, limit: limit) {
+      var entry = CacheEntry(row)
+      if entry.condition == .intact, let digest = row.digest.flatMap({ ContentDigest($0) }) {
+        entry.condition = await condition(of: row, provenBy: digest)
+      }
+      entries.append(entry)
+    }
+    return entries
+  }
+
+  private func condition(of row: CacheRow, provenBy digest: ContentDigest) async -> CacheEntry.Condition {
+    do throws(DownloadError) {
+      // Nil if somebody touched it meanwhile.
+      guard let found = try await commons.copier.digest(of: row, digest.algorithm) else {
+        return CacheEntry(row).condition
+      }
+      return found == digest ? .proven : .corrupt
+    } catch {
+      return .unreadable
+    }
+  }
+
   /// Forgets files that are gone or touched.
   public func prune() async throws(DownloadError) -> Freed {
     try await index(flushed: true).prune()

@@ -82,6 +82,49 @@ struct CommandTests {
     #expect(try await place.dlm("cache", "status").outputText.contains("0 files"))
   }
 
+  /// A disk that forgets changes no time and no length: only reading finds it.
+  @Test func theCacheIsVerified() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    var sums = ""
+    for name in ["good", "rotten", "gone", "plain", "edited"] {
+      let body = Array("\(name) as it was\n".utf8)
+      origin.route("/\(name)", .file(body))
+      if name != "plain", name != "edited" {
+        sums += "\(try await ProofTests.sum(body))  \(name)\n"
+      }
+    }
+    _ = try place.folder.write(Array(sums.utf8), to: "work/SUMS")
+    _ = try place.list(["good", "rotten", "gone", "plain", "edited"].map { origin.url("/\($0)") })
+    #expect(try await place.dlm("get", "urls.txt", "--checksums", "SUMS", "-d", "out").status == 0)
+    let fresh = try await place.dlm("cache", "verify")
+    #expect(fresh.status == 0, "\(fresh.errorText)")
+    #expect(fresh.errorText == "Verified: 5 files, 3 proven, 2 intact\n")
+
+    let rotten = place.folder.path("work/out/rotten")
+    var before = stat()
+    #expect(stat(rotten, &before) == 0)
+    let file = try #require(FileHandle(forUpdatingAtPath: rotten))
+    try file.write(contentsOf: Data("ROTTEN".utf8))
+    try file.close()
+    var times = [before.st_atim, before.st_mtim]
+    #expect(utimensat(AT_FDCWD, rotten, &times, 0) == 0)
+    try FileManager.default.removeItem(atPath: place.folder.path("work/out/gone"))
+    _ = try place.folder.write(Array("mine now".utf8), to: "work/out/edited")
+    let run = try await place.dlm("cache", "verify")
+    #expect(run.status == 1)
+    let found = run.outputText.split(separator: "\n").map { line in
+      let fields = line.split(separator: "\t")
+      return "\(fields[0]) \(fields[2].split(separator: "/").last ?? "")"
+    }
+    #expect(
+      found.sorted() == ["corrupt rotten", "intact plain", "missing gone", "proven good", "touched edited"])
+    #expect(
+      run.errorText.contains("Verified: 5 files, 1 proven, 1 intact, 1 touched, 1 missing, 1 corrupt\n"))
+    #expect(run.errorText.contains("remove it and get it again"), "\(run.errorText)")
+  }
+
   @Test func aDryRunTouchesNothing() async throws {
     let place = try Workplace()
     let run = try await place.dlm("get", "--dry-run", "http://example.org/a%20b.txt", "-d", "out")

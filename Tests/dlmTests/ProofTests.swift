@@ -8,7 +8,7 @@ struct ProofTests {
   private static let other = SplitMix64.bytes(count: 300_000, seed: 8)
 
   /// By the system's own tool, so that dlm is not measured by itself.
-  private static func sum(_ body: [UInt8], _ tool: String = "sha256sum") async throws -> String {
+  static func sum(_ body: [UInt8], _ tool: String = "sha256sum") async throws -> String {
     let folder = try TemporaryFolder()
     let path = try folder.write(body, to: "x")
     let result = try await CommandRun.result(of: tool, [path])

@@ -1,7 +1,7 @@
 public import DownloadModel
 public import SystemPackage
 
-/// One file that the index knows (`dlm cache list`).
+/// One file that the index knows (`dlm cache list`, `dlm cache verify`).
 public struct CacheEntry: Sendable, Equatable {
   /// How the file compares with what was written.
   public enum Condition: String, Sendable, Equatable {
@@ -9,6 +9,15 @@ public struct CacheEntry: Sendable, Equatable {
     /// Another size, time or inode: changed, replaced, or copied back from a backup.
     case touched
     case missing
+    /// Read again, its bytes have the checksum that was proved when it was fetched.
+    case proven
+    /// It looks untouched, and its bytes are others: a disk that forgets, or a hand that set the time back.
+    case corrupt
+    /// The disk does not give its bytes.
+    case unreadable
+
+    /// Whether nothing speaks against the file.
+    public var isGood: Bool { self == .intact || self == .proven }
   }
 
   /// Without credentials.
@@ -19,7 +28,7 @@ public struct CacheEntry: Sendable, Equatable {
   public var validator: Validator
   /// Seconds since 1970 at which the server last vouched for it.
   public var fetchedAt: Int64
-  /// As of the moment of listing.
+  /// As of the moment of listing; the last three only where the file was read.
   public var condition: Condition
   let key: RowKey
 }

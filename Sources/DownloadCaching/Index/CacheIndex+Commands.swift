@@ -17,14 +17,18 @@ extension CacheIndex {
 
   /// Files in the order of their rows' keys, compared with the disk as of now.
   func page(after key: RowKey?, limit: Int) throws(DownloadError) -> [CacheEntry] {
-    let rows = try answering("reading the index") { pool in
+    try rows(after: key, limit: limit).map { CacheEntry($0) }
+  }
+
+  /// Rows in the order of their keys.
+  func rows(after key: RowKey?, limit: Int) throws(DownloadError) -> [CacheRow] {
+    try answering("reading the index") { pool in
       try pool.read { database in
         let key = key ?? RowKey(address: "", scope: "", directory: "", requested: "")
         return try CacheRow.fetchAll(
           database, sql: CacheSchema.page, arguments: key.arguments + [limit])
       }
     }
-    return rows.map { CacheEntry($0) }
   }
 
   /// Forgets the files that are gone or no longer as they were written.

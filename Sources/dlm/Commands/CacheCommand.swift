@@ -12,7 +12,7 @@ struct CacheCommand: AsyncParsableCommand {
       The cache is an index: of each file its address, where it lies, how it looked, and what its server gave to \
       tell one version from the next. The files themselves are where you put them.
       """,
-    subcommands: [Status.self, List.self, Prune.self, Path.self], defaultSubcommand: Status.self)
+    subcommands: [Status.self, List.self, Verify.self, Prune.self, Path.self], defaultSubcommand: Status.self)
 
   struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,6 +38,33 @@ struct CacheCommand: AsyncParsableCommand {
           if page.isEmpty { return }
         }
       }
+    }
+  }
+
+  struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "verify", abstract: "Compare every file known with what was fetched.",
+      discussion: """
+        Files whose checksum was proved (--checksum, --checksums, or the server's own) are read again; of the others, \
+        size, time and inode are compared. A line each, as of dlm cache list, with the condition intact, proven, \
+        touched, missing, corrupt or unreadable. Exit status 1 if one of the last four was found.
+        """)
+    func run() async throws {
+      let counts = try await CacheAtHand.use { cache throws(DownloadError) in
+        var last: CacheEntry?
+        var counts: [CacheEntry.Condition: Int] = [:]
+        while true {
+          let page = try await cache.verify(after: last)
+          for entry in page {
+            print(CacheWords.entry(entry))
+            counts[entry.condition, default: 0] += 1
+          }
+          last = page.last
+          if page.isEmpty { return counts }
+        }
+      }
+      StandardError.say([CacheWords.verified(counts)])
+      if counts.contains(where: { !$0.key.isGood }) { throw ExitCode(ExitStatus.failed.rawValue) }
     }
   }
 
@@ -74,16 +101,20 @@ struct ClearCacheCommand: AsyncParsableCommand {
 private enum CacheAtHand {
   static var folder: FilePath { XDGFolders(ProcessInfo.processInfo.environment).cache }
 
-  static func use(_ body: @Sendable (DownloadCache) async throws(DownloadError) -> Void) async throws {
+  static func use<Value: Sendable>(
+    _ body: @Sendable (DownloadCache) async throws(DownloadError) -> Value
+  ) async throws -> Value {
     let cache = DownloadCache(
       configuration: CacheConfiguration(directory: ".", cacheFolder: folder),
       executor: BlockingExecutor(label: "cache-command"), taskExecutor: nil)
+    let value: Value
     do throws(DownloadError) {
-      try await body(cache)
+      value = try await body(cache)
     } catch {
       StandardError.say(["dlm: \(FailureWords(error).line)"])
       throw ExitCode(ExitStatus.failed.rawValue)
     }
     StandardError.say(await cache.close().map { CacheWords.line($0) })
+    return value
   }
 }

@@ -28,6 +28,21 @@ enum CacheWords {
     "\(what): \(files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed; the files themselves stay"
   }
 
+  /// One line for a whole `dlm cache verify`, and what can be done where something is wrong.
+  static func verified(_ counts: [CacheEntry.Condition: Int]) -> String {
+    let found = [CacheEntry.Condition.proven, .intact, .touched, .missing, .corrupt, .unreadable]
+      .compactMap { condition in counts[condition].map { "\(Quantity.count($0)) \(condition.rawValue)" } }
+    let line = "Verified: " + ([files(counts.values.reduce(0, +))] + found).joined(separator: ", ")
+    var remedies: [String] = []
+    if counts[.corrupt] != nil || counts[.unreadable] != nil {
+      remedies.append("what is corrupt or unreadable: remove it and get it again, and look after the disk")
+    }
+    if counts[.touched] != nil || counts[.missing] != nil {
+      remedies.append("what is touched or missing: dlm cache prune forgets it, dlm get fetches it again")
+    }
+    return ([line] + remedies).joined(separator: "\n")
+  }
+
   static func entry(_ entry: CacheEntry) -> String {
     "\(entry.condition.rawValue)\t\(entry.size)\t\(entry.address)\t\(TerminalText.sanitized(entry.path.string))"
   }
