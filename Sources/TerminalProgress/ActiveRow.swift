@@ -40,6 +40,11 @@ struct ActiveRow: Sendable {
     if let retry, arrived > 0 || now >= retry.until { self.retry = nil }
   }
 
+  /// Nil while it cannot be told.
+  func timeLeft(at now: Duration) -> Duration? {
+    progress.remaining.flatMap { rate.timeLeft(remaining: $0, at: now) }
+  }
+
   /// What an address is called before its file has a name: the end of its path, else its host.
   static func name(of address: Address, _ glyphs: Glyphs) -> String {
     let segment = address.lastPathSegment

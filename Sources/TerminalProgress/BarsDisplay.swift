@@ -29,7 +29,9 @@ struct BarsDisplay: ProgressDisplay {
     let layout = FrameLayout(size: size, glyphs: glyphs, isColored: isColored)
     let room = layout.lines - 1 - sample.prompt.count
     rows.update(sample.active, retries: retries(sample.events, at: now), at: now, lines: max(0, room))
-    let sum = total.update(sample, active: rows.all.map(\.progress), at: now)
+    let sum = total.update(
+      sample, active: rows.all.map(\.progress), longest: rows.all.compactMap { $0.timeLeft(at: now) }.max(),
+      at: now)
     let content = FrameLayout.Content(
       rows: rows.shown, hidden: rows.hidden, total: sum, prompt: sample.prompt, now: now)
     return writer.frame(

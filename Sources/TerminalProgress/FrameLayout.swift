@@ -68,9 +68,7 @@ struct FrameLayout {
     }
     guard !isWaiting else { return line.text }
     if columns.hasRate { appendRate(row.rate.rate(at: now), to: &line) }
-    if columns.hasTime, let remaining = progress.remaining,
-      let left = row.rate.timeLeft(remaining: remaining, at: now)
-    {
+    if columns.hasTime, let left = row.timeLeft(at: now) {
       line.pad(to: line.width + RowColumns.gap)
       line.append(Quantity.countdown(left), right: RowColumns.timeWidth, .dim)
     }

@@ -10,9 +10,11 @@ struct RunTotal: Sendable {
   /// ones, now all under way, turned out to be the large ones.
   private var countsFiles = false
 
-  /// - Parameter active: what is under way, read once for this frame.
+  /// - Parameters:
+  ///   - active: what is under way, read once for this frame.
+  ///   - longest: the longest time that one of the files is going to take; nil where none is known.
   mutating func update(
-    _ sample: ProgressSample, active: [FileProgress], at now: Duration
+    _ sample: ProgressSample, active: [FileProgress], longest: Duration? = nil, at now: Duration
   ) -> TotalLine.Content {
     let arrived = sample.received - received
     received = sample.received
@@ -22,8 +24,10 @@ struct RunTotal: Sendable {
     let progress = RunProgress(sample.tally, rejected: rejected, active: active)
     if sample.tally.listIsComplete, progress.queued > 0 { countsFiles = true }
     let byBytes = countsFiles ? nil : progress.fractionOfBytes
+    // The run does not end before its last file, however fast those were that are done.
+    let timeLeft = rate.timeLeft(remaining: progress.remaining, at: now).map { max($0, longest ?? .zero) }
     return TotalLine.Content(
       progress: progress, fraction: byBytes ?? progress.fractionOfFiles, step: framesWithBytes / 2,
-      rate: rate.rate(at: now), timeLeft: rate.timeLeft(remaining: progress.remaining, at: now))
+      rate: rate.rate(at: now), timeLeft: timeLeft)
   }
 }

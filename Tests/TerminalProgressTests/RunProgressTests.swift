@@ -80,4 +80,17 @@ struct RunProgressTests {
     #expect(sum.rate.rounded() == 1000)
     #expect(sum.timeLeft.map { $0.inSeconds.rounded() } == 2)
   }
+
+  /// Six fast files were done and one slow one had eight seconds to go: the total said three.
+  @Test("the run does not end before its last file")
+  func lastFile() {
+    var total = RunTotal()
+    _ = total.update(Scene.sample(received: 0, listed: 1), active: [file(5000, of: 9000)], at: .seconds(1))
+    let sum = total.update(
+      Scene.sample(received: 2000, listed: 1), active: [file(7000, of: 9000)], longest: .seconds(8),
+      at: .seconds(2))
+    #expect(sum.timeLeft == .seconds(8))
+    let first = total.update(Scene.sample(listed: 1), active: [], longest: .seconds(1), at: .seconds(3))
+    #expect(first.timeLeft == .seconds(1))
+  }
 }
