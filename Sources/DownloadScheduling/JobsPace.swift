@@ -1,7 +1,7 @@
 /// How many files are downloaded at a time where nobody said it (`--jobs auto`): a function of what comes of it. No
 /// clock; times are since the run began.
 ///
-/// It begins with sixteen, which no server minds, and takes one more for each file that ends, so that the number doubles
+/// It begins with two dozen, which few servers mind, and takes one more for each file that ends, so that the number doubles
 /// in the time that a file takes. Each time it has doubled it looks whether that brought more, in files or in bytes;
 /// where it did not, it goes back and stays. Hosts that refuse something are dealt with host by host (`HostPace`); a run
 /// in which transfers break takes fewer as well.
@@ -40,7 +40,7 @@ public struct JobsPace: Sendable, Equatable {
   private static let gain = 1.1
   /// After this it looks again whether more helps now.
   private static let rest = Duration.seconds(5)
-  private static let start = 16
+  private static let start = 24
 
   public init(ceiling: Int) {
     self.ceiling = max(1, ceiling)

@@ -15,16 +15,26 @@ struct Wiring: Sendable {
   }
 
   private let workers: [Worker]
+  /// Files at a time, on each worker.
+  private let widths: [Int]
+  private let mode: DownloadMode
+  private let jobs: Int
+  private let pace: JobsPace?
+  private let received: @Sendable () -> Int64
   private let retry: RetryPolicy
   private let perHost: Int?
-  private let adaptsJobs: Bool
-  private let board: ProgressBoard
 
-  /// - Parameter cacheFolder: nil for a run that neither uses nor fills the cache.
+  /// - Parameters:
+  ///   - files: how many there are to fetch, where that is known; a loop that would have none is not made.
+  ///   - cacheFolder: nil for a run that neither uses nor fills the cache.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
   init(
-    _ settings: Settings, cacheFolder: FilePath?, board: ProgressBoard, log: RunLog = RunLog(isVerbose: false)
+    _ settings: Settings, mode: DownloadMode, files: Int?, cacheFolder: FilePath?, board: ProgressBoard,
+    log: RunLog = RunLog(isVerbose: false)
   ) async throws(DownloadError) {
+    let jobs = max(settings.jobs, 1)
+    let widths = Self.widths(
+      mode == .sequential ? 1 : jobs, over: min(settings.loops, max(1, files ?? .max)))
     let configuration = CacheConfiguration(
       directory: FilePath(settings.directory), cacheFolder: cacheFolder, conflictPolicy: settings.conflicts,
       refresh: settings.refresh, offline: settings.offline,
@@ -32,7 +42,7 @@ struct Wiring: Sendable {
       requiredProof: settings.requiredProof, syncs: settings.syncs, credentials: settings.credentials)
     var workers: [Worker] = []
     do throws(DownloadError) {
-      for _ in 0..<settings.loops {
+      for _ in widths {
         let transport = try CurlTransport(settings.transport)
         let cache =
           workers.first?.cache.sibling(
@@ -52,26 +62,26 @@ struct Wiring: Sendable {
       throw error
     }
     self.workers = workers
+    (self.mode, self.widths, self.jobs) = (mode, widths, jobs)
+    pace = settings.adaptsJobs ? JobsPace(ceiling: jobs) : nil
+    received = { board.counter.value }
     (retry, perHost) = (settings.retry, settings.perHost)
-    (adaptsJobs, self.board) = (settings.adaptsJobs, board)
   }
 
   /// Downloads everything that the source gives: a share of the lanes on each loop, each task of it preferring that
   /// loop's executor.
   /// - Returns: the most files that were under way at a time.
   func run(
-    _ source: some RequestSource, mode: DownloadMode, jobs: Int,
+    _ source: some RequestSource,
     onEnd: @escaping @Sendable (DownloadRequest, Result<DownloadOutcome, DownloadError>) -> Void
   ) async -> Int {
-    let widths = Self.widths(mode == .sequential ? 1 : max(jobs, 1), over: workers.count)
     let queue = HostQueue(
-      source, ceiling: perHost ?? max(jobs, Settings.mostPerHost), widths: widths, retry: retry,
-      clock: ContinuousClock(),
-      random: { Double.random(in: 0..<1) })
+      source, ceiling: perHost ?? max(jobs, Settings.mostPerHost), widths: widths, jobs: pace,
+      received: received, retry: retry, clock: ContinuousClock(), random: { Double.random(in: 0..<1) })
     await withTaskGroup { group in
       for (index, (worker, width)) in zip(workers, widths).enumerated() {
         let share = HostQueueShare(queue, index)
-        group.addTask(executorPreference: worker.transport.taskExecutor) {
+        group.addTask(executorPreference: worker.transport.taskExecutor) { [mode] in
           await mode.strategy.run(share, width: width) { request in
             if let result = await worker.downloader.download(request, from: share) { onEnd(request, result) }
           }
@@ -95,11 +105,18 @@ struct Wiring: Sendable {
   /// Writes down what the cache learnt and ends the connections.
   /// - Returns: what went wrong with the cache, which failed no download.
   func close() async -> [CacheWarning] {
-    var warnings: [CacheWarning] = []
-    for worker in workers {
-      for warning in await worker.cache.close() where !warnings.contains(warning) { warnings.append(warning) }
+    // Side by side: each is a few changes of thread, which take their time on a machine that was waiting.
+    await withTaskGroup { group in
+      for worker in workers {
+        group.addTask {
+          let warnings = await worker.cache.close()
+          await worker.transport.shutdown()
+          return warnings
+        }
+      }
+      return await group.reduce(into: [CacheWarning]()) { all, some in
+        for warning in some where !all.contains(warning) { all.append(warning) }
+      }
     }
-    for worker in workers { await worker.transport.shutdown() }
-    return warnings
   }
 }

@@ -23,18 +23,18 @@ struct JobsPaceTests {
     // Fifty milliseconds a file, as many as are asked: the more the better.
     let limits = run(500) { Double($0) * 20 }
     #expect(limits.last == 64)
-    #expect(limits[15] == 32, "doubled as soon as the first have ended")
+    #expect(limits[23] == 48, "doubled as soon as the first have ended")
     #expect(limits.firstIndex(of: 64).map { $0 < 160 } == true)
   }
 
   @Test func aServerThatGivesNoMoreIsLeftAlone() {
     let limits = run(500) { _ in 300 }
-    #expect(limits.last == 16)
-    #expect(limits.max() == 32)
+    #expect(limits.last == 24)
+    #expect(limits.max() == 48)
   }
 
   @Test func asFarAsItHelps() {
-    #expect(run(500) { min(Double($0), 34) * 20 }.last == 32)
+    #expect(run(500) { min(Double($0), 50) * 20 }.last == 48)
   }
 
   @Test func neverMoreThanAllowed() {
@@ -46,23 +46,23 @@ struct JobsPaceTests {
   @Test func aShortListChangesNothing() {
     var pace = JobsPace(ceiling: 64)
     for file in 1...40 { pace.ended(files: file, isFull: false, now: { .seconds(file) }, received: { 0 }) }
-    #expect(pace.limit == 16)
+    #expect(pace.limit == 24)
   }
 
   @Test func troubleTakesItBack() {
     var pace = JobsPace(ceiling: 64)
-    for file in 1...16 {
+    for file in 1...24 {
       pace.ended(files: file, isFull: true, now: { .milliseconds(file) }, received: { 0 })
     }
-    #expect(pace.limit == 32)
+    #expect(pace.limit == 48)
     pace.failed(at: .seconds(1))
-    #expect(pace.limit == 16)
+    #expect(pace.limit == 24)
     for _ in 0..<10 { pace.failed(at: .seconds(1)) }
     #expect(pace.limit == 1)
     // After a rest it looks whether more is good again.
-    for file in 17...19 { pace.ended(files: file, isFull: true, now: { .seconds(2) }, received: { 0 }) }
+    for file in 25...27 { pace.ended(files: file, isFull: true, now: { .seconds(2) }, received: { 0 }) }
     #expect(pace.limit == 1)
-    for file in 20...30 { pace.ended(files: file, isFull: true, now: { .seconds(file) }, received: { 0 }) }
+    for file in 28...38 { pace.ended(files: file, isFull: true, now: { .seconds(file) }, received: { 0 }) }
     #expect(pace.limit > 1)
   }
 }

@@ -49,6 +49,28 @@ struct PolitenessTests {
     }
   }
 
+  /// The rule was there and tested, and nobody asked it: each run took 64 at once.
+  @Test func aListIsBegunWithAFew() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    for index in 0..<200 {
+      origin.route("/f\(index)", .file([1, 2, 3], FileOptions(ending: .stall(after: 1, until: gate))))
+    }
+    let place = try Workplace()
+    _ = try place.list((0..<200).map { origin.url("/f\($0)") })
+    let run = try place.start(["get", "urls.txt", "-d", "out", "--verbose"])
+    for index in 0..<24 { try await origin.wait(path: "/f\(index)", bodyBytesSent: 1) }
+    try await Task.sleep(for: .milliseconds(200))  // in which more would come
+    #expect(origin.log.count == 24)
+    gate.open()
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.names(in: "out").count == 200)
+    let most = result.errorText.split(separator: " ").last { $0.hasPrefix("most=") }
+    #expect(most.flatMap { Int($0.dropFirst(5)) }.map { $0 > 24 && $0 <= 64 } == true, "\(most ?? "")")
+  }
+
   /// A 429 holds back its whole host, not one file; another host goes on.
   @Test func retryAfterIsOfTheHost() async throws {
     let (busy, free) = (try FaultyOrigin(), try FaultyOrigin())

@@ -45,11 +45,12 @@ struct CompareRun: Sendable {
     let board = ProgressBoard(isWatched: false)
     board.listed(requests.count, complete: true)
     let ledger = FailureLedger()
-    let wiring = try await Wiring(settings, cacheFolder: nil, board: board)
+    let wiring = try await Wiring(
+      settings, mode: step.mode, files: requests.count, cacheFolder: nil, board: board)
     let wall = OnceCell<Duration>()
-    await screen.show(board) { [settings] in
+    await screen.show(board) {
       let start = ContinuousClock.now
-      _ = await wiring.run(RequestList(requests), mode: step.mode, jobs: settings.jobs) { _, result in
+      _ = await wiring.run(RequestList(requests)) { _, result in
         if case .failure(let error) = result { ledger.add(error) }
       }
       wall.set(start.duration(to: .now))

@@ -42,7 +42,8 @@ struct GetRun {
     let wiring: Wiring
     do throws(DownloadError) {
       wiring = try await Wiring(
-        settings, cacheFolder: settings.usesCache ? folders.cache : nil, board: board, log: log)
+        settings, mode: settings.mode, files: Self.count(sources),
+        cacheFolder: settings.usesCache ? folders.cache : nil, board: board, log: log)
     } catch {
       StandardError.say(["dlm: \(FailureWords(error).line)"])
       return ExitStatus(failures: [error], rejections: [])
@@ -63,7 +64,7 @@ struct GetRun {
         async let asking: Void? = questions?.run(
           settle: { question, decision throws(DownloadError) in try await wiring.settle(question, decision) },
           onFailure: { ledger.add($0) })
-        let peak = await wiring.run(source, mode: settings.mode, jobs: settings.jobs) { request, result in
+        let peak = await wiring.run(source) { request, result in
           log.ended(request, result)
           switch result {
           case .success(let outcome): questions?.consider(request, outcome)
@@ -130,6 +131,12 @@ struct GetRun {
     } catch {
       log.historyNotSaved(error)
     }
+  }
+
+  /// How many files the sources name; nil where that is known only when their lists are read.
+  private static func count(_ sources: [Source]) -> Int? {
+    let isAddress = sources.allSatisfy { if case .address = $0 { true } else { false } }
+    return isAddress ? sources.count : nil
   }
 
   /// How a source is named in the history: lists by their whole path, addresses without credentials.
