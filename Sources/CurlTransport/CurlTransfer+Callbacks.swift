@@ -6,17 +6,21 @@ import CCurl
 func curlDidReceiveHeader(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  guard let context else { return 0 }
-  let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-  let goesOn = transfer.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
-  return goesOn ? size * count : 0
+  deliver(bytes, size * count, to: context) { $0.receiveHeader($1) }
 }
 
 func curlDidReceiveBody(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
+  deliver(bytes, size * count, to: context) { $0.receiveBody($1) }
+}
+
+/// - Returns: what tells libcurl to go on: the number of bytes; any other ends the transfer.
+private func deliver(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, to context: UnsafeMutableRawPointer?,
+  _ receive: (CurlTransfer, UnsafeRawBufferPointer) -> Bool
+) -> Int {
   guard let context else { return 0 }
   let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-  let goesOn = transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
-  return goesOn ? size * count : 0
+  return receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
 }

@@ -28,22 +28,23 @@ extension DownloadCache {
     for row in try await index(flushed: true).rows(after: entry?.key, limit: limit) {
       var entry = CacheEntry(row)
       if entry.condition == .intact, let digest = row.digest.flatMap({ ContentDigest($0) }) {
-        entry.condition = await condition(of: row, provenBy: digest)
+        await prove(&entry, row, digest)
       }
       entries.append(entry)
     }
     return entries
   }
 
-  private func condition(of row: CacheRow, provenBy digest: ContentDigest) async -> CacheEntry.Condition {
+  private func prove(_ entry: inout CacheEntry, _ row: CacheRow, _ digest: ContentDigest) async {
     do throws(DownloadError) {
-      // Nil if somebody touched it meanwhile.
-      guard let found = try await commons.copier.digest(of: row, digest.algorithm) else {
-        return CacheEntry(row).condition
+      if let found = try await commons.copier.digest(of: row, digest.algorithm) {
+        entry.condition = found == digest ? .proven : .corrupt
+      } else {
+        entry = CacheEntry(row)  // somebody touched it meanwhile
       }
-      return found == digest ? .proven : .corrupt
     } catch {
-      return .unreadable
+      entry.condition = .unreadable
+      entry.failure = error
     }
   }
 

@@ -86,7 +86,7 @@ public final class Downloader: Sendable {
     into target: any DownloadTarget
   ) async throws(DownloadError) -> TransferReceipt {
     var failures = 0
-    var wasUnanswered = false
+    var wasForgiven = false
     var furthest: Int64 = 0
     // Only a limit on the whole time needs to know when it began.
     let stopwatch = retry.maxTime.map { _ in Stopwatch(clock) }
@@ -97,8 +97,8 @@ public final class Downloader: Sendable {
         // Not this file's to wait for: the whole host is left alone.
         if HostPace.isRefusal(error) { throw error }
         // Once a file: a server that closes every connection at once is a failing server.
-        if error.wasUnanswered, !wasUnanswered, !Task.isCancelled {
-          wasUnanswered = true
+        if error.wasUnanswered, !wasForgiven {
+          wasForgiven = true
           continue
         }
         // What gets on is not given up: retries are counted from the last progress worth the name.

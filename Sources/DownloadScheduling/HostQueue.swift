@@ -103,13 +103,7 @@ public final class HostQueue: RequestSource {
   /// The next request whose host takes one; nil once everything has ended.
   public nonisolated(nonsending) func next() async -> DownloadRequest? { await next(for: 0) }
 
-  /// The usual case is answered in place: the frames of an asynchronous wait are dearer than the answer.
   nonisolated(nonsending) func next(for share: Int) async -> DownloadRequest? {
-    if !Task.isCancelled, let request = takeAtOnce(share) { return request }
-    return await waitForNext(share)
-  }
-
-  private nonisolated(nonsending) func waitForNext(_ share: Int) async -> DownloadRequest? {
     while !Task.isCancelled {
       switch takeStep(share) {
       case .give(let request): return request
@@ -121,17 +115,6 @@ public final class HostQueue: RequestSource {
     }
     state.withLock { $0.reader }?.cancel()
     return nil
-  }
-
-  /// - Returns: nil if there is something to wait for, or nothing any more.
-  private func takeAtOnce(_ share: Int) -> DownloadRequest? {
-    let (request, woken) = state.withLock { state -> (DownloadRequest?, [Waiter]) in
-      guard case .give(let request) = look(share, &state) else { return (nil, []) }
-      state.changes += 1
-      return (request, Self.takeFirstOfEachShare(&state))
-    }
-    for waiter in woken { waiter.continuation.resume() }
-    return request
   }
 
   private func takeStep(_ share: Int) -> Step {

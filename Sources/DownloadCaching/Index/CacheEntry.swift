@@ -30,6 +30,8 @@ public struct CacheEntry: Sendable, Equatable {
   public var fetchedAt: Int64
   /// As of the moment of listing; the last three only where the file was read.
   public var condition: Condition
+  /// Why it is unreadable.
+  public var failure: DownloadError?
   let key: RowKey
 }
 

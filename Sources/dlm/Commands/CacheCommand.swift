@@ -57,6 +57,7 @@ struct CacheCommand: AsyncParsableCommand {
           let page = try await cache.verify(after: last)
           for entry in page {
             print(CacheWords.entry(entry))
+            if let failure = entry.failure { StandardError.say(["dlm: \(FailureWords(failure).line)"]) }
             counts[entry.condition, default: 0] += 1
           }
           last = page.last
