@@ -34,8 +34,11 @@ enum CacheWords {
       .compactMap { condition in counts[condition].map { "\(Quantity.count($0)) \(condition.rawValue)" } }
     let line = "Verified: " + ([files(counts.values.reduce(0, +))] + found).joined(separator: ", ")
     var remedies: [String] = []
-    if counts[.corrupt] != nil || counts[.unreadable] != nil {
-      remedies.append("what is corrupt or unreadable: remove it and get it again, and look after the disk")
+    if counts[.corrupt] != nil {
+      remedies.append("what is corrupt: remove it and get it again, and look after the disk")
+    }
+    if counts[.unreadable] != nil {
+      remedies.append("what is unreadable: the cause stands above; see to its permissions, or to the disk")
     }
     if counts[.touched] != nil || counts[.missing] != nil {
       remedies.append("what is touched or missing: dlm cache prune forgets it, dlm get fetches it again")
