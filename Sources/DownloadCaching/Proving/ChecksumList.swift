@@ -1,4 +1,4 @@
-public import DownloadModel
+import DownloadModel
 import Synchronization
 
 /// The checksums of a list such as SHA256SUMS, by file name, and which of them a run has used.
