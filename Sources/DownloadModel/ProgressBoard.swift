@@ -113,6 +113,8 @@ public struct ProgressTally: Sendable, Equatable {
   public var cancelled = 0
   /// Bytes of finished files that stand on disk because of, or confirmed by, this run.
   public var finishedBytes: Int64 = 0
+  /// Of fetched files, the bytes that were not here before: the work itself, whatever came twice or for nothing.
+  public var fetchedBytes: Int64 = 0
   /// Body bytes that finished files took from the network.
   public var transferredBytes: Int64 = 0
   public var resumedBytes: Int64 = 0
@@ -129,7 +131,9 @@ public struct ProgressTally: Sendable, Equatable {
     switch result {
     case .success(let outcome):
       switch outcome.kind {
-      case .fetched: fetched += 1
+      case .fetched:
+        fetched += 1
+        fetchedBytes += outcome.size - outcome.resumed
       case .unchanged: unchanged += 1
       case .copied: copied += 1
       case .skipped: skipped += 1

@@ -43,6 +43,20 @@ struct SplittingTests {
     #expect(try place.file("large.bin") == Self.body)
   }
 
+  /// A connection that reaches another's part has read some bytes for nothing, each time others. Two modes were then said
+  /// to have fetched different amounts, and were not compared.
+  @Test func modesAreComparedWhereFilesWereSplit() async throws {
+    let server = try await Self.nginx()
+    defer { server.stop() }
+    let place = try Workplace()
+    _ = try place.list([server.url("/slow/large.bin")])
+    #expect(try await place.dlm("get", "urls.txt", "--no-cache", "-d", "a").status == 0)
+    let second = try await place.dlm("get", "urls.txt", "--no-cache", "-d", "b", "--mode", "sequential")
+    #expect(second.status == 0, "\(second.errorText)")
+    #expect(second.errorText.contains("The same list in mode parallel took"), "\(second.errorText)")
+    #expect(!second.errorText.contains("cannot be compared"), "\(second.errorText)")
+  }
+
   /// Each life gets a little further; what a record vouches for is not fetched again.
   @Test func killedAgainAndAgain() async throws {
     let server = try await Self.nginx()

@@ -160,7 +160,7 @@ extension RunHistory {
     guard report.isWhole else { return nil }
     let run = Run(
       listDigest: listDigest, jobs: report.jobs, fetched: report.tally.fetched,
-      transferredBytes: report.tally.transferredBytes, seconds: report.elapsed / .seconds(1), endedAt: Date())
+      transferredBytes: report.tally.fetchedBytes, seconds: report.elapsed / .seconds(1), endedAt: Date())
     runs[report.mode.rawValue] = run
     return run
   }

@@ -13,6 +13,7 @@ struct RunHistory: Codable {
     var listDigest: String
     var jobs: Int
     var fetched: Int
+    /// `ProgressTally.fetchedBytes`; under the name that earlier versions wrote.
     var transferredBytes: Int64
     var seconds: Double
     var endedAt: Date
