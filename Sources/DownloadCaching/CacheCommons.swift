@@ -5,18 +5,12 @@ import SystemPackage
 /// What the cache actors of one run have in common. Each network loop has an actor of its own, so that no file
 /// changes threads on its way; this makes them one cache.
 ///
-/// Locks and not an actor: a file looks in twice, and a hop to another thread would cost it more than its own work.
-/// Each lock is held for a look into a table, but for the opening of folder and index, once a run.
+/// Locks and not an actor: a hop to another thread would cost a file more than its own work. Each lock is held for a
+/// look into a table, but for the opening of folder and index, once a run.
 final class CacheCommons: Sendable {
   let copier = FileCopier()
-  private let downloads = Mutex(Downloads())
+  let downloads = SharedDownloads()
   private let places = Mutex(Places())
-
-  private struct Downloads {
-    /// Work under way, by what was asked for.
-    var works: [DownloadKey: SharedDownload] = [:]
-    var recent = RecentFiles()
-  }
 
   private struct Places {
     var directory: OutputDirectory?
@@ -30,62 +24,6 @@ final class CacheCommons: Sendable {
   private struct Member {
     weak var cache: DownloadCache?
   }
-
-  // MARK: Equal requests
-
-  /// What there is already for a request.
-  enum Standing {
-    /// This process finished or proved it a moment ago.
-    case recent(RecentFiles.Entry)
-    case work(Share)
-  }
-
-  /// A place among those who wait for a piece of work.
-  enum Share {
-    case joined(SharedDownload, SharedDownload.Ticket)
-    /// The work is the caller's to begin, once what is leaving has ended.
-    case begin(SharedDownload, SharedDownload.Ticket, after: SharedDownload?)
-  }
-
-  func look(_ key: DownloadKey) -> Standing {
-    downloads.withLock { downloads in
-      if let entry = downloads.recent[key] { return .recent(entry) }
-      return .work(Self.join(key, &downloads))
-    }
-  }
-
-  /// What was finished a moment ago no longer stands there.
-  func forgetAndJoin(_ key: DownloadKey) -> Share {
-    downloads.withLock { downloads in
-      downloads.recent.forget(key)
-      return Self.join(key, &downloads)
-    }
-  }
-
-  private static func join(_ key: DownloadKey, _ downloads: inout Downloads) -> Share {
-    // Work that everybody left is still putting its partial file in order; the new one goes on from there.
-    let leaving = downloads.works[key]
-    if let leaving, let ticket = leaving.join() { return .joined(leaving, ticket) }
-    let (work, ticket) = SharedDownload.begun()
-    downloads.works[key] = work
-    return .begin(work, ticket, after: leaving)
-  }
-
-  /// - Parameter work: what ended. A later asker may already have put its own in its place, if it was given up.
-  func ended(_ key: DownloadKey, _ work: SharedDownload) {
-    downloads.withLock { if $0.works[key] === work { $0.works[key] = nil } }
-  }
-
-  func remember(_ entry: RecentFiles.Entry, for key: DownloadKey) {
-    downloads.withLock { $0.recent.remember(entry, for: key) }
-  }
-
-  /// - Parameter files: what is remembered instead.
-  func forgetRecent(_ files: RecentFiles = RecentFiles()) { downloads.withLock { $0.recent = files } }
-
-  var anyWork: SharedDownload? { downloads.withLock { $0.works.values.first } }
-
-  func work(for key: DownloadKey) -> SharedDownload? { downloads.withLock { $0.works[key] } }
 
   // MARK: Opened when first needed
 

@@ -57,7 +57,7 @@ extension DownloadCache {
   /// known again when its next batch is written.
   public func clear() async throws(DownloadError) -> Freed {
     let index = try await index(flushed: false)
-    commons.forgetRecent()
+    commons.downloads.forgetAll()
     let forgotten = batch
     batch = RowBatch()
     try forgotten.journal?.retire()

@@ -47,7 +47,7 @@ extension DownloadCache {
   }
 
   func remember(_ name: String, _ size: Int64, _ row: CacheRow?, _ order: FileOrder) {
-    commons.remember(
+    commons.downloads.remember(
       RecentFiles.Entry(name: name, size: size, identity: row?.identity),
       for: DownloadKey(address: order.address, requested: order.requested))
     if let row { batch.add(row) }

@@ -157,7 +157,7 @@ extension DownloadCache {
     }
     if let head = file.head { await renew(row, head, expected) }
     let entry = RecentFiles.Entry(name: row.name, size: row.identity.size, identity: row.identity)
-    commons.remember(entry, for: DownloadKey(address: order.address, requested: order.requested))
+    commons.downloads.remember(entry, for: DownloadKey(address: order.address, requested: order.requested))
     order.meter.begin(at: row.identity.size, total: row.identity.size)
     return DownloadOutcome(
       kind: .unchanged, path: order.directory.path(of: row.name), size: row.identity.size,

@@ -12,7 +12,6 @@ public actor DownloadCache: DownloadStore {
   let configuration: CacheConfiguration
   let commons: CacheCommons
   private nonisolated let executor: any SerialExecutor
-  private let taskExecutor: (any TaskExecutor)?
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// Rows of files that this actor finished and SQLite does not know yet.
@@ -27,28 +26,21 @@ public actor DownloadCache: DownloadStore {
   /// Touches nothing on disk yet.
   /// - Parameters:
   ///   - executor: that of the transport, so that neither waits for the other's thread.
-  ///   - taskExecutor: what the tasks that ask prefer; those of the work prefer it too.
-  public init(
-    configuration: CacheConfiguration, executor: any SerialExecutor, taskExecutor: (any TaskExecutor)?
-  ) {
-    self.init(configuration, CacheCommons(), executor, taskExecutor)
+  public init(configuration: CacheConfiguration, executor: any SerialExecutor) {
+    self.init(configuration, CacheCommons(), executor)
   }
 
   /// The same cache for another loop. Both are to be closed.
-  public nonisolated func sibling(
-    executor: any SerialExecutor, taskExecutor: (any TaskExecutor)?
-  ) -> DownloadCache {
-    DownloadCache(configuration, commons, executor, taskExecutor)
+  public nonisolated func sibling(executor: any SerialExecutor) -> DownloadCache {
+    DownloadCache(configuration, commons, executor)
   }
 
   private init(
-    _ configuration: CacheConfiguration, _ commons: CacheCommons, _ executor: any SerialExecutor,
-    _ taskExecutor: (any TaskExecutor)?
+    _ configuration: CacheConfiguration, _ commons: CacheCommons, _ executor: any SerialExecutor
   ) {
     self.configuration = configuration
     self.commons = commons
     self.executor = executor
-    self.taskExecutor = taskExecutor
     commons.enter(self)
   }
 
@@ -64,29 +56,19 @@ public actor DownloadCache: DownloadStore {
         .at(request.address)
     }
     let key = DownloadKey(request)
-    let share: CacheCommons.Share
-    switch commons.look(key) {
-    case .recent(let entry):
-      if let outcome = try recall(entry, meter) { return outcome }
-      share = commons.forgetAndJoin(key)
-    case .work(let found): share = found
-    }
-    switch share {
-    case .joined(let work, let ticket): return Self.shared(try await work.value(ticket), meter)
-    case .begin(let work, let ticket, let leaving):
-      // Unstructured, because it belongs to all that wait for it and not to the first of them: it must outlive
-      // that one's cancellation. SharedDownload cancels it when the last has left; `close` waits for its end.
-      // Immediate, so that it costs no job until it waits for the network.
-      let task = Task.immediate(executorPreference: taskExecutor) {
-        await leaving?.end()
-        await self.work(work, key, request, meter, fetch)
+    while true {
+      switch commons.downloads.begin(key) {
+      case .recent(let entry):
+        if let outcome = try recall(entry, meter) { return outcome }
+        commons.downloads.forget(key)
+      case .another:
+        if let outcome = try await commons.downloads.answer(to: key) { return Self.shared(outcome, meter) }
+      case .begun: return try await work(on: key, request, meter, fetch)
       }
-      work.began(task)
-      return try await work.value(ticket)
     }
   }
 
-  /// The answer for those who joined: their run transferred nothing of its own.
+  /// The answer for those who waited: their run transferred nothing of its own.
   private static func shared(_ outcome: DownloadOutcome, _ meter: TransferMeter) -> DownloadOutcome {
     var outcome = outcome
     if outcome.kind != .skipped { outcome.kind = .unchanged }
@@ -97,15 +79,16 @@ public actor DownloadCache: DownloadStore {
   }
 
   private func work(
-    _ work: SharedDownload, _ key: DownloadKey, _ request: DownloadRequest, _ meter: TransferMeter,
-    _ fetch: DownloadStore.Fetch
-  ) async {
-    let answer: SharedDownload.Answer
-    do throws(DownloadError) { answer = .success(try await produce(request, meter, fetch)) } catch {
-      answer = .failure(error)
+    on key: DownloadKey, _ request: DownloadRequest, _ meter: TransferMeter, _ fetch: DownloadStore.Fetch
+  ) async throws(DownloadError) -> DownloadOutcome {
+    do throws(DownloadError) {
+      let outcome = try await produce(request, meter, fetch)
+      commons.downloads.ended(key, .success(outcome))
+      return outcome
+    } catch {
+      commons.downloads.ended(key, .failure(error))
+      throw error
     }
-    commons.ended(key, work)
-    work.settle(answer)
   }
 
   /// A file that this process finished or proved a moment ago, if it still stands there.
@@ -122,11 +105,9 @@ public actor DownloadCache: DownloadStore {
     return DownloadOutcome(kind: .unchanged, path: directory.path(of: entry.name), size: entry.size)
   }
 
-  /// Waits for work under way, which keeps its partial files in order, and writes what the index does not know
-  /// yet. To be called once, when no more files are asked for; cancelled work ends here too.
+  /// Writes what the index does not know yet. To be called once, when every file that was asked for is answered.
   /// - Returns: what went wrong with the cache since the last call of `takeWarnings`.
   public func close() async -> [CacheWarning] {
-    while let work = commons.anyWork { await work.end() }
     await flush()
     if commons.leave(self) { await openedIndex?.close() }
     return await takeWarnings()

@@ -7,7 +7,8 @@ public protocol DownloadStore: Sendable {
 
   /// The file of a request: from memory, from disk, or through `fetch` from the network.
   ///
-  /// Equal requests at one time share one piece of work, which lives while anyone still waits for it.
+  /// Equal requests at one time share one piece of work. It is done in the task of one of them, and when that is
+  /// cancelled, in that of another.
   /// - Parameter fetch: transfers into the target until it is whole; called once, a second time when the bytes did
   ///   not match their checksum, and not at all when the answer is already known.
   func file(

@@ -45,11 +45,8 @@ struct Wiring: Sendable {
       for _ in widths {
         let transport = try CurlTransport(settings.transport)
         let cache =
-          workers.first?.cache.sibling(
-            executor: transport.serialExecutor, taskExecutor: transport.taskExecutor)
-          ?? DownloadCache(
-            configuration: configuration, executor: transport.serialExecutor,
-            taskExecutor: transport.taskExecutor)
+          workers.first?.cache.sibling(executor: transport.serialExecutor)
+          ?? DownloadCache(configuration: configuration, executor: transport.serialExecutor)
         let downloader = Downloader(
           store: cache, transport: transport, board: board, retry: settings.retry, clock: ContinuousClock(),
           random: { Double.random(in: 0..<1) }, segments: settings.segments,

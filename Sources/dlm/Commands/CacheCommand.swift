@@ -107,7 +107,7 @@ private enum CacheAtHand {
   ) async throws -> Value {
     let cache = DownloadCache(
       configuration: CacheConfiguration(directory: ".", cacheFolder: folder),
-      executor: BlockingExecutor(label: "cache-command"), taskExecutor: nil)
+      executor: BlockingExecutor(label: "cache-command"))
     let value: Value
     do throws(DownloadError) {
       value = try await body(cache)

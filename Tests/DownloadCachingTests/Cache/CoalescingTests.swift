@@ -4,7 +4,7 @@ import Testing
 
 @testable import DownloadCaching
 
-@Suite("Equal requests at one time are one piece of work (http.md 19)")
+@Suite("Equal requests at one time are one piece of work (http.md 19)", .timeLimit(.minutes(1)))
 struct CoalescingTests {
   private static let address = "http://host/x"
   private static let body = pattern(3 << 20)
@@ -48,10 +48,13 @@ struct CoalescingTests {
     }
   }
 
-  /// Returns when so many wait for the file.
-  private func until(_ run: Run, askers: Int) async throws {
+  /// Returns when so many wait for what another does.
+  private func until(_ run: Run, waiting count: Int) async throws {
     let key = DownloadKey(address: try Address(Self.address), requested: nil)
-    while await run.cache.commons.work(for: key)?.askers != askers { await Task.yield() }
+    while await run.cache.commons.downloads.waiting(for: key) != count {
+      try Task.checkCancellation()  // the time limit's
+      await Task.yield()
+    }
   }
 
   @Test func theyShareOneFetch() async throws {
@@ -60,7 +63,7 @@ struct CoalescingTests {
     let first = slowGet(run)
     await started.wait()
     let second = slowGet(run, meter: meter)
-    try await until(run, askers: 2)
+    try await until(run, waiting: 1)
     mayEnd.open()
     #expect(try await first.value.get().kind == .fetched)
     let shared = try await second.value.get()
@@ -71,47 +74,86 @@ struct CoalescingTests {
     #expect(try folder.names("out") == ["x"])
   }
 
-  @Test func oneThatLeavesIsAnsweredAtOnceAndTheOtherServed() async throws {
+  /// The one who did the work is cancelled: the next goes on where it stood.
+  @Test func whoDoesTheWorkIsCancelledAndAnotherGoesOn() async throws {
     let run = Run(in: folder, server)
     let first = slowGet(run)
     await started.wait()
     let second = slowGet(run)
-    try await until(run, askers: 2)
+    let third = slowGet(run)
+    try await until(run, waiting: 2)
     first.cancel()
     // The gate is still closed: nothing but the cancellation can have ended it.
     #expect(await first.value == .failure(.cancelled))
+    try await until(run, waiting: 1)
     mayEnd.open()
-    #expect(try await second.value.get().size == Int64(Self.body.count))
+    let outcomes = [try await second.value.get(), try await third.value.get()]
+    #expect(outcomes.allSatisfy { $0.size == Int64(Self.body.count) })
+    #expect(outcomes.map(\.kind).sorted { "\($0)" < "\($1)" } == [.fetched, .unchanged])
+    #expect(outcomes.contains { $0.resumed == 1_500_000 })
     _ = await run.cache.close()
+    #expect(try folder.names("out") == ["x"])
   }
 
-  @Test func theLastOneThatLeavesCancelsTheWorkAndItsPartStays() async throws {
+  @Test func oneThatWaitsIsCancelledAndTheWorkGoesOn() async throws {
     let run = Run(in: folder, server)
     let first = slowGet(run)
     await started.wait()
     let second = slowGet(run)
-    try await until(run, askers: 2)
-    first.cancel()
+    try await until(run, waiting: 1)
     second.cancel()
-    #expect(await first.value == .failure(.cancelled))
     #expect(await second.value == .failure(.cancelled))
+    try await until(run, waiting: 0)
+    mayEnd.open()
+    #expect(try await first.value.get().kind == .fetched)
+    #expect(server.requests.count == 2)
+    _ = await run.cache.close()
+  }
+
+  @Test func aFailureIsTheAnswerOfAllThatWait() async throws {
+    let run = Run(in: folder, server)
+    let first = slowGet(run)
+    await started.wait()
+    let second = slowGet(run)
+    try await until(run, waiting: 1)
+    server.remove(Self.address)
+    mayEnd.open()
+    let answers = await [first.value, second.value]
+    #expect(answers[0] == answers[1])
+    #expect(throws: DownloadError.self) { try answers[0].get() }
+    #expect(server.requests.count == 2)
+    _ = await run.cache.close()
+  }
+
+  @Test func allAreCancelledAndThePartStays() async throws {
+    let run = Run(in: folder, server)
+    let first = slowGet(run)
+    await started.wait()
+    let second = slowGet(run)
+    try await until(run, waiting: 1)
+    // In this order, or the second might begin to do the work.
+    second.cancel()
+    #expect(await second.value == .failure(.cancelled))
+    first.cancel()
+    #expect(await first.value == .failure(.cancelled))
     _ = await run.cache.close()
     #expect(try folder.names("out") == ["x.part", "x.part.json"])
     #expect(try folder.bytes("out/x.part").count == 1_500_000)
   }
 
   /// Asked for again while the cancelled work is still putting its part in order: no second part beside it.
-  @Test func askedForAgainAfterAllLeft() async throws {
+  @Test func askedForAgainWhileTheCancelledWorkLeaves() async throws {
     let run = Run(in: folder, server)
     let first = slowGet(run)
     await started.wait()
     mayLeave.close()
     first.cancel()
-    #expect(await first.value == .failure(.cancelled))
     let second = slowGet(run)
-    try await until(run, askers: 1)
+    try await until(run, waiting: 1)
     #expect(server.requests.count == 1)
     mayLeave.open()
+    mayEnd.open()
+    #expect(await first.value == .failure(.cancelled))
     #expect(try await second.value.get().resumed == 1_500_000)
     _ = await run.cache.close()
     #expect(try folder.names("out") == ["x"])

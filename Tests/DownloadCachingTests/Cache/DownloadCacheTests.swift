@@ -266,5 +266,5 @@ struct DownloadCacheTests {
 }
 
 extension DownloadCache {
-  fileprivate func remember(atMost limit: Int) { commons.forgetRecent(RecentFiles(limit: limit)) }
+  fileprivate func remember(atMost limit: Int) { commons.downloads.forgetAll(RecentFiles(limit: limit)) }
 }

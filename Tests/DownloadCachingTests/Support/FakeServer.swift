@@ -22,6 +22,8 @@ final class FakeServer: Sendable {
     state.withLock { $0.files[address] = File(body: body, etag: etag, disposition: disposition) }
   }
 
+  func remove(_ address: String) { state.withLock { $0.files[address] = nil } }
+
   /// The next answer with a body breaks off after so many bytes.
   func cutNext(after count: Int) { state.withLock { $0.cuts.append(count) } }
 

@@ -23,7 +23,7 @@ struct Run: Sendable {
         cacheFolder: cacheFolder.map { folder.path.appending($0) },
         conflictPolicy: policy, refresh: refresh, offline: offline,
         useContentDisposition: useContentDisposition, credentials: credentials, now: { 784_111_777 }),
-      executor: BlockingExecutor(label: "test.loop"), taskExecutor: nil)
+      executor: BlockingExecutor(label: "test.loop"))
   }
 
   func get(
