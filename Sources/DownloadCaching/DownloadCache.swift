@@ -78,6 +78,7 @@ public actor DownloadCache: DownloadStore {
     return outcome
   }
 
+  @inline(__always)
   private func work(
     on key: DownloadKey, _ request: DownloadRequest, _ meter: TransferMeter, _ fetch: DownloadStore.Fetch
   ) async throws(DownloadError) -> DownloadOutcome {

@@ -11,7 +11,7 @@ public protocol DownloadStore: Sendable {
   /// cancelled, in that of another.
   /// - Parameter fetch: transfers into the target until it is whole; called once, a second time when the bytes did
   ///   not match their checksum, and not at all when the answer is already known.
-  func file(
+  nonisolated(nonsending) func file(
     for request: DownloadRequest, meter: TransferMeter,
     fetch: @escaping Fetch
   ) async throws(DownloadError) -> DownloadOutcome

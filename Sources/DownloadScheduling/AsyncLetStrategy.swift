@@ -15,14 +15,13 @@ public struct AsyncLetStrategy: DownloadStrategy {
   public init() {}
 
   public func run(
-    _ source: some RequestSource, width: Int,
-    download: @escaping @Sendable (DownloadRequest) async -> Void
+    _ source: some RequestSource, width: Int, isolation: isolated (any Actor)?, download: @escaping Download
   ) async {
     guard width > 1 else {
-      return await SequentialStrategy().run(source, width: 1, download: download)
+      return await SequentialStrategy().run(source, width: 1, isolation: isolation, download: download)
     }
-    async let oneHalf: Void = run(source, width: width / 2, download: download)
-    await run(source, width: width - width / 2, download: download)
+    async let oneHalf: Void = run(source, width: width / 2, isolation: isolation, download: download)
+    await run(source, width: width - width / 2, isolation: isolation, download: download)
     await oneHalf
   }
 }

@@ -6,12 +6,13 @@ public import DownloadModel
 /// never has more than `width` under way, stops drawing once its task is cancelled, and returns when every
 /// download that it started has returned.
 public protocol DownloadStrategy: Sendable {
-  /// - Parameters:
-  ///   - width: downloads at a time, at least 1.
-  ///   - download: downloads one file to its end, good or bad; it obeys cancellation by itself.
+  /// Downloads one file to its end, good or bad, in the isolation of whoever calls; it obeys cancellation by itself.
+  typealias Download = @Sendable (DownloadRequest, isolated (any Actor)?) async -> Void
+
+  /// Stays in its caller's isolation, and so do the downloads: those of one network loop never leave its thread.
+  /// - Parameter width: downloads at a time, at least 1.
   func run(
-    _ source: some RequestSource, width: Int,
-    download: @escaping @Sendable (DownloadRequest) async -> Void
+    _ source: some RequestSource, width: Int, isolation: isolated (any Actor)?, download: @escaping Download
   ) async
 }
 

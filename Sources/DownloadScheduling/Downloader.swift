@@ -37,9 +37,9 @@ public final class Downloader: Sendable {
 
   /// Downloads one file to its end; the board learns how it ended.
   /// - Returns: nil if its host refused it: it is back in the queue and comes again.
-  public func download(_ request: DownloadRequest, from share: HostQueueShare) async -> Result<
-    DownloadOutcome, DownloadError
-  >? {
+  public nonisolated(nonsending) func download(
+    _ request: DownloadRequest, from share: HostQueueShare
+  ) async -> Result<DownloadOutcome, DownloadError>? {
     if let error = share.queue.verdict(on: request) {
       return end(request, .failure(error.of(request.address)), share, wasAsked: false)
     }

@@ -31,7 +31,7 @@ extension HostQueue {
     return woken
   }
 
-  func wait(_ share: Int, _ changes: Int, _ quietEnds: Duration?) async {
+  nonisolated(nonsending) func wait(_ share: Int, _ changes: Int, _ quietEnds: Duration?) async {
     guard let quietEnds else { return await waitForChange(share, after: changes) }
     let pause = quietEnds - elapsed()
     guard pause > .zero else { return }
@@ -44,7 +44,7 @@ extension HostQueue {
   }
 
   /// Returns at once if there was a change since the look that led here.
-  private func waitForChange(_ share: Int, after changes: Int) async {
+  private nonisolated(nonsending) func waitForChange(_ share: Int, after changes: Int) async {
     let ticket = state.withLock { state in
       state.nextTicket += 1
       return state.nextTicket

@@ -9,11 +9,10 @@ public struct SequentialStrategy: DownloadStrategy {
   public init() {}
 
   public func run(
-    _ source: some RequestSource, width: Int,
-    download: @escaping @Sendable (DownloadRequest) async -> Void
+    _ source: some RequestSource, width: Int, isolation: isolated (any Actor)?, download: @escaping Download
   ) async {
     while !Task.isCancelled, let request = await source.next() {
-      await download(request)
+      await download(request, isolation)
     }
   }
 }

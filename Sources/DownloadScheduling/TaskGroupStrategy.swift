@@ -7,22 +7,21 @@ public import DownloadModel
 ///            └─ c ─►─ e ──►
 ///
 /// The number of children is free at run time, each file is a task of its own with its own place in the task
-/// tree, and cancelling the group reaches all of them. It costs one task a file.
+/// tree, and cancelling the group reaches all of them. It costs one task a file, which begins at once and not as a job.
 public struct TaskGroupStrategy: DownloadStrategy {
   public init() {}
 
   public func run(
-    _ source: some RequestSource, width: Int,
-    download: @escaping @Sendable (DownloadRequest) async -> Void
+    _ source: some RequestSource, width: Int, isolation: isolated (any Actor)?, download: @escaping Download
   ) async {
-    await withTaskGroup { group in
+    await withTaskGroup(of: Void.self, isolation: isolation) { group in
       for _ in 0..<max(1, width) {
         guard !Task.isCancelled, let request = await source.next() else { break }
-        group.addTask { await download(request) }
+        group.addImmediateTask { await download(request, isolation) }
       }
       while await group.next() != nil {
         guard !Task.isCancelled, let request = await source.next() else { continue }
-        group.addTask { await download(request) }
+        group.addImmediateTask { await download(request, isolation) }
       }
     }
   }

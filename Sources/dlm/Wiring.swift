@@ -79,7 +79,8 @@ struct Wiring: Sendable {
       for (index, (worker, width)) in zip(workers, widths).enumerated() {
         let share = HostQueueShare(queue, index)
         group.addTask(executorPreference: worker.transport.taskExecutor) { [mode] in
-          await mode.strategy.run(share, width: width) { request in
+          await mode.strategy.run(share, width: width, isolation: worker.cache) { request, isolation in
+            _ = isolation
             if let result = await worker.downloader.download(request, from: share) { onEnd(request, result) }
           }
         }

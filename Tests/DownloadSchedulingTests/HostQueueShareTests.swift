@@ -71,7 +71,7 @@ struct HostQueueShareTests {
       for (index, width) in widths.enumerated() {
         let share = HostQueueShare(queue, index)
         group.addTask {
-          await mode.strategy.run(share, width: width) { request in
+          await mode.strategy.run(share, width: width, isolation: nil) { request, _ in
             await Task.yield()
             seen.withState { $0.append(request.id) }
             queue.ended(request, wasAsked: true, share: index)

@@ -118,7 +118,7 @@ struct HostQueueTests {
     let queue = Self.queue(RequestList(list))
     let failed = Mutex<[Int]>([])
     let running = Task {
-      await mode.strategy.run(queue, width: width) { request in
+      await mode.strategy.run(queue, width: width, isolation: nil) { request, _ in
         if queue.verdict(on: request) != nil {
           failed.withLock { $0.append(request.id) }
           queue.ended(request, wasAsked: false)

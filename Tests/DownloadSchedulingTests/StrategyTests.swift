@@ -1,5 +1,6 @@
 import DownloadModel
 import DownloadScheduling
+import Synchronization
 import Testing
 
 @Suite("Every strategy downloads each request once, lazily, within its width, and stops when cancelled")
@@ -9,7 +10,9 @@ struct StrategyTests {
   @Test(arguments: DownloadMode.allCases, widths)
   func eachOnceWithinTheWidth(mode: DownloadMode, width: Int) async throws {
     let recorder = Recorder()
-    try await mode.strategy.run(CountingSource(300), width: width) { await recorder.download($0) }
+    try await mode.strategy.run(CountingSource(300), width: width, isolation: nil) { request, _ in
+      await recorder.download(request)
+    }
     #expect(recorder.started.sorted() == Array(0..<300))
     #expect(recorder.greatestAtOnce <= (mode == .sequential ? 1 : width))
     #expect(recorder.running == 0)
@@ -18,13 +21,17 @@ struct StrategyTests {
   @Test(arguments: DownloadMode.allCases)
   func anEmptyListEnds(mode: DownloadMode) async throws {
     let recorder = Recorder()
-    try await mode.strategy.run(CountingSource(0), width: 8) { await recorder.download($0) }
+    try await mode.strategy.run(CountingSource(0), width: 8, isolation: nil) { request, _ in
+      await recorder.download(request)
+    }
     #expect(recorder.started.isEmpty)
   }
 
   @Test func sequentialKeepsTheOrder() async throws {
     let recorder = Recorder()
-    try await SequentialStrategy().run(CountingSource(50), width: 16) { await recorder.download($0) }
+    try await SequentialStrategy().run(CountingSource(50), width: 16, isolation: nil) { request, _ in
+      await recorder.download(request)
+    }
     #expect(recorder.started == Array(0..<50))
     #expect(recorder.greatestAtOnce == 1)
   }
@@ -35,7 +42,9 @@ struct StrategyTests {
     let recorder = Recorder(holds: true)
     let source = try CountingSource(1000)
     let run = Task {
-      await mode.strategy.run(source, width: width) { await recorder.download($0) }
+      await mode.strategy.run(source, width: width, isolation: nil) { request, _ in
+        await recorder.download(request)
+      }
     }
     await recorder.wait(forStarted: width)
     #expect(recorder.running == width)
@@ -55,7 +64,9 @@ struct StrategyTests {
     let recorder = Recorder(holds: true)
     let source = try CountingSource(20)
     let run = Task {
-      await mode.strategy.run(source, width: 2) { await recorder.download($0) }
+      await mode.strategy.run(source, width: 2, isolation: nil) { request, _ in
+        await recorder.download(request)
+      }
     }
     await recorder.wait(forStarted: 2)
     for started in 3...20 {
@@ -73,7 +84,9 @@ struct StrategyTests {
     let source = try CountingSource(1000)
     let width = mode == .sequential ? 1 : 4
     let run = Task {
-      await mode.strategy.run(source, width: 4) { await recorder.download($0) }
+      await mode.strategy.run(source, width: 4, isolation: nil) { request, _ in
+        await recorder.download(request)
+      }
     }
     await recorder.wait(forStarted: width)
     run.cancel()
@@ -87,7 +100,7 @@ struct StrategyTests {
   func cancellationReachesTheDownloads(mode: DownloadMode) async throws {
     let recorder = Recorder(holds: true)
     let run = Task { [source = try CountingSource(10)] in
-      await mode.strategy.run(source, width: 3) { request in
+      await mode.strategy.run(source, width: 3, isolation: nil) { request, _ in
         await recorder.download(request)
         #expect(Task.isCancelled)
       }
@@ -96,5 +109,24 @@ struct StrategyTests {
     run.cancel()
     recorder.open()
     await run.value
+  }
+
+  private actor Lane {
+    func run(_ mode: DownloadMode, _ source: CountingSource) async -> Int {
+      let count = Mutex(0)
+      await mode.strategy.run(source, width: 4, isolation: self) { _, isolation in
+        isolation?.preconditionIsolated()
+        await Task.yield()
+        isolation?.preconditionIsolated()
+        count.withLock { $0 += 1 }
+      }
+      return count.withLock { $0 }
+    }
+  }
+
+  /// Whose isolation it is, its executor everything runs on.
+  @Test(arguments: DownloadMode.allCases)
+  func downloadsStayInTheCallersIsolation(mode: DownloadMode) async throws {
+    #expect(await Lane().run(mode, try CountingSource(100)) == 100)
   }
 }
