@@ -137,6 +137,21 @@ actor CurlAgent {
     }
   }
 
+  /// Ends transfers that have stalled.
+  /// - Parameter time: nanoseconds since the last look.
+  /// - Returns: whether any goes on.
+  func endStalled(_ watch: StallWatch, after time: UInt64) -> Bool {
+    var goesOn = false
+    for transfer in transfers where transfer.asker != nil {
+      if transfer.hasStalled(watch, after: time) {
+        letGo(transfer, with: transfer.abort(watch.failure))
+      } else {
+        goesOn = true
+      }
+    }
+    return goesOn
+  }
+
   /// The loop itself is broken (out of memory, out of descriptors): nobody is left waiting.
   func failAll(_ message: String) {
     let error = DownloadError(

@@ -23,6 +23,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var ready: [LoopJob] = []
   private var sockets: [EventPoll.Ready] = []
   private var due: UInt64?
+  private let stallWatch: StallWatch
+  /// When the transfers were last looked at; nil while there are none.
+  private var lastLook: UInt64?
   private let rateLimit: RateLimit?
   /// Under a rate limit: the socket that was last read from.
   private var lastInTurn: Int32 = -1
@@ -30,7 +33,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// Refers back to this loop: both live until the thread ends.
   private var tasks: LoopTaskExecutor?
 
-  init(_ rateLimit: RateLimit? = nil) throws {
+  init(_ stallWatch: StallWatch, _ rateLimit: RateLimit? = nil) throws {
+    self.stallWatch = stallWatch
     self.rateLimit = rateLimit
     poll = try EventPoll()
     multi = try MultiHandle()
@@ -92,6 +96,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   func add(_ easy: borrowing EasyHandle) throws(MultiFailure) {
     assert(isOnLoop)
     try multi.add(easy)
+    if lastLook == nil { lastLook = Self.now }
   }
 
   func remove(_ easy: borrowing EasyHandle) throws(MultiFailure) {
@@ -118,6 +123,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     actOnTimers()
     deliverFinished()
     wait()
+    endStalled()
     return true
   }
 
@@ -146,6 +152,16 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     act(on: CURL_SOCKET_TIMEOUT, 0)
   }
 
+  private func endStalled() {
+    guard let lastLook else { return }
+    let now = Self.now
+    guard now >= lastLook + stallWatch.interval else { return }
+    // What a rate limit holds back has not stalled.
+    let time = pause > 0 ? 0 : stallWatch.counted(now - lastLook)
+    let goesOn = agent?.assumeIsolated { $0.endStalled(stallWatch, after: time) } ?? false
+    self.lastLook = goesOn ? now : nil
+  }
+
   private func act(on socket: Int32, _ bits: Int32) {
     do throws(MultiFailure) {
       try multi.act(on: socket, bits)
@@ -155,6 +171,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func deliverFinished() {
+    // Under a rate limit a transfer has ended when its bytes are paid for: else many short ones would all come in one
+    // burst, and a run end before its last.
+    if pause > 0 { return }
     while let (easy, code) = multi.nextFinished() {
       // The handle's address crosses as a number: the agent finds its transfer by it.
       let address = UInt(bitPattern: easy)
@@ -177,7 +196,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
       agent?.assumeIsolated { $0.failAll(message) }
     }
     if rateLimit == nil {
-      for socket in sockets { act(on: socket.socket, Self.curlBits(socket.mask)) }
+      for socket in sockets { act(on: socket.socket, socket.curlBits) }
     } else {
       actInTurn()
     }
@@ -190,7 +209,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     let start = sockets.firstIndex { $0.socket == lastInTurn }.map { $0 + 1 } ?? 0
     for offset in sockets.indices {
       let socket = sockets[(start + offset) % sockets.count]
-      act(on: socket.socket, Self.curlBits(socket.mask))
+      act(on: socket.socket, socket.curlBits)
       lastInTurn = socket.socket
       if pause > 0 { return }
     }
@@ -200,17 +219,10 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var pause: UInt64 { rateLimit?.pause(at: Self.now) ?? 0 }
 
   private var millisecondsUntilDue: Int32 {
-    guard let due else { return -1 }
+    let due = min(due ?? .max, lastLook.map { $0 + stallWatch.interval } ?? .max)
+    if due == .max { return -1 }
     let now = Self.now
     return due <= now ? 0 : Int32(clamping: (due - now + 999_999) / 1_000_000)
-  }
-
-  private static func curlBits(_ mask: UInt32) -> Int32 {
-    var bits: Int32 = 0
-    if mask & EPOLLIN.rawValue != 0 { bits |= CURL_CSELECT_IN }
-    if mask & EPOLLOUT.rawValue != 0 { bits |= CURL_CSELECT_OUT }
-    if mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { bits |= CURL_CSELECT_ERR }
-    return bits
   }
 
   /// CLOCK_MONOTONIC in nanoseconds: this is an edge, where time is read and not passed in.
@@ -243,11 +255,4 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     poll.forget(socket)
     return close(socket)
   }
-}
-
-func monotonicNanoseconds() -> UInt64 {
-  var time = timespec()
-  // Fails only for an unknown clock or a bad pointer.
-  guard clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { return 0 }
-  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }

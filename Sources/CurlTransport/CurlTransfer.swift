@@ -22,10 +22,11 @@ final class CurlTransfer {
   private var refusesDowngrade: Bool?
   private var bufferSize = 0
   private var lastBody: Int64?
-  private var current: Current?
-  private var assembler = HeadAssembler()
+  private(set) var current: Current?
+  private(set) var assembler = HeadAssembler()
+  var quiet = StallWatch.Quiet()
 
-  private struct Current {
+  struct Current {
     let address: Address
     let sink: any BodySink
     var mode = Mode.waiting
@@ -35,10 +36,10 @@ final class CurlTransfer {
     var failure: DownloadError?
   }
 
-  private enum Mode { case waiting, writing, draining }
+  enum Mode { case waiting, writing, draining }
 
   /// What is kept of the head once the sink has judged it.
-  private struct HeadFacts {
+  struct HeadFacts {
     var status: Int
     var contentLength: Int64?
     var isChunked: Bool
@@ -113,6 +114,7 @@ final class CurlTransfer {
     if size != bufferSize { try resizeBuffer(size) }
     errorBuffer[0] = 0
     assembler.reset()
+    quiet = StallWatch.Quiet()
     current = Current(address: request.address, sink: sink)
   }
 

@@ -15,7 +15,7 @@ public final class CurlTransport: Transport {
       try Self.initializeLibrary()
       // A server that goes away while a request is written is an error of that transfer, not of the process.
       signal(SIGPIPE, SIG_IGN)
-      loop = try CurlLoop(options.rateLimit)
+      loop = try CurlLoop(StallWatch(options.stallTimeout), options.rateLimit)
       tasks = LoopTaskExecutor(loop)
       agent = try CurlAgent(loop, options)
       // Twice the width: warm connections of a host outlive a lull and a redirect to a second host.

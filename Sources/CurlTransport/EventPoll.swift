@@ -156,3 +156,14 @@ private struct Descriptor: ~Copyable {
 
   deinit { close(number) }
 }
+
+extension EventPoll.Ready {
+  /// The mask in libcurl's terms (curl_multi_socket_action(3)).
+  var curlBits: Int32 {
+    var bits: Int32 = 0
+    if mask & EPOLLIN.rawValue != 0 { bits |= CURL_CSELECT_IN }
+    if mask & EPOLLOUT.rawValue != 0 { bits |= CURL_CSELECT_OUT }
+    if mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { bits |= CURL_CSELECT_ERR }
+    return bits
+  }
+}

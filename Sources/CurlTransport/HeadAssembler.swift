@@ -20,7 +20,8 @@ struct HeadAssembler {
   private var isFinal = false
   /// The last head seen sent libcurl elsewhere.
   private(set) var isRedirect = false
-  private var size = 0
+  /// Bytes of all heads of the transfer.
+  private(set) var size = 0
 
   mutating func reset() {
     status = 0

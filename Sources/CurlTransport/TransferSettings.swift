@@ -38,8 +38,6 @@ struct TransferSettings: ~Copyable {
     // A lookup that hangs must not hold up cancellation or the end of the process.
     try easy.set(CURLOPT_QUICK_EXIT, true)
     try easy.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
-    try easy.set(CURLOPT_LOW_SPEED_LIMIT, 1)
-    try easy.set(CURLOPT_LOW_SPEED_TIME, max(1, options.stallTimeout.milliseconds / 1000))
     try easy.set(
       CURLOPT_HTTP_VERSION,
       // Through a proxy libcurl 7.87 to 7.88.1 piles up connections when it multiplexes.

@@ -6,7 +6,7 @@ public struct TransportOptions: Sendable {
   public var headerLines: [String] = []
   /// CURLOPT_CONNECTTIMEOUT_MS.
   public var connectTimeout: Duration = .seconds(10)
-  /// CURLOPT_LOW_SPEED_TIME at a limit of one byte a second: a transfer without a byte for so long has stalled.
+  /// A transfer without a byte for so long, once its connection is up, has stalled.
   public var stallTimeout: Duration = .seconds(30)
   /// CURLOPT_CAINFO; nil takes libcurl's own.
   public var caFile: String?

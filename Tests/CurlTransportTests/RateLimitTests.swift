@@ -73,8 +73,9 @@ struct RateLimitTests {
       }
       try await group.waitForAll()
     }
-    // A second, less a tenth that is free and what the last reads took in advance. No upper bound: machines are slow.
-    #expect(start.duration(to: clock.now) > .milliseconds(500))
+    // A second, less a tenth that is free. Many small ones once took less than half, since all came in the first burst.
+    // No upper bound: machines are slow.
+    #expect(start.duration(to: clock.now) > .milliseconds(890))
     await transport.shutdown()
   }
 }

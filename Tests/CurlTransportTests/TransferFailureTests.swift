@@ -147,17 +147,40 @@ struct TransferFailureTests {
     }
   }
 
-  /// The limit is the least that libcurl knows, a second; the origin says nothing until the test ends.
-  @Test func stall() async throws {
-    try await withTransport({ $0.stallTimeout = .seconds(1) }) { transport, origin in
-      origin.route("/f", .file(Self.body, FileOptions(ending: .stall(after: 1000))))
+  /// The origin says nothing more until the test ends.
+  @Test(arguments: [1000, 0])
+  func stall(after count: Int) async throws {
+    try await withTransport({ $0.stallTimeout = .milliseconds(300) }) { transport, origin in
+      origin.route("/f", .file(Self.body, FileOptions(ending: .stall(after: count))))
       let sink = CollectingSink()
       let error = try await #require(throws: DownloadError.self) {
         _ = try await transport.fetch(try origin.address("/f"), into: sink)
       }
       #expect(error.code == .stalled)
       #expect(error.isPassing)
-      #expect(sink.bytes == Array(Self.body.prefix(1000)))
+      #expect(sink.bytes == Array(Self.body.prefix(count)))
+    }
+  }
+
+  @Test func stallBeforeTheHead() async throws {
+    try await withTransport({ $0.stallTimeout = .milliseconds(300) }) { transport, origin in
+      origin.route("/f", .silence())
+      let error = try await #require(throws: DownloadError.self) {
+        _ = try await transport.fetch(try origin.address("/f"))
+      }
+      #expect(error.code == .stalled)
+      #expect(error.cause == .detail("none in 300 ms"))
+    }
+  }
+
+  /// A byte now and then is no stall, however long it takes: here longer than the limit, and each pause a tenth of it.
+  @Test func slowIsNotStalled() async throws {
+    try await withTransport({ $0.stallTimeout = .seconds(2) }) { transport, origin in
+      let body = Array(Self.body.prefix(12))
+      origin.route(
+        "/f", .file(body, FileOptions(ending: .trickle(piece: 1, every: .milliseconds(200)))))
+      let (_, sink) = try await transport.fetch(try origin.address("/f"))
+      #expect(sink.bytes == body)
     }
   }
 
