@@ -87,7 +87,9 @@ actor CurlAgent {
       if isClosed { throw DownloadError.cancelled.at(request.address) }
       let transfer = try takeIdle()
       do {
-        try transfer.prepare(request, into: sink, settings, running: transfers.count - idle.count)
+        try transfer.prepare(
+          request, into: sink, settings, running: transfers.count - idle.count,
+          connections: loop.connectionCount)
         try loop.add(transfer.easy)
       } catch {
         _ = transfer.abort(.cancelled)  // lets go of the sink

@@ -24,8 +24,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var sockets: [EventPoll.Ready] = []
   private var due: UInt64?
   private let stallWatch: StallWatch
-  /// When the transfers were last looked at; nil while there are none.
-  private var lastLook: UInt64?
+  private var lastLook: UInt64?  // at the transfers; nil while there are none
   private let rateLimit: RateLimit?
   /// Under a rate limit: the socket that was last read from.
   private var lastInTurn: Int32 = -1
@@ -98,6 +97,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     try multi.add(easy)
     if lastLook == nil { lastLook = Self.now }
   }
+
+  /// Connections that are open, idle ones included.
+  var connectionCount: Int { poll.connectionCount }
 
   func remove(_ easy: borrowing EasyHandle) throws(MultiFailure) {
     assert(isOnLoop)

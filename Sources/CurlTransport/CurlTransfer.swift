@@ -17,10 +17,7 @@ final class CurlTransfer {
   /// Nil while idle.
   var asker: Asker?
   private let errorBuffer: UnsafeMutablePointer<CChar>
-  private var ownLines: HeaderLines?
-  private var hasRange = false
-  private var refusesDowngrade: Bool?
-  private var bufferSize = 0
+  private var options = TransferOptions()
   private var lastBody: Int64?
   private(set) var current: Current?
   private(set) var assembler = HeadAssembler()
@@ -84,48 +81,22 @@ final class CurlTransfer {
     return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
   }
 
-  /// Sets what differs from one transfer to the next; everything else stays as `init` set it.
-  /// - Parameter running: the transfers of the loop, this one included.
+  /// - Parameters:
+  ///   - running: the transfers of the loop, this one included.
+  ///   - connections: those of the loop that are open.
   func prepare(
-    _ request: TransferRequest, into sink: any BodySink, _ settings: borrowing TransferSettings, running: Int
+    _ request: TransferRequest, into sink: any BodySink, _ settings: borrowing TransferSettings, running: Int,
+    connections: Int
   ) throws(CurlFailure) {
-    try easy.set(CURLOPT_URL, request.address.wireText)
-    if let start = request.rangeStart {
-      try easy.set(CURLOPT_RANGE, "\(start)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? ""))
-      hasRange = true
-    } else if hasRange {
-      try easy.set(CURLOPT_RANGE, nil)
-      hasRange = false
-    }
-    if !request.headerLines.isEmpty {
-      let lines = try settings.lines(adding: request.headerLines)
-      try easy.set(CURLOPT_HTTPHEADER, list: lines)
-      ownLines = consume lines
-    } else if ownLines != nil {
-      try settings.applyLines(to: easy)
-      ownLines = nil
-    }
-    let isSecure = request.address.scheme == .https
-    if refusesDowngrade != isSecure {
-      try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, isSecure ? "https" : "http,https")
-      refusesDowngrade = isSecure
-    }
-    let size = rateLimit?.bufferSize ?? ReceiveBuffer.size(running: running, lastBody: lastBody)
-    if size != bufferSize { try resizeBuffer(size) }
+    try options.set(request, settings, on: easy)
+    // Where each connection has its transfer, libcurl need not look through thousands for one that is idle.
+    try options.set(isFresh: !settings.sharesConnections && connections < running, on: easy)
+    try options.set(
+      bufferSize: rateLimit?.bufferSize ?? ReceiveBuffer.size(running: running, lastBody: lastBody), on: easy)
     errorBuffer[0] = 0
     assembler.reset()
     quiet = StallWatch.Quiet()
     current = Current(address: request.address, sink: sink)
-  }
-
-  private func resizeBuffer(_ size: Int) throws(CurlFailure) {
-    do throws(CurlFailure) {
-      try easy.set(CURLOPT_BUFFERSIZE, size)
-      bufferSize = size
-    } catch {
-      // The handle still has the buffer of its last transfer, because others go on over the same connection (HTTP/2).
-      guard error.code == CURLE_BAD_FUNCTION_ARGUMENT else { throw error }
-    }
   }
 
   /// Judges how the transfer ended and lets go of its sink.

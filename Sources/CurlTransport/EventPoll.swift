@@ -8,13 +8,18 @@ import Glibc
 struct EventPoll: ~Copyable {
   private let epoll: Descriptor
   private let wakeup: Descriptor
-  private var interests: [Int32: Interest] = [:]
+  /// By descriptor: the kernel gives the smallest that is free, so there are no more than were ever open.
+  private var slots: [Slot] = []
   private var changed: [Int32] = []
-  private var connections: Set<Int32> = []
+  /// Connections that are open.
+  private(set) var connectionCount = 0
   private var events = [epoll_event](repeating: epoll_event(), count: 256)
 
-  private struct Interest {
-    var wanted: UInt32
+  private struct Slot {
+    /// Announced by `connected`, until `forget`.
+    var isConnection = false
+    /// EPOLLIN and EPOLLOUT bits; nil when nobody has an interest in the descriptor.
+    var wanted: UInt32?
     /// What the kernel knows; nil when the descriptor is not in the set.
     var registered: UInt32?
   }
@@ -40,48 +45,56 @@ struct EventPoll: ~Copyable {
   }
 
   /// A connection was opened: its end will be announced (`forget`) before it is closed.
-  mutating func connected(_ socket: Int32) { connections.insert(socket) }
+  mutating func connected(_ socket: Int32) {
+    let index = slot(of: socket)
+    if !slots[index].isConnection { connectionCount += 1 }
+    slots[index].isConnection = true
+  }
 
   /// - Parameter mask: EPOLLIN and EPOLLOUT bits; 0 when the socket is of no interest for now.
   mutating func wish(_ socket: Int32, _ mask: UInt32) {
-    if mask == 0, !connections.contains(socket) { return drop(socket) }
-    if interests[socket]?.wanted == mask { return }
-    if interests[socket] == nil {
-      if mask == 0 { return }
-      interests[socket] = Interest(wanted: mask, registered: nil)
-    } else {
-      interests[socket]?.wanted = mask
-    }
+    let index = slot(of: socket)
+    if mask == 0, !slots[index].isConnection { return drop(index) }
+    // Of one that nobody had an interest in, none is no news.
+    if (slots[index].wanted ?? 0) == mask { return }
+    slots[index].wanted = mask
     changed.append(socket)
   }
 
   /// The descriptor is about to be closed, which takes it out of the kernel's set; its number may come back.
   mutating func forget(_ socket: Int32) {
-    interests[socket] = nil
-    connections.remove(socket)
+    let index = slot(of: socket)
+    if slots[index].isConnection { connectionCount -= 1 }
+    slots[index] = Slot()
+  }
+
+  private mutating func slot(of socket: Int32) -> Int {
+    let index = Int(socket)
+    if index >= slots.count { slots += Array(repeating: Slot(), count: max(64, index + 1 - slots.count)) }
+    return index
   }
 
   /// What is no connection (a resolver's pair) libcurl closes without a word, and its number may be the next
   /// connection's: nothing of it may be kept for later.
-  private mutating func drop(_ socket: Int32) {
-    guard interests.removeValue(forKey: socket)?.registered != nil else { return }
+  private mutating func drop(_ index: Int) {
+    let isKnown = slots[index].registered != nil
+    (slots[index].wanted, slots[index].registered) = (nil, nil)
     // Gone already, or closed, which does the same.
-    _ = dlm_epoll_control(epoll.number, EPOLL_CTL_DEL, socket, 0)
+    if isKnown { _ = dlm_epoll_control(epoll.number, EPOLL_CTL_DEL, Int32(index), 0) }
   }
 
   /// Each wish is taken off the list before it is acted on: one that fails is not tried for ever.
   private mutating func applyWishes() throws(SystemFailure) {
     while let socket = changed.popLast() {
-      guard let interest = interests[socket], interest.registered != interest.wanted else { continue }
-      switch (interest.registered, interest.wanted) {
-      case (nil, 0):
-        interests[socket] = nil
-      case (_, 0):
-        drop(socket)
-      case (let known, let wanted):
-        interests[socket] = nil
+      let index = Int(socket)
+      let known = slots[index].registered
+      guard let wanted = slots[index].wanted, wanted != known else { continue }
+      if wanted == 0 {
+        drop(index)
+      } else {
+        (slots[index].wanted, slots[index].registered) = (nil, nil)
         try register(socket, wanted, isKnown: known != nil)
-        interests[socket] = Interest(wanted: wanted, registered: wanted)
+        (slots[index].wanted, slots[index].registered) = (wanted, wanted)
       }
     }
   }

@@ -20,6 +20,9 @@ struct TransferSettings: ~Copyable {
 
   var rateLimit: RateLimit? { options.rateLimit }
 
+  /// Whether several transfers may have one connection at a time (HTTP/2).
+  var sharesConnections: Bool { options.usesHTTP2 }
+
   func lines(adding more: [String]) throws(CurlFailure) -> HeaderLines {
     try HeaderLines(commonLines + more)
   }

@@ -18,4 +18,7 @@ struct DownloadKey: Sendable, Hashable {
     requested = request.outputName
     checksum = request.checksum
   }
+
+  /// By the address alone, which has its hash at hand: the rest hardly ever differs, and a file is looked up five times.
+  func hash(into hasher: inout Hasher) { hasher.combine(address) }
 }

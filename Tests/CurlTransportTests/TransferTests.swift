@@ -76,6 +76,27 @@ struct TransferTests {
     }
   }
 
+  /// A connection is opened without a look for an idle one only where there can be none.
+  @Test func lanesOpenNoMoreConnectionsThanTheyAre() async throws {
+    try await withTransport { transport, origin in
+      origin.route("/f", .file([1, 2, 3]))
+      let address = try origin.address("/f")
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<8 {
+          group.addTask { for _ in 0..<25 { _ = try await transport.fetch(address) } }
+        }
+        try await group.waitForAll()
+      }
+      #expect(origin.log.count == 200)
+      #expect(origin.record.connectionsOpened <= 8)
+      // One transfer more, and then a redirect, find idle ones.
+      _ = try await transport.fetch(address)
+      origin.route("/old", .redirect(302, to: "/f"))
+      _ = try await transport.fetch(try origin.address("/old"))
+      #expect(origin.record.connectionsOpened <= 8)
+    }
+  }
+
   @Test(arguments: [301, 302, 303, 307, 308])
   func redirectIsFollowed(status: Int) async throws {
     try await withTransport { [body] transport, origin in

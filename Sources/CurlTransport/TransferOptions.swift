@@ -1,0 +1,59 @@
+import CCurl
+import DownloadModel
+
+/// What an easy handle is set to at the moment, so that only what differs is set from one transfer to the next;
+/// everything else stays as `TransferSettings` set it.
+struct TransferOptions: ~Copyable {
+  /// Kept while libcurl points to it.
+  private var ownLines: HeaderLines?
+  private var hasRange = false
+  private var isFresh = false
+  private var refusesDowngrade: Bool?
+  private var bufferSize = 0
+
+  /// Address, range, header lines.
+  mutating func set(
+    _ request: TransferRequest, _ settings: borrowing TransferSettings, on easy: borrowing EasyHandle
+  ) throws(CurlFailure) {
+    try easy.set(CURLOPT_URL, request.address.wireText)
+    if let start = request.rangeStart {
+      try easy.set(CURLOPT_RANGE, "\(start)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? ""))
+      hasRange = true
+    } else if hasRange {
+      try easy.set(CURLOPT_RANGE, nil)
+      hasRange = false
+    }
+    if !request.headerLines.isEmpty {
+      let lines = try settings.lines(adding: request.headerLines)
+      try easy.set(CURLOPT_HTTPHEADER, list: lines)
+      ownLines = consume lines
+    } else if ownLines != nil {
+      try settings.applyLines(to: easy)
+      ownLines = nil
+    }
+    let isSecure = request.address.scheme == .https
+    if refusesDowngrade != isSecure {
+      try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, isSecure ? "https" : "http,https")
+      refusesDowngrade = isSecure
+    }
+  }
+
+  /// - Parameter wanted: whether to open a connection without looking for an idle one (CURLOPT_FRESH_CONNECT); behind a
+  ///   redirect libcurl looks all the same.
+  mutating func set(isFresh wanted: Bool, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    guard isFresh != wanted else { return }
+    try easy.set(CURLOPT_FRESH_CONNECT, wanted)
+    isFresh = wanted
+  }
+
+  mutating func set(bufferSize size: Int, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    guard bufferSize != size else { return }
+    do throws(CurlFailure) {
+      try easy.set(CURLOPT_BUFFERSIZE, size)
+      bufferSize = size
+    } catch {
+      // The handle still has the buffer of its last transfer, because others go on over the same connection (HTTP/2).
+      guard error.code == CURLE_BAD_FUNCTION_ARGUMENT else { throw error }
+    }
+  }
+}
