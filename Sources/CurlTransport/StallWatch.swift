@@ -43,8 +43,12 @@ extension CurlTransfer {
 
   /// - Parameter time: nanoseconds since the last look.
   func hasStalled(_ watch: StallWatch, after time: UInt64) -> Bool {
-    // While it has no connection, CURLOPT_CONNECTTIMEOUT_MS sees to it.
-    quiet.look(arrived, after: time) >= watch.limit && easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
+    // While it has no connection, CURLOPT_CONNECTTIMEOUT_MS sees to it; that time is none of this one's.
+    guard easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0 else {
+      quiet = StallWatch.Quiet()
+      return false
+    }
+    return quiet.look(arrived, after: time) >= watch.limit
   }
 }
 

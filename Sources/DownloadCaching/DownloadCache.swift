@@ -78,7 +78,6 @@ public actor DownloadCache: DownloadStore {
     return outcome
   }
 
-  @inline(__always)
   private func work(
     on key: DownloadKey, _ request: DownloadRequest, _ meter: TransferMeter, _ fetch: DownloadStore.Fetch
   ) async throws(DownloadError) -> DownloadOutcome {

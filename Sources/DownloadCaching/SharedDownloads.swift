@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// The work is done in the task of whoever asked first, whose life it shares. The others wait; whoever is cancelled is
 /// answered at once. If that is the one who did the work, those who wait ask anew, and the first of them goes on with
-/// what is on disk by then. A task of its own, which could outlive all of them, would cost a small file a fifteenth of
-/// its processor time, where hardly one in a thousand is waited for twice.
+/// what is on disk by then. A task of its own, which could outlive all of them, would cost each small file a twentieth of
+/// its processor time, for a case that hardly occurs.
 ///
 /// A lock and not an actor, because `onCancel` runs on any thread and may not wait. No continuation is resumed inside
 /// the lock.
