@@ -154,7 +154,7 @@ final class CurlTransfer {
     TransferEnd(
       code: code, message: String(cString: errorBuffer),
       errno: Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO)),
-      wasConnected: easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0, wasRedirected: assembler.isRedirect,
+      wasRedirected: assembler.isRedirect,
       isAnswered: current?.head != nil, reusedConnection: easy.long(CURLINFO_NUM_CONNECTS) == 0)
   }
 

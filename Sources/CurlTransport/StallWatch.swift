@@ -9,7 +9,7 @@ import DownloadModel
 struct StallWatch {
   /// Nanoseconds without a byte that are a stall.
   let limit: UInt64
-  /// Nanoseconds from one look to the next: a stall is found a quarter of the limit late at most.
+  /// Nanoseconds from one look to the next: a stall is found two looks late at most.
   let interval: UInt64
 
   init(_ timeout: Duration) {

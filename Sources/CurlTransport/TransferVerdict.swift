@@ -9,8 +9,6 @@ struct TransferEnd {
   var message = ""
   /// CURLINFO_OS_ERRNO of a failed connect, send or receive.
   var errno: Int32 = 0
-  /// Whether a connection (and TLS) was up when it ended.
-  var wasConnected = false
   /// The last head seen was a redirect.
   var wasRedirected = false
   /// A final head has come.
@@ -48,8 +46,8 @@ extension DownloadError {
     case CURLE_URL_MALFORMAT: (.badAddress, "reading the address", false)
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: (.resolve, "looking up the host", true)
     case CURLE_COULDNT_CONNECT: (.connect, "connecting", true)
-    case CURLE_OPERATION_TIMEDOUT:
-      end.wasConnected ? (.stalled, "receiving", true) : (.timeout, "connecting", true)
+    // CURLOPT_CONNECTTIMEOUT_MS: no other time limit is set (see StallWatch), also behind a redirect.
+    case CURLE_OPERATION_TIMEDOUT: (.timeout, "connecting", true)
     case CURLE_PARTIAL_FILE: (.shortBody, "receiving", true)
     case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
       (.reset, "receiving", true)

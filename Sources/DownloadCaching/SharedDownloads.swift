@@ -4,9 +4,9 @@ import Synchronization
 /// Equal requests at one time are one piece of work: which files are under way, who waits for them, and which were
 /// finished a moment ago.
 ///
-/// The work is done in the task of whoever asked first, whose life it shares. The others wait; whoever is cancelled is
-/// answered at once. If that is the one who did the work, those who wait ask anew, and the first of them goes on with
-/// what is on disk by then. A task of its own, which could outlive all of them, would cost each small file a twentieth of
+/// The work is done in the task of whoever asked first, whose life it shares. The others wait; one that is cancelled
+/// is answered at once. If the one who does the work is, it puts its files in order first; then those who wait ask anew,
+/// and the first of them goes on with what is on disk by then. A task of its own, which could outlive all of them, would cost each small file a twentieth of
 /// its processor time, for a case that hardly occurs.
 ///
 /// A lock and not an actor, because `onCancel` runs on any thread and may not wait. No continuation is resumed inside

@@ -22,10 +22,10 @@ struct CoalescingTests {
     mayLeave.open()
   }
 
+  private typealias Asker = Task<Result<DownloadOutcome, DownloadError>, Never>
+
   /// A fetch that receives some bytes, waits at the gate, and is lost when cancelled there.
-  private func slowGet(_ run: Run, meter: TransferMeter = TransferMeter()) -> Task<
-    Result<DownloadOutcome, DownloadError>, Never
-  > {
+  private func slowGet(_ run: Run, meter: TransferMeter = TransferMeter()) -> Asker {
     let (server, started, mayEnd, mayLeave) = (server, started, mayEnd, mayLeave)
     // A task of its own, because the test cancels one asker and not another.
     return Task {
@@ -57,13 +57,20 @@ struct CoalescingTests {
     }
   }
 
+  private func oneWorksAndOneWaits(
+    _ run: Run, waiterMeter: TransferMeter = TransferMeter()
+  ) async throws -> (works: Asker, waits: Asker) {
+    let works = slowGet(run)
+    await started.wait()
+    let waits = slowGet(run, meter: waiterMeter)
+    try await until(run, waiting: 1)
+    return (works, waits)
+  }
+
   @Test func theyShareOneFetch() async throws {
     let run = Run(in: folder, server)
     let meter = TransferMeter()
-    let first = slowGet(run)
-    await started.wait()
-    let second = slowGet(run, meter: meter)
-    try await until(run, waiting: 1)
+    let (first, second) = try await oneWorksAndOneWaits(run, waiterMeter: meter)
     mayEnd.open()
     #expect(try await first.value.get().kind == .fetched)
     let shared = try await second.value.get()
@@ -97,10 +104,7 @@ struct CoalescingTests {
 
   @Test func oneThatWaitsIsCancelledAndTheWorkGoesOn() async throws {
     let run = Run(in: folder, server)
-    let first = slowGet(run)
-    await started.wait()
-    let second = slowGet(run)
-    try await until(run, waiting: 1)
+    let (first, second) = try await oneWorksAndOneWaits(run)
     second.cancel()
     #expect(await second.value == .failure(.cancelled))
     try await until(run, waiting: 0)
@@ -112,10 +116,7 @@ struct CoalescingTests {
 
   @Test func aFailureIsTheAnswerOfAllThatWait() async throws {
     let run = Run(in: folder, server)
-    let first = slowGet(run)
-    await started.wait()
-    let second = slowGet(run)
-    try await until(run, waiting: 1)
+    let (first, second) = try await oneWorksAndOneWaits(run)
     server.remove(Self.address)
     mayEnd.open()
     let answers = await [first.value, second.value]
@@ -127,10 +128,7 @@ struct CoalescingTests {
 
   @Test func allAreCancelledAndThePartStays() async throws {
     let run = Run(in: folder, server)
-    let first = slowGet(run)
-    await started.wait()
-    let second = slowGet(run)
-    try await until(run, waiting: 1)
+    let (first, second) = try await oneWorksAndOneWaits(run)
     // In this order, or the second might begin to do the work.
     second.cancel()
     #expect(await second.value == .failure(.cancelled))
