@@ -80,7 +80,7 @@ struct Wiring: Sendable {
         let share = HostQueueShare(queue, index)
         group.addTask(executorPreference: worker.transport.taskExecutor) { [mode] in
           await mode.strategy.run(share, width: width, isolation: worker.cache) { request, isolation in
-            _ = isolation
+            _ = isolation  // that of the lane, in which the downloader then stays
             if let result = await worker.downloader.download(request, from: share) { onEnd(request, result) }
           }
         }
