@@ -16,14 +16,15 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [.executable(name: "dlm", targets: ["dlm"])],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-    .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.0")),
+    .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
+    .package(
+      url: "https://github.com/apple/swift-configuration", .upToNextMinor(from: "1.4.0"), traits: ["YAML"]),
+    .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.0")),
+    .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
+    .package(url: "https://github.com/apple/swift-system", .upToNextMinor(from: "1.8.0")),
+    .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
+    .package(url: "https://github.com/swhitty/FlyingFox", .upToNextMinor(from: "0.27.0")),
   ],
   targets: [
     // Level 0
@@ -71,8 +72,12 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings,
       // A transfer is some sixty small allocations, half of them libcurl's: glibc's malloc is a sixth of its time.
-      // Release builds only, since the sanitizers bring their own.
-      linkerSettings: [.linkedLibrary("mimalloc", .when(configuration: .release))]),
+      // Release builds only, since the sanitizers bring their own. All symbols are bound at the start, so that the table of
+      // them can be read-only (full RELRO), however dlm is built.
+      linkerSettings: [
+        .linkedLibrary("mimalloc", .when(configuration: .release)),
+        .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"], .when(platforms: [.linux])),
+      ]),
 
     // Tests: one target a room, and the program from outside
     .target(
@@ -88,7 +93,7 @@ let package = Package(
     .testTarget(
       name: "DownloadCachingTests",
       dependencies: [
-        "DownloadCaching", "DownloadModel",
+        "DownloadCaching", "DownloadModel", "TestSupport",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "SystemPackage", package: "swift-system"),
@@ -112,6 +117,8 @@ let package = Package(
       name: "dlmTests",
       dependencies: [
         "dlm", "TestSupport", "DownloadModel", "StrategyComparing", "TerminalProgress",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
   ]
 )

@@ -17,6 +17,8 @@ actor CurlAgent {
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
   private var isClosed = false
+  /// Descriptors have run out once: idle connections are then not kept for long.
+  private var isShort = false
   private let numbers = Atomic<UInt64>(0)
 
   init(_ loop: CurlLoop, _ options: TransportOptions) throws(CurlFailure) {
@@ -90,6 +92,8 @@ actor CurlAgent {
         try transfer.prepare(
           request, into: sink, settings, running: transfers.count - idle.count,
           connections: loop.connectionCount)
+        // Those idle for longer than a second are closed when the next transfer looks for one (CURLOPT_MAXAGE_CONN).
+        if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
         try loop.add(transfer.easy)
       } catch {
         _ = transfer.abort(.cancelled)  // lets go of the sink
@@ -104,9 +108,9 @@ actor CurlAgent {
 
   private func takeIdle() throws(CurlFailure) -> CurlTransfer {
     if let transfer = idle.popLast() { return transfer }
-    let transfer = try CurlTransfer(settings, loopContext: Unmanaged.passUnretained(loop).toOpaque()) {
-      [loop] id in { loop.cancel(id) }
-    }
+    let transfer = try CurlTransfer(
+      settings, loopContext: Unmanaged.passUnretained(loop).toOpaque(),
+      cancel: { [loop] id in { loop.cancel(id) } }, onDrain: { [loop] end in loop.look(at: end) })
     transfers.append(transfer)
     return transfer
   }
@@ -128,7 +132,41 @@ actor CurlAgent {
     guard let easy = UnsafeMutableRawPointer(bitPattern: handle), let transfer = CurlTransfer.of(easy) else {
       return
     }
-    letGo(transfer, with: transfer.finish(code))
+    finish(transfer, code)
+  }
+
+  private func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
+    switch transfer.finish(code) {
+    case .ended(let result): letGo(transfer, with: result)
+    case .redirected: follow(transfer)
+    }
+  }
+
+  /// The next hop of a redirected transfer, on the same easy handle.
+  private func follow(_ transfer: CurlTransfer) {
+    do {
+      try loop.remove(transfer.easy)
+      try transfer.follow(settings)
+      try loop.add(transfer.easy)
+    } catch {
+      let failure = transfer.current.map { Self.failure(error, $0.address) } ?? .cancelled
+      letGo(transfer, with: transfer.abort(failure))
+    }
+  }
+
+  /// Ends transfers whose answer is known, and whose body has not come to its end in time.
+  /// - Returns: when the next of them is due.
+  func endDrained(at now: UInt64) -> UInt64? {
+    var next: UInt64?
+    for transfer in transfers where transfer.asker != nil {
+      guard let end = transfer.current?.drainsUntil else { continue }
+      if end <= now {
+        finish(transfer, CURLE_OK)
+      } else {
+        next = min(next ?? end, end)
+      }
+    }
+    return next
   }
 
   func cancel(_ ids: [TransferID]) {
@@ -172,6 +210,10 @@ actor CurlAgent {
   /// The easy handle leaves the multi handle first; then whoever waits goes on.
   private func letGo(_ transfer: CurlTransfer, with result: Result<TransferReceipt, DownloadError>) {
     guard let asker = transfer.asker else { return }  // idle
+    if case .failure(let error) = result, error.code == .resources {
+      if !isShort { loop.keepFewerConnections() }
+      isShort = true
+    }
     transfer.asker = nil
     do throws(MultiFailure) {
       try loop.remove(transfer.easy)

@@ -1,8 +1,12 @@
+// Long because: the turns of one thread; cut, what only the thread may touch would lie open.
+
 import CCurl
 import Dispatch
 import DownloadModel
 import Glibc
 import Synchronization
+
+// Long because: what touches the multi handle and the poll is private to the loop.
 
 /// One thread, one epoll descriptor and one multi handle; the serial executor of `CurlAgent` and, by way of
 /// `LoopTaskExecutor`, of the tasks that download.
@@ -11,13 +15,13 @@ import Synchronization
 /// strategy to the last byte on disk, so a file costs no thread hop; what does not run here is the index, the
 /// renderer and everything that may wait.
 ///
-/// `@unchecked Sendable` is sound because: `inbox` is Sendable and `owner` an Atomic; `agent` and `tasks` are
+/// `@unchecked Sendable` is sound because: `inbox` and `lateJobs` are Sendable and `owner` an Atomic; `agent` and `tasks` are
 /// set before the thread starts; `poll`, `multi`, `ready` and `due` are touched on the thread alone, which the
 /// assertions of every method that does so check (`isOnLoop`).
 final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private let inbox: LoopInbox
   private let owner = Atomic<pthread_t>(0)
-
+  private let lateJobs = DispatchQueue(label: "dlm.curl-loop.late")
   private var poll: EventPoll
   private var multi: MultiHandle
   private var ready: [LoopJob] = []
@@ -25,6 +29,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var due: UInt64?
   private let stallWatch: StallWatch
   private var lastLook: UInt64?  // at the transfers; nil while there are none
+  private var drainsUntil: UInt64?  // the first of those whose body is only drained
   private let rateLimit: RateLimit?
   /// Under a rate limit: the socket that was last read from.
   private var lastInTurn: Int32 = -1
@@ -77,9 +82,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  /// A job that arrives after the thread has ended still runs: dropping it would leave its task waiting.
+  /// A job that arrives after the thread has ended still runs, or its task would wait for ever; one after the other still.
   private func runLate(_ job: LoopJob) {
-    DispatchQueue.global().async { job.run(serial: self.asUnownedSerialExecutor(), preferred: nil) }
+    lateJobs.async { job.run(serial: self.asUnownedSerialExecutor(), preferred: nil) }
   }
 
   func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
@@ -100,6 +105,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   /// Connections that are open, idle ones included.
   var connectionCount: Int { poll.connectionCount }
+
+  /// A transfer is to be looked at then, because its body is only drained.
+  func look(at time: UInt64) { drainsUntil = min(drainsUntil ?? time, time) }
 
   func remove(_ easy: borrowing EasyHandle) throws(MultiFailure) {
     assert(isOnLoop)
@@ -126,6 +134,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     deliverFinished()
     wait()
     endStalled()
+    endDrained()
     return true
   }
 
@@ -162,6 +171,12 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     let time = pause > 0 ? 0 : stallWatch.counted(now - lastLook)
     let goesOn = agent?.assumeIsolated { $0.endStalled(stallWatch, after: time) } ?? false
     self.lastLook = goesOn ? now : nil
+  }
+
+  private func endDrained() {
+    guard let due = drainsUntil else { return }
+    let now = Self.now
+    if due <= now { drainsUntil = agent?.assumeIsolated { $0.endDrained(at: now) } ?? nil }
   }
 
   private func act(on socket: Int32, _ bits: Int32) {
@@ -221,7 +236,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var pause: UInt64 { rateLimit?.pause(at: Self.now) ?? 0 }
 
   private var millisecondsUntilDue: Int32 {
-    let due = min(due ?? .max, lastLook.map { $0 + stallWatch.interval } ?? .max)
+    let due = min(due ?? .max, lastLook.map { $0 + stallWatch.interval } ?? .max, drainsUntil ?? .max)
     if due == .max { return -1 }
     let now = Self.now
     return due <= now ? 0 : Int32(clamping: (due - now + 999_999) / 1_000_000)
@@ -243,6 +258,13 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   func timerDidChange(_ milliseconds: Int) {
     due = milliseconds < 0 ? nil : Self.now + UInt64(milliseconds) * 1_000_000
+  }
+
+  /// Descriptors have run out: from now on half as many connections as are open are kept when they are idle.
+  func keepFewerConnections() {
+    do throws(MultiFailure) { try multi.set(CURLMOPT_MAXCONNECTS, max(1, poll.connectionCount / 2)) } catch {
+      assertionFailure("CURLMOPT_MAXCONNECTS takes any number: \(error.message)")
+    }
   }
 
   func socketDidOpen(_ socket: Int32) {

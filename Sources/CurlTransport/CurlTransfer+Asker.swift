@@ -35,7 +35,8 @@ extension CurlTransfer {
     guard let asker, case .untilHead(let continuation) = asker.waits else { return }
     let running = RunningTransfer(
       answeredBy: head.answeredBy,
-      delay: .microseconds(easy.offset(CURLINFO_STARTTRANSFER_TIME_T)), cancel: cancelOnLoop(asker.id))
+      delay: .microseconds((current?.hopTime ?? 0) + easy.offset(CURLINFO_STARTTRANSFER_TIME_T)),
+      cancel: cancelOnLoop(asker.id))
     self.asker?.waits = .further(running)
     continuation.resume(returning: .success(.underWay(running)))
   }

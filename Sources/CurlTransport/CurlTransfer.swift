@@ -1,5 +1,8 @@
+// Long because: one transfer, from its request over its redirects to its verdict; cut, its state would lie open.
+
 import CCurl
 import DownloadModel
+import Glibc
 
 /// One easy handle and the transfer that it carries at the moment; kept and used again for the next.
 ///
@@ -10,10 +13,14 @@ final class CurlTransfer {
   /// A short body of an answer that is not wanted is read to its end, so that its connection can be kept; a
   /// longer one costs more than a new connection.
   static let drainLimit: Int64 = 64 * 1024
+  /// The same in nanoseconds: a short body follows its head at once, and one that does not come is waited for no longer
+  /// (http.md 33).
+  static let drainTime: UInt64 = 250_000_000
 
   let easy: EasyHandle
   private let rateLimit: RateLimit?
   let cancelOnLoop: (TransferID) -> @Sendable () -> Void
+  private let onDrain: (UInt64) -> Void
   /// Nil while idle.
   var asker: Asker?
   private let errorBuffer: UnsafeMutablePointer<CChar>
@@ -24,13 +31,37 @@ final class CurlTransfer {
   var quiet = StallWatch.Quiet()
 
   struct Current {
-    let address: Address
+    let request: TransferRequest
     let sink: any BodySink
+    /// Where it goes now: the request's own address, or where redirects led.
+    var place: Address
+    /// Where the answer that is being drained leads.
+    var next: Address?
+    /// Redirects followed, and the microseconds that they took.
+    var hops = 0
+    var hopTime: Int64 = 0
     var mode = Mode.waiting
     var received: Int64 = 0
     var drained: Int64 = 0
     var head: HeadFacts?
     var failure: DownloadError?
+    /// When draining ends, whatever has come; on the monotonic clock.
+    var drainsUntil: UInt64?
+
+    var address: Address { request.address }
+
+    init(_ request: TransferRequest, _ sink: any BodySink) {
+      self.request = request
+      self.sink = sink
+      place = request.address
+    }
+  }
+
+  /// What becomes of a transfer that libcurl is done with.
+  enum Finish {
+    case ended(Result<TransferReceipt, DownloadError>)
+    /// It goes on elsewhere: see `follow`.
+    case redirected
   }
 
   enum Mode { case waiting, writing, draining }
@@ -42,13 +73,16 @@ final class CurlTransfer {
     var isChunked: Bool
   }
 
-  /// - Parameter cancel: how a transfer is cancelled from any thread.
+  /// - Parameters:
+  ///   - cancel: how a transfer is cancelled from any thread.
+  ///   - onDrain: told when a body begins to be drained, and until when.
   init(
     _ settings: borrowing TransferSettings, loopContext: UnsafeMutableRawPointer,
-    cancel: @escaping (TransferID) -> @Sendable () -> Void
+    cancel: @escaping (TransferID) -> @Sendable () -> Void, onDrain: @escaping (UInt64) -> Void
   ) throws(CurlFailure) {
     easy = try EasyHandle()
     cancelOnLoop = cancel
+    self.onDrain = onDrain
     rateLimit = settings.rateLimit
     errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -88,26 +122,47 @@ final class CurlTransfer {
     _ request: TransferRequest, into sink: any BodySink, _ settings: borrowing TransferSettings, running: Int,
     connections: Int
   ) throws(CurlFailure) {
-    try options.set(request, settings, on: easy)
+    try options.set(request, to: request.address, settings, on: easy)
     // Where each connection has its transfer, libcurl need not look through thousands for one that is idle.
     try options.set(isFresh: !settings.sharesConnections && connections < running, on: easy)
     try options.set(
       bufferSize: rateLimit?.bufferSize ?? ReceiveBuffer.size(running: running, lastBody: lastBody), on: easy)
+    begin(Current(request, sink))
+  }
+
+  /// Sends the request on to where its answer led. It may find the connection that it just had.
+  func follow(_ settings: borrowing TransferSettings) throws(CurlFailure) {
+    guard var current, let next = current.next else { return }
+    try options.set(current.request, to: next, settings, on: easy)
+    try options.set(isFresh: false, on: easy)
+    current.hopTime += easy.offset(CURLINFO_TOTAL_TIME_T)
+    (current.place, current.next) = (next, nil)
+    current.hops += 1
+    (current.mode, current.drained, current.drainsUntil) = (.waiting, 0, nil)
+    begin(current)
+  }
+
+  private func begin(_ current: Current) {
     errorBuffer[0] = 0
     assembler.reset()
     quiet = StallWatch.Quiet()
-    current = Current(address: request.address, sink: sink)
+    self.current = current
   }
 
-  /// Judges how the transfer ended and lets go of its sink.
-  func finish(_ code: CURLcode) -> Result<TransferReceipt, DownloadError> {
+  /// Judges how the transfer ended, and lets go of its sink unless it goes on.
+  func finish(_ code: CURLcode) -> Finish {
+    if current?.next != nil, current?.failure == nil { return .redirected }
+    return .ended(end(code))
+  }
+
+  private func end(_ code: CURLcode) -> Result<TransferReceipt, DownloadError> {
     guard let current else { return .failure(DownloadError(.transport, activity: "finishing")) }
     defer { self.current = nil }
     lastBody = current.received
     if let failure = current.failure { return .failure(failure.at(current.address)) }
     let isDrained = current.mode == .draining
     if code != CURLE_OK, !isDrained {
-      return .failure(DownloadError(end(code), address: current.address))
+      return .failure(DownloadError(facts(code), address: current.address))
     }
     guard let head = current.head else {
       // An HTTP/2 stream may end well without a head.
@@ -140,22 +195,29 @@ final class CurlTransfer {
       head.contentLength != nil ? .length : head.isChunked ? .marked : .closed
     return TransferReceipt(
       status: head.status, bodyBytes: isDrained ? 0 : bytes, framing: framing,
-      redirectedTo: easy.long(CURLINFO_REDIRECT_COUNT) > 0 ? effectiveAddress : nil,
+      redirectedTo: effectiveAddress,
       reusedConnection: easy.long(CURLINFO_NUM_CONNECTS) == 0)
   }
 
-  private var effectiveAddress: String? {
-    guard let text = easy.string(CURLINFO_EFFECTIVE_URL) else { return nil }
-    // Only the credential-free form leaves this room.
-    return (try? Address(text))?.key
-  }
+  /// Where redirects led; nil if there were none. Only the credential-free form leaves this room.
+  private var effectiveAddress: String? { current.flatMap { $0.hops > 0 ? $0.place.key : nil } }
 
-  private func end(_ code: CURLcode) -> TransferEnd {
+  private func facts(_ code: CURLcode) -> TransferEnd {
     TransferEnd(
       code: code, message: String(cString: errorBuffer),
       errno: Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO)),
-      wasRedirected: assembler.isRedirect,
-      isAnswered: current?.head != nil, reusedConnection: easy.long(CURLINFO_NUM_CONNECTS) == 0)
+      isAnswered: current?.head != nil, reusedConnection: easy.long(CURLINFO_NUM_CONNECTS) == 0,
+      shortage: TransferEnd.mayBeShortage(code) ? Self.shortage() : nil)
+  }
+
+  /// Asks whether a descriptor can be had now. libcurl does not tell what socket(2) or open(2) answered.
+  private static func shortage() -> Int32? {
+    let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    if descriptor >= 0 {
+      close(descriptor)
+      return nil
+    }
+    return DownloadError.isShortage(errno) ? errno : nil
   }
 
   // MARK: libcurl calls back
@@ -169,6 +231,7 @@ final class CurlTransfer {
         .badResponse, cause: .detail("more than \(HeadAssembler.limit / 1024) KiB of headers"),
         activity: "reading the answer")
       return false
+    case .redirect: return redirect(assembler.head)
     case .final: return judge(assembler.head)
     }
   }
@@ -176,7 +239,7 @@ final class CurlTransfer {
   private func judge(_ head: ResponseHead) -> Bool {
     guard let sink = current?.sink else { return false }
     var head = head
-    if easy.long(CURLINFO_REDIRECT_COUNT) > 0 { head.answeredBy = effectiveAddress }
+    head.answeredBy = effectiveAddress
     // A body without length and without chunks ends when the connection does: a cut looks the same as the end.
     // libcurl 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing either.
     let hasBody = head.status != 204 && head.status != 304
@@ -199,13 +262,37 @@ final class CurlTransfer {
       case .splittable:
         current?.mode = .writing
         tellOfHead(head)
-      case .drain: current?.mode = .draining
+      case .drain: return drain(hasBody ? length : 0)
       }
       return true
     } catch {
       current?.failure = error
       return false
     }
+  }
+
+  private func redirect(_ head: ResponseHead) -> Bool {
+    guard let current, let location = head["location"] else { return false }
+    switch Redirect.step(from: current.place, to: location, home: current.address, count: current.hops) {
+    case .follow(let address):
+      self.current?.next = address
+      return drain(head["transfer-encoding"] == nil ? head.contentLength : nil)
+    case .refuse(let error):
+      self.current?.failure = error
+      return false
+    }
+  }
+
+  /// - Parameter length: of the body that comes; nil if nobody said it.
+  /// - Returns: whether the transfer goes on: not for a body that is not worth its way.
+  private func drain(_ length: Int64?) -> Bool {
+    current?.mode = .draining
+    if length == 0 { return true }
+    if let length, length > Self.drainLimit { return false }
+    let end = monotonicNanoseconds() + Self.drainTime
+    current?.drainsUntil = end
+    onDrain(end)
+    return true
   }
 
   /// - Returns: whether the transfer goes on.

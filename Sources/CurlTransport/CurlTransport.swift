@@ -18,10 +18,19 @@ public final class CurlTransport: Transport {
       loop = try CurlLoop(StallWatch(options.stallTimeout), options.rateLimit)
       tasks = LoopTaskExecutor(loop)
       agent = try CurlAgent(loop, options)
-      // Twice the width: warm connections of a host outlive a lull and a redirect to a second host.
-      try loop.start(agent, tasks, keepingConnections: max(16, options.width * 2))
+      // Twice the width: warm connections of a host outlive a lull and a redirect to a second host. But idle ones must not
+      // take the descriptors that files need.
+      try loop.start(
+        agent, tasks, keepingConnections: min(max(16, options.width * 2), Self.descriptorLimit / 3))
     } catch {
-      throw DownloadError(.transport, cause: .detail("\(error)"), activity: "starting the network loop")
+      let activity = "starting the network loop"
+      guard let failure = error as? SystemFailure else {
+        throw DownloadError(.transport, cause: .detail("\(error)"), activity: activity)
+      }
+      let isShortage = DownloadError.isShortage(failure.errno)
+      throw DownloadError(
+        isShortage ? .resources : .transport, cause: .errno(failure.errno), activity: activity,
+        isPassing: isShortage)
     }
   }
 
@@ -65,6 +74,13 @@ public final class CurlTransport: Transport {
 
   /// The version of libcurl at run time: "7.88.1".
   public static var libcurlVersion: String { String(cString: dlm_curl_version()) }
+
+  /// RLIMIT_NOFILE of this process.
+  private static var descriptorLimit: Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+    return max(8, Int(clamping: limit.rlim_cur))
+  }
 
   private static func initializeLibrary() throws(CurlFailure) {
     let code = libraryCode

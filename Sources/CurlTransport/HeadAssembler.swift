@@ -10,6 +10,8 @@ struct HeadAssembler {
     case more
     /// The head of the response whose body follows.
     case final
+    /// The head of an answer that leads elsewhere (RFC 9110 §15.4).
+    case redirect
     /// More than `limit` bytes of header.
     case flood
   }
@@ -18,16 +20,13 @@ struct HeadAssembler {
   private var block: [UInt8] = []
   private var starts: [Int] = []
   private var isFinal = false
-  /// The last head seen sent libcurl elsewhere.
-  private(set) var isRedirect = false
-  /// Bytes of all heads of the transfer.
+  /// Bytes of the heads since the last `reset`.
   private(set) var size = 0
 
   mutating func reset() {
     status = 0
     size = 0
     isFinal = false
-    isRedirect = false
     clear()
   }
 
@@ -43,7 +42,6 @@ struct HeadAssembler {
     if isFinal { return .more }  // trailers (RFC 9110 §6.5): not for a downloader
     if Self.isStatusLine(line) {
       status = Self.status(of: line)
-      isRedirect = false
       clear()
       return .more
     }
@@ -60,9 +58,7 @@ struct HeadAssembler {
     switch status {
     case 100..<200: return .more
     case 301, 302, 303, 307, 308:
-      // libcurl follows it and drops its body.
-      isRedirect = head["location"]?.isEmpty == false
-      if isRedirect { return .more }
+      if head["location"]?.isEmpty == false { return .redirect }
     default: break
     }
     isFinal = true

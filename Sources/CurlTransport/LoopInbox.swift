@@ -12,7 +12,8 @@ final class LoopInbox: Sendable {
     var isWaiting = false
     var isStopping = false
     var hasStopped = false
-    var whenStopped: CheckedContinuation<Void, Never>?
+    /// All that wait for the end: two may ask for it at once.
+    var whenStopped: [CheckedContinuation<Void, Never>] = []
   }
 
   init(_ alarm: EventPoll.Alarm) { self.alarm = alarm }
@@ -33,12 +34,15 @@ final class LoopInbox: Sendable {
     await withCheckedContinuation { continuation in
       let hasStopped = change { state in
         state.isStopping = true
-        if !state.hasStopped { state.whenStopped = continuation }
+        if !state.hasStopped { state.whenStopped.append(continuation) }
         return state.hasStopped
       }
       if hasStopped { continuation.resume() }
     }
   }
+
+  /// How many wait for the thread's end.
+  var waitingForStop: Int { state.withLock { $0.whenStopped.count } }
 
   private func change<Value: Sendable>(_ body: (inout sending State) -> Value) -> Value {
     let (value, mustRing) = state.withLock { state in
@@ -78,12 +82,12 @@ final class LoopInbox: Sendable {
   /// The thread ends: jobs are refused from here on.
   /// - Returns: those that came at the last moment.
   func finish() -> [LoopJob] {
-    let (late, waiter) = state.withLock { state in
+    let (late, waiting) = state.withLock { state in
       state.hasStopped = true
-      defer { (state.jobs, state.whenStopped) = ([], nil) }
+      defer { (state.jobs, state.whenStopped) = ([], []) }
       return (state.jobs, state.whenStopped)
     }
-    waiter?.resume()
+    for continuation in waiting { continuation.resume() }
     return late
   }
 }

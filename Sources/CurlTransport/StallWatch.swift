@@ -44,7 +44,8 @@ extension CurlTransfer {
   /// - Parameter time: nanoseconds since the last look.
   func hasStalled(_ watch: StallWatch, after time: UInt64) -> Bool {
     // While it has no connection, CURLOPT_CONNECTTIMEOUT_MS sees to it; that time is none of this one's.
-    guard easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0 else {
+    // Nor while a body is drained, which has an end of its own.
+    guard easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0, current?.drainsUntil == nil else {
       quiet = StallWatch.Quiet()
       return false
     }

@@ -6,16 +6,18 @@ import DownloadModel
 struct TransferOptions: ~Copyable {
   /// Kept while libcurl points to it.
   private var ownLines: HeaderLines?
+  private var lines = TransferSettings.Lines.all
   private var hasRange = false
   private var isFresh = false
-  private var refusesDowngrade: Bool?
   private var bufferSize = 0
 
   /// Address, range, header lines.
+  /// - Parameter address: where the request goes: its own, or where redirects led.
   mutating func set(
-    _ request: TransferRequest, _ settings: borrowing TransferSettings, on easy: borrowing EasyHandle
+    _ request: TransferRequest, to address: Address, _ settings: borrowing TransferSettings,
+    on easy: borrowing EasyHandle
   ) throws(CurlFailure) {
-    try easy.set(CURLOPT_URL, request.address.wireText)
+    try easy.set(CURLOPT_URL, address.wireText)
     if let start = request.rangeStart {
       try easy.set(CURLOPT_RANGE, "\(start)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? ""))
       hasRange = true
@@ -23,23 +25,19 @@ struct TransferOptions: ~Copyable {
       try easy.set(CURLOPT_RANGE, nil)
       hasRange = false
     }
+    let wanted = settings.lines(for: address, of: request)
     if !request.headerLines.isEmpty {
-      let lines = try settings.lines(adding: request.headerLines)
+      let lines = try settings.lines(wanted, adding: request.headerLines)
       try easy.set(CURLOPT_HTTPHEADER, list: lines)
       ownLines = consume lines
-    } else if ownLines != nil {
-      try settings.applyLines(to: easy)
+    } else if ownLines != nil || lines != wanted {
+      try settings.apply(wanted, to: easy)
       ownLines = nil
     }
-    let isSecure = request.address.scheme == .https
-    if refusesDowngrade != isSecure {
-      try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, isSecure ? "https" : "http,https")
-      refusesDowngrade = isSecure
-    }
+    lines = wanted
   }
 
-  /// - Parameter wanted: whether to open a connection without looking for an idle one (CURLOPT_FRESH_CONNECT); behind a
-  ///   redirect libcurl looks all the same.
+  /// - Parameter wanted: whether to open a connection without looking for an idle one (CURLOPT_FRESH_CONNECT).
   mutating func set(isFresh wanted: Bool, on easy: borrowing EasyHandle) throws(CurlFailure) {
     guard isFresh != wanted else { return }
     try easy.set(CURLOPT_FRESH_CONNECT, wanted)

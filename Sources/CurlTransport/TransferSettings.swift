@@ -1,21 +1,36 @@
 import CCurl
+import DownloadModel
 import Glibc
 
 /// `TransportOptions` in libcurl's terms, made once a loop and applied once to each easy handle.
 struct TransferSettings: ~Copyable {
+  /// Which header lines a request has besides its own.
+  enum Lines {
+    /// dlm's and the user's.
+    case all
+    /// dlm's: for where the user's are not meant to go.
+    case plain
+  }
+
   private let options: TransportOptions
-  private let commonLines: [String]
-  private let lines: HeaderLines
+  private let allTexts: [String]
+  private let plainTexts: [String]
+  private let all: HeaderLines
+  private let plain: HeaderLines
 
   init(_ options: TransportOptions) throws(CurlFailure) {
     self.options = options
     // Without coding, bytes on disk are the origin's own, so that a range of them can be asked for later.
-    let namesItself = options.headerLines.contains { $0.lowercased().hasPrefix("user-agent:") }
+    let coding = "Accept-Encoding: identity"
     // As a line of the list: CURLOPT_USERAGENT would have libcurl print it twice for each request.
-    commonLines =
-      ["Accept-Encoding: identity"] + (namesItself ? [] : ["User-Agent: \(options.userAgent)"])
-      + options.headerLines
-    lines = try HeaderLines(commonLines)
+    plainTexts = [coding, "User-Agent: \(options.userAgent)"]
+    let namesItself = options.headerLines.contains { $0.lowercased().hasPrefix("user-agent:") }
+    allTexts = (namesItself ? [coding] : plainTexts) + options.headerLines
+    // Neither is kept before both are made: what cannot be copied is not given up half made.
+    let all = try HeaderLines(allTexts)
+    let plain = try HeaderLines(plainTexts)
+    self.all = all
+    self.plain = plain
   }
 
   var rateLimit: RateLimit? { options.rateLimit }
@@ -23,20 +38,28 @@ struct TransferSettings: ~Copyable {
   /// Whether several transfers may have one connection at a time (HTTP/2).
   var sharesConnections: Bool { options.usesHTTP2 }
 
-  func lines(adding more: [String]) throws(CurlFailure) -> HeaderLines {
-    try HeaderLines(commonLines + more)
+  /// The user's lines go to the origin of the request's address, never across a redirect to another (http.md 42).
+  func lines(for address: Address, of request: TransferRequest) -> Lines {
+    options.headerLines.isEmpty || address.isSameOrigin(as: request.address) ? .all : .plain
+  }
+
+  func lines(_ lines: Lines, adding more: [String]) throws(CurlFailure) -> HeaderLines {
+    try HeaderLines((lines == .all ? allTexts : plainTexts) + more)
   }
 
   /// The header lines of a request that has none of its own.
-  func applyLines(to easy: borrowing EasyHandle) throws(CurlFailure) {
-    try easy.set(CURLOPT_HTTPHEADER, list: lines)
+  func apply(_ lines: Lines, to easy: borrowing EasyHandle) throws(CurlFailure) {
+    switch lines {
+    case .all: try easy.set(CURLOPT_HTTPHEADER, list: all)
+    case .plain: try easy.set(CURLOPT_HTTPHEADER, list: plain)
+    }
   }
 
   func apply(to easy: borrowing EasyHandle) throws(CurlFailure) {
     try easy.set(CURLOPT_NOSIGNAL, true)
     try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
-    try easy.set(CURLOPT_FOLLOWLOCATION, true)
-    try easy.set(CURLOPT_MAXREDIRS, 20)
+    // Header lines are for the server, none for a proxy's CONNECT.
+    try easy.set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
     try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
     // A lookup that hangs must not hold up cancellation or the end of the process.
     try easy.set(CURLOPT_QUICK_EXIT, true)
@@ -62,7 +85,7 @@ struct TransferSettings: ~Copyable {
       try easy.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
       try easy.set(CURLOPT_NETRC_FILE, file)
     }
-    try applyLines(to: easy)
+    try apply(.all, to: easy)
   }
 }
 

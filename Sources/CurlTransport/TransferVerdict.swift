@@ -9,12 +9,23 @@ struct TransferEnd {
   var message = ""
   /// CURLINFO_OS_ERRNO of a failed connect, send or receive.
   var errno: Int32 = 0
-  /// The last head seen was a redirect.
-  var wasRedirected = false
   /// A final head has come.
   var isAnswered = false
   /// It took over a connection that was there (CURLINFO_NUM_CONNECTS of 0).
   var reusedConnection = false
+  /// What this machine was short of when the transfer could not begin (EMFILE, ENFILE); libcurl calls that a connection
+  /// that was not made, a host without an address, or a bad file of certificates.
+  var shortage: Int32?
+
+  /// Whether the code may stand for a descriptor that could not be had.
+  static func mayBeShortage(_ code: CURLcode) -> Bool {
+    switch code {
+    case CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY,
+      CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CONNECT_ERROR, CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
+      true
+    default: false
+    }
+  }
 }
 
 extension DownloadError {
@@ -22,6 +33,11 @@ extension DownloadError {
   init(_ end: TransferEnd, address: Address) {
     let text = end.message.isEmpty ? String(cString: curl_easy_strerror(end.code)) : end.message
     let kind = Self.kind(end)
+    if let shortage = end.shortage {
+      self.init(
+        .resources, cause: .errno(shortage), address: address.key, activity: kind.activity, isPassing: true)
+      return
+    }
     self.init(
       kind.code, cause: .curl(code: Int32(end.code.rawValue), message: text), address: address.key,
       activity: kind.activity, isPassing: kind.isPassing, wasUnanswered: Self.wasUnanswered(end))
@@ -58,11 +74,8 @@ extension DownloadError {
       CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
       CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CRL_BADFILE:
       (.certificate, "connecting", false)
-    case CURLE_TOO_MANY_REDIRECTS: (.redirect, "following redirects", false)
-    case CURLE_UNSUPPORTED_PROTOCOL:
-      end.wasRedirected
-        ? (.redirect, "following redirects", false) : (.badResponse, "reading the answer", false)
-    case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_FILESIZE_EXCEEDED, CURLE_RANGE_ERROR,
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING,
+      CURLE_FILESIZE_EXCEEDED, CURLE_RANGE_ERROR,
       tooLarge:
       (.badResponse, "reading the answer", false)
     default: (.transport, "transferring", false)

@@ -1,8 +1,8 @@
 /// What the user may say about connections; the same for every transfer of a transport.
 public struct TransportOptions: Sendable {
   public var userAgent: String
-  /// Header lines of the user's own, sent with every request; libcurl keeps Authorization and Cookie at home
-  /// when a redirect leads to another host.
+  /// Header lines of the user's own, sent with every request to the origin of its address: not to a proxy, and not to
+  /// another origin that a redirect leads to.
   public var headerLines: [String] = []
   /// CURLOPT_CONNECTTIMEOUT_MS.
   public var connectTimeout: Duration = .seconds(10)

@@ -9,14 +9,26 @@ import SystemPackage
 /// look into a table, but for the opening of folder and index, once a run.
 final class CacheCommons: Sendable {
   let copier = FileCopier()
+  let syncer = FileSyncer()
   let downloads = SharedDownloads()
+  /// What other processes have under way; nil for a run that others do not meet.
+  let claims: ProcessClaims?
+  let secret: UserSecret
   private let places = Mutex(Places())
+
+  /// - Parameters:
+  ///   - claimsFolder: where other processes say what they have under way; nil for a run that others do not meet.
+  ///   - keyFolder: where the user's secret is kept; nil for one of this process.
+  init(claimsFolder: FilePath?, keyFolder: FilePath?) {
+    claims = claimsFolder.flatMap { ProcessClaims(in: $0) }
+    secret = UserSecret(in: keyFolder)
+  }
 
   private struct Places {
     var directory: OutputDirectory?
     var index: CacheIndex?
     var indexWasOpened = false
-    var scopes: CredentialScope?
+    var owners: FileOwners?
     var members: [Member] = []
   }
 
@@ -30,7 +42,7 @@ final class CacheCommons: Sendable {
   func directory(_ path: FilePath) throws(DownloadError) -> OutputDirectory {
     try places.withLock { places throws(DownloadError) in
       if let directory = places.directory { return directory }
-      let directory = try OutputDirectory(path)
+      let directory = try OutputDirectory(path, secret: secret)
       places.directory = directory
       return directory
     }
@@ -43,31 +55,19 @@ final class CacheCommons: Sendable {
     let (index, error) = places.withLock { places -> (CacheIndex?, Errno?) in
       if places.indexWasOpened { return (places.index, nil) }
       places.indexWasOpened = true
-      do throws(Errno) { places.index = try CacheIndex(at: folder, now: now) } catch { return (nil, error) }
+      do throws(Errno) { places.index = try CacheIndex(at: folder, secret, now: now) } catch {
+        return (nil, error)
+      }
       return (places.index, nil)
     }
     if let error { warn(error) }
     return index
   }
 
-  func scopes(orElse warn: (Errno) -> Void) -> CredentialScope {
-    let (scopes, error) = places.withLock { places -> (CredentialScope, Errno?) in
-      if let scopes = places.scopes { return (scopes, nil) }
-      var failure: Errno?
-      let made: CredentialScope
-      do throws(Errno) {
-        made =
-          try places.index.map { index throws(Errno) in try CredentialScope(in: index.folder) }
-          ?? .forThisProcess()
-      } catch {
-        made = .forThisProcess()
-        failure = error
-      }
-      places.scopes = made
-      return (made, failure)
-    }
-    if let error { warn(error) }
-    return scopes
+  /// Whose the output folder's files are; nil until somebody asked the index.
+  var owners: FileOwners? {
+    get { places.withLock { $0.owners } }
+    set { places.withLock { $0.owners = newValue } }
   }
 
   // MARK: The actors

@@ -7,6 +7,9 @@ public struct CacheConfiguration: Sendable {
   public var directory: FilePath
   /// Where the index is kept; nil for no index (`--no-cache`).
   public var cacheFolder: FilePath?
+  /// Where the user's secret is kept, by which dlm knows its own parts again, without an index too; made when first
+  /// needed. Nil for `cacheFolder`; where that is nil as well, what a run leaves is nobody's to the next.
+  public var keyFolder: FilePath?
   public var conflictPolicy: ConflictPolicy
   /// Fetch even what is known to be unchanged.
   public var refresh: Bool
@@ -18,31 +21,50 @@ public struct CacheConfiguration: Sendable {
   public var checksums: ChecksumList?
   /// The least proof that lets a file have its final name.
   public var requiredProof: Proof
+  /// A longer file fails, in bytes (`--max-filesize`); nil for any length.
+  public var maxSize: Int64?
   /// Whether a file is on the disk itself, name and all, before it counts as finished (`--fsync`).
   public var syncs: Bool
-  /// What says who asks, besides credentials in an address: `Authorization` lines, the netrc file's name. Only a
-  /// keyed hash of it is stored. Nil for nothing.
-  public var credentials: String?
+  /// The header lines of every request. Of what they say about the asker only a keyed hash is stored.
+  public var fields: RequestFields
+  /// The netrc file's logins; nil for none.
+  public var logins: NetrcLogins?
+  /// Where the processes of this user tell one another what they have under way; nil for a run that others do not
+  /// meet.
+  public var claimsFolder: FilePath?
+  /// Told when a request waits for another process that has it.
+  public var onWait: @Sendable (DownloadRequest) -> Void
+  /// The numbers of the list's names; nil for requests that are in no list.
+  public var names: NameNumbers?
   /// Seconds since 1970: the wall clock, except in tests.
   public var now: @Sendable () -> Int64
 
   public init(
-    directory: FilePath, cacheFolder: FilePath?, conflictPolicy: ConflictPolicy = .rename,
+    directory: FilePath, cacheFolder: FilePath?, keyFolder: FilePath? = nil,
+    conflictPolicy: ConflictPolicy = .rename,
     refresh: Bool = false, offline: Bool = false, useContentDisposition: Bool = true,
-    checksums: ChecksumList? = nil, requiredProof: Proof = .nothing, syncs: Bool = false,
-    credentials: String? = nil,
+    checksums: ChecksumList? = nil, requiredProof: Proof = .nothing, maxSize: Int64? = nil,
+    syncs: Bool = false, fields: RequestFields = RequestFields(), logins: NetrcLogins? = nil,
+    names: NameNumbers? = nil, claimsFolder: FilePath? = nil,
+    onWait: @escaping @Sendable (DownloadRequest) -> Void = { _ in },
     now: @escaping @Sendable () -> Int64 = WallClock.seconds
   ) {
     self.directory = directory
     self.cacheFolder = cacheFolder
+    self.keyFolder = keyFolder
     self.conflictPolicy = conflictPolicy
     self.refresh = refresh
     self.offline = offline
     self.useContentDisposition = useContentDisposition
     self.checksums = checksums
     self.requiredProof = requiredProof
+    self.maxSize = maxSize
     self.syncs = syncs
-    self.credentials = credentials
+    self.fields = fields
+    self.logins = logins
+    self.names = names
+    self.claimsFolder = claimsFolder
+    self.onWait = onWait
     self.now = now
   }
 }

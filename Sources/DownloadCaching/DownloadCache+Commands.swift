@@ -28,14 +28,16 @@ extension DownloadCache {
     for row in try await index(flushed: true).rows(after: entry?.key, limit: limit) {
       var entry = CacheEntry(row)
       if entry.condition == .intact, let digest = row.digest.flatMap({ ContentDigest($0) }) {
-        await prove(&entry, row, digest)
+        try await prove(&entry, row, digest)
       }
       entries.append(entry)
     }
     return entries
   }
 
-  private func prove(_ entry: inout CacheEntry, _ row: CacheRow, _ digest: ContentDigest) async {
+  private func prove(_ entry: inout CacheEntry, _ row: CacheRow, _ digest: ContentDigest)
+    async throws(DownloadError)
+  {
     do throws(DownloadError) {
       if let found = try await commons.copier.digest(of: row, digest.algorithm) {
         entry.condition = found == digest ? .proven : .corrupt
@@ -43,6 +45,7 @@ extension DownloadCache {
         entry = CacheEntry(row)  // somebody touched it meanwhile
       }
     } catch {
+      if error.code == .cancelled { throw error }
       entry.condition = .unreadable
       entry.failure = error
     }

@@ -21,7 +21,7 @@ extension DownloadCache {
     _ request: DownloadRequest, _ outcome: DownloadOutcome, _ decision: NameDecision
   ) async throws(DownloadError) -> String? {
     let directory = try outputDirectory()
-    let old = Self.lastSegment(outcome.path)
+    let old = outcome.name
     let new: String
     switch decision {
     case .keep: return outcome.path
@@ -30,7 +30,7 @@ extension DownloadCache {
         throw directory.failure(error, "removing", old).at(request.address)
       }
       return nil
-    case .replace: new = Self.lastSegment(outcome.renamedFrom ?? outcome.path)
+    case .replace: new = outcome.wantedName
     case .rename(let name):
       guard FileNaming.isUsable(name) else {
         throw DownloadError(.conflict, cause: .detail("not a file name"), path: name, activity: "naming")
@@ -38,7 +38,7 @@ extension DownloadCache {
       }
       new = name
     }
-    if new == old { return outcome.path }
+    if new.utf8.elementsEqual(old.utf8) { return outcome.path }
     do throws(Errno) {
       if decision == .replace {
         try directory.folder.rename(old, replacing: new)
@@ -74,9 +74,5 @@ extension DownloadCache {
     row.name = new
     batch.add(row)
     return true
-  }
-
-  private static func lastSegment(_ path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
   }
 }

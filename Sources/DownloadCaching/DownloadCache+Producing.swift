@@ -8,6 +8,8 @@ extension DownloadCache {
     let own: CacheRow?
     /// The same address's file elsewhere, intact and worth asking the server about.
     let elsewhere: CacheRow?
+    /// Whether the requests that brought them were like this one.
+    let (ownIsSelected, elsewhereIsSelected): (Bool, Bool)
     let ownership: Ownership
 
     /// The usual answers of a first run and of a run without an index.
@@ -16,40 +18,86 @@ extension DownloadCache {
 
     var isNothing: Bool { own == nil && elsewhere == nil }
 
-    init(_ ownership: Ownership, own: CacheRow? = nil, elsewhere: CacheRow? = nil) {
+    init(
+      _ ownership: Ownership, own: CacheRow? = nil, elsewhere: CacheRow? = nil,
+      selected: (own: Bool, elsewhere: Bool) = (true, true)
+    ) {
       self.own = own
       self.elsewhere = elsewhere
+      (ownIsSelected, elsewhereIsSelected) = selected
       self.ownership = ownership
     }
   }
 
-  /// One file, from the disk or through the network.
+  /// How long another process is left alone before it is asked again whether it still has the file. A different time
+  /// for each, so that two that met once do not meet again.
+  private static let askAgain: Range<Double> = 0.02..<0.1
+
+  /// Waits until no other process has the request under way.
+  private func waitForAnother(
+    _ request: DownloadRequest, _ claims: ProcessClaims, _ hash: UInt64
+  ) async throws(DownloadError) -> ProcessClaims.Claim {
+    configuration.onWait(request)
+    while true {
+      do { try await Task.sleep(for: .seconds(Double.random(in: Self.askAgain))) } catch { throw .cancelled }
+      if let claim = claims.take(hash) { return claim }
+    }
+  }
+
+  /// One file, from the disk or through the network, once no other process has it under way.
   func produce(
     _ request: DownloadRequest, _ meter: TransferMeter,
     _ fetch: DownloadStore.Fetch
   ) async throws(DownloadError) -> DownloadOutcome {
     let directory = try outputDirectory()
     let scope = scope(of: request.address)
+    let key = RowKey(
+      address: request.address.key, scope: scope, directory: directory.canonicalPath,
+      requested: request.outputName ?? "")
+    // Until the end of this function: others then take over what came of it.
+    var claim: ProcessClaims.Claim? = .ofNothing
+    var afterAnother = false
+    if let claims = commons.claims {
+      let hash = key.stableHash
+      claim = claims.take(hash)
+      if claim == nil {
+        claim = try await waitForAnother(request, claims, hash)
+        afterAnother = true
+      }
+    }
+    defer { claim = nil }
     let known =
       openedIndex == nil
-      ? .nobodys
-      : await look(
-        RowKey(
-          address: request.address.key, scope: scope, directory: directory.canonicalPath,
-          requested: request.outputName ?? ""))
+      ? .nobodys : commons.claims?.hasCompany == true ? await lookAtAnothers(key) : await look(key)
+    // No async call where there is nothing to ask: each costs a small file half a per cent.
+    let isRight = known.own == nil ? nil : try await isRight(known.own, request)
+    if afterAnother, let own = known.own, known.ownIsSelected, !configuration.refresh, isRight == nil {
+      return taken(
+        own, DownloadKey(address: request.address, requested: request.outputName), directory, meter)
+    }
+    let policy = configuration.conflictPolicy
     let order = FileOrder(
       address: request.address, requested: request.outputName, meter: meter, directory: directory,
-      scope: scope, own: known.own, reusable: known.isNothing ? nil : try await reusable(known, for: request),
-      policy: configuration.conflictPolicy,
-      usesContentDisposition: configuration.useContentDisposition, isIndexed: openedIndex != nil,
+      scope: scope, own: known.own, known: known.isNothing ? nil : version(known, isRight),
+      policy: policy,
+      usesContentDisposition: configuration.useContentDisposition,
+      isIndexed: openedIndex != nil && !configuration.fields.forbidsStoring,
       checksum: request.checksum, checksums: configuration.checksums,
-      requiredProof: configuration.requiredProof, now: configuration.now)
-    if configuration.offline { return try await answerOffline(order, known) }
+      requiredProof: configuration.requiredProof, refreshes: configuration.refresh,
+      number: request.nameNumber,
+      mayStandAlready: request.isRepeat || commons.claims?.hasCompany == true, names: configuration.names,
+      owners: policy == .skip ? await owners(in: directory) : nil, maxSize: configuration.maxSize,
+      now: configuration.now)
+    if isRight == true, let own = known.own { return await proved(own, order) }
+    if known.own == nil, order.hasUserDigests, let outcome = try await provedWithoutRow(order) {
+      return outcome
+    }
+    if configuration.offline { return try await answerOffline(order, known, isRight) }
     if order.policy == .skip, let name = order.certainName, known.own?.name != name,
-      try directory.isTaken(name)
+      let standing = try directory.standing(name), !order.isAnothers(standing, order.owners ?? FileOwners())
     {
       return DownloadOutcome(
-        kind: .skipped, path: directory.path(of: name), size: try directory.size(of: name))
+        kind: .skipped, path: directory.path(of: name), size: max(0, standing.identity.size))
     }
     let file = PartialFile(order)
     do throws(DownloadError) {
@@ -58,7 +106,7 @@ extension DownloadCache {
         let receipt = try await fetch(file)
         switch try file.finish(receipt) {
         case .whole(let proof):
-          // Without a further async call where there is no checksum: each costs a small file half a per cent.
+          // Nor here where there is no checksum.
           var verdict = file.digestVerdict()
           if verdict == .unread { verdict = try await commons.copier.prove(file) }
           guard let proof = try judge(verdict, of: file, order, proof, isLastTry: isLastTry) else {
@@ -66,7 +114,7 @@ extension DownloadCache {
             continue
           }
           return try await place(
-            file, order, known.ownership, answeredBy: receipt.redirectedTo, proof: proof)
+            file, order, known.ownership, proof: proof)
         case .partly: continue
         case .unchanged:
           if let outcome = try await unchanged(file, order, known) { return outcome }
@@ -85,60 +133,106 @@ extension DownloadCache {
   }
 
   /// What the server may be asked about, so that it need not be fetched.
-  private func reusable(_ known: Known, for request: DownloadRequest) async throws(DownloadError) -> CacheRow?
-  {
+  private func version(_ known: Known, _ isRight: Bool?) -> KnownVersion? {
     guard !configuration.refresh else { return nil }
-    guard let own = known.own else { return known.elsewhere }
-    if own.validator.isEmpty { return nil }
+    guard let own = known.own else {
+      return known.elsewhere.map { KnownVersion($0, isSelected: known.elsewhereIsSelected) }
+    }
     // A server can only vouch for its own file: whether that is the right one, the checksum says.
-    return try await hasExpectedDigest(own, request.checksum) == false ? nil : own
+    guard !own.validator.isEmpty, isRight != false else { return nil }
+    return KnownVersion(own, isSelected: known.ownIsSelected)
   }
 
-  private func look(_ key: RowKey) async -> Known {
+  /// - Parameter thoughEmpty: whether to ask an index that was empty at the start.
+  private func look(_ key: RowKey, thoughEmpty: Bool = false) async -> Known {
     let rows: [CacheRow]
     if let pending = batch[key] {
       rows = [pending]
-    } else if let index = openedIndex, !index.wasEmpty {
-      rows = await index.rows(key)
+    } else if let index = openedIndex, thoughEmpty || !index.wasEmpty {
+      rows = await asking(index) { $0.rows(key) }
     } else {
       return .nothing
     }
     let own = rows.first { $0.key == key && $0.isIntact }
     let elsewhere = rows.first { $0.key != key && !$0.validator.isEmpty && $0.isIntact }
-    return Known(.known(own), own: own, elsewhere: elsewhere)
+    return Known(
+      .known(own), own: own, elsewhere: elsewhere,
+      selected: (own.map { isSelected($0) } ?? true, elsewhere.map { isSelected($0) } ?? true))
+  }
+
+  /// The same where other processes are at work: the row may be in one's journal only. Journals first, since a row goes
+  /// from there into the database.
+  private func lookAtAnothers(_ key: RowKey) async -> Known {
+    guard let index = openedIndex else { return .nobodys }
+    if batch[key] == nil, let row = await asking(index, { $0.journaledRow(key) }), row.isIntact {
+      return Known(.known(row), own: row, selected: (isSelected(row), true))
+    }
+    return await look(key, thoughEmpty: true)
+  }
+
+  /// What stands here needs no request: another process fetched it while this one waited, or its checksum proves it.
+  func taken(
+    _ row: CacheRow, _ key: DownloadKey, _ directory: OutputDirectory, _ meter: TransferMeter,
+    proof: Proof? = nil
+  ) -> DownloadOutcome {
+    let entry = RecentFiles.Entry(name: row.name, size: row.identity.size, identity: row.identity)
+    commons.downloads.remember(entry, for: key)
+    meter.begin(at: row.identity.size, total: row.identity.size)
+    return DownloadOutcome(
+      kind: .unchanged, path: directory.path(of: row.name), size: row.identity.size, proof: proof)
   }
 
   // MARK: Ends
 
   private func place(
-    _ file: PartialFile, _ order: FileOrder, _ ownership: Ownership, answeredBy: String?, proof: Proof
+    _ file: PartialFile, _ order: FileOrder, _ ownership: Ownership, proof: Proof
   ) async throws(DownloadError) -> DownloadOutcome {
     var ownership = ownership
     // The data first: a name that survives a power cut must not stand for bytes that did not.
-    if configuration.syncs { try await commons.copier.sync(file) }
+    if configuration.syncs { try await commons.syncer.sync(file) }
+    // Not asked before something stands in the way, which in most runs nothing does.
+    var owners = order.owners
     var looksForTwin = true
     while true {
       var placement = try file.place(
-        ownership, answeredBy: answeredBy, proof: proof, looksForTwin: looksForTwin
+        ownership, owners, proof: proof, looksForTwin: looksForTwin
       ) { journal($0) }
-      if placement == .mayBeThere, let twin = try await commons.copier.adopt(file, answeredBy: answeredBy) {
+      if placement == .mayBeThere, let owners,
+        let twin = try await commons.copier.adopt(file, owners)
+      {
         placement = twin
       }
       switch placement {
       case .mayBeThere: looksForTwin = false
       case .placed(let outcome, let name, let row):
         if outcome.kind != .skipped { remember(name, outcome.size, row, order) }
-        if configuration.syncs { try await commons.copier.syncNames(order.directory) }
+        if configuration.syncs { try await commons.syncer.syncNames(order.directory) }
         if batch.isFull { await flush() }
         return outcome
       case .ownershipUnknown:
+        if owners == nil { owners = await self.owners(in: order.directory) }
+        guard ownership == .unknown else { continue }
         // The index was empty at the start, but this run has written rows since.
         let key = order.rowKey
         let pending = batch[key]
-        let stored = pending == nil ? await openedIndex?.rows(key).first { $0.key == key } : nil
+        let stored = pending == nil ? await stored(key) : nil
         ownership = .known(pending ?? stored)
       }
     }
+  }
+
+  private func stored(_ key: RowKey) async -> CacheRow? {
+    guard let index = openedIndex else { return nil }
+    return await asking(index) { $0.rows(key) }.first { $0.key == key }
+  }
+
+  /// Whose the files of the folder are. Read once a run.
+  func owners(in directory: OutputDirectory) async -> FileOwners {
+    guard let index = openedIndex else { return FileOwners() }
+    if let owners = commons.owners { return owners }
+    let owners = await asking(index) { $0.owners(in: directory.canonicalPath) }
+    commons.owners = owners
+    return owners
   }
 
   /// The server said 304 (RFC 9110 §15.4.5).
@@ -169,13 +263,13 @@ extension DownloadCache {
   private func renew(_ row: CacheRow, _ head: ResponseHead, _ proven: ContentDigest?) async {
     let freshness = FreshnessFields(head)
     let digest = proven.map { "\($0)" } ?? row.digest
-    guard !freshness.isEmpty || digest != row.digest else { return }
+    guard !configuration.fields.forbidsStoring, !freshness.isEmpty || digest != row.digest else { return }
     var renewed = row
     renewed.fetchedAt = configuration.now()
-    if !freshness.isEmpty { renewed.freshness = freshness }
+    renewed.freshness.update(freshness)
     renewed.digest = digest
     if freshness.forbidsStoring { renewed.validator = Validator() }
-    batch.add(renewed)
+    batch.add(selected(renewed))
     if batch.isFull { await flush() }
   }
 
@@ -189,16 +283,15 @@ extension DownloadCache {
     guard try await commons.copier.fill(file, from: source) else { return nil }
     let verdict = try await commons.copier.prove(file)
     guard let proof = try judge(verdict, of: file, order, .length, isLastTry: true) else { throw .cancelled }
-    var outcome = try await place(file, order, known.ownership, answeredBy: nil, proof: proof)
+    var outcome = try await place(file, order, known.ownership, proof: proof)
     if outcome.kind == .fetched { outcome.kind = .copied }
     return outcome
   }
 
-  private func answerOffline(_ order: FileOrder, _ known: Known) async throws(DownloadError)
-    -> DownloadOutcome
-  {
-    if let own = known.own {
-      let isRight = try await hasExpectedDigest(own, order.checksum)
+  private func answerOffline(
+    _ order: FileOrder, _ known: Known, _ isRight: Bool?
+  ) async throws(DownloadError) -> DownloadOutcome {
+    if let own = known.own, known.ownIsSelected {
       guard isRight != false else {
         throw DownloadError(
           .digest, cause: .detail("the file on disk has another checksum"), path: own.path,
@@ -207,12 +300,13 @@ extension DownloadCache {
       }
       order.meter.begin(at: own.identity.size, total: own.identity.size)
       return DownloadOutcome(
-        kind: .unchanged, path: order.directory.path(of: own.name), size: own.identity.size,
-        proof: isRight == true ? .digest : nil)
+        kind: .unchanged, path: order.directory.path(of: own.name), size: own.identity.size)
     }
-    guard known.elsewhere != nil else {
-      throw DownloadError(.cache, cause: .detail("not on disk"), activity: "answering offline").at(
-        order.address)
+    guard known.elsewhere != nil, known.elsewhereIsSelected else {
+      let detail =
+        known.isNothing
+        ? "not on disk" : "what is on disk was the answer to a request with other header lines"
+      throw DownloadError(.cache, cause: .detail(detail), activity: "answering offline").at(order.address)
     }
     let file = PartialFile(order)
     do throws(DownloadError) {

@@ -35,6 +35,60 @@ extension DownloadCache {
     }
   }
 
+  // MARK: What stands here and is proved by its checksum need not be asked for
+
+  /// Whether this request's own file has the checksum that the user gave; nil where there is no such file or checksum, or
+  /// where the file is to be fetched in any case.
+  func isRight(_ own: CacheRow?, _ request: DownloadRequest) async throws(DownloadError) -> Bool? {
+    guard let own, !configuration.refresh else { return nil }
+    return try await hasExpectedDigest(own, request.checksum)
+  }
+
+  /// The outcome of a request whose own file has its checksum.
+  func proved(_ own: CacheRow, _ order: FileOrder) async -> DownloadOutcome {
+    let digest = order.userDigest(named: own.wanted).map { "\($0)" }
+    if own.digest != digest, order.isIndexed {
+      var row = own
+      row.digest = digest
+      batch.add(row)
+      if batch.isFull { await flush() }
+    }
+    return taken(own, order)
+  }
+
+  /// The same for a file that stands under the name and is in no row: from before the cache was cleared, or put there by
+  /// hand. It must belong to no other address (http.md 22).
+  /// - Returns: nil if there is none.
+  func provedWithoutRow(_ order: FileOrder) async throws(DownloadError) -> DownloadOutcome? {
+    guard !configuration.refresh else { return nil }
+    let name = order.preferred(order.nameByAddress)
+    guard let expected = order.userDigest(named: order.nameByAddress),
+      let standing = try order.directory.standing(name), standing.identity.isRegularFile
+    else { return nil }
+    let owners = await owners(in: order.directory)
+    guard !order.isAnothers(standing, owners) else { return nil }
+    let row = CacheRow(
+      key: order.rowKey, name: name, wanted: order.nameByAddress, identity: standing.identity,
+      validator: Validator(),
+      fetchedAt: configuration.now(), freshness: FreshnessFields(), digest: "\(expected)")
+    // What cannot be read proves nothing; then it is fetched.
+    guard let found = try? await commons.copier.digest(of: row, expected.algorithm), found == expected else {
+      return nil
+    }
+    order.directory.give(standing.identity)
+    if order.isIndexed {
+      batch.add(row)
+      if batch.isFull { await flush() }
+    }
+    return taken(row, order)
+  }
+
+  private func taken(_ row: CacheRow, _ order: FileOrder) -> DownloadOutcome {
+    taken(
+      row, DownloadKey(address: order.address, requested: order.requested), order.directory, order.meter,
+      proof: .digest)
+  }
+
   /// Whether a finished file has the checksum it must have; nil if none is known.
   func hasExpectedDigest(_ row: CacheRow, _ checksum: ContentDigest?) async throws(DownloadError)
     -> Bool?

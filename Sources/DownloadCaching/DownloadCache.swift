@@ -22,12 +22,21 @@ public actor DownloadCache: DownloadStore {
   var openedIndex: CacheIndex?
   var indexWasOpened = false
   var scopes: CredentialScope?
+  /// What `Vary` texts come to for this run's requests: most servers say the same in each answer.
+  var selections: [String: String?] = [:]
+  /// `RequestFields.key`, made once.
+  let keyedFields: String?
 
   /// Touches nothing on disk yet.
   /// - Parameters:
   ///   - executor: that of the transport, so that neither waits for the other's thread.
   public init(configuration: CacheConfiguration, executor: any SerialExecutor) {
-    self.init(configuration, CacheCommons(), executor)
+    self.init(
+      configuration,
+      CacheCommons(
+        claimsFolder: configuration.claimsFolder,
+        keyFolder: configuration.keyFolder ?? configuration.cacheFolder),
+      executor)
   }
 
   /// The same cache for another loop. Both are to be closed.
@@ -39,6 +48,7 @@ public actor DownloadCache: DownloadStore {
     _ configuration: CacheConfiguration, _ commons: CacheCommons, _ executor: any SerialExecutor
   ) {
     self.configuration = configuration
+    keyedFields = configuration.fields.key
     self.commons = commons
     self.executor = executor
     commons.enter(self)

@@ -1,7 +1,8 @@
 import DownloadModel
 import SystemPackage
 
-/// Copies, reads and syncs finished files on a thread that may block, so that no transfer stands still behind gigabytes.
+/// Copies and reads finished files on a thread that may block, so that no transfer stands still behind gigabytes. A task
+/// that is cancelled gets its answer (`.cancelled`) at the next block.
 actor FileCopier {
   private let executor = BlockingExecutor(label: "dlm.file-copier")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -12,21 +13,20 @@ actor FileCopier {
   /// The digest of a file that stands on the disk; nil if it is no longer the row's.
   func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest?
   {
-    do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch {
-      throw DownloadError(.disk, cause: .errno(error.rawValue), path: row.path, activity: "reading")
+    do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch .canceled {
+      throw .cancelled
+    } catch {
+      let isShortage = DownloadError.isShortage(error.rawValue)
+      throw DownloadError(
+        isShortage ? .resources : .disk, cause: .errno(error.rawValue), path: row.path, activity: "reading",
+        isPassing: isShortage)
     }
   }
 
-  func adopt(_ file: PartialFile, answeredBy: String?) throws(DownloadError) -> Placement? {
-    try file.adopt(answeredBy: answeredBy)
-  }
-
-  func sync(_ file: PartialFile) throws(DownloadError) { try file.sync() }
-
-  func syncNames(_ directory: OutputDirectory) throws(DownloadError) {
-    do throws(Errno) { try directory.folder.sync() } catch {
-      throw directory.failure(error, "syncing", "")
-    }
+  func adopt(_ file: PartialFile, _ owners: FileOwners) throws(DownloadError)
+    -> Placement?
+  {
+    try file.adopt(owners)
   }
 
   /// - Returns: false if the source is not, or is no longer, the row's file.

@@ -51,7 +51,8 @@ final class SharedDownloads: Sendable {
     }
   }
 
-  /// Waits for what another does; throws `.cancelled` as soon as the calling task is cancelled.
+  /// Waits for what another does; throws `.cancelled` as soon as the calling task is cancelled, and what the other met as
+  /// the other's.
   /// - Parameter isolation: the caller's, never left: leaving it and coming back would be two jobs.
   /// - Returns: nil if there is no answer, because the other has ended before or was cancelled: ask anew.
   func answer(
@@ -93,8 +94,10 @@ final class SharedDownloads: Sendable {
     let waiters = state.withLock { $0.works.removeValue(forKey: key) ?? [] }
     if waiters.isEmpty { return }
     var theirs: Answer? = answer
-    // Cancelled was who did the work, not they.
-    if case .failure(let error) = answer, error.code == .cancelled { theirs = nil }
+    if case .failure(let error) = answer {
+      // Cancelled was who did the work, not they. Any other failure the host, or the disk, told once and not to each.
+      theirs = error.code == .cancelled ? nil : .failure(error.metByAnother)
+    }
     for waiter in waiters { waiter.continuation.resume(returning: theirs) }
   }
 

@@ -24,6 +24,10 @@ public struct DownloadError: Error, Sendable, Equatable {
     public static let redirect = Code(rawValue: "redirect")
     public static let status = Code(rawValue: "status")
     public static let range = Code(rawValue: "range")
+    /// Longer than the user allows (`--max-filesize`).
+    public static let tooLarge = Code(rawValue: "too-large")
+    /// Too many files and connections are open, or memory is short: this machine's trouble, no server's and no disk's.
+    public static let resources = Code(rawValue: "resources")
     public static let diskFull = Code(rawValue: "disk-full")
     public static let disk = Code(rawValue: "disk")
     public static let folder = Code(rawValue: "folder")
@@ -53,6 +57,7 @@ public struct DownloadError: Error, Sendable, Equatable {
     var wasUnanswered: Bool
     var retryAfter: Duration?
     var neededBytes: Int64?
+    var isAnothers = false
   }
 
   /// Behind a reference, since errors are rare and large, and each place for one in an async function would be
@@ -90,8 +95,20 @@ public struct DownloadError: Error, Sendable, Equatable {
   /// How long the server asked to be left alone (RFC 9110 §10.2.3).
   public var retryAfter: Duration? { box.fields.retryAfter }
 
+  /// Whether another request for the same file met it, for which this one waited: no answer of the host to this one, and
+  /// counted where it was met.
+  public var isAnothers: Bool { box.fields.isAnothers }
+
   /// Space on the disk, in bytes, that the file lacks or still needs.
   public var neededBytes: Int64? { box.fields.neededBytes }
+
+  /// Whether an errno says that this machine is short of something that others give back: descriptors, memory.
+  public static func isShortage(_ errno: Int32) -> Bool {
+    switch errno {
+    case EMFILE, ENFILE, ENOMEM, ENOBUFS: true
+    default: false
+    }
+  }
 
   /// Whether the disk itself refused a byte: no other file can be written either.
   public var stopsWriting: Bool {
@@ -111,6 +128,15 @@ public struct DownloadError: Error, Sendable, Equatable {
     var copy = self
     var fields = box.fields
     fields.address = address.key
+    copy.box = Box(fields)
+    return copy
+  }
+
+  /// The same failure, for those who waited for the request that met it.
+  public var metByAnother: DownloadError {
+    var copy = self
+    var fields = box.fields
+    fields.isAnothers = true
     copy.box = Box(fields)
     return copy
   }

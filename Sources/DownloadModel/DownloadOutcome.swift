@@ -11,7 +11,16 @@ public struct DownloadOutcome: Sendable, Equatable {
     case skipped
   }
 
+  /// What else is to be said of it.
+  public enum Remark: String, Sendable, Equatable {
+    /// The bytes that came stood here already, so that the file that was here stays.
+    case sameAsHere = "same-as-here"
+    /// The server answered 204 (RFC 9110 §15.3.5): it has nothing to send, and the file is empty.
+    case noContent = "no-content"
+  }
+
   public var kind: Kind
+  public var remark: Remark?
   /// The final path.
   public var path: String
   /// Length of the whole file in bytes.
@@ -38,5 +47,15 @@ public struct DownloadOutcome: Sendable, Equatable {
     self.resumed = resumed
     self.proof = proof
     self.renamedFrom = renamedFrom
+  }
+  /// The last segment of `path`: the name in the output folder.
+  public var name: String { Self.lastSegment(path) }
+
+  /// The name that it was to have: that of `renamedFrom`, or its own.
+  public var wantedName: String { Self.lastSegment(renamedFrom ?? path) }
+
+  /// By bytes: a name may begin with a mark that makes one `Character` with the slash before it.
+  private static func lastSegment(_ path: String) -> String {
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
   }
 }

@@ -7,12 +7,21 @@ public struct DownloadRequest: Sendable, Identifiable {
   public let outputName: String?
   /// The checksum that the file must have (`--checksum`).
   public let checksum: ContentDigest?
+  /// How many different addresses before it in the list give the same name: the number in its own.
+  public let nameNumber: Int
+  /// Whether the address stood in the list before.
+  public let isRepeat: Bool
 
-  public init(id: Int, address: Address, outputName: String? = nil, checksum: ContentDigest? = nil) {
+  public init(
+    id: Int, address: Address, outputName: String? = nil, checksum: ContentDigest? = nil, nameNumber: Int = 0,
+    isRepeat: Bool = false
+  ) {
     self.id = id
     self.address = address
     self.outputName = outputName
     self.checksum = checksum
+    self.nameNumber = nameNumber
+    self.isRepeat = isRepeat
   }
 }
 

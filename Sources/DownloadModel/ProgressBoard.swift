@@ -16,6 +16,7 @@ public final class ProgressBoard: Sendable {
     var active: [Int: ActiveDownload] = [:]
     var events: [ProgressEvent] = []
     var prompt: [String] = []
+    var hasWaited = false
   }
 
   /// - Parameters:
@@ -63,6 +64,16 @@ public final class ProgressBoard: Sendable {
     }
   }
 
+  /// Another process has the file, and it is waited for. Said once a run: of a whole list that another process fetches,
+  /// the first says it all.
+  public func waitsForAnotherProcess(_ request: DownloadRequest) {
+    guard isWatched else { return }
+    state.withLock { state in
+      if !state.hasWaited { state.events.append(.waitsForAnotherProcess(request.address)) }
+      state.hasWaited = true
+    }
+  }
+
   public func end(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     state.withLock { state in
       state.tally.count(result)
@@ -107,14 +118,20 @@ public struct ProgressTally: Sendable, Equatable {
   public var unchanged = 0
   public var copied = 0
   public var skipped = 0
+  /// Of `fetched`, those whose bytes stood here already.
+  public var sameAsHere = 0
+  /// Of `fetched`, those that are empty because the server has nothing to send.
+  public var withoutContent = 0
   public var failed = 0
   /// Of `failed`, those that trying again cannot mend.
   public var failedForGood = 0
   public var cancelled = 0
   /// Bytes of finished files that stand on disk because of, or confirmed by, this run.
   public var finishedBytes: Int64 = 0
-  /// Of fetched files, the bytes that were not here before: the work itself, whatever came twice or for nothing.
-  public var fetchedBytes: Int64 = 0
+  /// Files whose bodies came over the network, also those that turned out to be here already.
+  public var bodies = 0
+  /// Of those, the bytes that were not here before: the work itself, whatever came twice or for nothing.
+  public var bodyBytes: Int64 = 0
   /// Body bytes that finished files took from the network.
   public var transferredBytes: Int64 = 0
   public var resumedBytes: Int64 = 0
@@ -130,13 +147,20 @@ public struct ProgressTally: Sendable, Equatable {
   mutating func count(_ result: Result<DownloadOutcome, DownloadError>) {
     switch result {
     case .success(let outcome):
+      if outcome.kind == .fetched || outcome.transferred > 0 {
+        bodies += 1
+        bodyBytes += outcome.size - outcome.resumed
+      }
       switch outcome.kind {
-      case .fetched:
-        fetched += 1
-        fetchedBytes += outcome.size - outcome.resumed
+      case .fetched: fetched += 1
       case .unchanged: unchanged += 1
       case .copied: copied += 1
       case .skipped: skipped += 1
+      }
+      switch outcome.remark {
+      case .sameAsHere: sameAsHere += 1
+      case .noContent: withoutContent += 1
+      case nil: break
       }
       finishedBytes += outcome.size
       transferredBytes += outcome.transferred
@@ -169,6 +193,8 @@ public enum ProgressEvent: Sendable {
   /// Only on boards that keep them.
   case began(DownloadRequest)
   case retry(Address, attempt: Int, delay: Duration, error: DownloadError)
+  /// Another process has the file; the first of a run only.
+  case waitsForAnotherProcess(Address)
   case ended(Address, Result<DownloadOutcome, DownloadError>)
   case rejected(Rejection)
 }

@@ -53,16 +53,29 @@ public final class Downloader: Sendable {
           try await self.fetch(request, meter, share, into: target)
         })
     } catch {
-      if HostPace.isRefusal(error) { return refused(request, error.at(request.address), share) }
+      if HostPace.isRefusal(error) || error.code == .resources {
+        return putBack(request, error.at(request.address), share)
+      }
       result = .failure(error.at(request.address))
     }
     return end(request, result, share, wasAsked: true)
   }
 
-  private func refused(
+  private func putBack(
     _ request: DownloadRequest, _ error: DownloadError, _ share: HostQueueShare
   ) -> Result<DownloadOutcome, DownloadError>? {
-    if let again = share.queue.takeBack(request, after: error, share: share.index) {
+    // It waited for another request, which was refused, and has told: this one is yet to be asked.
+    if error.isAnothers {
+      share.queue.putBack(request, share: share.index)
+      board.putBack(request, attempt: 1, after: .zero, error: error)
+      return nil
+    }
+    let queue = share.queue
+    let again =
+      error.code == .resources
+      ? queue.takeBackForRoom(request, share: share.index)
+      : queue.takeBack(request, after: error, share: share.index)
+    if let again {
       board.putBack(request, attempt: again.attempt, after: again.delay, error: error)
       return nil
     }
@@ -74,8 +87,12 @@ public final class Downloader: Sendable {
     _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ share: HostQueueShare,
     wasAsked: Bool
   ) -> Result<DownloadOutcome, DownloadError> {
-    var broke = false
-    if case .failure(let error) = result { broke = error.code == .reset || error.code == .stalled }
+    var (broke, wasAsked) = (false, wasAsked)
+    if case .failure(let error) = result {
+      // What another request met was counted there.
+      wasAsked = wasAsked && !error.isAnothers
+      broke = !error.isAnothers && (error.code == .reset || error.code == .stalled)
+    }
     share.queue.ended(request, wasAsked: wasAsked, broke: broke, share: share.index)
     board.end(request, result)
     return result
@@ -94,8 +111,8 @@ public final class Downloader: Sendable {
       do throws(DownloadError) {
         return try await transferUntilWhole(request, share, into: target)
       } catch {
-        // Not this file's to wait for: the whole host is left alone.
-        if HostPace.isRefusal(error) { throw error }
+        // Not this file's to wait for: the whole host is left alone, or fewer files go at a time.
+        if HostPace.isRefusal(error) || error.code == .resources { throw error }
         // Once a file: a server that closes every connection at once is a failing server.
         if error.wasUnanswered, !wasForgiven {
           wasForgiven = true

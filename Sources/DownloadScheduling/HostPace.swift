@@ -39,6 +39,9 @@ struct HostPace: Sendable, Equatable {
     quietUntil = .zero
   }
 
+  /// Nothing is asked of the host before this, for a reason that is not its own.
+  mutating func leaveAlone(until time: Duration) { quietUntil = max(quietUntil, time) }
+
   func hasRoom(at now: Duration) -> Bool { inUse < limit && now >= quietUntil }
 
   mutating func begin() { inUse += 1 }

@@ -66,6 +66,42 @@ extension HostQueue {
     }
   }
 
+  /// Takes a request back that was never made: it comes again when the host has room.
+  func putBack(_ request: DownloadRequest, share: Int = 0) {
+    change { state in
+      let host = host(of: request, &state)
+      end(share, host, &state)
+      host.pace.drop()
+      host.refused.append(request)
+      state.heldCount += 1
+    }
+  }
+
+  /// Takes a request back for which this machine had no room: too many files are open (`DownloadError.Code.resources`).
+  /// From then on no more go at a time than did without it, whatever `--jobs` says; its host has no part in it.
+  /// - Returns: nil if there is nothing whose end could make room, also after some waiting. Then its download has ended.
+  func takeBackForRoom(_ request: DownloadRequest, share: Int = 0) -> Return? {
+    let now = elapsed()
+    return change { state in
+      guard let host = state.hosts[request.address.hostAndPort] else { return nil }
+      end(share, host, &state)
+      host.pace.drop()
+      let count = (state.refusals.removeValue(forKey: request.id) ?? 0) + 1
+      // The room shrinks each time that others are under way, so that this ends; alone it is tried as often as any failure.
+      let isAlone = state.isIdle
+      guard !isAlone || count <= retry.retries else { return nil }
+      state.room = min(state.room, max(1, state.total))
+      if isAlone { host.pace.leaveAlone(until: now + Self.roomPause) }
+      state.refusals[request.id] = count
+      host.refused.append(request)
+      state.heldCount += 1
+      return Return(attempt: count + 1, delay: isAlone ? Self.roomPause : .zero)
+    }
+  }
+
+  /// Longer than the transport keeps idle connections then.
+  private static let roomPause = Duration.seconds(2.2)
+
   /// Learns from a file that ended how many at a time are good.
   private func pace(_ state: inout State, broke: Bool) {
     guard state.jobs != nil else { return }

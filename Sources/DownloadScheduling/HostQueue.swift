@@ -11,6 +11,8 @@ import Synchronization
 ///                  ▲                    │ 429, 503, no connection
 ///                  └────────────────────┘
 ///
+/// Whoever runs lanes over it runs `read()` beside them, which waits for a slow list in their place.
+///
 /// A lock and not an actor: while no host is full, a request passes without a job, at the price of a lock.
 public final class HostQueue: RequestSource {
   /// Requests held back at most: as far ahead is looked for a host that is free. It bounds memory.
@@ -29,12 +31,15 @@ public final class HostQueue: RequestSource {
   let elapsed: @Sendable () -> Duration
   let random: @Sendable () -> Double
   let state: Mutex<State>
+  private let reader = RequestReader()
 
   struct State {
     var hosts: [String: Host] = [:]
     var heldCount = 0
     /// Nil where the number of files at a time is given.
     var jobs: JobsPace?
+    /// Files at a time that this machine has room for, as far as it has turned out; given numbers hold below it only.
+    var room = Int.max
     /// Files that ended well.
     var ended = 0
     /// The most that were under way at a time.
@@ -51,9 +56,8 @@ public final class HostQueue: RequestSource {
     /// Lanes that wait, the longest first.
     var waiting: [Waiter] = []
     var nextTicket = 0
-    /// Whether the source is being waited for behind the lanes, and by whom.
+    /// Whether the source is being waited for, by a lane or beside the lanes.
     var isReading = false
-    var reader: Task<Void, Never>?
     /// Grows with each change that a waiting lane may want to know of.
     var changes = 0
 
@@ -63,7 +67,7 @@ public final class HostQueue: RequestSource {
     }
 
     var isIdle: Bool { inFlight.allSatisfy { $0 == 0 } }
-    var isFull: Bool { jobs.map { total >= $0.limit } ?? false }
+    var isFull: Bool { total >= room || jobs.map { total >= $0.limit } ?? false }
     var total: Int { inFlight.reduce(0, +) }
   }
 
@@ -94,7 +98,7 @@ public final class HostQueue: RequestSource {
     /// Nothing can happen before the source gives something.
     case read
     /// The source is to be waited for, but not by a lane: a request may become ready meanwhile.
-    case readBehind
+    case readBeside
     case end
     /// Until something changes, or a host's quiet ends.
     case wait(changes: Int, quietEnds: Duration?)
@@ -109,11 +113,10 @@ public final class HostQueue: RequestSource {
       case .give(let request): return request
       case .end: return nil
       case .read: receive(await source.next())
-      case .readBehind: readBehind()
+      case .readBeside: reader.want()
       case .wait(let changes, let quietEnds): await wait(share, changes, quietEnds)
       }
     }
-    state.withLock { $0.reader }?.cancel()
     return nil
   }
 
@@ -138,7 +141,7 @@ public final class HostQueue: RequestSource {
     case .tooMany: return .wait(changes: state.changes, quietEnds: nil)
     case .sourceWaits where !state.isReading:
       state.isReading = true
-      return state.heldCount == 0 && state.isIdle ? .read : .readBehind
+      return state.heldCount == 0 && state.isIdle ? .read : .readBeside
     case .sourceWaits, .nothing: break
     }
     if state.sourceHasEnded, state.heldCount == 0, state.isIdle { return .end }
@@ -150,14 +153,15 @@ public final class HostQueue: RequestSource {
   /// The most files that were under way at a time.
   public var peak: Int { state.withLock { $0.peak } }
 
-  private func readBehind() {
-    // Unstructured, since it belongs to no lane: whichever lane is free takes what it brings. It ends with the source,
-    // and a lane that is cancelled cancels it.
-    let reader = Task { receive(await source.next()) }
-    state.withLock { $0.reader = reader }
+  /// Waits for the source where no lane can. A child of the run, beside its lanes.
+  ///
+  /// Returns when the source has ended, or the task is cancelled.
+  public func read() async {
+    while await reader.isWanted() { receive(await source.next()) }
   }
 
   private func receive(_ request: DownloadRequest?) {
+    if request == nil { reader.end() }
     change { state in
       state.isReading = false
       guard let request else {

@@ -12,6 +12,8 @@ public struct Conclusion: Sendable, Equatable {
   public enum Certainty: Sendable, Equatable {
     /// The factor is above 1 by more than two standard deviations: chance alone hardly does that.
     case clear
+    /// A factor below 1.05, which is 1.0 when it is said: nobody wins, however sure the difference is.
+    case tie
     /// The difference is no larger than the scatter of the runs: there is no winner.
     case withinScatter
     /// A mode ran only once, so nothing is known of its scatter.
@@ -29,12 +31,22 @@ public struct Conclusion: Sendable, Equatable {
     winner = best.mode
     self.reference = reference.mode
     self.speed = speed
-    certainty =
-      if let deviation = speed.deviation {
-        // Medians rank, means give the factor: an odd run can set them at odds, and then nothing is clear.
-        speed.factor - 2 * deviation > 1 ? .clear : .withinScatter
-      } else {
-        .unknown
-      }
+    certainty = Certainty(speed)
+  }
+}
+
+extension Conclusion.Certainty {
+  /// Below this factor two times are called equal.
+  public static let leastFactor = 1.05
+
+  init(_ speed: RelativeSpeed) {
+    // Medians rank, means give the factor: an odd run can set them at odds, and then nothing is clear.
+    if let deviation = speed.deviation, speed.factor - 2 * deviation <= 1 {
+      self = .withinScatter
+    } else if speed.factor < Self.leastFactor {
+      self = .tie
+    } else {
+      self = speed.deviation == nil ? .unknown : .clear
+    }
   }
 }

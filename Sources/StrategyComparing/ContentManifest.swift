@@ -1,23 +1,29 @@
-/// What a run left on disk: every file's name and a fingerprint of its bytes.
+/// What a run downloaded: for each request its address and a fingerprint of the bytes that came.
+///
+/// Requests and not names, since names may depend on what servers answer, and on which of two addresses that end in one
+/// name is answered first.
 public struct ContentManifest: Sendable, Equatable {
   public struct File: Sendable, Equatable {
-    /// Path below the run's own folder, so that two runs can have the same names.
-    public let name: String
+    /// Position of the request in the list, the same in every run of it.
+    public let id: Int
+    /// Of the request, without credentials.
+    public let address: String
     /// Digest of the bytes in a form that the caller chooses; compared, never read.
     public let digest: String
 
-    public init(name: String, digest: String) {
-      self.name = name
+    public init(id: Int, address: String, digest: String) {
+      self.id = id
+      self.address = address
       self.digest = digest
     }
   }
 
-  /// Sorted by name.
+  /// Sorted by position.
   public let files: [File]
 
-  public init(files: [File]) { self.files = files.sorted { $0.name < $1.name } }
+  public init(files: [File]) { self.files = files.sorted { $0.id < $1.id } }
 
-  /// The first file, by name, in which this manifest differs from another; nil if there is none.
+  /// The first file, in the list's order, in which this manifest differs from another; nil if there is none.
   public func firstDifference(from reference: ContentManifest) -> ContentDifference? {
     var mine = files.makeIterator()
     var theirs = reference.files.makeIterator()
@@ -28,13 +34,13 @@ public struct ContentManifest: Sendable, Equatable {
       case (nil, nil):
         return nil
       case (.some(let file), nil):
-        return .unexpected(name: file.name)
+        return .unexpected(address: file.address)
       case (nil, .some(let other)):
-        return .missing(name: other.name)
+        return .missing(address: other.address)
       case (.some(let left), .some(let right)):
-        if left.name < right.name { return .unexpected(name: left.name) }
-        if left.name > right.name { return .missing(name: right.name) }
-        if left.digest != right.digest { return .bytes(name: left.name) }
+        if left.id < right.id { return .unexpected(address: left.address) }
+        if left.id > right.id { return .missing(address: right.address) }
+        if left.digest != right.digest { return .bytes(address: left.address) }
         file = mine.next()
         other = theirs.next()
       }

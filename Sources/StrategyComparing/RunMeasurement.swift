@@ -9,7 +9,7 @@ public struct RunMeasurement: Sendable, Equatable {
   public let files: Int
   /// Body bytes that came over the network.
   public let bytes: Int64
-  /// A fingerprint of every file's name and bytes together; the same in every run of a valid comparison.
+  /// A fingerprint of every request and its file's bytes together; the same in every run of a valid comparison.
   public let contentDigest: String
 
   public init(

@@ -8,7 +8,7 @@ public struct RunObservation: Sendable {
   /// How many files stand under their names.
   public var files: Int
   public var failures: [RunFailure]
-  /// A fingerprint of every file's name and bytes together.
+  /// A fingerprint of every request and its file's bytes together.
   public var contentDigest: String
   /// The same file by file, so that a difference can be named; nil for lists too long to keep.
   public var manifest: ContentManifest?

@@ -41,6 +41,7 @@ struct EventLines {
     case .ended(let address, .failure(let error)): failed(address, error)
     case .retry(let address, let attempt, let delay, let error):
       [retry(address, attempt: attempt, delay: delay, error: error)]
+    case .waitsForAnotherProcess(let address): [waits(address)]
     case .rejected(let rejection): [rejected(rejection)]
     }
   }
@@ -102,6 +103,12 @@ struct EventLines {
       line.pad(to: line.width + RowColumns.gap)
       appendRest(tail, to: &line, .retry)
     }
+    return line.text
+  }
+
+  private func waits(_ address: Address) -> String {
+    var line = mark(glyphs.retry, .retry)
+    appendRest("\(ActiveRow.name(of: address, glyphs))  \(OutcomeNote.waits)", to: &line, .retry)
     return line.text
   }
 

@@ -1,9 +1,10 @@
 import DownloadModel
 
-/// Progress as JSON lines for programs: an object a line, of type plan, start, progress, retry, done, error or summary.
+/// Progress as JSON lines for programs: an object a line, of type plan, start, progress, retry, wait, done, error or summary.
 ///
-/// Each has `v` (1), `t` (RFC 3339), `type`, `id` and `url`; what is not known is null. The summary is always the last
-/// line, also of an interrupted run. Readers must ignore types and fields that they do not know.
+/// Each has `v` (1), `t` (RFC 3339), `type`, `id` and `url`; what is not known is null. A `url` is without what signs it
+/// (`Redaction`), since such output is kept in logs: `id`, the place in the list from 0, says which one it is. The summary
+/// is always the last line, also of an interrupted run. Readers must ignore types and fields that they do not know.
 struct JSONLog: ProgressDisplay {
   let interval = Duration.milliseconds(100)
   let restoring: [UInt8] = []
@@ -64,26 +65,32 @@ struct JSONLog: ProgressDisplay {
       if ids[request.address]?.contains(request.id) != true {
         ids[request.address, default: []].append(request.id)
       }
-      return line("start", request.id, request.address.key, [:])
+      return line("start", request.id, request.address.redacted, [:])
     case .retry(let address, let attempt, let delay, let error):
       return line(
-        "retry", ids[address]?.first, address.key,
+        "retry", ids[address]?.first, address.redacted,
         ["attempt": .number(Int64(attempt)), "delay": .decimal(delay.inSeconds)].merging(fields(error)) { $1 }
       )
     case .ended(let address, .success(let outcome)):
       return line(
-        "done", ended(address), address.key,
+        "done", ended(address), address.redacted,
         [
           "path": .text(outcome.path), "size": .number(outcome.size), "how": .text(outcome.kind.rawValue),
           "transferred": .number(outcome.transferred), "resumed": .number(outcome.resumed),
           "proof": outcome.proof.map { .text($0.rawValue) } ?? .null,
+          "remark": outcome.remark.map { .text($0.rawValue) } ?? .null,
         ])
     case .ended(let address, .failure(let error)):
-      return line("error", ended(address), address.key, fields(error))
+      return line("error", ended(address), address.redacted, fields(error))
+    case .waitsForAnotherProcess(let address):
+      return line("wait", ids[address]?.first, address.redacted, ["for": .text("another-process")])
     case .rejected(let rejection):
       return line(
         "error", nil, nil,
-        ["code": .text("bad-line"), "passing": .flag(false), "message": .text(words.rejection(rejection))])
+        [
+          "code": .text("bad-line"), "passing": .flag(false),
+          "message": .text(Redaction.redacted(words.rejection(rejection))),
+        ])
     }
   }
 
@@ -97,14 +104,15 @@ struct JSONLog: ProgressDisplay {
   private func fields(_ error: DownloadError) -> [String: JSONValue] {
     [
       "code": .text(error.code.rawValue), "passing": .flag(error.isPassing),
-      "message": .text(words.failure(error)),
+      "message": .text(Redaction.redacted(words.failure(error))),
     ]
   }
 
   private func progress(_ sample: ProgressSample) -> String {
     let active = sample.active.sorted { $0.id < $1.id }.prefix(Self.named).map { file in
       JSONValue.object([
-        "id": .number(Int64(file.id)), "url": .text(file.address.key), "bytes": .number(file.meter.position),
+        "id": .number(Int64(file.id)), "url": .text(file.address.redacted),
+        "bytes": .number(file.meter.position),
         "total": file.meter.total.map { .number($0) } ?? .null,
       ])
     }
@@ -115,6 +123,8 @@ struct JSONLog: ProgressDisplay {
     let tally = sample.tally
     let more: [String: JSONValue] = [
       "unchanged": .number(Int64(tally.unchanged)), "skipped": .number(Int64(tally.skipped)),
+      "sameAsHere": .number(Int64(tally.sameAsHere)),
+      "withoutContent": .number(Int64(tally.withoutContent)),
       "copied": .number(Int64(tally.copied)), "cancelled": .number(Int64(tally.cancelled)),
       "failedForGood": .number(Int64(tally.failedForGood)),
       "provenByDigest": .number(Int64(tally.provenByDigest)), "unproven": .number(Int64(tally.unproven)),
@@ -167,7 +177,8 @@ enum JSONValue: Sendable, Equatable {
     }
   }
 
-  /// RFC 8259 §7: quote, backslash and control characters are escaped, everything else may stand.
+  /// RFC 8259 §7: quote, backslash and control characters are escaped; and whatever a terminal must not get, since people
+  /// look at such lines too. The value stays what it is.
   private static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
@@ -176,9 +187,11 @@ enum JSONValue: Sendable, Equatable {
       case "\\": quoted += "\\\\"
       case "\n": quoted += "\\n"
       case "\t": quoted += "\\t"
-      case let scalar where scalar.value < 0x20 || scalar.value == 0x7F:
-        let hex = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+      case let scalar where TerminalText.isHarmful(scalar):
+        for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
+          let hex = String(unit, radix: 16)
+          quoted += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+        }
       default: quoted.unicodeScalars.append(scalar)
       }
     }

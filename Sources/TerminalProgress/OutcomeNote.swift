@@ -2,6 +2,8 @@ import DownloadModel
 
 /// What is worth knowing of a file that ended well, beyond its size.
 enum OutcomeNote {
+  static let waits = "another dlm has it: waiting until it is done"
+
   /// - Parameter showsPath: whether the final path stands beside the note already.
   static func text(_ outcome: DownloadOutcome, showsPath: Bool = false) -> String {
     var notes: [String] = []
@@ -12,19 +14,19 @@ enum OutcomeNote {
     case .copied: notes.append("copied from this disk")
     case .skipped: notes.append("skipped: a file is there")
     }
-    if let wanted = outcome.renamedFrom.map(name) {
+    switch outcome.remark {
+    case .sameAsHere: notes.append("the same as what was here")
+    case .noContent: notes.append("empty: the server answered 204 No Content")
+    case nil: break
+    }
+    if outcome.renamedFrom != nil {
+      let wanted = outcome.wantedName
       notes.append(
-        showsPath ? "as \(wanted) was there" : "saved as \(name(outcome.path)): \(wanted) was there")
+        showsPath ? "as \(wanted) was there" : "saved as \(outcome.name): \(wanted) was there")
     }
     return notes.joined(separator: ", ")
   }
 
   /// The name that the user expects to read: the one the file was to have.
-  static func name(_ outcome: DownloadOutcome) -> String { name(outcome.renamedFrom ?? outcome.path) }
-
-  private static func name(_ path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return path }
-    let last = path[path.index(after: slash)...]
-    return last.isEmpty ? path : String(last)
-  }
+  static func name(_ outcome: DownloadOutcome) -> String { outcome.wantedName }
 }

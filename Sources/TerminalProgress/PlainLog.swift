@@ -68,6 +68,8 @@ struct PlainLog: ProgressDisplay {
       let when = "retry \(attempt) in \(Quantity.duration(delay))"
       return head("retry", .retry)
         + TerminalText.sanitized("\(address.key): \(words.failure(error)), \(when)")
+    case .waitsForAnotherProcess(let address):
+      return head("waits", .retry) + TerminalText.sanitized("\(address.key): \(OutcomeNote.waits)")
     case .rejected(let rejection):
       return head("refused", .failed) + TerminalText.sanitized(words.rejection(rejection))
     }

@@ -18,8 +18,8 @@ public actor ProgressRenderer {
   private var display: any ProgressDisplay
   private var isFinished = false
   private var isSuspended = false
-  /// Set when nobody reads any more.
-  private var isLost = false
+  /// Set when nobody reads any more: why, from then on.
+  public private(set) var lost: OutputLost?
 
   /// - Parameters:
   ///   - board: one that keeps events, unless the style is `none`.
@@ -60,7 +60,7 @@ public actor ProgressRenderer {
     guard !isFinished else { return }
     isFinished = true
     ended.continuation.finish()
-    if !isLost { write(display.end(board.take(), at: elapsed(), size: output.size ?? .usual)) }
+    if lost == nil { write(display.end(board.take(), at: elapsed(), size: output.size ?? .usual)) }
     cursor.giveBack()
   }
 
@@ -100,7 +100,7 @@ public actor ProgressRenderer {
   /// Events stay on the board while the terminal takes nothing.
   func drawFrame() {
     guard !isFinished, !isSuspended, output.isReady else { return }
-    guard !isLost else {
+    guard lost == nil else {
       _ = board.take()  // Or the events of a long run would pile up unread.
       return
     }
@@ -116,11 +116,11 @@ public actor ProgressRenderer {
   }
 
   private func write(_ bytes: [UInt8]) {
-    guard !bytes.isEmpty, !isLost, cursor.take() else { return }
-    do {
+    guard !bytes.isEmpty, lost == nil, cursor.take() else { return }
+    do throws(OutputLost) {
       try output.write(bytes)
     } catch {
-      isLost = true  // Nobody is left to tell, and the downloads are not to suffer for it.
+      lost = error  // The downloads are not to suffer for it; whoever started the run may say it.
     }
     // The second signal came in the middle of this write, and what it restored was drawn over.
     if cursor.isSealed { output.writeAtOnce(restoring) }

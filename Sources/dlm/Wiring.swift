@@ -15,10 +15,8 @@ struct Wiring: Sendable {
   }
 
   private let workers: [Worker]
-  /// Files at a time, on each worker.
-  private let widths: [Int]
   private let mode: DownloadMode
-  private let jobs: Int
+  private let concurrency: RunConcurrency
   private let pace: JobsPace?
   private let received: @Sendable () -> Int64
   private let retry: RetryPolicy
@@ -26,30 +24,33 @@ struct Wiring: Sendable {
 
   /// - Parameters:
   ///   - files: how many there are to fetch, where that is known; a loop that would have none is not made.
+  ///   - claimsFolder: where other processes say what they have under way; nil for a run in a folder of its own.
+  ///   - names: the numbers of the list's names, as its reader gave them.
   ///   - cacheFolder: nil for a run that neither uses nor fills the cache.
+  ///   - keyFolder: where the user's secret is kept, by which such a run too knows its parts again.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
   init(
-    _ settings: Settings, mode: DownloadMode, files: Int?, cacheFolder: FilePath?, board: ProgressBoard,
+    _ settings: Settings, mode: DownloadMode, files: Int?, cacheFolder: FilePath?, keyFolder: FilePath? = nil,
+    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, board: ProgressBoard,
     log: RunLog = RunLog(isVerbose: false)
   ) async throws(DownloadError) {
-    let jobs = max(settings.jobs, 1)
-    let widths = Self.widths(
-      mode == .sequential ? 1 : jobs, over: min(settings.loops, max(1, files ?? .max)))
-    let configuration = CacheConfiguration(
-      directory: FilePath(settings.directory), cacheFolder: cacheFolder, conflictPolicy: settings.conflicts,
-      refresh: settings.refresh, offline: settings.offline,
-      useContentDisposition: settings.usesContentDisposition, checksums: settings.checksums,
-      requiredProof: settings.requiredProof, syncs: settings.syncs, credentials: settings.credentials)
+    let concurrency = RunConcurrency(
+      mode, jobs: settings.jobs, segments: settings.segments, loops: settings.loops, files: files)
+    var configuration = Self.configuration(settings, cacheFolder: cacheFolder)
+    configuration.keyFolder = keyFolder
+    configuration.names = names
+    configuration.claimsFolder = claimsFolder
+    configuration.onWait = { board.waitsForAnotherProcess($0) }
     var workers: [Worker] = []
     do throws(DownloadError) {
-      for _ in widths {
+      for _ in concurrency.widths {
         let transport = try CurlTransport(settings.transport)
         let cache =
           workers.first?.cache.sibling(executor: transport.serialExecutor)
           ?? DownloadCache(configuration: configuration, executor: transport.serialExecutor)
         let downloader = Downloader(
           store: cache, transport: transport, board: board, retry: settings.retry, clock: ContinuousClock(),
-          random: { Double.random(in: 0..<1) }, segments: settings.segments,
+          random: { Double.random(in: 0..<1) }, segments: concurrency.segments,
           onSplit: { log.split($0, $1, $2) })
         workers.append(Worker(transport: transport, cache: cache, downloader: downloader))
         try await cache.prepare()
@@ -59,10 +60,20 @@ struct Wiring: Sendable {
       throw error
     }
     self.workers = workers
-    (self.mode, self.widths, self.jobs) = (mode, widths, jobs)
-    pace = settings.adaptsJobs ? JobsPace(ceiling: jobs) : nil
+    (self.mode, self.concurrency) = (mode, concurrency)
+    pace = settings.adaptsJobs ? JobsPace(ceiling: concurrency.jobs) : nil
     received = { board.counter.value }
     (retry, perHost) = (settings.retry, settings.perHost)
+  }
+
+  /// How a run uses the disk.
+  static func configuration(_ settings: Settings, cacheFolder: FilePath?) -> CacheConfiguration {
+    CacheConfiguration(
+      directory: FilePath(settings.directory), cacheFolder: cacheFolder, conflictPolicy: settings.conflicts,
+      refresh: settings.refresh, offline: settings.offline,
+      useContentDisposition: settings.usesContentDisposition, checksums: settings.checksums,
+      requiredProof: settings.requiredProof, maxSize: settings.maxSize, syncs: settings.syncs,
+      fields: settings.requestFields, logins: settings.logins)
   }
 
   /// Downloads everything that the source gives: a share of the lanes on each loop, each task of it preferring that
@@ -73,10 +84,12 @@ struct Wiring: Sendable {
     onEnd: @escaping @Sendable (DownloadRequest, Result<DownloadOutcome, DownloadError>) -> Void
   ) async -> Int {
     let queue = HostQueue(
-      source, ceiling: perHost ?? max(jobs, Settings.mostPerHost), widths: widths, jobs: pace,
-      received: received, retry: retry, clock: ContinuousClock(), random: { Double.random(in: 0..<1) })
+      source, ceiling: perHost ?? max(concurrency.jobs, Settings.mostPerHost),
+      widths: concurrency.widths, jobs: pace, received: received, retry: retry, clock: ContinuousClock(),
+      random: { Double.random(in: 0..<1) })
     await withTaskGroup { group in
-      for (index, (worker, width)) in zip(workers, widths).enumerated() {
+      group.addTask { await queue.read() }
+      for (index, (worker, width)) in zip(workers, concurrency.widths).enumerated() {
         let share = HostQueueShare(queue, index)
         group.addTask(executorPreference: worker.transport.taskExecutor) { [mode] in
           await mode.strategy.run(share, width: width, isolation: worker.cache) { request, isolation in
@@ -87,12 +100,6 @@ struct Wiring: Sendable {
       }
     }
     return queue.peak
-  }
-
-  /// - Returns: how many at a time on each loop; fewer loops where there are fewer files at a time.
-  static func widths(_ jobs: Int, over loops: Int) -> [Int] {
-    let count = max(1, min(jobs, loops))
-    return (0..<count).map { jobs / count + ($0 < jobs % count ? 1 : 0) }
   }
 
   /// Carries out what was decided on a finished file's name.

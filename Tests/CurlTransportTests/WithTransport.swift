@@ -8,7 +8,9 @@ func withTransport<Value: Sendable>(
   _ body: (CurlTransport, FaultyOrigin) async throws -> Value
 ) async throws -> Value {
   var options = TransportOptions(userAgent: "dlm-test")
-  options.connectTimeout = .seconds(20)
+  // So long that a machine that is busy with other tests stands for no stall; a test of stalls sets its own.
+  options.connectTimeout = .seconds(120)
+  options.stallTimeout = .seconds(600)
   change(&options)
   let origin = try FaultyOrigin()
   let transport = try CurlTransport(options)

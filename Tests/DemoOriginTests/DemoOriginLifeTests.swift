@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 // Each wait here would last an hour: a test ends only because `stop()` ends it.
-@Suite("An origin starts and stops", .timeLimit(.minutes(1)))
+@Suite("An origin starts and stops", .timeLimit(.minutes(5)))
 struct DemoOriginLifeTests {
   private let catalogue = DemoCatalogue(files: [DemoFile(path: "/slow.bin", size: 3600, seed: 1)])
 

@@ -2,7 +2,7 @@ import DemoOrigin
 import Foundation
 import Testing
 
-@Suite("The origin over the wire", .timeLimit(.minutes(1)))
+@Suite("The origin over the wire", .timeLimit(.minutes(5)))
 struct DemoOriginTests {
   private static let file = DemoFile(path: "/archives/a.bin", size: 100_000, seed: 9)
   private static let small = DemoFile(path: "/text/b.txt", size: 10, seed: 8)

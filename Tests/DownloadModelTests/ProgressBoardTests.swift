@@ -29,7 +29,7 @@ struct ProgressBoardTests {
     #expect((tally.fetched, tally.unchanged, tally.copied, tally.skipped) == (1, 1, 1, 1))
     #expect((tally.failed, tally.failedForGood, tally.cancelled, tally.done) == (2, 1, 1, 4))
     #expect((tally.finishedBytes, tally.transferredBytes, tally.resumedBytes) == (18, 7, 3))
-    #expect(tally.fetchedBytes == 7)
+    #expect((tally.bodies, tally.bodyBytes) == (1, 7))
     #expect(tally.listIsComplete && tally.listed == 7)
     #expect(board.take().events.isEmpty)
   }

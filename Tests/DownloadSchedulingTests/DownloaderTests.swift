@@ -59,6 +59,33 @@ struct DownloaderTests {
     #expect(sample.events.count == 3)
   }
 
+  private struct Waiting: DownloadStore {
+    let error: DownloadError
+    func file(
+      for request: DownloadRequest, meter: TransferMeter, fetch: @escaping Fetch
+    ) async throws(DownloadError) -> DownloadOutcome { throw error }
+  }
+
+  /// Found by trial: who waited for another's download told its 429 as its own, and the host was asked for half as much,
+  /// and left alone for longer, with each of them. Here the host would want quiet: nobody advances the clock.
+  @Test(.timeLimit(.minutes(5))) func aRefusalOfAnotherIsNoRefusal() async throws {
+    let (board, clock) = (ProgressBoard(isWatched: true), ManualClock())
+    let busy = DownloadError(.status, cause: .http(status: 429), isPassing: true)
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    let queue = HostQueue(
+      RequestList([request]), ceiling: 2, retry: RetryPolicy(retries: 0), clock: clock, random: { 0.5 })
+    let downloader = Downloader(
+      store: Waiting(error: busy.metByAnother), transport: FakeTransport(), board: board,
+      retry: RetryPolicy(),
+      clock: clock, random: { 0.5 })
+    for _ in 0..<3 {
+      let given = try #require(await queue.next())
+      #expect(await downloader.download(given, from: HostQueueShare(queue, 0)) == nil)
+    }
+    #expect(board.take().tally == ProgressTally())
+    #expect(clock.requestedSleeps.isEmpty)
+  }
+
   /// The server had closed a kept connection: the request is made again at once, and not counted, but once only.
   @Test func whatWasNotAnsweredIsAskedAgainAtOnce() async throws {
     let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: true), ManualClock())

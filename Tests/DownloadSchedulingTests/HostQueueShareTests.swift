@@ -33,8 +33,9 @@ struct HostQueueShareTests {
   }
 
   /// Whoever asks first does not get all: four large files are two on each of two loops.
-  @Test(.timeLimit(.minutes(1))) func fourLargeFiles() async throws {
+  @Test(.timeLimit(.minutes(5))) func fourLargeFiles() async throws {
     let queue = try Self.queue(["a", "a", "a", "a"], ceiling: 16, widths: [8, 8])
+    async let _ = queue.read()
     let taken = Monitor<[[DownloadRequest]]>([[], []])
     await withTaskGroup { group in
       for index in 0..<2 {
@@ -55,17 +56,19 @@ struct HostQueueShareTests {
   }
 
   /// A share whose lanes are all busy is not waited for.
-  @Test(.timeLimit(.minutes(1))) func aBusyShareIsNotWaitedFor() async throws {
+  @Test(.timeLimit(.minutes(5))) func aBusyShareIsNotWaitedFor() async throws {
     let queue = try Self.queue(["b", "a", "a", "a"], ceiling: 16, widths: [8, 1])
+    async let _ = queue.read()
     #expect(await HostQueueShare(queue, 1).next()?.id == 0)
     for id in 1...3 { #expect(await queue.next()?.id == id) }
   }
 
   @Test(
-    .timeLimit(.minutes(1)), arguments: [DownloadMode.asyncLet, .parallel], [[4, 4], [3, 2, 2], [1, 1]])
+    .timeLimit(.minutes(5)), arguments: [DownloadMode.asyncLet, .parallel], [[4, 4], [3, 2, 2], [1, 1]])
   func everyRequestOnce(mode: DownloadMode, widths: [Int]) async throws {
     let hosts = (0..<200).map { ["a", "b", "c"][$0 % 3] }
     let queue = try Self.queue(hosts, ceiling: 2, widths: widths)
+    async let _ = queue.read()
     let seen = Monitor([Int]())
     await withTaskGroup { group in
       for (index, width) in widths.enumerated() {

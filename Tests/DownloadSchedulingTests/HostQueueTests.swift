@@ -24,6 +24,7 @@ struct HostQueueTests {
 
   @Test func anotherHostGoesFirstWhenOneIsFull() async throws {
     let queue = Self.queue(try Self.requests("a", "a", "a", "b", "a", "b"), ceiling: 2)
+    async let _ = queue.read()
     var ids: [Int] = []
     for _ in 0..<4 { ids.append(try #require(await queue.next()).id) }
     #expect(ids == [0, 1, 3, 5])
@@ -33,6 +34,7 @@ struct HostQueueTests {
 
   @Test func aLaneWaitsForAPlace() async throws {
     let queue = Self.queue(try Self.requests("a", "a"), ceiling: 1)
+    async let _ = queue.read()
     let first = try #require(await queue.next())
     async let second = queue.next()
     queue.ended(first, wasAsked: true)
@@ -45,10 +47,11 @@ struct HostQueueTests {
   }
 
   /// A list that comes through a slow pipe holds up nobody who is ready.
-  @Test(.timeLimit(.minutes(1))) func aRefusedRequestDoesNotWaitForTheList() async throws {
+  @Test(.timeLimit(.minutes(5))) func aRefusedRequestDoesNotWaitForTheList() async throws {
     let clock = ManualClock()
     let source = SlowSource(try Self.requests("a", "a"))
     let queue = Self.queue(source, clock: clock)
+    async let _ = queue.read()
     let first = try #require(await queue.next())
     async let next = queue.next()
     try await source.waitUntilAsked(2)
@@ -62,18 +65,90 @@ struct HostQueueTests {
     #expect(await queue.next()?.id == 1)
   }
 
+  /// The list is an open pipe, and the only lane is busy with a file that came back: nobody is left who waits for the
+  /// list but the reader, and the run's cancellation must reach it. It was once a task of nobody's.
+  @Test(.timeLimit(.minutes(5))) func cancellationReachesTheReader() async throws {
+    let clock = ManualClock()
+    let source = SlowSource(try Self.requests("a"))
+    let queue = Self.queue(source, clock: clock)
+    let busy = Recorder(holds: true)
+    let run = Task {
+      await withTaskGroup { group in
+        group.addTask { await queue.read() }
+        group.addTask {
+          guard let refused = await queue.next(), queue.takeBack(refused, after: Self.busy) != nil,
+            let again = await queue.next()
+          else { return }
+          await busy.download(again)
+        }
+      }
+    }
+    try await source.waitUntilAsked(2)
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(60))
+    await busy.wait(forStarted: 1)
+    run.cancel()
+    busy.open()
+    await run.value
+    #expect(source.wasCancelled)
+  }
+
+  @Test func theReaderEndsWithTheList() async throws {
+    let queue = Self.queue(try Self.requests("a"))
+    async let reading: Void = queue.read()
+    let only = try #require(await queue.next())
+    async let end = queue.next()
+    queue.ended(only, wasAsked: true)
+    #expect(await end == nil)
+    await reading
+  }
+
   @Test func cancellationEndsTheWait() async throws {
     let queue = Self.queue(try Self.requests("a", "a"), ceiling: 1)
+    async let _ = queue.read()
     _ = await queue.next()
     let waiting = Task { await queue.next() }
     waiting.cancel()
     #expect(await waiting.value == nil)
   }
 
+  /// Too many files are open: from then on no more go at a time than did without the one that came back.
+  @Test func fewerWhereThereIsNoRoom() async throws {
+    let queue = Self.queue(try Self.requests("a", "b", "c", "d"))
+    async let _ = queue.read()
+    let first = try #require(await queue.next())
+    let (second, third) = (try #require(await queue.next()), try #require(await queue.next()))
+    #expect(queue.takeBackForRoom(third) == .init(attempt: 2, delay: .zero))
+    #expect(queue.takeBackForRoom(second) == .init(attempt: 2, delay: .zero))
+    async let next = queue.next()
+    queue.ended(first, wasAsked: true)
+    let again = try #require(await next)
+    #expect(queue.state.withLock { $0.room } == 1)
+    async let last = queue.next()
+    queue.ended(again, wasAsked: true)
+    #expect(await last != nil)
+    #expect(queue.peak == 3)
+  }
+
+  /// Alone it waits, as often as failures are tried again, for what is given back meanwhile.
+  @Test func aloneWithoutRoom() async throws {
+    let clock = ManualClock()
+    let queue = Self.queue(try Self.requests("a"), retries: 1, clock: clock)
+    async let _ = queue.read()
+    let only = try #require(await queue.next())
+    #expect(queue.takeBackForRoom(only) == .init(attempt: 2, delay: .seconds(2.2)))
+    async let next = queue.next()
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(3))
+    #expect(queue.takeBackForRoom(try #require(await next)) == nil)
+    #expect(await queue.next() == nil)
+  }
+
   /// One file that is always refused holds up no other, and ends as its own failure.
   @Test func aFileThatAloneIsRefused() async throws {
     let clock = ManualClock()
     let queue = Self.queue(try Self.requests("a", "a", "a"), clock: clock)
+    async let _ = queue.read()
     let bad = try #require(await queue.next())
     #expect(queue.takeBack(bad, after: Self.busy) == .init(attempt: 2, delay: .seconds(1)))
     async let others = [queue.next(), queue.next()]
@@ -87,6 +162,7 @@ struct HostQueueTests {
   @Test func aHostIsGivenUp() async throws {
     let clock = ManualClock()
     let queue = Self.queue(try Self.requests("a", "a", "a", "a", "a"), ceiling: 1, retries: 2, clock: clock)
+    async let _ = queue.read()
     for round in 0..<3 {
       async let next = queue.next()
       if round > 0 {
@@ -116,6 +192,7 @@ struct HostQueueTests {
       DownloadRequest(id: $0, address: try Address("http://\(hosts[$0 / 10])/\($0)"))
     }
     let queue = Self.queue(RequestList(list))
+    async let _ = queue.read()
     let failed = Mutex<[Int]>([])
     let running = Task {
       await mode.strategy.run(queue, width: width, isolation: nil) { request, _ in
@@ -210,6 +287,7 @@ private final class SlowSource: RequestSource {
   private struct State {
     var asked = 0
     var isOpen = false
+    var wasCancelled = false
   }
   private let list: RequestList
   private let monitor = Monitor(State())
@@ -221,7 +299,14 @@ private final class SlowSource: RequestSource {
       state.asked += 1
       return state.asked
     }
-    if asked > 1 { try? await monitor.wait(for: "the source to be opened") { $0.isOpen } }
+    if asked > 1 {
+      do {
+        try await monitor.wait(for: "the source to be opened") { $0.isOpen }
+      } catch {
+        monitor.withState { $0.wasCancelled = true }
+        return nil
+      }
+    }
     return await list.next()
   }
 
@@ -230,4 +315,5 @@ private final class SlowSource: RequestSource {
   }
 
   func open() { monitor.withState { $0.isOpen = true } }
+  var wasCancelled: Bool { monitor.withState { $0.wasCancelled } }
 }

@@ -32,6 +32,13 @@ struct ComparisonReportTests {
     Row(
       sequential: [110, 110, 110], parallel: [100, 100, 400], winner: .parallel, reference: .sequential,
       factor: 0.55, certainty: .withinScatter),
+    // Nobody would call this faster, however sure it is.
+    Row(
+      sequential: [1040, 1040, 1040], parallel: [1000, 1000, 1000], winner: .parallel, reference: .sequential,
+      factor: 1.04, certainty: .tie),
+    Row(
+      sequential: [100], parallel: [100], winner: .sequential, reference: .parallel, factor: 1,
+      certainty: .tie),
     Row(
       sequential: [500], parallel: [100], winner: .parallel, reference: .sequential, factor: 5,
       certainty: .unknown),

@@ -4,7 +4,7 @@ import Testing
 @Suite("Which file of two runs differs")
 struct ContentManifestTests {
   struct Row: Sendable {
-    /// Names with digests: "a1 b2".
+    /// Positions in the list with digests: "1a 2b".
     let run: String
     let reference: String
     let difference: ContentDifference?
@@ -13,20 +13,24 @@ struct ContentManifestTests {
   private func manifest(_ text: String) -> ContentManifest {
     ContentManifest(
       files: text.split(separator: " ").map {
-        .init(name: String($0.dropLast()), digest: String($0.suffix(1)))
+        .init(
+          id: Int($0.prefix(1)) ?? 0, address: "http://h/\($0.prefix(1))/index",
+          digest: String($0.dropFirst()))
       })
   }
 
+  private static func address(_ id: Int) -> String { "http://h/\(id)/index" }
+
   @Test(arguments: [
     Row(run: "", reference: "", difference: nil),
-    Row(run: "a1 b2", reference: "a1 b2", difference: nil),
-    Row(run: "b2 a1", reference: "a1 b2", difference: nil),
-    Row(run: "a1 b3 c4", reference: "a1 b2 c5", difference: .bytes(name: "b")),
-    Row(run: "a1 c3", reference: "a1 b2 c3", difference: .missing(name: "b")),
-    Row(run: "a1", reference: "a1 b2", difference: .missing(name: "b")),
-    Row(run: "a1 b2 c3", reference: "a1 c3", difference: .unexpected(name: "b")),
-    Row(run: "a1", reference: "", difference: .unexpected(name: "a")),
-    Row(run: "x1", reference: "y1", difference: .unexpected(name: "x")),
+    Row(run: "1a 2b", reference: "1a 2b", difference: nil),
+    Row(run: "2b 1a", reference: "1a 2b", difference: nil),
+    Row(run: "1a 2c 3d", reference: "1a 2b 3e", difference: .bytes(address: address(2))),
+    Row(run: "1a 3c", reference: "1a 2b 3c", difference: .missing(address: address(2))),
+    Row(run: "1a", reference: "1a 2b", difference: .missing(address: address(2))),
+    Row(run: "1a 2b 3c", reference: "1a 3c", difference: .unexpected(address: address(2))),
+    Row(run: "1a", reference: "", difference: .unexpected(address: address(1))),
+    Row(run: "1a", reference: "2a", difference: .unexpected(address: address(1))),
   ])
   func namesTheFirst(row: Row) {
     #expect(manifest(row.run).firstDifference(from: manifest(row.reference)) == row.difference)

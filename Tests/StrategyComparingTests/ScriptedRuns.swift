@@ -18,6 +18,7 @@ final class ScriptedRuns: Sendable {
     return try await answer(step)
   }
 
+  /// - Parameter names: a letter a request: "a b".
   static func observation(
     milliseconds: Int = 100, files: Int = 2, failures: [RunFailure] = [], digest: String = "same",
     names: String? = nil
@@ -25,7 +26,10 @@ final class ScriptedRuns: Sendable {
     RunObservation(
       wall: .milliseconds(milliseconds), bytes: 1000, files: files, failures: failures, contentDigest: digest,
       manifest: names.map { names in
-        ContentManifest(files: names.split(separator: " ").map { .init(name: String($0), digest: digest) })
+        ContentManifest(
+          files: names.utf8.filter { $0 != 0x20 }.map { letter in
+            .init(id: Int(letter), address: String(UnicodeScalar(letter)), digest: digest)
+          })
       })
   }
 }

@@ -32,7 +32,8 @@ struct TerminalTextTests {
       ("a\u{9B}31mb", "a31mb"), ("a\u{90}b\u{9C}", "ab"), ("a\u{0}b\u{7F}c", "abc"),
       ("two\nlines\r\n\tand more", "two lines and more"), ("a\u{85}b\u{2028}c", "a b c"),
       ("invoice\u{202E}fdp.exe", "invoicefdp.exe"), ("a\u{2066}b\u{2069}\u{200F}\u{61C}c", "abc"),
-      ("\u{FEFF}name", "name"),
+      ("\u{FEFF}name", "name"), ("a\u{200B}b\u{2060}c\u{E0041}d", "abcd"), ("👩‍👩‍👧", "👩‍👩‍👧"),
+      ("no https://u:p@host/x?token=1\u{1B}", "no https://host/x?token=…"),
     ])
   func sanitizes(text: String, expected: String) {
     #expect(TerminalText.sanitized(text) == expected)

@@ -8,6 +8,8 @@ import Testing
 struct JSONLogTests {
   @Test(arguments: [
     (JSONValue.text("a\"b\\c\n\u{1}é/"), "\"a\\\"b\\\\c\\n\\u0001é/\""), (.null, "null"),
+    // C1, bidi, a tag beyond the first plane: escaped, and the value survives.
+    (.text("a\u{9B}1m\u{202E}b\u{E0041}"), "\"a\\u009b1m\\u202eb\\udb40\\udc41\""),
     (.decimal(.nan), "null"),
     (.decimal(1.23456), "1.235"), (.list([.flag(true), .number(-1)]), "[true,-1]"),
     (.object(["b": .null, "a": .number(1)]), "{\"a\":1,\"b\":null}"),

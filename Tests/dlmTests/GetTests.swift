@@ -119,15 +119,11 @@ struct GetTests {
     let run = try await place.dlm("get", "-", input: Array(text.utf8))
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.names() == ["a", "b"])
-    let piped = try await place.dlm("get", "-m", "sequential", input: Array("\(origin.url("/a"))\n".utf8))
-    #expect(piped.status == 0)
-    #expect(origin.log.count == 3)
-    // On a terminal, without a source: the list that came through the pipe. (It was once kept, then emptied.)
-    let dlm = try DLMExecutable.path()
-    let again = try await place.start("script", ["-qec", "\(dlm) get -m async-let", "/dev/null"])
-      .waitForExit()
-    #expect(again.status == 0, "\(again.outputText)")
-    #expect(again.outputText.contains("1 unchanged"), "\(again.outputText)")
+    // Without a source: the list that came through the pipe, whatever standard input is. (It was once kept, then emptied.)
+    let again = try await place.dlm(
+      "get", "-m", "async-let", "--no-compare", input: Array("http://x/\n".utf8))
+    #expect(again.status == 0, "\(again.errorText)")
+    #expect(again.errorText.contains("2 unchanged"), "\(again.errorText)")
     #expect(origin.log.count == 4)
   }
 
@@ -136,7 +132,9 @@ struct GetTests {
     defer { origin.stop() }
     let place = try Workplace(["DLM_USER_AGENT": "from-environment"])
     origin.route("/a", .file([1]))
-    _ = try place.folder.write(Array("directory: here\nuser-agent: from-file\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(Array("jobs: 3\nuser-agent: from-file\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(
+      Array("directory: here\njobs: many\n".utf8), to: "home/config/dlm/config.yaml")
     #expect(try await place.dlm("get", origin.url("/a")).status == 0)
     #expect(try place.file("here/a") == [1])
     #expect(origin.log.last?.headers["user-agent"] == "from-environment")
@@ -187,9 +185,9 @@ struct GetTests {
     #expect(try await place.start(["get"] + urls).waitForExit().status == 0)
     #expect(try await place.dlm("clear-cache").status == 0)
     let again = try await place.start(["get"] + urls).waitForExit()
-    #expect(again.errorText.contains("3 unchanged"), "\(again.errorText)")
+    #expect(again.errorText.contains("3 of them the same as what was here"), "\(again.errorText)")
     let bare = try await place.start(["get", "--no-cache"] + urls).waitForExit()
-    #expect(bare.errorText.contains("3 unchanged"), "\(bare.errorText)")
+    #expect(bare.errorText.contains("3 of them the same as what was here"), "\(bare.errorText)")
     #expect(try place.names() == ["f0", "f1", "f2"])
     // Known again, they are not fetched any more; a byte more or less makes another file.
     let known = origin.log.count

@@ -1,3 +1,4 @@
+import ArgumentParser
 import DownloadModel
 import Foundation
 import Testing
@@ -41,6 +42,25 @@ struct WordsTests {
         == ["1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), parallel, 16 at a time"])
   }
 
+  /// "Unchanged" was said of files that had been fetched whole.
+  @Test func whatCameAndStoodHereAlreadyIsSaid() {
+    var report = report()
+    (report.tally.sameAsHere, report.tally.withoutContent, report.tally.transferredBytes) = (3, 1, 64 << 20)
+    #expect(
+      SummaryWords(report, comparedWith: nil, again: "").lines.last
+        == "  1,000 fetched (64.0 MiB), 3 of them the same as what was here, 1 empty (204 No Content)")
+  }
+
+  /// http.md 42; by bytes.
+  @Test func linesThatAreNotTheUsersAreKnownByTheirName() {
+    for line in ["Range: x", "RANGE:x", "range ;", "Range:\u{301}x", "proxy-authorization:x"] {
+      #expect(HeaderLine.refusal(of: line) != nil, "\(line)")
+    }
+    for line in ["X-Range: x", "Host: x", "Accept: x", "Cookie: Range: x"] {
+      #expect(HeaderLine.refusal(of: line) == nil, "\(line)")
+    }
+  }
+
   @Test func failuresAreGroupedByCauseWithTheirAddresses() {
     let lines = SummaryWords(
       report([
@@ -74,6 +94,14 @@ struct WordsTests {
     #expect(
       SummaryWords(report(), comparedWith: fair, again: "").lines.last
         == "The same list in mode sequential took 12.0 s: this run was 3.0 times as fast.")
+    let tie = RunHistory.Comparison(
+      mode: .asyncLet,
+      run: RunHistory.Run(
+        listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 4.1, endedAt: Date()),
+      isFair: true)
+    #expect(
+      SummaryWords(report(), comparedWith: tie, again: "").lines.last
+        == "The same list in mode async-let took 4.1 s: a tie.")
     let unfair = RunHistory.Comparison(mode: .sequential, run: then, isFair: false)
     #expect(
       SummaryWords(report(), comparedWith: unfair, again: "").lines.last?.contains("cannot be compared")
@@ -94,14 +122,86 @@ struct WordsTests {
     #expect(history.comparison(for: run(10, "other", 4), in: .parallel) == nil)
   }
 
-  @Test func commandsAreQuotedAndSecretsLeftOut() {
-    func again(_ arguments: String..., pipe: Bool = false) -> String {
-      CommandLineWords.again(arguments, usesStandardInput: pipe)
+  /// One unchanged rerun once erased the measured time of its mode.
+  @Test(
+    arguments: [(0, 0, 10), (3, 300, 10), (10, 1000, 20), (10, 1200, 20), (11, 900, 20)]
+      as [(Int, Int64, Double)])
+  func onlyTheSameWorkReplacesATime(fetched: Int, bytes: Int64, expected: Double) {
+    func run(_ fetched: Int, _ bytes: Int64, _ seconds: Double) -> RunHistory.Run {
+      RunHistory.Run(
+        listDigest: "d", jobs: 1, fetched: fetched, transferredBytes: bytes, seconds: seconds, endedAt: Date()
+      )
     }
-    #expect(again("get", "my list.txt") == "dlm get 'my list.txt'")
-    #expect(again("get", "it's") == "dlm get 'it'\\''s'")
-    #expect(again("get", "-", "-d", "x", pipe: true) == "dlm get -d x")
-    #expect(again("get", "http://u:p@h/") == "run the same command")
-    #expect(again("get", "-H", "Authorization: x") == "run the same command")
+    var history = RunHistory(folder: "/", sources: [])
+    history.note(run(10, 1000, 10), of: .parallel)
+    history.note(run(fetched, bytes, 20), of: .parallel)
+    #expect(history.runs["parallel"]?.seconds == expected)
+  }
+
+  @Test func historyOfTheFirstVersionIsUnderstoodAndALaterOneLeft() throws {
+    func decoded(_ text: String) throws -> RunHistory {
+      try JSONDecoder().decode(RunHistory.self, from: Data(text.utf8))
+    }
+    let first = try decoded(#"{"folder": "/w", "sources": ["/w/urls.txt"], "runs": {}}"#)
+    #expect(first == RunHistory(folder: "/w", sources: ["/w/urls.txt"]))
+    #expect(throws: DecodingError.self) {
+      try decoded(#"{"version": 99, "folder": "/w", "sources": [], "runs": {}}"#)
+    }
+    var history = first
+    history.options = ["--directory=data"]
+    history.withheld = [.header(name: "X-Api-Key"), .proxy, .addressLogins]
+    history.last = .init(mode: .asyncLet, listDigest: "d", directory: "/w/data")
+    #expect(try JSONDecoder().decode(RunHistory.self, from: JSONEncoder().encode(history)) == history)
+  }
+
+  /// What is remembered, and what is given again, becomes the command it was.
+  @Test func optionsAreRebuilt() throws {
+    let line = [
+      "-m", "task-group", "--directory=-odd", "-j", "4", "--per-host", "auto", "-s", "3", "--limit-rate",
+      "1.5M", "--retries",
+      "0", "--retry-max-time", "1.5", "--connect-timeout", "2", "--stall-timeout", "3", "--user-agent", "a b",
+      "--insecure", "--http2", "--on-conflict", "skip", "--no-cache", "--fsync", "--no-content-disposition",
+      "--checksums", "SUMS", "--require-proof", "length", "--proxy", "http://p:1",
+    ]
+    let lasting = RememberedOptions(try GetCommand.parse(line)).lasting
+    #expect(RememberedOptions(try GetCommand.parse(lasting)).lasting == lasting)
+    #expect(lasting.contains("--directory=-odd") && lasting.contains("--limit-rate=1572864"))
+    let now = RememberedOptions(
+      try GetCommand.parse(["-j", "9", "-q", "--refresh", "-H", "A: b", "--proxy", "http://u:p@h"]))
+    #expect(now.lasting == ["--jobs=9"])
+    #expect(now.withheld == [.header(name: "A"), .proxy])
+    let both = try GetCommand.parse(lasting + now.typed)
+    #expect(both.connection.jobs == .exactly(9) && both.connection.proxy == "http://u:p@h")
+    #expect(both.display.quiet && both.output.refresh && both.output.directory == "-odd")
+  }
+
+  /// Said before everything is fetched again; "about" what is known, or what it would be one file after the other.
+  @Test(
+    arguments: [
+      (.sequential, .parallel, nil, "one by one, to compare with parallel (12.3 s): about 3 min"),
+      (.sequential, .parallel, 40, "one by one, to compare with parallel (12.3 s): about 40 s"),
+      (
+        .parallel, .sequential, nil, "in mode parallel, to compare with sequential (12.3 s): 12 s at the most"
+      ),
+      (.asyncLet, .parallel, nil, "in mode async-let, to compare with parallel (12.3 s): about 12 s"),
+    ] as [(DownloadMode, DownloadMode, Double?, String)])
+  func aRepeatIsAnnounced(mode: DownloadMode, other: DownloadMode, own: Double?, words: String) {
+    func run(_ seconds: Double) -> RunHistory.Run {
+      RunHistory.Run(
+        listDigest: "d", jobs: 16, fetched: 1000, transferredBytes: 1, seconds: seconds, endedAt: Date())
+    }
+    let plan = RepeatPlan(
+      mode: mode, other: other, otherRun: run(12.3), ownRun: own.map(run), list: "urls.txt")
+    #expect(RepeatWords.announcement(plan).first == "urls.txt again, \(words)")
+    let unknown = RepeatPlan(mode: mode, other: other, otherRun: nil, ownRun: nil, list: "urls.txt")
+    #expect(
+      RepeatWords.announcement(unknown).first?.hasSuffix("\(other.rawValue), of which no time is known yet")
+        == true)
+  }
+
+  @Test func wordsAreQuoted() {
+    #expect(CommandLineWords.quoted("my list.txt") == "'my list.txt'")
+    #expect(CommandLineWords.quoted("it's") == "'it'\\''s'")
+    #expect(CommandLineWords.quoted("") == "''")
   }
 }

@@ -73,24 +73,28 @@ struct Descriptor: ~Copyable, Sendable {
     return bytes
   }
 
+  /// Blocks of this length are read where a whole file is. Between two of them a cancelled task ends.
+  static let blockLength = 1 << 18
+
+  /// What reads or copies gigabytes asks this before each block.
+  /// - Throws: ECANCELED, which no call on a file ends in.
+  static func checkCancellation() throws(Errno) {
+    if Task.isCancelled { throw .canceled }
+  }
+
   /// Whether another file holds the same bytes.
+  /// - Throws: errno of reading; ECANCELED when the task was cancelled.
   func hasBytes(of other: borrowing Descriptor) throws(Errno) -> Bool {
     var offset: Int64 = 0
     while true {
-      let (mine, theirs) = (try read(1 << 18, at: offset), try other.read(1 << 18, at: offset))
+      try Self.checkCancellation()
+      let (mine, theirs) = (
+        try read(Self.blockLength, at: offset), try other.read(Self.blockLength, at: offset)
+      )
       if mine != theirs { return false }
       if mine.isEmpty { return true }
       offset += Int64(mine.count)
     }
-  }
-
-  /// Has the file system keep room for a file of this length, so that pieces written out of order lie together. Where it
-  /// cannot, nothing is lost.
-  func reserve(_ length: Int64) {
-    // FS_IOC_RESVSP, which is fallocate(2) with FALLOC_FL_KEEP_SIZE (Swift's Glibc module shows neither), and its
-    // argument, a struct space_resv: type and whence (SEEK_SET) in the first word, start, length.
-    var range: (Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, length, 0, 0, 0)
-    _ = ioctl(raw, 0x4030_5828, &range)
   }
 
   func truncate(to length: Int64) throws(Errno) {
@@ -110,6 +114,37 @@ struct Descriptor: ~Copyable, Sendable {
     var status = stat()
     guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
     return FileIdentity(status)
+  }
+
+  func standing() throws(Errno) -> StandingFile {
+    var status = stat()
+    guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
+    return StandingFile(status)
+  }
+
+  /// Whether the file is this user's own: a regular file of the effective user, that nobody else can write, under one
+  /// name. What is not is never read as dlm's, changed or removed (http.md 44).
+  /// - Parameters:
+  ///   - closedTo: permissions that others must not have.
+  ///   - names: the most names that it may have.
+  func isOwn(closedTo: mode_t = 0o022, names: Int = 1) throws(Errno) -> Bool {
+    var status = stat()
+    guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
+    return status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() && status.st_mode & closedTo == 0
+      && Int(status.st_nlink) <= names
+  }
+
+  /// Sets the permissions. A file system that keeps none leaves them as they are.
+  func setMode(_ mode: mode_t) throws(Errno) {
+    guard fchmod(raw, mode) == 0 || errno == EPERM || errno == EOPNOTSUPP else {
+      throw Errno(rawValue: errno)
+    }
+  }
+
+  func mode() throws(Errno) -> mode_t {
+    var status = stat()
+    guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
+    return status.st_mode & 0o7777
   }
 
   /// Names that the file has.

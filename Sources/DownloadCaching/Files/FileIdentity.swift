@@ -10,6 +10,19 @@ struct FileIdentity: Sendable, Equatable {
   var modified: Int64
 }
 
+/// A file as it stands under its name.
+struct StandingFile: Sendable, Equatable {
+  var identity: FileIdentity
+  /// Last change of content, names or rights (ctime), in nanoseconds since 1970. Giving a file its name counts, and
+  /// nobody can set it: what was given a name in this run is younger than the run.
+  var changed: Int64
+
+  init(_ status: stat) {
+    identity = FileIdentity(status)
+    changed = Int64(status.st_ctim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_ctim.tv_nsec)
+  }
+}
+
 extension FileIdentity {
   /// - Returns: for anything but a regular file an identity that equals no file's.
   init(_ status: stat) {

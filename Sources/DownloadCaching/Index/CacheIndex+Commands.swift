@@ -12,7 +12,7 @@ extension CacheIndex {
       }
     }
     return CacheStatus(
-      entries: entries, indexBytes: try bytesOnDisk(), fileBytes: bytes, folder: FilePath(folder.path))
+      entries: entries, indexBytes: try bytesWhenClosed(), fileBytes: bytes, folder: FilePath(folder.path))
   }
 
   /// Files in the order of their rows' keys, compared with the disk as of now.
@@ -50,7 +50,7 @@ extension CacheIndex {
       }
     }
     shrink()
-    return Freed(entries: entries, bytes: max(0, before - (try bytesOnDisk())))
+    return Freed(entries: entries, bytes: max(0, before - (try bytesWhenClosed())))
   }
 
   /// Forgets every file. Deleting goes through SQLite, so that a running `get` of another process keeps a
@@ -59,8 +59,8 @@ extension CacheIndex {
     let before = try bytesOnDisk()
     var journals = 0
     do {
-      for name in try folder.names() where name.hasPrefix(Self.damagedName) { try folder.remove(name) }
-      try CommitJournal.forEachAbandoned(in: folder) { _ in journals += 1 }
+      for name in try folder.names() where isDamagedName(name) { _ = try folder.removeOwn(name) }
+      try CommitJournal.forEachAbandoned(in: folder, secret) { _ in journals += 1 }
     } catch {
       throw failure(error, "clearing the cache")
     }
@@ -71,7 +71,7 @@ extension CacheIndex {
       }
     }
     shrink()
-    return Freed(entries: entries, bytes: max(0, before - (try bytesOnDisk())), journals: journals)
+    return Freed(entries: entries, bytes: max(0, before - (try bytesWhenClosed())), journals: journals)
   }
 
   /// Gives the space of deleted rows back to the disk, if no other process is in the way; if one is, SQLite
@@ -85,6 +85,14 @@ extension CacheIndex {
     }
   }
 
+  /// What stays when nobody uses the folder: an open database has a log and a table of its readers beside it, which go when
+  /// it is closed. Where another process has it open, they are there before and after.
+  private func bytesWhenClosed() throws(DownloadError) -> Int64 {
+    close()
+    return try bytesOnDisk()
+  }
+
+  /// As `ls` and `du --apparent-size` count them.
   private func bytesOnDisk() throws(DownloadError) -> Int64 {
     do throws(Errno) {
       var bytes: Int64 = 0

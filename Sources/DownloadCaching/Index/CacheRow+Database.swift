@@ -22,7 +22,7 @@ extension CacheRow: FetchableRecord {
       freshness: FreshnessFields(
         cacheControl: try optional(14), expires: try optional(15), age: try optional(16),
         vary: try optional(17)),
-      answeredBy: try optional(18), digest: try optional(19))
+      answeredBy: try optional(18), selection: try optional(20), digest: try optional(19))
   }
 
   /// In the order of `CacheSchema.columns`.
@@ -33,7 +33,7 @@ extension CacheRow: FetchableRecord {
       self.validator.etag, self.validator.lastModified, self.validator.date,
       self.fetchedAt, self.freshness.cacheControl, self.freshness.expires, self.freshness.age,
       self.freshness.vary,
-      self.answeredBy, self.digest,
+      self.answeredBy, self.digest, self.selection,
     ]
   }
 }

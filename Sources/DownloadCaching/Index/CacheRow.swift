@@ -18,8 +18,10 @@ struct CacheRow: Sendable {
     /// Seconds since 1970 at which the server last vouched for it.
     var fetchedAt: Int64
     var freshness: FreshnessFields
-    /// The address that answered after redirects, without credentials and query (a query may be a signature).
+    /// `EffectiveURL` of the resource that answered, where redirects led to another one.
     var answeredBy: String?
+    /// What the fields that `Vary` names were in the request (`DownloadCache.selection`); nil for nothing.
+    var selection: String?
     /// `algorithm:hex`, once something has proved it.
     var digest: String?
   }
@@ -33,12 +35,12 @@ struct CacheRow: Sendable {
 
   init(
     key: RowKey, name: String, wanted: String, identity: FileIdentity, validator: Validator, fetchedAt: Int64,
-    freshness: FreshnessFields, answeredBy: String? = nil, digest: String? = nil
+    freshness: FreshnessFields, answeredBy: String? = nil, selection: String? = nil, digest: String? = nil
   ) {
     box = Box(
       Fields(
         key: key, name: name, wanted: wanted, identity: identity, validator: validator, fetchedAt: fetchedAt,
-        freshness: freshness, answeredBy: answeredBy, digest: digest))
+        freshness: freshness, answeredBy: answeredBy, selection: selection, digest: digest))
   }
 
   subscript<Value>(dynamicMember field: WritableKeyPath<Fields, Value>) -> Value {

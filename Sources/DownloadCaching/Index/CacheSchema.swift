@@ -19,16 +19,27 @@ enum CacheSchema {
           ) WITHOUT ROWID
           """)
     }
+    migrator.registerMigration("2 selection") { database in
+      try database.execute(
+        sql: """
+          ALTER TABLE file ADD COLUMN selection TEXT;
+          -- One file that two addresses took for theirs: nobody knows any more whose it is.
+          DELETE FROM file WHERE (directory, name) IN
+            (SELECT directory, name FROM file GROUP BY directory, name HAVING COUNT(*) > 1);
+          -- Without the query, one resource was taken for the other: it cannot be told which of them answered.
+          UPDATE file SET etag = NULL, last_modified = NULL WHERE answered_by IS NOT NULL;
+          """)
+    }
     return migrator
   }
 
   static let columns = """
     address, scope, directory, requested, name, wanted, device, inode, size, modified, etag, last_modified, \
-    date, fetched_at, cache_control, expires, age, vary, answered_by, digest
+    date, fetched_at, cache_control, expires, age, vary, answered_by, digest, selection
     """
 
   static let insert =
-    "INSERT OR REPLACE INTO file (\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    "INSERT OR REPLACE INTO file (\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
   /// The asked folder's row first, then the youngest of other folders.
   static let lookup = """
@@ -39,6 +50,10 @@ enum CacheSchema {
   static let page = """
     SELECT \(columns) FROM file WHERE (address, scope, directory, requested) > (?, ?, ?, ?)
     ORDER BY address, scope, directory, requested LIMIT ?
+    """
+
+  static let ownership = """
+    SELECT device, inode, size, modified, address, scope, requested FROM file WHERE directory = ?
     """
 
   static let delete =

@@ -21,6 +21,14 @@ struct FreshnessFields: Sendable, Equatable {
 
   var isEmpty: Bool { self == FreshnessFields() }
 
+  /// Takes over what a 304 says anew; what it does not repeat stands (RFC 9111 §3.2).
+  mutating func update(_ newer: FreshnessFields) {
+    cacheControl = newer.cacheControl ?? cacheControl
+    expires = newer.expires ?? expires
+    age = newer.age ?? age
+    vary = newer.vary ?? vary
+  }
+
   /// RFC 9111 §5.2.2.5. A directive with an argument, or twice, forbids as well: the strictest reading.
   var forbidsStoring: Bool {
     guard let cacheControl else { return false }

@@ -3,8 +3,9 @@ import DownloadModel
 /// A row as one line of a journal: its fields in a fixed order between tabs. A line that was torn by a power
 /// cut is no row. (JSON would cost ten times as much, on the thread that downloads.)
 enum JournalLine {
-  private static let format = "1"
-  private static let fieldCount = 21
+  /// A line of another format is no row.
+  private static let format = "2"
+  private static let fieldCount = 22
 
   /// With the line feed that says that the line is whole.
   static func encode(_ row: CacheRow) -> [UInt8] {
@@ -27,6 +28,7 @@ enum JournalLine {
     append(row.freshness.vary, to: &line)
     append(row.answeredBy, to: &line)
     append(row.digest, to: &line)
+    append(row.selection, to: &line)
     line.append(UInt8(ascii: "\n"))
     return line
   }
@@ -54,7 +56,7 @@ enum JournalLine {
       fetchedAt: fetchedAt,
       freshness: FreshnessFields(
         cacheControl: fields[15], expires: fields[16], age: fields[17], vary: fields[18]),
-      answeredBy: fields[19], digest: fields[20])
+      answeredBy: fields[19], selection: fields[21], digest: fields[20])
   }
 
   // MARK: Fields: `\t`, `\n` and `\\` are written as backslash and letter, nil as `\0`

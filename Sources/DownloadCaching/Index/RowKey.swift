@@ -11,4 +11,11 @@ struct RowKey: Sendable, Hashable {
   var directory: String
   /// The name that the user chose; empty if the server and the address decided.
   var requested: String
+
+  /// The same in every process.
+  var stableHash: UInt64 {
+    var hash = Hash.of(address.utf8)
+    for part in [scope, directory, requested] where !part.isEmpty { hash = (hash &* 31) ^ Hash.of(part.utf8) }
+    return hash
+  }
 }

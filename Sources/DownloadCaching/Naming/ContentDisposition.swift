@@ -36,9 +36,11 @@ struct ContentDisposition: Equatable {
 
   /// RFC 8187 §3.2: `charset'language'percent-encoded`; UTF-8 and, for old senders, ISO-8859-1.
   private static func decodeExtended(_ value: String) -> String? {
-    let parts = value.split(separator: "'", omittingEmptySubsequences: false)
-    guard parts.count == 3, let octets = PercentEncoding.decodeStrictly(parts[2]) else { return nil }
-    switch parts[0].lowercased() {
+    let parts = value.utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+    guard parts.count == 3, let octets = PercentEncoding.decodeStrictly(Substring(parts[2])) else {
+      return nil
+    }
+    switch Substring(parts[0]).lowercased() {
     case "utf-8": return String(validating: octets, as: UTF8.self)
     case "iso-8859-1":
       var scalars = String.UnicodeScalarView()

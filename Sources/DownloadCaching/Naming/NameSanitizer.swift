@@ -1,16 +1,28 @@
 /// Makes a file name of a text that a server wrote (RFC 6266 §4.3).
+///
+/// It works on Unicode scalars, never on `Character`: a `/` and a combining mark behind it are one character and two
+/// names to the file system.
 enum NameSanitizer {
-  /// The last segment without characters that deceive or break a terminal, short enough for the disk.
+  /// The last segment without characters that deceive or break a terminal, short enough for the disk, and none of dlm's
+  /// own.
+  /// - Parameter mayHide: whether the name may begin with a dot, which hides the file. A server must not choose that:
+  ///   ".bashrc" in a home folder would be run (CVE-2010-2252).
   /// - Returns: nil if nothing usable is left.
-  static func sanitize(_ text: String) -> String? {
-    let segment = text.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? ""
+  static func sanitize(_ text: String, mayHide: Bool = false) -> String? {
+    let scalars = text.unicodeScalars
+    let separator = scalars.lastIndex { $0 == "/" || $0 == "\\" }
+    let segment = separator.map { scalars[scalars.index(after: $0)...] } ?? scalars[...]
     var kept = String.UnicodeScalarView()
-    kept.append(contentsOf: segment.unicodeScalars.filter { !isUnwanted($0) })
-    var name = trimmed(String(kept))
-    if name.utf8.count > FileNaming.longest { name = trimmed(shortened(name)) }
-    guard !name.isEmpty, name != ".", name != ".." else { return nil }
-    // A server that could name a file like dlm's record of a partial file could forge one.
-    return PartialName.isReserved(name) ? name + "_" : name
+    kept.append(contentsOf: segment.filter { !isUnwanted($0) })
+    var name = trimmed(String(kept)[...])
+    if name.utf8.count > FileNaming.longest { name = trimmed(shortened(name, to: FileNaming.longest)[...]) }
+    guard FileNaming.isName(name) else { return nil }
+    if !mayHide, name.utf8.first == UInt8(ascii: ".") {
+      name = "_" + String(name.unicodeScalars.dropFirst())
+    }
+    // A server that could name a file like dlm's part or its record could forge one.
+    guard PartialName.isReserved(name) else { return name }
+    return shortened(name, to: FileNaming.longest - 1) + "_"
   }
 
   /// Control characters, line ends of Unicode, and the marks that turn the direction of writing: with those,
@@ -26,38 +38,38 @@ enum NameSanitizer {
     }
   }
 
-  private static func trimmed(_ name: String) -> String {
-    var rest = name[...]
-    while let first = rest.first, first.isWhitespace { rest.removeFirst() }
-    while let last = rest.last, last.isWhitespace { rest.removeLast() }
+  private static func trimmed(_ name: Substring) -> String {
+    var rest = name.unicodeScalars
+    while rest.first?.properties.isWhitespace == true { rest.removeFirst() }
+    while rest.last?.properties.isWhitespace == true { rest.removeLast() }
     return String(rest)
   }
 
-  /// Cuts the stem at a character and keeps the extension.
-  private static func shortened(_ name: String) -> String {
+  /// Cuts the stem of a name that is too long, where it can at a character that a reader would see, and keeps the
+  /// extension.
+  private static func shortened(_ name: String, to length: Int) -> String {
+    guard name.utf8.count > length else { return name }
     let (stem, ending) = FileNaming.split(name)
-    let room = FileNaming.longest - ending.utf8.count
-    var cut = prefix(stem, bytes: room)
+    let room = length - ending.utf8.count
+    let cut = prefix(stem, bytes: room)
+    if !cut.isEmpty { return cut + ending }
     // One "character" may be a letter under two hundred accents.
-    if cut.isEmpty {
-      var scalars = Substring.UnicodeScalarView()
-      var size = 0
-      for scalar in stem.unicodeScalars {
-        size += UTF8.width(scalar)
-        guard size <= room else { break }
-        scalars.append(scalar)
-      }
-      cut = Substring(scalars)
+    var scalars = String.UnicodeScalarView()
+    var size = 0
+    for scalar in stem.unicodeScalars {
+      size += UTF8.width(scalar)
+      guard size <= room else { break }
+      scalars.append(scalar)
     }
-    return String(cut) + ending
+    return String(scalars) + ending
   }
 
-  private static func prefix(_ text: Substring, bytes room: Int) -> Substring {
+  private static func prefix(_ text: Substring, bytes room: Int) -> String {
     var size = 0
     for index in text.indices {
       size += text[index].utf8.count
-      if size > room { return text[..<index] }
+      if size > room { return String(text[..<index]) }
     }
-    return text
+    return String(text)
   }
 }

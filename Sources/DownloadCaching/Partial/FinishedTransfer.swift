@@ -4,7 +4,8 @@ import DownloadModel
 enum FinishedTransfer: Sendable, Equatable {
   /// The file is whole, as far as this proves it, and waits for its final name.
   case whole(Proof)
-  /// The answer was a shorter part than was asked for (RFC 9110 §14.2 allows it): the rest is to be asked for.
+  /// No failure, and not all: the answer was a shorter part than was asked for (RFC 9110 §14.2 allows it), or said nothing
+  /// of what is here. What is missing is to be asked for.
   case partly
   /// The server vouched for the file on disk (304).
   case unchanged

@@ -31,20 +31,23 @@ final class PartialFile: SplittableTarget, Sendable {
   }
 
   func place(
-    _ ownership: Ownership, answeredBy: String?, proof: Proof, looksForTwin: Bool = false,
-    beforeNaming: (CacheRow) -> Void
+    _ ownership: Ownership, _ owners: FileOwners? = FileOwners(), proof: Proof,
+    looksForTwin: Bool = false, beforeNaming: (CacheRow) -> Void
   ) throws(DownloadError) -> Placement {
     try transfer.withLock { transfer throws(DownloadError) in
       try transfer.place(
-        ownership, answeredBy: answeredBy, proof: proof, looksForTwin: looksForTwin,
+        ownership, owners, proof: proof, looksForTwin: looksForTwin,
         beforeNaming: beforeNaming)
     }
   }
 
-  /// Takes the file that stands under the name for its own, if it has the same bytes. For threads that may block.
-  /// - Returns: nil if it has others.
-  func adopt(answeredBy: String?) throws(DownloadError) -> Placement? {
-    try transfer.withLock { transfer throws(DownloadError) in try transfer.adopt(answeredBy: answeredBy) }
+  /// Takes a file that stands there for its own, if it has the same bytes and belongs to nobody else. For threads that
+  /// may block.
+  /// - Returns: nil if there is none.
+  func adopt(_ owners: FileOwners) throws(DownloadError) -> Placement? {
+    try transfer.withLock { transfer throws(DownloadError) in
+      try transfer.adopt(owners)
+    }
   }
 
   /// Copies an intact file of the same address. For threads that may block.
@@ -120,8 +123,8 @@ final class PartialFile: SplittableTarget, Sendable {
   /// What the answer said, for the row of a file that the server vouched for.
   var head: ResponseHead? { transfer.withLock { $0.head } }
 
-  /// The final name as far as it is known.
-  var finalName: String { transfer.withLock { $0.finalName } }
+  /// The final name as far as it is known, with its number.
+  var finalName: String { transfer.withLock { $0.order.preferred($0.finalName) } }
 }
 
 /// A part of a file, filled by a transfer of its own.

@@ -6,7 +6,8 @@ import FoundationEssentials
 /// The done range is the file's own length, as long as bytes are only appended; a file that is fetched in parts has its
 /// done ranges here.
 struct PartialRecord: Sendable, Equatable, Codable {
-  var format = 1
+  /// 1 had no seal, and counts as foreign.
+  var format = 2
   var owner: PartialOwner
   var validator: Validator
   /// Length of the whole file in bytes; nil if the server did not say.
@@ -19,6 +20,8 @@ struct PartialRecord: Sendable, Equatable, Codable {
   var name: String
   /// First and last byte of each run of bytes that is there, in order; nil if that is the whole part.
   var done: [[Int64]]?
+  /// What only this user's dlm can say of all the rest; nil until it is written.
+  private var seal: String?
 
   init(owner: PartialOwner, held: HeldPart, name: String, done: [ClosedRange<Int64>]? = nil) {
     self.done = done?.map { [$0.lowerBound, $0.upperBound] }
@@ -30,16 +33,28 @@ struct PartialRecord: Sendable, Equatable, Codable {
     self.name = name
   }
 
-  /// - Returns: nil if the bytes are no record that can be trusted: torn, foreign, or of another format.
-  init?(json: [UInt8]) {
-    guard let record = try? JSONDecoder().decode(PartialRecord.self, from: Data(json)), record.format == 1,
+  /// - Returns: nil if the bytes are no record that can be trusted: torn, of another user, planted, or of another format.
+  init?(json: [UInt8], secret: UserSecret) {
+    guard var record = try? JSONDecoder().decode(PartialRecord.self, from: Data(json)), record.format == 2,
       FileNaming.isUsable(record.name), (record.total ?? 0) >= 0
     else { return nil }
+    let seal = record.seal
+    record.seal = nil
+    guard seal == secret.tag(Self.purpose, record.encoded()) else { return nil }
     self = record
     validator = validator.fitForHeaders
   }
 
-  func json() -> [UInt8] {
+  private static let purpose = "record"
+
+  /// - Parameter secret: the user's, whose seal the record gets.
+  func json(_ secret: UserSecret) -> [UInt8] {
+    var sealed = self
+    sealed.seal = secret.tag(Self.purpose, encoded())
+    return sealed.encoded()
+  }
+
+  private func encoded() -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
     // Strings and integers: nothing in here can fail to encode. An empty record would be read as none.

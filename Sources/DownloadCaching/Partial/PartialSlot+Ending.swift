@@ -18,6 +18,9 @@ extension PartialSlot {
       } catch .fileExists where !replacing {
         return false
       }
+      // What was the user's alone while it was a part. After the naming: killed between the two, dlm leaves a file that
+      // is whole and private, where a part that others may write would be nobody's to the next run.
+      if isNamed { try descriptor.setMode(directory.modeOfFinishedFiles) }
       isNamed = false
       try removeRecord()
       release()

@@ -9,7 +9,8 @@ extension PartialTransfer {
   mutating func fill(from source: CacheRow) throws(DownloadError) -> Bool {
     guard !isEnded else { throw .cancelled }
     try giveUpPart()
-    held = HeldPart(validator: source.validator, total: source.identity.size)
+    held = HeldPart(
+      validator: source.validator, total: source.identity.size, answeredBy: source.answeredBy)
     if order.usesContentDisposition, source.key.requested.isEmpty { recordedName = source.wanted }
     if slot?.descriptor.isOpen == false { try slot?.open() }
     if slot?.isNamed == true {
@@ -30,6 +31,7 @@ extension PartialTransfer {
 extension Descriptor {
   /// Copies a finished file into this one.
   /// - Returns: its length; nil if it is not, or is no longer, the file of the row.
+  /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
   fileprivate func copy(_ source: CacheRow) throws(Errno) -> Int64? {
     let raw = Glibc.open(source.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
@@ -42,7 +44,8 @@ extension Descriptor {
       offset = source.identity.size
     } else {
       while offset < source.identity.size {
-        let bytes = try file.read(1 << 18, at: offset)
+        try Self.checkCancellation()
+        let bytes = try file.read(Self.blockLength, at: offset)
         if bytes.isEmpty { return nil }
         try write(bytes, at: &offset)
       }

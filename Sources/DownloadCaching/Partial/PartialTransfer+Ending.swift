@@ -1,5 +1,6 @@
 import DownloadModel
 import Glibc
+import Synchronization
 import SystemPackage
 
 extension PartialTransfer {
@@ -12,6 +13,7 @@ extension PartialTransfer {
       throw DownloadError(.badResponse, cause: .detail("no answer"), activity: "receiving").at(order.address)
     case .rejected(let error): throw error
     case .unchanged: return .unchanged
+    case .meaningless: return .partly
     case .skipped: return .skipped
     case .complete: return .whole(.length)
     case .body where isSplit:
@@ -58,65 +60,129 @@ extension PartialTransfer {
 
   /// Gives the whole file its final name: without a pause in the middle, so that the cache can be asked for
   /// the same file before or after, but not in between.
-  /// - Parameter beforeNaming: called with the row before each attempt at a name (the journal's line).
+  /// - Parameters:
+  ///   - owners: whose the folder's files are; nil as long as nobody has asked.
+  ///   - beforeNaming: called with the row before each attempt at a name (the journal's line).
   mutating func place(
-    _ ownership: Ownership, answeredBy: String?, proof: Proof, looksForTwin: Bool,
+    _ ownership: Ownership, _ owners: FileOwners?, proof: Proof, looksForTwin: Bool,
     beforeNaming: (CacheRow) -> Void
   ) throws(DownloadError) -> Placement {
     guard !isEnded else { throw .cancelled }
     let wanted = finalName
     self.proof = proof
-    let row = order.isIndexed ? try row(wanted, answeredBy, proof) : nil
-    if try take(wanted, replacing: false, row, beforeNaming) { return ended(wanted, wanted, row) }
-    guard case .known(let own) = ownership else { return .ownershipUnknown }
+    let row = order.isIndexed ? try row(wanted, proof) : nil
+    // Before it can be seen: another loop may look at the same name this very moment.
+    if order.policy != .rename { try give() }
     // Intact at this moment: between the look and the rename a change would be lost, as with every program.
-    let ownName = own.flatMap { $0.wanted == wanted && $0.isIntact ? $0.name : nil }
-    if let ownName, order.policy != .overwrite || ownName == wanted {
-      if try take(ownName, replacing: true, row, beforeNaming) { return ended(ownName, wanted, row) }
+    if case .known(let own?) = ownership, own.wanted == wanted, own.isIntact,
+      order.policy != .overwrite || own.name == order.preferred(wanted),
+      try take(own.name, replacing: true, row, beforeNaming)
+    {
+      return ended(own.name, wanted, row)
     }
-    switch order.policy {
-    case .overwrite:
-      _ = try take(wanted, replacing: true, row, beforeNaming)
-      return ended(wanted, wanted, row)
-    case .skip:
+    let preferred = order.preferred(wanted)
+    if try take(preferred, replacing: false, row, beforeNaming) { return ended(preferred, wanted, row) }
+    guard case .known = ownership, let owners else { return .ownershipUnknown }
+    guard let standing = try order.directory.standing(preferred) else {
+      // It went away this very moment.
+      return try place(
+        ownership, owners, proof: proof, looksForTwin: looksForTwin,
+        beforeNaming: beforeNaming)
+    }
+    let isAnothers = order.isAnothers(standing, owners)
+    switch Conflict.decide(order.policy, isAnothers: isAnothers, looksForTwin: looksForTwin) {
+    case .replace:
+      let isReplaced = try order.directory.replacing.withLock { _ throws(DownloadError) in
+        // Looked at again under the lock: another loop may have put its file there since.
+        guard let now = try order.directory.standing(preferred), order.isAnothers(now, owners) else {
+          return try take(preferred, replacing: true, row, beforeNaming)
+        }
+        return false
+      }
+      if isReplaced { return ended(preferred, wanted, row) }
+      return try place(
+        ownership, owners, proof: proof, looksForTwin: looksForTwin,
+        beforeNaming: beforeNaming)
+    case .leave:
       try slotDiscard()
-      let size = try order.directory.size(of: wanted)
-      return .placed(outcome(.skipped, wanted, size: size), name: wanted, nil)
-    case .rename, .ask:
-      if looksForTwin, try order.directory.size(of: wanted) == held.length { return .mayBeThere }
-      var number = order.directory.firstNumber(beside: wanted)
+      return .placed(
+        outcome(.skipped, preferred, size: max(0, standing.identity.size)), name: preferred, nil)
+    case .lookForTwin: return .mayBeThere
+    case .number:
+      try give()
+      var number = order.firstFallback(beside: wanted)
       while true {
         let name = FileNaming.alternative(wanted, number)
         if try take(name, replacing: false, row, beforeNaming) {
-          order.directory.took(number, beside: wanted)
-          return ended(name, wanted, row)
+          order.directory.numbers.took(number, beside: wanted)
+          return ended(name, wanted, row, displacedBy: isAnothers ? nil : preferred)
         }
         number += 1
       }
     }
   }
 
-  /// The very bytes that were fetched stand there already, perhaps since before the cache was cleared: then a second
-  /// copy beside them is of no use to anybody. Blocks for as long as the disk needs.
-  mutating func adopt(answeredBy: String?) throws(DownloadError) -> Placement? {
+  /// The very bytes that were fetched stand there already, under whatever number, perhaps since before the cache was
+  /// cleared: then a second copy beside them is of no use to anybody. Blocks for as long as the disk needs.
+  /// - Returns: nil if they do not, or if what stands there was given to another address (http.md 22).
+  mutating func adopt(_ owners: FileOwners) throws(DownloadError) -> Placement? {
     guard !isEnded else { throw .cancelled }
     let wanted = finalName
-    let standing: FileIdentity?
+    let preferred = order.preferred(wanted)
+    // Its own number first: so that two runs over the same files give the same names.
+    let candidates =
+      [preferred]
+      + order.directory.numbers.names(of: wanted, length: held.length).filter {
+        !$0.utf8.elementsEqual(preferred.utf8)
+      }
+    for name in candidates {
+      guard
+        let standing = try twin(
+          name, owners, mayBeYoung: order.mayStandAlready && name.utf8.elementsEqual(preferred.utf8))
+      else {
+        continue
+      }
+      var row = order.isIndexed ? try row(wanted, proof ?? .nothing) : nil
+      row?.identity = standing
+      row?.name = name
+      order.directory.give(standing)
+      try slotDiscard()
+      var outcome = outcome(.fetched, name, size: standing.size)
+      outcome.remark = .sameAsHere
+      return .placed(outcome, name: name, row)
+    }
+    return nil
+  }
+
+  /// What stands under a name, if it has the bytes of this file and belongs to nobody else.
+  private mutating func twin(
+    _ name: String, _ owners: FileOwners, mayBeYoung: Bool
+  ) throws(DownloadError) -> FileIdentity? {
     do throws(Errno) {
-      let other = try order.directory.folder.open(wanted, O_RDONLY | O_NONBLOCK)
-      standing = try slot?.descriptor.hasBytes(of: other) == true ? try other.identity() : nil
+      let other = try order.directory.folder.open(name, O_RDONLY | O_NONBLOCK)
+      let standing = try other.standing()
+      guard standing.identity.isRegularFile, standing.identity.size == held.length,
+        mayBeYoung || standing.changed < order.directory.opened,
+        !order.directory.isGiven(standing.identity),
+        !owners.isOwned(standing.identity, besides: order.rowKey),
+        try slot?.descriptor.hasBytes(of: other) == true
+      else { return nil }
+      return standing.identity
+    } catch .canceled {
+      throw .cancelled
     } catch {
       // Whatever it is, it cannot be read: then it is another file.
-      standing = nil
+      return nil
     }
-    // A file of this run belongs to another address: both are to stand there, equal or not (http.md 22).
-    guard let standing, standing.isRegularFile, standing.size == held.length,
-      standing.modified < order.directory.opened
-    else { return nil }
-    var row = order.isIndexed ? try row(wanted, answeredBy, proof ?? .nothing) : nil
-    row?.identity = standing
-    try slotDiscard()
-    return .placed(outcome(.unchanged, wanted, size: standing.size), name: wanted, row)
+  }
+
+  /// Says that this file is an address's, where others must know: see `OutputDirectory.give`.
+  private mutating func give() throws(DownloadError) {
+    do throws(Errno) {
+      if let identity = try slot?.descriptor.identity() { order.directory.give(identity) }
+    } catch {
+      throw order.directory.failure(error, "looking at", slot?.names.part ?? order.nameByAddress)
+    }
   }
 
   private mutating func take(
@@ -133,26 +199,31 @@ extension PartialTransfer {
     return try slot?.place(as: name, replacing: replacing) ?? false
   }
 
-  private mutating func ended(_ name: String, _ wanted: String, _ row: CacheRow?) -> Placement {
+  /// - Parameter other: the name that a file of nobody's kept this one from.
+  private mutating func ended(
+    _ name: String, _ wanted: String, _ row: CacheRow?, displacedBy other: String? = nil
+  ) -> Placement {
     isEnded = true
     var row = row
     row?.name = name
     var outcome = outcome(.fetched, name, size: held.length)
-    if name != wanted {
-      outcome.renamedFrom = order.directory.path(of: wanted)
+    if let other {
+      outcome.renamedFrom = order.directory.path(of: other)
       outcome.mediaType = head?["content-type"]
     }
     return .placed(outcome, name: name, row)
   }
 
   private func outcome(_ kind: DownloadOutcome.Kind, _ name: String, size: Int64) -> DownloadOutcome {
-    DownloadOutcome(
+    var outcome = DownloadOutcome(
       kind: kind, path: order.directory.path(of: name), size: size, transferred: transferred,
       resumed: resumed, proof: proof)
+    if kind == .fetched, head?.status == 204 { outcome.remark = .noContent }
+    return outcome
   }
 
   private mutating func row(
-    _ wanted: String, _ answeredBy: String?, _ proof: Proof
+    _ wanted: String, _ proof: Proof
   ) throws(DownloadError) -> CacheRow? {
     let identity: FileIdentity?
     do throws(Errno) { identity = try slot?.descriptor.identity() } catch {
@@ -166,7 +237,7 @@ extension PartialTransfer {
     return CacheRow(
       key: order.rowKey, name: wanted, wanted: wanted, identity: identity,
       validator: mayBeReused ? held.validator : Validator(), fetchedAt: order.now(), freshness: freshness,
-      answeredBy: answeredBy.flatMap { try? Address($0.prefix { $0 != "?" }).key },
+      answeredBy: held.answeredBy,
       digest: proof == .digest ? proving.map { "\($0.expected)" } : nil)
   }
 

@@ -81,11 +81,13 @@ extension PartialTransfer {
 
 extension Descriptor {
   /// The digest of the whole file.
+  /// - Throws: errno of reading; ECANCELED when the task was cancelled.
   func digest(_ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
     var hasher = ContentHasher(algorithm)
     var offset: Int64 = 0
     while true {
-      let bytes = try read(1 << 18, at: offset)
+      try Self.checkCancellation()
+      let bytes = try read(Self.blockLength, at: offset)
       if bytes.isEmpty { return hasher.finish() }
       bytes.withUnsafeBytes { hasher.update($0) }
       offset += Int64(bytes.count)

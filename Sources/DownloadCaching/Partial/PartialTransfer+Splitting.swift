@@ -44,7 +44,6 @@ extension PartialTransfer {
       // Before a byte is written behind the start: else the file's length would vouch for the gap.
       let record = record
       try slot?.show(record)
-      slot?.descriptor.reserve(total)
     }
     return id
   }
@@ -57,7 +56,7 @@ extension PartialTransfer {
     else { throw .enough }
     return TransferRequest(
       address: order.address, rangeStart: part.position, rangeEnd: part.end,
-      headerLines: ["If-Range: \(ifRange)"])
+      headerLines: passingCaches(["If-Range: \(ifRange)"]))
   }
 
   /// The same rules as for the rest of a file, of which this is a piece.

@@ -18,6 +18,12 @@ extension PartialTransfer {
       throw .enough
     }
     if isTooLong { throw DownloadError(.longBody, activity: "receiving", isPassing: true).at(order.address) }
+    if let most = order.maxSize, cursor > most {
+      // What has no end has nothing that could be gone on from.
+      try giveUpPart()
+      throw tooLarge(cursor, most)
+    }
+    try setMoreSpaceAside()
     if cursor > Self.worthRecordingUnmeasured, held.total == nil, slot?.isNamed == false {
       let record = record
       try slot?.show(record)

@@ -41,6 +41,8 @@ struct PartialTransfer: ~Copyable {
   var isEnded = false
   /// Space set aside for what is still to come; nil for short files.
   var promise: SpacePromise?
+  /// Up to where space was set aside for a file whose length nobody said.
+  private var spaceEnd: Int64 = 0
   /// The comparison with a checksum, where there is one.
   var proving: Proving?
   /// What the file was judged to be worth when it was placed.
@@ -57,11 +59,15 @@ struct PartialTransfer: ~Copyable {
     case body(end: Int64?)
     case complete
     case unchanged
+    /// It says nothing of what is here.
+    case meaningless
     case skipped
     /// Told at the end, so that the short body of an error page does not cost the connection.
     case rejected(DownloadError)
   }
 
+  /// So much is set aside at a time for a file whose length nobody said.
+  private static let spaceStep: Int64 = 8 << 20
   /// A file of this length or less is not worth a record: killed, it starts over.
   static let worthRecording: Int64 = 1 << 20
   /// The same for a body whose length nobody said. Pages made on the fly are mostly shorter.
@@ -76,7 +82,9 @@ struct PartialTransfer: ~Copyable {
     try endTrunk()
     answer = .none
     if slot == nil {
-      let opened = try PartialSlot(in: order.directory, for: order.owner, base: order.nameByAddress)
+      let opened = try PartialSlot(
+        in: order.directory, for: order.owner, base: order.nameByAddress,
+        number: order.requested == nil ? order.number : 0)
       if let record = opened.found {
         held = record.held(length: opened.foundLength)
         if let recorded = record.parts(length: opened.foundLength) { (parts, isSplit) = (recorded, true) }
@@ -85,20 +93,28 @@ struct PartialTransfer: ~Copyable {
       }
       slot = consume opened
     }
-    let plan = TransferPlan.make(
-      held: held, ifRangeIsRefused: ifRangeIsRefused, known: ignoresKnown ? nil : order.reusable?.validator)
+    let plan = TransferPlan.make(held: held, ifRangeIsRefused: ifRangeIsRefused, known: known)
     asked = plan.asked
     var (start, end): (Int64?, Int64?)
     if case .rest(let from, _) = plan.asked { (start, end) = (from, parts.trunkEnd(total: nil)) }
-    let lines = asksAfresh ? plan.headerLines + ["Cache-Control: no-cache"] : plan.headerLines
-    return TransferRequest(address: order.address, rangeStart: start, rangeEnd: end, headerLines: lines)
+    return TransferRequest(
+      address: order.address, rangeStart: start, rangeEnd: end, headerLines: passingCaches(plan.headerLines))
+  }
+
+  /// What a conditional request may be about; nil for nothing.
+  private var known: KnownVersion? { ignoresKnown || order.refreshes ? nil : order.known }
+
+  /// The lines of a request, with the one that has caches on the way ask the origin (RFC 9111 §5.2.1.4) where the file is
+  /// to be fetched anew.
+  func passingCaches(_ lines: [String]) -> [String] {
+    asksAfresh || order.refreshes ? lines + ["Cache-Control: no-cache"] : lines
   }
 
   // MARK: Judging
 
   mutating func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
     guard !isEnded else { throw .cancelled }
-    switch ResumeDecision.decide(asked: asked, held: held, head: head, now: order.now()) {
+    switch ResumeDecision.decide(asked: asked, held: held, known: known, head: head, now: order.now()) {
     case .append(let offset, let end, let total):
       self.head = head
       return try append(head, at: offset, end: end, total: total)
@@ -111,6 +127,10 @@ struct PartialTransfer: ~Copyable {
     case .unchanged:
       self.head = head
       answer = .unchanged
+      return .drain
+    case .askUnconditionally:
+      ignoresKnown = true
+      answer = .meaningless
       return .drain
     case .restart:
       try giveUpPart()
@@ -131,6 +151,7 @@ struct PartialTransfer: ~Copyable {
     _ head: ResponseHead, at offset: Int64, end: Int64, total: Int64?
   ) throws(DownloadError) -> BodyDisposition {
     if try standsAside() { return .drain }
+    try refuseIfTooLarge(total)
     guard expect(head) else { return .drain }
     held.total = total
     try setSpaceAside(from: offset, total: total)
@@ -146,12 +167,13 @@ struct PartialTransfer: ~Copyable {
     -> BodyDisposition
   {
     if try standsAside() { return .drain }
+    try refuseIfTooLarge(total)
     try giveUpPart()
     guard expect(head) else { return .drain }
     held = HeldPart(
       validator: Validator(head), total: total,
       encoding: head.isIdentityEncoded ? nil : head["content-encoding"],
-      answeredBy: head.answeredByWithoutQuery)
+      answeredBy: head.effectiveURL)
     cursor = 0
     (isSlice, start) = (false, 0)
     try setSpaceAside(from: 0, total: total)
@@ -168,9 +190,38 @@ struct PartialTransfer: ~Copyable {
     return isSplittable(head) ? .splittable : .write
   }
 
+  /// Ends a transfer whose head says that the file is longer than the user allows (`--max-filesize`): no byte is taken.
+  private func refuseIfTooLarge(_ total: Int64?) throws(DownloadError) {
+    if let total, let most = order.maxSize, total > most { throw tooLarge(total, most) }
+  }
+
+  func tooLarge(_ size: Int64, _ most: Int64) -> DownloadError {
+    DownloadError(
+      .tooLarge, cause: .detail("\(size) bytes, where at most \(most) are allowed"), activity: "receiving"
+    ).at(order.address)
+  }
+
+  /// Of a file whose length nobody said, more has come than was set aside: some more is, as far as it is there, so that a
+  /// body without end leaves alone what others were promised. The disk itself says when it is full.
+  mutating func setMoreSpaceAside() throws(DownloadError) {
+    guard held.total == nil, cursor >= spaceEnd else { return }
+    promise = nil
+    let (free, others) = (order.directory.folder.freeBytes(), order.directory.space.promised)
+    let step = min(Self.spaceStep, max(0, (free ?? .max) - others))
+    guard step > 0 || others == 0 else {
+      throw DownloadError(
+        .diskFull, cause: .detail("what is left is for the files that are under way"),
+        path: order.directory.path(of: finalName), activity: "making room", neededBytes: Self.spaceStep
+      ).at(order.address)
+    }
+    promise = order.directory.space.promise(step, free: free)
+    spaceEnd = cursor + max(step, Self.worthRecording)
+  }
+
   /// Looks for room before a large file begins, rather than after gigabytes.
   private mutating func setSpaceAside(from offset: Int64, total: Int64?) throws(DownloadError) {
     promise = nil
+    spaceEnd = Self.worthRecording
     guard let total, total - offset > Self.worthRecording else { return }
     let (needed, free) = (total - offset - parts.length, order.directory.folder.freeBytes())
     guard let promise = order.directory.space.promise(needed, free: free) else {
@@ -188,8 +239,9 @@ struct PartialTransfer: ~Copyable {
 
   /// Whether the policy is to leave what stands under the final name (`--on-conflict skip`).
   private mutating func standsAside() throws(DownloadError) -> Bool {
-    guard order.policy == .skip, order.own?.name != finalName,
-      try order.directory.isTaken(finalName)
+    let name = order.preferred(finalName)
+    guard order.policy == .skip, order.own?.name != name, let standing = try order.directory.standing(name),
+      !order.isAnothers(standing, order.owners ?? FileOwners())
     else { return false }
     answer = .skipped
     return true

@@ -60,54 +60,61 @@ enum ChecksumLine: Equatable {
   case malformed
   case entry(name: String, ContentDigest)
 
+  /// By bytes: a mark behind a blank or a slash makes one `Character` with it, and none of the file.
   init(_ line: String) {
-    var line = Substring(line.hasSuffix("\r") ? String(line.dropLast()) : line)
-    if line.allSatisfy({ $0 == " " || $0 == "\t" }) || line.hasPrefix("#") {
+    var line = line.utf8[...]
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    if line.allSatisfy({ Self.isBlank($0) }) || line.first == UInt8(ascii: "#") {
       self = .blank
       return
     }
-    let isEscaped = line.hasPrefix("\\")
-    if isEscaped { line = line.dropFirst() }
+    let isEscaped = line.first == UInt8(ascii: "\\")
+    if isEscaped { line.removeFirst() }
     guard let (name, digest) = Self.coreutils(line) ?? Self.bsd(line),
-      let segment = (isEscaped ? Self.unescaped(name) : String(name)).split(separator: "/").last
+      let segment = (isEscaped ? Self.unescaped(name) : Array(name)).split(separator: UInt8(ascii: "/")).last
     else {
       self = .malformed
       return
     }
-    self = .entry(name: String(segment), digest)
+    self = .entry(name: String(decoding: segment, as: UTF8.self), digest)
   }
 
-  private static func coreutils(_ line: Substring) -> (Substring, ContentDigest)? {
-    guard let blank = line.firstIndex(of: " "), let digest = ContentDigest(hex: line[..<blank]) else {
-      return nil
-    }
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+  }
+
+  private static func coreutils(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
+    guard let blank = line.firstIndex(of: UInt8(ascii: " ")),
+      let digest = ContentDigest(hex: Substring(line[..<blank]))
+    else { return nil }
     // One blank, then a blank (text) or an asterisk (binary). Some tools write only one blank.
     var name = line[line.index(after: blank)...]
-    if let mark = name.first, mark == " " || mark == "*" { name = name.dropFirst() }
+    if let mark = name.first, mark == UInt8(ascii: " ") || mark == UInt8(ascii: "*") { name.removeFirst() }
     return name.isEmpty ? nil : (name, digest)
   }
 
-  private static func bsd(_ line: Substring) -> (Substring, ContentDigest)? {
-    guard let open = line.firstRange(of: " ("), let close = line.ranges(of: ") = ").last,
+  private static func bsd(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
+    guard let open = line.firstRange(of: " (".utf8), let close = line.ranges(of: ") = ".utf8).last,
       open.upperBound <= close.lowerBound,
       let algorithm = ContentDigest.Algorithm(
-        rawValue: line[..<open.lowerBound].lowercased().filter { $0 != "-" }),
-      let digest = ContentDigest(algorithm, hex: line[close.upperBound...])
+        rawValue: String(decoding: line[..<open.lowerBound].filter { $0 != UInt8(ascii: "-") }, as: UTF8.self)
+          .lowercased()),
+      let digest = ContentDigest(algorithm, hex: Substring(line[close.upperBound...]))
     else { return nil }
     return (line[open.upperBound..<close.lowerBound], digest)
   }
 
-  private static func unescaped(_ name: Substring) -> String {
-    var text = ""
+  private static func unescaped(_ name: Substring.UTF8View) -> [UInt8] {
+    var text: [UInt8] = []
     var isEscaped = false
-    for character in name {
-      switch (isEscaped, character) {
-      case (false, "\\"):
+    for byte in name {
+      switch (isEscaped, byte) {
+      case (false, UInt8(ascii: "\\")):
         isEscaped = true
         continue
-      case (true, "n"): text.append("\n")
-      case (true, "r"): text.append("\r")
-      default: text.append(character)
+      case (true, UInt8(ascii: "n")): text.append(UInt8(ascii: "\n"))
+      case (true, UInt8(ascii: "r")): text.append(UInt8(ascii: "\r"))
+      default: text.append(byte)
       }
       isEscaped = false
     }

@@ -10,6 +10,6 @@ struct HeldPart: Sendable, Equatable {
   var total: Int64?
   /// Its Content-Encoding, if it was not stored as the origin has it: ranges count encoded bytes.
   var encoding: String?
-  /// The address that gave them, without query (which may be a signature), where redirects led to another one.
+  /// `EffectiveURL` of the resource that gave them, where redirects led to another one.
   var answeredBy: String?
 }

@@ -10,23 +10,35 @@ enum ResumeDecision: Equatable {
   case complete
   /// 304: the finished file on disk is the current version.
   case unchanged
+  /// 304 of another resource, or of another version: it says nothing of the file on disk. Ask again without validators;
+  /// nothing has failed.
+  case askUnconditionally
   /// The part cannot be continued by this answer: give it up and ask again for the whole file.
   case restart
   /// The server knows the version but not If-Range: ask once more without it.
   case askWithoutIfRange
   case reject(DownloadError)
 
-  /// - Parameter now: seconds since 1970, for a Retry-After that is a date.
+  /// - Parameters:
+  ///   - known: what a conditional request was about.
+  ///   - now: seconds since 1970, for a Retry-After that is a date.
   static func decide(
-    asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead, now: Int64
+    asked: TransferPlan.Asked, held: HeldPart, known: KnownVersion? = nil, head: ResponseHead, now: Int64
   ) -> ResumeDecision {
     switch head.status {
     // 203: the same by way of a proxy that changed something; the body is what can be had.
     case 200, 203: wholeFile(asked: asked, held: held, head: head)
+    // Not content of no length, but none at all (RFC 9110 §15.3.5): the file is empty, and that is said.
+    case 204: .startOver(total: 0)
+    // Created, accepted, reset, states of many resources, deltas: none of them is the file.
+    case 201, 202, 205, 207, 208, 226: .reject(DownloadError(.badResponse, cause: .http(status: head.status)))
     case 206: partialContent(asked: asked, held: held, head: head)
-    case 304 where asked == .conditional: .unchanged
+    case 304 where asked == .conditional:
+      known?.isConfirmed(by: head) == true ? .unchanged : .askUnconditionally
     case 416: unsatisfiedRange(asked: asked, held: held, head: head)
-    case 201..<400: .reject(DownloadError(.badResponse, cause: .http(status: head.status)))
+    // Of a class that is understood: as the first of it (RFC 9110 §15).
+    case 209..<300: wholeFile(asked: asked, held: held, head: head)
+    case 300..<400: .reject(DownloadError(.badResponse, cause: .http(status: head.status)))
     default: .reject(failure(head, now: now))
     }
   }
@@ -66,7 +78,7 @@ enum ResumeDecision: Equatable {
     if held.validator.contradicts(validator) { return .restart }
     // Validators belong to the address that gave them (http.md 9): of another one only a strong tag that it repeats
     // itself says that it has the same file. Mirrors often share dates, and a date is no name.
-    let isElsewhere = head.answeredByWithoutQuery != held.answeredBy
+    let isElsewhere = head.effectiveURL != held.answeredBy
     if isElsewhere, held.validator.strongETag == nil { return .restart }
     if proof == .sameValidator || isElsewhere, !held.validator.isStronglyEqual(to: validator) {
       return .restart
@@ -84,7 +96,7 @@ enum ResumeDecision: Equatable {
     // Equal length alone proves nothing unless the server compared the version, or it names the same one.
     guard head.contentRange?.completeLength == held.length, held.total ?? held.length == held.length,
       !held.validator.contradicts(Validator(head)),
-      proof == .ifRange && head.answeredByWithoutQuery == held.answeredBy
+      proof == .ifRange && head.effectiveURL == held.answeredBy
         || held.validator.isStronglyEqual(to: Validator(head))
     else { return .restart }
     return .complete
@@ -102,9 +114,4 @@ enum ResumeDecision: Equatable {
       .status, cause: .http(status: head.status), isPassing: isPassing,
       retryAfter: isPassing ? head["retry-after"].flatMap { RetryAfter.duration($0, now: now) } : nil)
   }
-}
-
-extension ResponseHead {
-  /// Signed addresses differ in their query from one request to the next.
-  var answeredByWithoutQuery: String? { answeredBy.map { String($0.prefix { $0 != "?" }) } }
 }

@@ -29,17 +29,11 @@ struct TransferPlan: Equatable {
 
   /// - Parameters:
   ///   - ifRangeIsRefused: the server has answered If-Range with the whole file of the same version.
-  ///   - known: the validator of a finished file of this address that stands intact on disk.
-  static func make(held: HeldPart, ifRangeIsRefused: Bool, known: Validator?) -> TransferPlan {
+  ///   - known: what is known of a finished file of this address that stands intact on disk.
+  static func make(held: HeldPart, ifRangeIsRefused: Bool, known: KnownVersion?) -> TransferPlan {
     if held.length > 0 { return resuming(held, ifRangeIsRefused) }
-    guard let known = known?.fitForHeaders else { return TransferPlan(asked: .whole, headerLines: []) }
-    if let etag = known.etag {
-      return TransferPlan(asked: .conditional, headerLines: ["If-None-Match: \(etag)"])
-    }
-    if let date = known.lastModified {
-      return TransferPlan(asked: .conditional, headerLines: ["If-Modified-Since: \(date)"])
-    }
-    return TransferPlan(asked: .whole, headerLines: [])
+    guard let condition = known?.condition else { return TransferPlan(asked: .whole, headerLines: []) }
+    return TransferPlan(asked: .conditional, headerLines: [condition])
   }
 
   private static func resuming(_ held: HeldPart, _ ifRangeIsRefused: Bool) -> TransferPlan {

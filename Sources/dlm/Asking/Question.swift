@@ -20,7 +20,9 @@ struct Question: Sendable {
   /// - Parameter asksNames: `--ask-names`.
   /// - Returns: nil if there is nothing to ask.
   init?(_ request: DownloadRequest, _ outcome: DownloadOutcome, asksConflicts: Bool, asksNames: Bool) {
-    guard outcome.kind == .fetched || outcome.kind == .copied else { return nil }
+    guard outcome.kind == .fetched || outcome.kind == .copied, outcome.remark != .sameAsHere else {
+      return nil
+    }
     self.request = request
     self.outcome = outcome
     if asksNames {
@@ -43,11 +45,7 @@ struct Question: Sendable {
     return "\(Quantity.bytes(Int64(status.st_size))), of \(time.dropLast(3))"
   }
 
-  private static func name(_ path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
-  }
-
-  var savedName: String { Self.name(outcome.path) }
+  var savedName: String { outcome.name }
 
   /// - Parameters:
   ///   - typed: the name as far as it was typed.
@@ -58,7 +56,7 @@ struct Question: Sendable {
     case .conflict(let standing):
       let type = outcome.mediaType.map { ", \($0)" } ?? ""
       return [
-        "\(Self.name(outcome.renamedFrom ?? outcome.path)) is here already (\(standing)). "
+        "\(outcome.wantedName) is here already (\(standing)). "
           + "The new one: \(Quantity.bytes(outcome.size))\(type).\(more)",
         note
           ?? "[k]eep both (the new one is \(savedName))  [r]eplace  [s]kip the new one   capital letter: for all",

@@ -18,8 +18,8 @@ struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "status", abstract: "How much is known, and what it takes.")
     func run() async throws {
-      try await CacheAtHand.use { cache throws(DownloadError) in
-        print(CacheWords.status(try await cache.status()))
+      try await CacheAtHand.use { cache in
+        try StandardOutput.say([CacheWords.status(try await cache.status())])
       }
     }
   }
@@ -29,11 +29,11 @@ struct CacheCommand: AsyncParsableCommand {
       commandName: "list", abstract: "Every file known, a line each: condition, size in bytes, address, path."
     )
     func run() async throws {
-      try await CacheAtHand.use { cache throws(DownloadError) in
+      try await CacheAtHand.use { cache in
         var last: CacheEntry?
         while true {
           let page = try await cache.list(after: last)
-          for entry in page { print(CacheWords.entry(entry)) }
+          try StandardOutput.say(rows: page.map(CacheWords.entry))
           last = page.last
           if page.isEmpty { return }
         }
@@ -50,13 +50,13 @@ struct CacheCommand: AsyncParsableCommand {
         touched, missing, corrupt or unreadable. Exit status 1 if one of the last four was found.
         """)
     func run() async throws {
-      let counts = try await CacheAtHand.use { cache throws(DownloadError) in
+      let counts = try await CacheAtHand.use { cache in
         var last: CacheEntry?
         var counts: [CacheEntry.Condition: Int] = [:]
         while true {
           let page = try await cache.verify(after: last)
+          try StandardOutput.say(rows: page.map(CacheWords.entry))
           for entry in page {
-            print(CacheWords.entry(entry))
             if let failure = entry.failure { StandardError.say(["dlm: \(FailureWords(failure).line)"]) }
             counts[entry.condition, default: 0] += 1
           }
@@ -64,7 +64,7 @@ struct CacheCommand: AsyncParsableCommand {
           if page.isEmpty { return counts }
         }
       }
-      StandardError.say([CacheWords.verified(counts)])
+      StandardError.say(CacheWords.verified(counts))
       if counts.contains(where: { !$0.key.isGood }) { throw ExitCode(ExitStatus.failed.rawValue) }
     }
   }
@@ -73,8 +73,8 @@ struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "prune", abstract: "Forget files that are gone or were changed.")
     func run() async throws {
-      try await CacheAtHand.use { cache throws(DownloadError) in
-        print(CacheWords.freed(try await cache.prune(), "Pruned"))
+      try await CacheAtHand.use { cache in
+        try StandardOutput.say([CacheWords.freed(try await cache.prune(), "Pruned")])
       }
     }
   }
@@ -82,7 +82,7 @@ struct CacheCommand: AsyncParsableCommand {
   struct Path: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "path", abstract: "Where the cache lies.")
-    func run() throws { print(CacheAtHand.folder) }
+    func run() throws { try StandardOutput.say([CacheAtHand.folder().string]) }
   }
 }
 
@@ -92,30 +92,37 @@ struct ClearCacheCommand: AsyncParsableCommand {
     abstract: "Forget everything that was fetched; the files themselves stay.")
 
   func run() async throws {
-    try await CacheAtHand.use { cache throws(DownloadError) in
-      print(CacheWords.freed(try await cache.clear(), "Cleared"))
+    try await CacheAtHand.use { cache in
+      try StandardOutput.say([CacheWords.freed(try await cache.clear(), "Cleared")])
     }
   }
 }
 
 /// The user's cache, without a transport.
 private enum CacheAtHand {
-  static var folder: FilePath { XDGFolders(ProcessInfo.processInfo.environment).cache }
+  /// - Throws: the exit status where there is none, having said why.
+  static func folder() throws(ExitCode) -> FilePath {
+    let folders = XDGFolders(ProcessInfo.processInfo.environment)
+    if let folder = folders.cache { return folder }
+    StandardError.say(folders.warnings)
+    throw ExitCode(ExitStatus.failed.rawValue)
+  }
 
+  /// - Throws: the exit status of what failed, having said it; what `body` throws otherwise.
   static func use<Value: Sendable>(
-    _ body: @Sendable (DownloadCache) async throws(DownloadError) -> Value
+    _ body: @Sendable (DownloadCache) async throws -> Value
   ) async throws -> Value {
     let cache = DownloadCache(
-      configuration: CacheConfiguration(directory: ".", cacheFolder: folder),
+      configuration: CacheConfiguration(directory: ".", cacheFolder: try folder()),
       executor: BlockingExecutor(label: "cache-command"))
-    let value: Value
-    do throws(DownloadError) {
-      value = try await body(cache)
-    } catch {
+    let result: Result<Value, any Error>
+    do { result = .success(try await body(cache)) } catch { result = .failure(error) }
+    StandardError.say(await cache.close().map { CacheWords.line($0) })
+    do {
+      return try result.get()
+    } catch let error as DownloadError {
       StandardError.say(["dlm: \(FailureWords(error).line)"])
       throw ExitCode(ExitStatus.failed.rawValue)
     }
-    StandardError.say(await cache.close().map { CacheWords.line($0) })
-    return value
   }
 }

@@ -10,7 +10,8 @@ struct CompareCommand: AsyncParsableCommand {
     abstract: "Measure the three modes on your own list.",
     discussion: """
       Downloads the list in each mode, several times over and interleaved, into a scratch folder below $TMPDIR and \
-      without the cache, checks that every run got the same bytes, and prints a table. Nothing is left behind.
+      without the cache, checks that every run got the same bytes for every address, and prints a table. Nothing is left \
+      behind. Without a source: the list that the last get in this folder used. An empty list is no success (66).
 
       EXAMPLES
         dlm compare urls.txt
@@ -32,14 +33,23 @@ struct CompareCommand: AsyncParsableCommand {
       nil, connection, .parse([]), display, try await .load(environment: environment))
     let store = RunHistoryStore(
       state: XDGFolders(environment).state, folder: FileManager.default.currentDirectoryPath)
-    let arguments = try ChosenSources.of(sources, store)
+    var arguments = sources
+    if arguments.isEmpty {
+      let last = try LastList(store)
+      try last.requireWithheld(connection)
+      StandardError.say(["Comparing with the last list of this folder: \(TerminalText.sanitized(last.names))"]
+      )
+      arguments = last.history.sources
+    }
     let ledger = FailureLedger()
     let requests = await ListReader.all(arguments.map(Source.init), onReject: { ledger.add($0) })
     StandardError.say(ledger.rejections.map { RejectionWords($0).line })
     guard !requests.isEmpty else {
-      throw ExitCode(ExitStatus(failures: [], rejections: ledger.rejections).rawValue)
+      StandardError.say([ComparisonWords.emptyList])
+      let rejected = ExitStatus(failures: [], rejections: ledger.rejections)
+      throw ExitCode((rejected == .success ? .sourceUnreadable : rejected).rawValue)
     }
-    let status = await measuring.compare(requests, settings, environment)
+    let status = try await measuring.compare(requests, settings, environment)
     let rejected = ExitStatus(failures: [], rejections: ledger.rejections)
     throw ExitCode((status == .success ? rejected : status).rawValue)
   }
@@ -60,9 +70,10 @@ struct MeasuringOptions: ParsableArguments {
   }
 
   /// Measures, and prints the table on standard output.
+  /// - Throws: the exit status when that cannot be written.
   func compare(
     _ requests: [DownloadRequest], _ settings: Settings, _ environment: [String: String]
-  ) async -> ExitStatus {
+  ) async throws(ExitCode) -> ExitStatus {
     let run = CompareRun(
       settings: settings, screen: ProgressScreen(settings.progress, environment: environment),
       plan: ComparisonPlan(modes: mode.isEmpty ? DownloadMode.allCases : mode, runs: runs), requests: requests
@@ -70,9 +81,8 @@ struct MeasuringOptions: ParsableArguments {
     let (result, signal) = await run.run()
     switch result {
     case .success(let report):
-      for line in ComparisonWords(report, jobs: settings.jobs, adapts: settings.adaptsJobs).lines {
-        print(line)
-      }
+      try StandardOutput.say(
+        ComparisonWords(report, jobs: settings.jobs, adapts: settings.adaptsJobs).lines)
       return .success
     case .failure(let error):
       StandardError.say(ComparisonWords.words(error).map { "dlm: \($0)" })

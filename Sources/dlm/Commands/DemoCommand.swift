@@ -53,7 +53,7 @@ struct DemoCommand: AsyncParsableCommand {
       let requests = try addresses.enumerated().map { index, text in
         DownloadRequest(id: index, address: try Address(text))
       }
-      return await measuring.compare(requests, settings, environment)
+      return try await measuring.compare(requests, settings, environment)
     }
     throw ExitCode(status.rawValue)
   }

@@ -10,8 +10,7 @@ struct DemoServer {
   /// Serves until SIGINT or SIGTERM. The addresses, one a line, are a list for `dlm get`.
   func run() async throws {
     try await origin.start()
-    print(await origin.addresses.joined(separator: "\n"))
-    fflush(nil)  // whoever waits for the list in a pipe or a file is to have all of it now
+    try StandardOutput.say(await origin.addresses)
     StandardError.say(["Serving on loopback; stop with Ctrl-C."])
     let signals = Signals(.ending) {}
     _ = await signals.first { _ in true }

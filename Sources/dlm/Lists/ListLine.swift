@@ -12,7 +12,7 @@ enum ListLine {
 
   init(_ bytes: some Collection<UInt8>) {
     guard bytes.count <= Self.limit else {
-      self = .bad(.tooLong, text: Self.shown(String(decoding: bytes.prefix(80), as: UTF8.self)))
+      self = .bad(.tooLong, text: String(Self.shown(String(decoding: bytes, as: UTF8.self)).prefix(80)))
       return
     }
     let content = Self.trimmed(bytes)
@@ -39,12 +39,9 @@ enum ListLine {
     return slice
   }
 
-  /// Short, and without what stands between `://` and `@`: a line that is no address may still hold a password.
+  /// Short, and without a login or a signature: a line that is no address may still hold one.
   private static func shown(_ text: String) -> String {
-    var text = text
-    if let scheme = text.firstRange(of: "://"), let at = text[scheme.upperBound...].lastIndex(of: "@") {
-      text.removeSubrange(scheme.upperBound...at)
-    }
+    let text = Redaction.redactedAddress(text)
     return text.count > 120 ? text.prefix(119) + "…" : text
   }
 }

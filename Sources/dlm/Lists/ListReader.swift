@@ -1,4 +1,5 @@
 import Crypto
+import DownloadCaching
 import DownloadModel
 import Glibc
 import SystemPackage
@@ -21,9 +22,24 @@ actor ListReader {
   /// What the digest has still to take: a block's addresses at once, as each call of it costs more than the bytes.
   private var keys: [UInt8] = []
   private let spool: ListSpool?
+  private let names: NameNumbers
+  private let onRead: (@Sendable (Reading) -> Void)?
+  private var spooledLogins = false
   private let interruption: Interruption
   /// A source could not be read to its end.
   private var isBrokenOff = false
+
+  /// How far the sources are read.
+  struct Reading: Sendable {
+    /// Addresses so far.
+    var count: Int
+    /// The last source was read to its end, and none broke off.
+    var isWhole: Bool
+    /// The list that came through standard input is kept.
+    var isKept: Bool
+    /// And some of its addresses had logins, which are not.
+    var spooledLogins: Bool
+  }
 
   private struct OpenList {
     let source: Source
@@ -35,16 +51,22 @@ actor ListReader {
   /// - Parameters:
   ///   - outputName: the name of the one address's file.
   ///   - checksum: its checksum.
+  ///   - names: numbers names that come again, in the order in which they are read.
   ///   - spool: keeps what comes from standard input, so that the run can be repeated.
+  ///   - onRead: told after each block, on the reader's own thread.
   init(
-    _ sources: [Source], outputName: String?, checksum: ContentDigest? = nil, board: ProgressBoard,
-    spool: ListSpool?, onReject: @escaping @Sendable (Rejection) -> Void
+    _ sources: [Source], outputName: String?, checksum: ContentDigest? = nil,
+    names: NameNumbers = NameNumbers(), board: ProgressBoard,
+    spool: ListSpool?, onRead: (@Sendable (Reading) -> Void)? = nil,
+    onReject: @escaping @Sendable (Rejection) -> Void
   ) {
+    self.onRead = onRead
     self.sources = sources[...]
     self.outputName = outputName
     self.checksum = checksum
     self.board = board
     self.spool = spool
+    self.names = names
     self.onReject = onReject
     interruption = Interruption()
   }
@@ -73,6 +95,19 @@ actor ListReader {
     board.listed(count, complete: isComplete)
     if interruption.isRaised || isBrokenOff { spool?.discard() } else if isComplete { spool?.close() }
     source.put(requests, isComplete: requests.isEmpty && isComplete)
+    onRead?(
+      Reading(
+        count: count, isWhole: isComplete && !interruption.isRaised && !isBrokenOff,
+        isKept: spool?.isKept ?? false, spooledLogins: spooledLogins))
+  }
+
+  /// Names the list that the sources make: reads all of it, and keeps nothing.
+  static func digest(of sources: [Source]) async -> String {
+    let reader = ListReader(
+      sources, outputName: nil, board: ProgressBoard(isWatched: false), spool: nil, onReject: { _ in })
+    let source = ListSource(reader)
+    while await source.next() != nil {}
+    return await reader.listDigest
   }
 
   /// A first request is worth waiting for. What is there without waiting is taken along, so that the length of a list
@@ -146,8 +181,11 @@ actor ListReader {
       switch ListLine(bytes) {
       case .blank: break
       case .address(let address):
+        let place = names.next(address)
         requests.append(
-          DownloadRequest(id: count, address: address, outputName: outputName, checksum: checksum))
+          DownloadRequest(
+            id: count, address: address, outputName: outputName, checksum: checksum, nameNumber: place.number,
+            isRepeat: place.isRepeat))
         count += 1
         note(address, from: source)
       case .bad(let reason, let text):
@@ -162,7 +200,9 @@ actor ListReader {
   private func note(_ address: Address, from source: Source) {
     keys += address.key.utf8
     keys.append(0x0A)
-    if source == .standardInput { spool?.add(address) }
+    guard source == .standardInput, let spool else { return }
+    spool.add(address)
+    if address.hasCredentials { spooledLogins = true }
   }
 
   private func reject(_ source: Source, line: Int?, _ text: String, _ reason: Rejection.Reason) {

@@ -1,22 +1,19 @@
 import DownloadModel
-import Foundation
-import Glibc
 import SystemPackage
 
 /// Keeps a list that came through a pipe, so that `dlm get` can repeat it. Addresses are kept without
-/// credentials. It takes its name only when whole.
+/// credentials, for this user's eyes only. It takes its name only when whole.
 final class ListSpool {
   let path: FilePath
   private var pending: [UInt8] = []
-  private var file: FileDescriptor?
+  private var draft: DraftFile?
   private var isBroken = false
   private var isClosed = false
+  /// Whether the list now stands under its name.
+  private(set) var isKept = false
 
-  /// An older run's list goes: it must not be taken for this one's, which may not come to its end.
-  init(_ path: FilePath) {
-    self.path = path
-    _ = unlink(path.string)  // there may be none
-  }
+  /// An older run's list stays until this one is whole: an empty pipe, or one that breaks off, replaces nothing.
+  init(_ path: FilePath) { self.path = path }
 
   /// The list was not read to its end: half of it must not be taken for the whole.
   func discard() {
@@ -24,9 +21,7 @@ final class ListSpool {
     isClosed = true
     isBroken = true
     pending = []
-    try? file?.close()  // it is thrown away
-    file = nil
-    _ = unlink(temporary.string)  // there may be none
+    draft = nil  // which removes it
   }
 
   func add(_ address: Address) {
@@ -39,34 +34,31 @@ final class ListSpool {
   func close() {
     guard !isClosed else { return }
     isClosed = true
-    flush()
-    guard let file, !isBroken else { return }
-    do {
-      try file.close()
-      guard rename(temporary.string, path.string) == 0 else { throw Errno(rawValue: errno) }
+    if !pending.isEmpty { flush() }
+    guard !isBroken, draft != nil else { return }
+    do throws(Errno) {
+      try draft?.commit()
+      isKept = true
     } catch {
       isBroken = true
     }
-    self.file = nil
+    draft = nil
   }
 
-  private var temporary: FilePath { FilePath(path.string + ".new") }
-
   /// A spool that cannot be written costs the convenience of repeating the list and nothing else, so it ends
-  /// silently; `dlm get` without a source then says that there is no list.
+  /// silently; the list that was remembered before stays.
   private func flush() {
     guard !isBroken else { return }
-    do {
-      if file == nil {
-        try FileManager.default.createDirectory(
-          atPath: path.removingLastComponent().string, withIntermediateDirectories: true)
-        file = try FileDescriptor.open(
-          temporary, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
+    do throws(Errno) {
+      if draft == nil {
+        try PrivateFolder.make(path.removingLastComponent())
+        draft = try DraftFile(for: path)
       }
-      try file?.writeAll(pending)
+      try draft?.write(pending)
       pending.removeAll(keepingCapacity: true)
     } catch {
       isBroken = true
+      draft = nil
     }
   }
 }

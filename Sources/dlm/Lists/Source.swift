@@ -1,3 +1,5 @@
+import DownloadModel
+
 /// One SOURCE of the command line: what it names is seen from its form alone.
 enum Source: Equatable, Sendable {
   case standardInput
@@ -7,7 +9,8 @@ enum Source: Equatable, Sendable {
   init(_ argument: String) {
     if argument == "-" {
       self = .standardInput
-    } else if argument.contains("://") {
+    } else if argument.contains("://") || Redaction.isLoginWithoutScheme(argument) {
+      // The second is refused as an address, and so neither shown nor remembered with its login.
       self = .address(argument)
     } else {
       self = .list(path: argument)

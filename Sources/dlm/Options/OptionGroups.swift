@@ -8,7 +8,7 @@ import TerminalProgress
 
 struct ConnectionOptions: ParsableArguments {
   @Option(
-    name: .shortAndLong,
+    name: [.customShort("j", allowingJoined: true), .long],
     help: ArgumentHelp(
       "Files at a time, at most 64 for auto.", discussion: "", valueName: "N|auto"))
   var jobs: Parallelism?
@@ -17,8 +17,10 @@ struct ConnectionOptions: ParsableArguments {
   var perHost: Parallelism?
 
   @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp("Pieces of one large file at a time; auto splits where it helps.", valueName: "N|auto")
+    name: [.customShort("s", allowingJoined: true), .long],
+    help: ArgumentHelp(
+      "Pieces of one large file at a time; auto splits where it helps, sequential never.", valueName: "N|auto"
+    )
   )
   var segments: Parallelism?
 
@@ -37,8 +39,13 @@ struct ConnectionOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Seconds without a byte until a transfer has stalled.", valueName: "S"))
   var stallTimeout: Seconds?
 
-  @Option(name: [.customShort("H"), .long], help: ArgumentHelp("A header line to send.", valueName: "line"))
-  var header: [HeaderLine] = []
+  @Option(
+    name: [.customShort("H", allowingJoined: true), .long],
+    help: ArgumentHelp(
+      "A header line for the address's own server; @FILE takes them from a file, a line each.",
+      valueName: "line")
+  )
+  var header: [HeaderArgument] = []
 
   @Option(help: "How dlm names itself to servers.")
   var userAgent: String?
@@ -61,7 +68,8 @@ struct ConnectionOptions: ParsableArguments {
 
 struct OutputOptions: ParsableArguments {
   @Option(
-    name: .shortAndLong, help: ArgumentHelp("Where files go; made if missing.", valueName: "dir"),
+    name: [.customShort("d", allowingJoined: true), .long],
+    help: ArgumentHelp("Where files go; made if missing.", valueName: "dir"),
     completion: .directory)
   var directory: String?
 
@@ -70,6 +78,9 @@ struct OutputOptions: ParsableArguments {
 
   @Option(help: ArgumentHelp("What to do with a file that dlm did not write.", valueName: "policy"))
   var onConflict: ConflictPolicy?
+
+  @Option(help: ArgumentHelp("A file that is, or becomes, longer fails: 500K, 2G.", valueName: "size"))
+  var maxFilesize: ByteRate?
 
   @Flag(help: "Ask a name for each file, one at a time, while others go on.")
   var askNames = false

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Configuration
 import CurlTransport
 import DownloadCaching
 import DownloadModel
@@ -30,6 +29,8 @@ struct Settings {
   /// Those of a list.
   var checksums: ChecksumList?
   var requiredProof: Proof
+  /// Bytes; nil for any length.
+  var maxSize: Int64?
   var asksNames: Bool
   var syncs: Bool
   var usesCache: Bool
@@ -38,15 +39,12 @@ struct Settings {
   var usesContentDisposition: Bool
   var progress: ProgressStyle
 
-  /// What says who asks, beside an address's own login: entries of the cache serve only those that made them
-  /// (RFC 9111 §3.5). Never shown; the cache keeps a keyed hash of it.
-  var credentials: String? {
-    let names = ["authorization", "cookie", "proxy-authorization"]
-    let secrets = transport.headerLines.filter { line in
-      names.contains { line.lowercased().hasPrefix($0 + ":") }
-    }
-    let parts = secrets + (transport.netrcFile.map { ["netrc \($0)"] } ?? [])
-    return parts.isEmpty ? nil : parts.joined(separator: "\n")
+  /// The netrc file's logins: entries of the cache serve only those that made them (RFC 9111 §3.5).
+  var logins: NetrcLogins?
+
+  /// What says, beside an address's own login, which answer a request gets. Never shown; the cache keeps keyed hashes.
+  var requestFields: RequestFields {
+    RequestFields(transport.headerLines, userAgent: transport.userAgent)
   }
 
   /// Connections to one host for `auto`, as long as it refuses none.
@@ -75,12 +73,15 @@ struct Settings {
     retry = RetryPolicy(retries: count?.number ?? 5, maxTime: maxTime?.duration)
     transport = try Self.transport(connection, sources)
     transport.width = self.jobs
+    logins = try transport.netrcFile.map { try NetrcFile.read($0) }
     let rate: ByteRate? = try connection.limitRate ?? sources.value("limit-rate")
     transport.rateLimit = rate.map { RateLimit(bytesPerSecond: $0.bytesPerSecond) }
     directory = output.directory ?? sources.text("directory") ?? "."
     conflicts = try output.onConflict ?? sources.value("on-conflict") ?? .rename
     checksum = proof?.checksum
     requiredProof = try proof?.requireProof ?? sources.value("require-proof") ?? .nothing
+    let most: ByteRate? = try output.maxFilesize ?? sources.value("max-filesize")
+    maxSize = most?.bytesPerSecond
     asksNames = output.askNames
     syncs = try output.fsync || sources.isOn("fsync")
     usesCache = try !(output.noCache || sources.isOn("no-cache"))
@@ -101,12 +102,25 @@ struct Settings {
     if case .exactly(let number) = value { number } else { nil }
   }
 
+  /// A line end in it would be a header line of somebody else's (RFC 9110 §5.5).
+  private static func userAgent(_ text: String) throws -> String {
+    guard !text.unicodeScalars.contains(where: HeaderLine.isForbidden) else {
+      throw ValidationError(
+        "--user-agent \"\(text)\" (or DLM_USER_AGENT, or user-agent in a settings file) holds a line end or a control character."
+      )
+    }
+    return text
+  }
+
   private static func transport(
     _ connection: ConnectionOptions, _ sources: SettingsSources
   ) throws -> TransportOptions {
     var transport = TransportOptions(
-      userAgent: connection.userAgent ?? sources.text("user-agent") ?? "dlm/\(DLM.version)")
-    transport.headerLines = connection.header.map(\.text)
+      userAgent: try userAgent(connection.userAgent ?? sources.text("user-agent") ?? "dlm/\(DLM.version)"))
+    transport.headerLines = try HeaderArgument.lines(of: connection.header)
+    for line in transport.headerLines {
+      if let words = HeaderLine.refusal(of: line) { throw ValidationError(words) }
+    }
     let connect: Seconds? = try connection.connectTimeout ?? sources.value("connect-timeout")
     let stall: Seconds? = try connection.stallTimeout ?? sources.value("stall-timeout")
     transport.connectTimeout = connect?.duration ?? .seconds(10)
@@ -129,43 +143,35 @@ struct Settings {
 /// The environment and the settings files, strongest first.
 struct SettingsSources {
   let environment: [String: String]
-  /// Nil where nobody set anything: a tenth of what dlm does before its first request would be to find that out.
-  private let reader: ConfigReader?
+  private let files: [SettingsFile]
 
   /// - Throws: `ValidationError` naming a settings file that cannot be understood.
   static func load(environment: [String: String]) async throws -> SettingsSources {
-    var providers: [any ConfigProvider] = [
-      // `prefixKeys` asks this provider for `dlm.jobs` when `jobs` is wanted, which it spells DLM_JOBS.
-      EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "dlm")
-    ]
-    for path in [FilePath(".dlm.yaml"), XDGFolders(environment).config.appending("config.yaml")] {
-      // Not there, or in a folder that is somebody else's: then it holds nothing for us.
-      guard access(path.string, F_OK) == 0 else { continue }
-      let lines = try SettingsFile.lines(of: path)
-      StandardError.say(
-        SettingsFile.unknownKeys(in: lines).map { "\(path): \($0) is no setting of dlm; left out" })
-      if lines.isEmpty { continue }
-      do {
-        providers.append(try await FileProvider<YAMLSnapshot>(filePath: path))
-      } catch {
-        throw ValidationError(
-          "The settings file \(path) cannot be understood: \(error) Mend it or move it away.")
-      }
-    }
-    let isSet = providers.count > 1 || environment.keys.contains { $0.hasPrefix("DLM_") }
-    return SettingsSources(environment: environment, reader: isSet ? ConfigReader(providers: providers) : nil)
+    let config = XDGFolders(environment).config?.appending("config.yaml")
+    return SettingsSources(
+      environment: environment,
+      files: try [
+        SettingsFile(at: ".dlm.yaml", .workingFolder, say: StandardError.say),
+        config.flatMap { try SettingsFile(at: $0, .ownFolder, say: StandardError.say) },
+      ].compactMap(\.self))
   }
 
-  func text(_ key: String) -> String? { reader?.string(forKey: ConfigKey([key])) }
+  /// The variable of the environment that sets a key.
+  static func variable(_ key: String) -> String { "DLM_" + key.uppercased().replacing("-", with: "_") }
+
+  func text(_ key: String) -> String? {
+    if let text = environment[Self.variable(key)] { return text }
+    for file in files { if let text = file.text(key) { return text } }
+    return nil
+  }
 
   func value<Value: ExpressibleByArgument>(_ key: String, as: Value.Type = Value.self) throws -> Value? {
     guard let text = text(key) else { return nil }
     guard let value = Value(argument: text) else {
       let known = Value.allValueStrings
       let hint = known.isEmpty ? "" : " Possible: \(known.joined(separator: ", "))."
-      let variable = "DLM_" + key.uppercased().replacing("-", with: "_")
       throw ValidationError(
-        "\"\(text)\" is no value for \(key) (from \(variable) or a settings file).\(hint)")
+        "\"\(text)\" is no value for \(key) (from \(Self.variable(key)) or a settings file).\(hint)")
     }
     return value
   }

@@ -48,20 +48,25 @@ struct CompareRun: Sendable {
     let wiring = try await Wiring(
       settings, mode: step.mode, files: requests.count, cacheFolder: nil, board: board)
     let wall = OnceCell<Duration>()
+    let files = FetchedFiles()
     await screen.show(board) {
       let start = ContinuousClock.now
-      _ = await wiring.run(RequestList(requests)) { _, result in
-        if case .failure(let error) = result { ledger.add(error) }
+      _ = await wiring.run(RequestList(requests)) { request, result in
+        switch result {
+        case .success(let outcome): files.add(request, outcome)
+        case .failure(let error): ledger.add(error)
+        }
       }
       wall.set(start.duration(to: .now))
     }
     _ = await wiring.close()  // without a cache there is nothing to be warned of
     if Task.isCancelled { throw .cancelled }
-    let manifest = try await FolderManifest.read(folder)
+    let fetched = files.all
+    let manifest = try await RunManifest.read(fetched)
     try ScratchFolder.remove(folder)
     return RunObservation(
-      wall: wall.value ?? .zero, bytes: board.counter.value, files: manifest.files.count,
+      wall: wall.value ?? .zero, bytes: board.counter.value, files: Set(fetched.map(\.path)).count,
       failures: ledger.failures.map { RunFailure(address: $0.address ?? "", error: $0) },
-      contentDigest: FolderManifest.digest(of: manifest), manifest: manifest)
+      contentDigest: RunManifest.digest(of: manifest), manifest: manifest)
   }
 }

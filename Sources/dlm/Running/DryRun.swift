@@ -19,8 +19,8 @@ struct DryRun {
       onReject: { ledger.add($0) })
     let source = ListSource(reader)
     while let request = await source.next() {
-      let name = request.outputName ?? FileNaming.name(of: request.address)
-      print("\(request.address)\t\(settings.directory)/\(name)")
+      let name = request.outputName ?? FileNaming.name(of: request.address, number: request.nameNumber)
+      try StandardOutput.say(rows: [[request.address.redacted, "\(settings.directory)/\(name)"]])
     }
     StandardError.say(ledger.rejections.map { RejectionWords($0).line })
     return ExitStatus(failures: [], rejections: ledger.rejections)

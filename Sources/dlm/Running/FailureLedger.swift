@@ -51,6 +51,8 @@ final class FailureLedger: Sendable {
 
   var failures: [DownloadError] { state.withLock { $0.failures } }
   var rejections: [Rejection] { state.withLock { $0.rejections } }
+  /// Whether nothing failed and nothing was refused.
+  var isEmpty: Bool { state.withLock { $0.failures.isEmpty && $0.rejections.isEmpty } }
   /// Those that were only counted.
   var more: Int { state.withLock { $0.more } }
 }

@@ -14,19 +14,47 @@ struct GetRun {
   let folders: XDGFolders
   let store: RunHistoryStore
   /// `--failed`.
-  let failedList: String?
+  let failedList: FailedListFile?
   let isVerbose: Bool
+  /// The command as it was typed: the one that goes on with what is missing.
+  let typed: GetCommand
+  /// What the next run in this folder is to know.
+  let options: RememberedOptions
+  /// The run is only to be compared with the one before it.
+  let plan: RepeatPlan?
 
   func run(_ sources: [Source], named arguments: [String]) async -> ExitStatus {
-    let log = RunLog(isVerbose: isVerbose)
-    let usesPipe = sources.contains(.standardInput)
-    let stored = store.load()
-    var history = store.newHistory(
-      usesPipe ? [store.spoolPath.string] : arguments.map(Self.remembered), after: stored)
-    // Now, so that even a killed run can be repeated by name.
-    if history.sources != stored?.sources { remember(history, log) }
-
     let screen = ProgressScreen(settings.progress, environment: environment)
+    guard let plan else { return await run(sources, arguments, screen, repeated: nil, early: nil) }
+    if let free = ScratchFolder.room(in: settings.directory), free < plan.bytes {
+      StandardError.say([RepeatWords.noRoom(plan, free: free)])
+      return .diskFailed
+    }
+    if settings.progress != .none { StandardError.say(RepeatWords.announcement(plan)) }
+    // From here on no signal may end the process at once: it would leave the scratch folder.
+    let signals = Signals(.ending) { screen.restoreNow() }
+    do throws(DownloadError) {
+      let scratch = try ScratchFolder(inside: settings.directory)
+      defer { scratch.remove() }
+      return await run(
+        sources, arguments, screen, repeated: RepeatedFiles(scratch: scratch), early: signals)
+    } catch {
+      StandardError.say(["dlm: \(FailureWords(error).line)"])
+      return ExitStatus(failures: [error], rejections: [])
+    }
+  }
+
+  /// - Parameter repeated: where the files of a run go that is only to be compared; nil for an ordinary one.
+  private func run(
+    _ sources: [Source], _ arguments: [String], _ screen: ProgressScreen, repeated: RepeatedFiles?,
+    early: Signals?
+  ) async -> ExitStatus {
+    let log = RunLog(isVerbose: isVerbose)
+    StandardError.say(folders.warnings)
+    let usesPipe = sources.contains(.standardInput)
+    let memory = RunMemory(store, arguments, options, log)
+    let isRemembered = repeated == nil
+
     let board = ProgressBoard(isWatched: screen.style != .none, keepsBeginnings: screen.style == .json)
     let ledger: FailureLedger
     do {
@@ -36,14 +64,18 @@ struct GetRun {
       StandardError.say(["dlm: the temporary folder cannot be written: \(error); name another in TMPDIR"])
       return .diskFailed
     }
+    let names = NameNumbers()
     let reader = ListReader(
-      sources, outputName: outputName, checksum: settings.checksum, board: board,
-      spool: usesPipe ? ListSpool(store.spoolPath) : nil, onReject: { ledger.add($0) })
+      sources, outputName: outputName, checksum: settings.checksum, names: names, board: board,
+      spool: usesPipe ? store.spoolPath.map(ListSpool.init) : nil,
+      onRead: { if isRemembered { memory.read($0) } }, onReject: { ledger.add($0) })
+    let cacheFolder = settings.usesCache ? folders.cache : nil
     let wiring: Wiring
     do throws(DownloadError) {
       wiring = try await Wiring(
-        settings, mode: settings.mode, files: Self.count(sources),
-        cacheFolder: settings.usesCache ? folders.cache : nil, board: board, log: log)
+        Self.settings(settings, repeated), mode: settings.mode, files: Self.count(sources),
+        cacheFolder: cacheFolder.map { repeated?.index ?? $0 }, keyFolder: folders.cache,
+        claimsFolder: repeated == nil ? folders.state : nil, names: names, board: board, log: log)
     } catch {
       StandardError.say(["dlm: \(FailureWords(error).line)"])
       return ExitStatus(failures: [error], rejections: [])
@@ -51,14 +83,17 @@ struct GetRun {
     log.settings(settings, cacheFolder: folders.cache)
 
     let questions = QuestionQueue(
-      asksConflicts: settings.conflicts == .ask, asksNames: settings.asksNames,
+      asksConflicts: settings.conflicts == .ask && repeated == nil,
+      asksNames: settings.asksNames && repeated == nil,
       isShown: screen.style == .bars,
       board: board)
     screen.asks(questions)
     let warnings = OnceCell<[CacheWarning]>()
     let atOnce = OnceCell<Int>()
+    let elapsed = OnceCell<Duration>()
+    let verdict = OnceCell<RepeatVerdict>()
     let start = ContinuousClock.now
-    let signal = await Interruptible.run(screen) { [settings] in
+    let signal = await Interruptible.run(screen, early: early) { [settings] in
       await screen.show(board) {
         let source = ListSource(reader)
         async let asking: Void? = questions?.run(
@@ -67,7 +102,9 @@ struct GetRun {
         let peak = await wiring.run(source) { request, result in
           log.ended(request, result)
           switch result {
-          case .success(let outcome): questions?.consider(request, outcome)
+          case .success(let outcome):
+            repeated?.fetched.add(request, outcome)
+            questions?.consider(request, outcome)
           case .failure(let error):
             ledger.add(error)
             if error.stopsWriting { source.stop() }
@@ -78,90 +115,86 @@ struct GetRun {
         questions?.finish()
         await asking
         warnings.set(await wiring.close())
+        elapsed.set(start.duration(to: .now))
+        guard let repeated, ledger.isEmpty, !Task.isCancelled else { return }
+        let standing = StandingFiles(settings, cacheFolder: cacheFolder)
+        do throws(DownloadError) {
+          verdict.set(
+            try await repeated.compare(with: settings.directory) { request throws(DownloadError) in
+              try await standing.path(of: request)
+            })
+        } catch {
+          ledger.add(error)
+        }
+        await standing.close()
       }
     }
     let report = RunReport(
       mode: settings.mode, jobs: settings.adaptsJobs ? max(1, atOnce.value ?? 1) : settings.jobs,
       tally: board.tally,
-      received: board.counter.value, elapsed: start.duration(to: .now), failures: ledger.failures,
+      received: board.counter.value, elapsed: elapsed.value ?? start.duration(to: .now),
+      failures: ledger.failures,
       rejections: ledger.rejections, moreFailures: ledger.more,
       signal: signal)
-    let this = await history.add(report, listDigest: reader.listDigest)
-    if report.isWhole { remember(history, log) }
+    let listDigest = await reader.listDigest
+    let history =
+      repeated == nil
+      ? memory.ended(report, listDigest: listDigest, directory: settings.directory)
+      : report.isWhole && verdict.value?.isSame == true
+        ? memory.compared(report, listDigest: listDigest, directory: settings.directory) : nil
     StandardError.say((warnings.value ?? []).map { CacheWords.line($0) })
     StandardError.say(ProofWords.unused(settings.checksums?.unusedNames ?? []))
-    let status = writeFailed(report, ledger.spool) ?? report.status
-    summarize(report, this.flatMap { history.comparison(for: $0, in: report.mode) }, usesPipe: usesPipe)
-    return status
+    var status = writeFailed(report, ledger.spool) ?? report.status
+    if status == .success, verdict.value?.isSame == false { status = .failed }
+    let again = AgainWords(typed, isListKept: memory.isRemembered)
+    summarize(report, report.isWhole ? history : nil, listDigest, again: again.line, verdict: verdict.value)
+    return screen.hasLostData && status == .success ? .diskFailed : status
+  }
+
+  /// Those of a run into a scratch folder, where there is nobody's file to be asked about.
+  private static func settings(_ settings: Settings, _ repeated: RepeatedFiles?) -> Settings {
+    guard let repeated else { return settings }
+    var settings = settings
+    settings.directory = repeated.files.string
+    settings.conflicts = .rename
+    return settings
   }
 
   /// - Returns: the exit status if the list cannot be written; what failed then stands in the summary.
   private func writeFailed(_ report: RunReport, _ spool: FailureSpool?) -> ExitStatus? {
     guard let failedList else { return nil }
-    // Beside it and renamed: the list that is there may be the one that was just run again.
-    let draft = FilePath(failedList + ".part")
     do {
-      let file = try FileDescriptor.open(
-        draft, .writeOnly, options: [.create, .truncate, .closeOnExec],
-        permissions: FilePermissions(rawValue: 0o666))
-      try file.closeAfter {
-        try file.writeAll(FailedList(report).text.utf8)
-        if report.moreFailures > 0 { try spool?.copy(to: file) }
-      }
-      guard rename(draft.string, failedList) == 0 else { throw Errno(rawValue: errno) }
+      try failedList.write(FailedList(report), more: report.moreFailures > 0 ? spool : nil)
       return nil
     } catch {
       StandardError.say([
-        "dlm: \(failedList) cannot be written: \(error); choose another file with --failed"
+        "dlm: \(failedList.name) cannot be written: \(error); choose another file with --failed"
       ])
       return report.status == .success ? .diskFailed : report.status
     }
   }
 
-  private func summarize(_ report: RunReport, _ comparison: RunHistory.Comparison?, usesPipe: Bool) {
-    let again = CommandLineWords.again(
-      Array(CommandLine.arguments.dropFirst()), usesStandardInput: usesPipe)
-    let words = SummaryWords(report, comparedWith: comparison, again: again)
-    StandardError.say(settings.progress == .none ? words.failureLines : words.lines)
-  }
-
-  private func remember(_ history: RunHistory, _ log: RunLog) {
-    do {
-      try store.save(history)
-    } catch {
-      log.historyNotSaved(error)
+  private func summarize(
+    _ report: RunReport, _ history: RunHistory?, _ listDigest: String, again: String,
+    verdict: RepeatVerdict?
+  ) {
+    let comparison = history?.comparison(for: report.measurement(listDigest), in: report.mode)
+    let words = SummaryWords(report, comparedWith: comparison, again: again, isRepeat: plan != nil)
+    var lines = settings.progress == .none ? words.failureLines : words.lines
+    if let verdict, settings.progress != .none || !verdict.isSame { lines += RepeatWords.verdict(verdict) }
+    if settings.progress != .none, comparison == nil, verdict?.isSame != false {
+      if let plan, verdict != nil {
+        lines.append(RepeatWords.nothingToCompare(plan.other))
+      } else if plan == nil, report.tally.bodies == 0, let measured = history?.measured(listDigest) {
+        lines.append(SummaryWords.earlier(measured.fast, measured.slow))
+      }
     }
+    StandardError.say(lines)
   }
 
   /// How many files the sources name; nil where that is known only when their lists are read.
   private static func count(_ sources: [Source]) -> Int? {
     let isAddress = sources.allSatisfy { if case .address = $0 { true } else { false } }
     return isAddress ? sources.count : nil
-  }
-
-  /// How a source is named in the history: lists by their whole path, addresses without credentials.
-  private static func remembered(_ argument: String) -> String {
-    switch Source(argument) {
-    case .standardInput: argument
-    case .address(let text): (try? Address(text))?.key ?? ""
-    case .list(let path): URL(fileURLWithPath: path).path
-    }
-  }
-}
-
-extension RunReport {
-  /// Whether it says something about the mode: it ran to its end.
-  var isWhole: Bool { signal == nil && failures.isEmpty && rejections.isEmpty && tally.done > 0 }
-}
-
-extension RunHistory {
-  /// - Returns: the run as noted; nil when it says nothing about its mode.
-  mutating func add(_ report: RunReport, listDigest: String) -> Run? {
-    guard report.isWhole else { return nil }
-    let run = Run(
-      listDigest: listDigest, jobs: report.jobs, fetched: report.tally.fetched,
-      transferredBytes: report.tally.fetchedBytes, seconds: report.elapsed / .seconds(1), endedAt: Date())
-    runs[report.mode.rawValue] = run
-    return run
   }
 }

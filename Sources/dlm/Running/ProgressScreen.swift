@@ -11,6 +11,7 @@ final class ProgressScreen: Sendable {
   private let output = TerminalOutput()
   private let asking = Mutex<QuestionQueue?>(nil)
   private let current = Mutex<ProgressRenderer?>(nil)
+  private let lost = Mutex<OutputLost?>(nil)
 
   init(_ style: ProgressStyle, environment variables: [String: String]) {
     environment = TerminalEnvironment(isTerminal: output.isTerminal, variables: variables)
@@ -34,8 +35,15 @@ final class ProgressScreen: Sendable {
     await work()
     await renderer.finish()
     await drawing
+    if style == .json, let lost = await renderer.lost {
+      self.lost.withLock { $0 = lost }
+      StandardError.say([StandardOutput.lost(lost.errno)])
+    }
     current.withLock { $0 = nil }
   }
+
+  /// Whether JSON lines were lost, which are data: the files of the run are none the worse, but what reads the lines is.
+  var hasLostData: Bool { lost.withLock { $0 != nil } }
 
   /// Names who may have the terminal's keys.
   func asks(_ questions: QuestionQueue?) { asking.withLock { $0 = questions } }

@@ -9,19 +9,20 @@ struct RunLog: Sendable {
   private let logger: Logger
 
   init(isVerbose: Bool) {
-    var logger = Logger(label: "dlm") { StreamLogHandler.standardError(label: $0) }
+    var logger = Logger(label: "dlm") { StreamLogHandler(label: $0, stream: StandardError()) }
     logger.logLevel = isVerbose ? .debug : .error
     self.logger = logger
   }
 
-  func settings(_ settings: Settings, cacheFolder: FilePath) {
+  func settings(_ settings: Settings, cacheFolder: FilePath?) {
     logger.debug(
       "settings",
       metadata: [
         "mode": "\(settings.mode.rawValue)",
         "jobs": "\(settings.adaptsJobs ? "auto, at most " : "")\(settings.jobs)",
         "directory": "\(settings.directory)",
-        "cache": settings.usesCache ? "\(cacheFolder)" : "off", "libcurl": "\(CurlTransport.libcurlVersion)",
+        "cache": "\((settings.usesCache ? cacheFolder?.string : nil) ?? "off")",
+        "libcurl": "\(CurlTransport.libcurlVersion)",
       ])
   }
 
@@ -34,7 +35,7 @@ struct RunLog: Sendable {
         metadata: [
           "address": "\(request.address)", "path": "\(outcome.path)", "size": "\(outcome.size)",
           "transferred": "\(outcome.transferred)", "resumed": "\(outcome.resumed)",
-          "proof": "\(outcome.proof?.rawValue ?? "-")",
+          "proof": "\(outcome.proof?.rawValue ?? "-")", "remark": "\(outcome.remark?.rawValue ?? "-")",
         ])
     case .failure(let error):
       logger.debug(

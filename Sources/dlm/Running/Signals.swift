@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The handler only writes the number into a pipe, so that a signal counts from the moment in which the handler is
 /// installed, whether or not anybody reads yet. (A Dispatch signal source is registered some time after it was
-/// resumed, and a Ctrl-C in between was lost.)
+/// resumed, and a Ctrl-C in between was lost.) A signal that is ignored stays ignored.
 final class Signals: AsyncSequence, Sendable {
   /// What the signals are for; one sequence each at a time.
   enum Purpose {
@@ -68,11 +68,20 @@ final class Signals: AsyncSequence, Sendable {
     return source
   }
 
+  /// What was ignored when dlm started stays so: nohup ignores SIGHUP, a shell without job control SIGINT for what it
+  /// runs in the background, and neither wants the signal to end it (POSIX, sh, "Signals and Error Handling").
   private static func install(_ number: Int32) {
+    var found = sigaction()
+    guard sigaction(number, nil, &found) == 0, !isIgnored(found) else { return }
     var action = sigaction()
     action.__sigaction_handler.sa_handler = noteSignal
     action.sa_flags = SA_RESTART
     sigaction(number, &action, nil)
+  }
+
+  /// SIG_IGN is the address 1, which Swift cannot compare a function with.
+  private static func isIgnored(_ action: sigaction) -> Bool {
+    withUnsafeBytes(of: action.__sigaction_handler) { $0.load(as: Int.self) } == 1
   }
 }
 

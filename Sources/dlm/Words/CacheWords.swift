@@ -6,7 +6,7 @@ import TerminalProgress
 /// Words about the cache.
 enum CacheWords {
   static func line(_ warning: CacheWarning) -> String {
-    let detail = warning.detail.isEmpty ? "" : " (\(TerminalText.sanitized(warning.detail)))"
+    let detail = warning.detail.isEmpty ? "" : " (\(warning.detail))"
     return switch warning.kind {
     case .damagedIndexSetAside:
       "dlm: the cache's index was damaged; it was set aside as \(warning.path) and a new one begun\(detail)"
@@ -29,7 +29,7 @@ enum CacheWords {
   }
 
   /// One line for a whole `dlm cache verify`, and what can be done where something is wrong.
-  static func verified(_ counts: [CacheEntry.Condition: Int]) -> String {
+  static func verified(_ counts: [CacheEntry.Condition: Int]) -> [String] {
     let found = [CacheEntry.Condition.proven, .intact, .touched, .missing, .corrupt, .unreadable]
       .compactMap { condition in counts[condition].map { "\(Quantity.count($0)) \(condition.rawValue)" } }
     let line = "Verified: " + ([files(counts.values.reduce(0, +))] + found).joined(separator: ", ")
@@ -43,11 +43,12 @@ enum CacheWords {
     if counts[.touched] != nil || counts[.missing] != nil {
       remedies.append("what is touched or missing: dlm cache prune forgets it, dlm get fetches it again")
     }
-    return ([line] + remedies).joined(separator: "\n")
+    return [line] + remedies
   }
 
-  static func entry(_ entry: CacheEntry) -> String {
-    "\(entry.condition.rawValue)\t\(entry.size)\t\(entry.address)\t\(TerminalText.sanitized(entry.path.string))"
+  /// Fields of a row of `dlm cache list`: condition, size in bytes, address, path.
+  static func entry(_ entry: CacheEntry) -> [String] {
+    [entry.condition.rawValue, "\(entry.size)", entry.address, entry.path.string]
   }
 
   private static func files(_ count: Int) -> String {

@@ -13,6 +13,9 @@ struct ComparisonWords {
     self.jobs = adapts ? "up to \(jobs)" : "\(jobs)"
   }
 
+  static let emptyList =
+    "dlm: the list holds no address, so there is nothing to compare; name one that does: an address a line"
+
   /// Said when a run has ended: `run 2 of 9  async-let   412 ms`.
   static func runLine(
     _ step: ComparisonPlan.Step, _ observation: RunObservation, of plan: ComparisonPlan
@@ -48,7 +51,8 @@ struct ComparisonWords {
     let (winner, reference) = (conclusion.winner.rawValue, conclusion.reference.rawValue)
     return switch conclusion.certainty {
     case .clear, .unknown: "\(winner) is \(factor(conclusion.speed)) times as fast as \(reference)."
-    case .withinScatter: "No clear winner: \(winner) and \(reference) differ by no more than their runs do."
+    case .tie: "A tie: \(winner) and \(reference) took the same time."
+    case .withinScatter: "A tie: \(winner) and \(reference) differ by no more than their runs do."
     }
   }
 
@@ -106,9 +110,9 @@ struct ComparisonWords {
     case .differs(let difference, let reference):
       let what =
         switch difference {
-        case .bytes(let name): "\(name) has other bytes"
-        case .missing(let name): "\(name) is missing"
-        case .unexpected(let name): "\(name) was not there"
+        case .bytes(let address): "\(address) has other bytes"
+        case .missing(let address): "\(address) is missing"
+        case .unexpected(let address): "\(address) was not there"
         case .somewhere: "the files differ"
         }
       return [

@@ -41,11 +41,15 @@ struct FailureWords {
     case .reset: "the server broke off"
     case .shortBody: "the file broke off"
     case .longBody: "more came than the server had announced"
-    case .badResponse where error.cause == .http(status: 204) || error.cause == .http(status: 205):
+    case .badResponse where error.cause == .http(status: 205):
       "the server has nothing to send for it"
     case .badResponse: "the server's answer is not understood"
     case .redirect: "a redirect was not followed"
     case .range: "the server sent another part than was asked for"
+    case .tooLarge: "the file is too long"
+    case .resources:
+      error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE)
+        ? "too many files and connections are open" : "this machine is short of memory"
     case .diskFull: "the disk is full"
     case .folder: "the folder cannot be used"
     case .digest: "the file's checksum is wrong, also when it was fetched anew"
@@ -57,7 +61,9 @@ struct FailureWords {
 
   /// Failures whose details are libcurl's own words on one connection, or one file's path.
   private static func differsInDetail(_ code: DownloadError.Code) -> Bool {
-    [.resolve, .connect, .timeout, .stalled, .reset, .shortBody, .diskFull, .digest].contains(code)
+    [
+      .resolve, .connect, .timeout, .stalled, .reset, .shortBody, .tooLarge, .diskFull, .digest, .resources,
+    ].contains(code)
   }
 
   private static func statusWords(_ error: DownloadError) -> String {
@@ -86,6 +92,8 @@ struct FailureWords {
     case .timeout: "try again later, or allow more with --connect-timeout"
     case .stalled: "run the same command again: it goes on where it was"
     case .reset, .shortBody: "run the same command again: what has come is kept"
+    case .tooLarge: "allow more with --max-filesize"
+    case .resources: "allow more with ulimit -n, or take fewer at a time with --jobs"
     case .diskFull:
       error.neededBytes.map {
         "free at least \(Quantity.bytes($0)) and run the same command again"

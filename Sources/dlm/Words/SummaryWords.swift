@@ -1,4 +1,5 @@
 import DownloadModel
+import StrategyComparing
 import TerminalProgress
 
 /// The words at the end of a run: how many, how much, how long, how fast, what failed and what to do about it.
@@ -6,11 +7,17 @@ struct SummaryWords {
   private let report: RunReport
   private let comparison: RunHistory.Comparison?
   private let again: String
+  private let isRepeat: Bool
 
   /// - Parameters:
   ///   - comparison: the same list in another mode.
   ///   - again: the command that goes on with what is missing.
-  init(_ report: RunReport, comparedWith comparison: RunHistory.Comparison?, again: String) {
+  ///   - isRepeat: the run was only to be compared with an earlier one; nothing of it is kept.
+  init(
+    _ report: RunReport, comparedWith comparison: RunHistory.Comparison?, again: String,
+    isRepeat: Bool = false
+  ) {
+    self.isRepeat = isRepeat
     self.report = report
     self.comparison = comparison
     self.again = again
@@ -28,7 +35,9 @@ struct SummaryWords {
       lines.append("\(Quantity.count(report.notBegun)) more were not begun: the disk takes nothing any more")
     }
     if let comparison { lines.append(Self.words(comparison, report)) }
-    if let signal = report.signal {
+    if isRepeat {
+      if report.signal != nil || !report.failures.isEmpty { lines.append(Self.nothingCompared) }
+    } else if let signal = report.signal {
       lines.append(
         "\(signal == 2 ? "Interrupted" : "Stopped"): what has come is kept. To go on: \(again)")
     } else if !report.failures.isEmpty {
@@ -54,10 +63,18 @@ struct SummaryWords {
   /// What the files came to, where that is more than "all were fetched".
   private var breakdown: String? {
     let tally = report.tally
-    guard tally.unchanged + tally.copied + tally.skipped > 0 || tally.resumedBytes > 0 else { return nil }
+    let notJustFetched =
+      tally.unchanged + tally.copied + tally.skipped + tally.sameAsHere + tally.withoutContent
+    guard notJustFetched > 0 || tally.resumedBytes > 0 else { return nil }
     var parts: [String] = []
     if tally.fetched > 0 {
       parts.append("\(Quantity.count(tally.fetched)) fetched (\(Quantity.bytes(tally.transferredBytes)))")
+    }
+    if tally.sameAsHere > 0 {
+      parts.append("\(Quantity.count(tally.sameAsHere)) of them the same as what was here")
+    }
+    if tally.withoutContent > 0 {
+      parts.append("\(Quantity.count(tally.withoutContent)) empty (204 No Content)")
     }
     if tally.unchanged > 0 { parts.append("\(Quantity.count(tally.unchanged)) unchanged") }
     if tally.copied > 0 { parts.append("\(Quantity.count(tally.copied)) copied from this disk") }
@@ -79,6 +96,23 @@ struct SummaryWords {
     return lines
   }
 
+  private static let nothingCompared =
+    "Nothing was compared: what was fetched for that is dropped, and your files are as they were."
+
+  /// Of two earlier runs, after one that fetched nothing.
+  static func earlier(_ fast: RunHistory.Comparison, _ slow: RunHistory.Comparison) -> String {
+    let times = [fast, slow].map { "\($0.mode.rawValue) \(Quantity.duration(.seconds($0.run.seconds)))" }
+    return "Nothing was fetched, so nothing was measured. Earlier: \(times.joined(separator: ", ")): "
+      + verdict(slow.run.seconds / max(fast.run.seconds, 0.001), fast.mode.rawValue)
+  }
+
+  /// - Parameter ratio: at least 1.
+  private static func verdict(_ ratio: Double, _ winner: String) -> String {
+    ratio < Conclusion.Certainty.leastFactor ? "a tie." : "\(winner) was \(tenths(ratio)) times as fast."
+  }
+
+  private static func tenths(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
+
   private static func words(_ comparison: RunHistory.Comparison, _ report: RunReport) -> String {
     let other = comparison.mode.rawValue
     let then = Quantity.duration(.seconds(comparison.run.seconds))
@@ -90,9 +124,10 @@ struct SummaryWords {
         """
     }
     let ratio = comparison.run.seconds / max(report.elapsed / .seconds(1), 0.001)
-    let tenths = { (value: Double) in "\((value * 10).rounded() / 10)" }
+    let took = "The same list in mode \(other) took \(then):"
+    if max(ratio, 1 / max(ratio, 0.001)) < Conclusion.Certainty.leastFactor { return "\(took) a tie." }
     return ratio >= 1
-      ? "The same list in mode \(other) took \(then): this run was \(tenths(ratio)) times as fast."
-      : "The same list in mode \(other) took \(then): that was \(tenths(1 / ratio)) times as fast as this run."
+      ? "\(took) this run was \(tenths(ratio)) times as fast."
+      : "\(took) that was \(tenths(1 / ratio)) times as fast as this run."
   }
 }

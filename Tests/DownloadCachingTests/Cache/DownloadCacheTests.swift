@@ -154,8 +154,9 @@ struct DownloadCacheTests {
       }
     }
     await #expect(throws: DownloadError.self) {
-      _ = try await Run(in: folder, server, offline: true, credentials: "Authorization: Bearer t")
-        .getAndClose("http://user:secret@host/x")
+      _ = try await Run(
+        in: folder, server, offline: true, fields: RequestFields(["Authorization: Bearer t"])
+      ).getAndClose("http://user:secret@host/x")
     }
     for name in try folder.names("cache") {
       let bytes = try folder.bytes("cache/" + name)

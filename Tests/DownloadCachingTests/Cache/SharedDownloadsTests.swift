@@ -58,6 +58,27 @@ struct SharedDownloadsTests {
     #expect(begins())
   }
 
+  /// Found by trial: those who waited for a request that was refused told their host of a refusal each, and it was asked
+  /// for less and less.
+  @Test func aFailureIsToldAsAnothers() async throws {
+    #expect(begins())
+    let busy = DownloadError(.status, cause: .http(status: 429), isPassing: true)
+    #expect(!busy.isAnothers)
+    let errors = await withTaskGroup(of: DownloadError?.self) { group in
+      for _ in 0..<3 {
+        group.addTask { [downloads, key] in
+          do throws(DownloadError) { _ = try await downloads.answer(to: key) } catch { return error }
+          return nil
+        }
+      }
+      while downloads.waiting(for: key) < 3 { await Task.yield() }
+      downloads.ended(key, .failure(busy))
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(errors == Array(repeating: busy.metByAnother, count: 3))
+    #expect(errors.allSatisfy { $0?.isAnothers == true && $0?.isPassing == true })
+  }
+
   @Test func memoryOfFinishedFilesIsBounded() throws {
     var recent = RecentFiles(limit: 10)
     func key(_ number: Int) throws -> DownloadKey {

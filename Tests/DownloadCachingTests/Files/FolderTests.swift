@@ -46,6 +46,35 @@ struct FolderTests {
     #expect(try folder.names() == ["a", "c"])
   }
 
+  /// The last gate: whatever the rooms before it made of an address, nothing outside of the folder is touched, nor the
+  /// folder itself.
+  @Test(arguments: [
+    "", ".", "..", "/", "../x", "sub/x", "/x", "..//\u{301}x", "sub/\u{301}x", "/\u{301}x", "\u{600}/x",
+    "x\0", "\0",
+  ])
+  func noTextLeadsOutOfIt(name: String) throws {
+    let folder = try TemporaryFolder()
+    try folder.makeFolder("out")
+    try folder.makeFolder("out/sub")
+    try folder.write("theirs", to: "x")
+    try folder.write("mine", to: "out/y")
+    let opened = try Folder(folder.path.appending("out"), mode: 0o700)
+    #expect(throws: Errno.invalidArgument) { _ = try opened.open(name, 0o102) }
+    #expect(throws: Errno.invalidArgument) { _ = try opened.identity(of: name) }
+    #expect(throws: Errno.invalidArgument) { try opened.remove(name) }
+    #expect(throws: Errno.invalidArgument) { try opened.rename("y", replacing: name) }
+    #expect(throws: Errno.invalidArgument) { try opened.rename(name, replacing: "y") }
+    #expect(throws: Errno.invalidArgument) { try opened.rename("y", toFree: name) }
+    #expect(throws: Errno.invalidArgument) { try opened.rename(name, toFree: "z") }
+    if let route = opened.routeForUnnamedFiles() {
+      let file = try opened.openUnnamed()
+      #expect(throws: Errno.invalidArgument) { try opened.link(file, as: name, route) }
+    }
+    #expect(try folder.names() == ["out", "x"] && folder.names("out") == ["sub", "y"])
+    #expect(
+      try folder.names("out/sub") == [] && folder.text("x") == "theirs" && folder.text("out/y") == "mine")
+  }
+
   @Test(arguments: [NamingRoute.descriptor, .procfs])
   func unnamedFilesGetAFreeName(route: NamingRoute) throws {
     let folder = try TemporaryFolder()

@@ -1,3 +1,5 @@
+import Dispatch
+import Synchronization
 import Testing
 
 @testable import DownloadCaching
@@ -28,6 +30,34 @@ struct SpaceLedgerTests {
       #expect(ledger.promised == 0, "more than was promised cannot be used up")
     }
     first()
+    #expect(ledger.promised == 0)
+  }
+
+  /// The ledger looked and then added: files on two loops were both promised what one of them has to have, and the disk
+  /// was full in the middle of both.
+  @Test func onlyOneOfTwoGetsWhatIsThereForOne() async throws {
+    try await offThePool { Self.contend() }
+  }
+
+  private static func contend() {
+    let ledger = SpaceLedger()
+    let holders = Atomic<Int>(0)
+    let most = Atomic<Int>(0)
+    let granted = Atomic<Int>(0)
+    // As many threads as there are processors at the least, each asking for more than half.
+    DispatchQueue.concurrentPerform(iterations: 8) { _ in
+      for _ in 0..<100_000 {
+        let promise = ledger.promise(60, free: 100)
+        guard promise != nil else { continue }
+        let now = holders.add(1, ordering: .sequentiallyConsistent).newValue
+        most.max(now, ordering: .sequentiallyConsistent)
+        granted.add(1, ordering: .relaxed)
+        holders.subtract(1, ordering: .sequentiallyConsistent)
+        _ = consume promise
+      }
+    }
+    #expect(most.load(ordering: .sequentiallyConsistent) == 1)
+    #expect(granted.load(ordering: .sequentiallyConsistent) > 0)
     #expect(ledger.promised == 0)
   }
 

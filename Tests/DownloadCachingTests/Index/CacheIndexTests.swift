@@ -1,5 +1,6 @@
 import DownloadModel
 import GRDB
+import Glibc
 import SystemPackage
 import Testing
 
@@ -8,6 +9,7 @@ import Testing
 @Suite("The index in SQLite")
 struct CacheIndexTests {
   private let folder: TemporaryFolder
+  private var secret: UserSecret { UserSecret(in: folder.sub("cache")) }
   private let server = FakeServer()
 
   init() throws {
@@ -16,7 +18,7 @@ struct CacheIndexTests {
     server.put("http://host/y", pattern(6000))
   }
 
-  private func index() throws -> CacheIndex { try CacheIndex(at: folder.sub("cache"), now: { 7 }) }
+  private func index() throws -> CacheIndex { try CacheIndex(at: folder.sub("cache"), secret, now: { 7 }) }
 
   @Test func rowsComeBackTheAskedFolderFirst() async throws {
     let index = try index()
@@ -40,6 +42,38 @@ struct CacheIndexTests {
     #expect(try !self.index().wasEmpty)
   }
 
+  /// The index of the version before: one file that two addresses took for theirs is nobody's, and a validator that came
+  /// by way of a redirect may be that of another query.
+  @Test func anOlderIndexIsTakenOver() async throws {
+    try folder.makeFolder("cache")
+    let database = try DatabaseQueue(path: folder.sub("cache/index.sqlite").string)
+    try CacheSchema.migrator.migrate(database, upTo: "1 files")
+    let rows = [("a", "x", nil), ("b", "x", nil), ("c", "y", nil), ("d", "z", "http://mirror/z")]
+    try await database.write { database in
+      for (address, name, answeredBy) in rows {
+        try database.execute(
+          sql: """
+            INSERT INTO file VALUES (?, '', '/d', '', ?, ?, 1, 2, 3, 4, '"v1"', 'l', 'd', 5, NULL, NULL, NULL, 'Accept',
+            ?, NULL)
+            """,
+          arguments: ["http://host/\(address)", name, name, answeredBy])
+      }
+    }
+    try database.close()
+    let index = try index()
+    func row(_ address: String) async -> CacheRow? {
+      await index.rows(RowKey(address: "http://host/\(address)", scope: "", directory: "/d", requested: ""))
+        .first
+    }
+    #expect(await row("a") == nil)
+    #expect(await row("b") == nil)
+    #expect(await row("c")?.validator.etag == "\"v1\"")
+    #expect(await row("c")?.selection == nil)
+    #expect(await row("d")?.validator.isEmpty == true)
+    #expect(await index.takeWarnings() == [])
+    await index.close()
+  }
+
   @Test func aFirstRunDoesNotOpenTheDatabaseUntilItEnds() async throws {
     let run = Run(in: folder, server)
     _ = try await run.get("http://host/x")
@@ -56,8 +90,9 @@ struct CacheIndexTests {
     #expect(try await run.get("http://host/x").transferred > 0)
     let warnings = await run.cache.close()
     #expect(warnings.map(\.kind) == [.damagedIndexSetAside])
-    #expect(warnings.first?.path == folder.sub("cache").appending("index.sqlite.damaged-784111777"))
-    #expect(try folder.text("cache/index.sqlite.damaged-784111777").hasPrefix(content))
+    let name = try #require(warnings.first?.path.lastComponent?.string)
+    #expect(name.hasPrefix("index.sqlite.damaged-784111777-"))
+    #expect(try folder.text("cache/\(name)").hasPrefix(content))
     // A sound one took its place.
     #expect(try await Run(in: folder, server).getAndClose("http://host/x").kind == .unchanged)
   }
@@ -151,13 +186,37 @@ struct CacheIndexTests {
 
   @Test func clearingRemovesWhatTheDeadLeft() async throws {
     let cacheFolder = try Folder(folder.sub("cache"), mode: 0o700)
-    do { try CommitJournal(in: cacheFolder).append(JournalTests.row()) }
-    try folder.write(pattern(10_000), to: "cache/index.sqlite.damaged-1")
+    _ = try await Run(in: folder, server).getAndClose("http://host/x")
+    try folder.write("garbage", to: "cache/index.sqlite")
+    _ = try await Run(in: folder, server).getAndClose("http://host/x")
+    #expect(try folder.names("cache").contains { $0.hasPrefix("index.sqlite.damaged-") })
+    do { try CommitJournal(in: cacheFolder, secret).append(JournalTests.row()) }
     let cache = Run(in: folder, server).cache
-    let freed = try await cache.clear()
-    #expect(freed.journals == 1 && freed.entries == 0)
+    #expect(try await cache.clear().journals == 1)
     _ = await cache.close()
-    #expect(try folder.names("cache").filter { !$0.hasPrefix("index.sqlite") } == ["index.lock"])
-    #expect(try !folder.names("cache").contains("index.sqlite.damaged-1"))
+    #expect(try folder.names("cache") == ["index.lock", "index.sqlite", "scope-key"])
+  }
+
+  /// Any `*.log` was read whole and removed by every run, and `clear` removed whatever was called like an index that had
+  /// been set aside.
+  @Test func whatOthersKeepInTheCacheFolderStays() async throws {
+    let theirs = [
+      "foo.log", "1-a.log", ".log", "index.sqlite.damaged-1", "index.sqlite.damaged-", "scope-key.1",
+    ]
+    try folder.makeFolder("cache")
+    for name in theirs { try folder.write("theirs: \(name)", to: "cache/\(name)") }
+    // One of the right name and behind a link, or that others can write.
+    let stem = "1-b"
+    let linked = "\(stem)-\(secret.tag("journal", stem)).log"
+    try folder.link("cache/\(linked)", to: "foo.log")
+    let open = "2-b-\(secret.tag("journal", "2-b")).log"
+    try folder.write(JournalLine.encode(JournalTests.row()), to: "cache/\(open)")
+    #expect(chmod(folder.sub("cache/\(open)").string, 0o666) == 0)
+    _ = try await Run(in: folder, server).getAndClose("http://host/x")
+    let run = Run(in: folder, server)
+    #expect(try await run.cache.clear().journals == 0)
+    _ = try await run.getAndClose("http://host/y")
+    for name in theirs { #expect(try folder.text("cache/\(name)") == "theirs: \(name)") }
+    #expect(try folder.names("cache").contains(linked) && folder.names("cache").contains(open))
   }
 }

@@ -6,6 +6,8 @@ import Testing
 
 @Suite("The journal: rows that a SIGKILL must not lose")
 struct JournalTests {
+  private let secret = UserSecret.forThisProcess()
+
   static func row(_ name: String = "x", directory: String = "/d", etag: String? = "\"v1\"") -> CacheRow {
     CacheRow(
       key: RowKey(address: "http://host/\(name)", scope: "", directory: directory, requested: ""),
@@ -19,13 +21,14 @@ struct JournalTests {
     var row = Self.row(text, directory: text, etag: text)
     row.key.requested = text
     row.answeredBy = text
+    row.selection = text
     #expect(JournalLine.decode(JournalLine.encode(row)) == [row])
   }
 
   @Test func tornAndForeignLinesAreLeftOut() {
     let (one, two) = (JournalLine.encode(Self.row("a")), JournalLine.encode(Self.row("b")))
     #expect(JournalLine.decode(one + two.dropLast()).map(\.name) == ["a"])
-    #expect(JournalLine.decode(one + Array("garbage\n2\tx\n\n".utf8) + two).map(\.name) == ["a", "b"])
+    #expect(JournalLine.decode(one + Array("garbage\n3\tx\n\n".utf8) + two).map(\.name) == ["a", "b"])
     #expect(JournalLine.decode([]) == [])
     #expect(JournalLine.decode(Array(two.dropLast())) == [])
   }
@@ -33,7 +36,7 @@ struct JournalTests {
   @Test func itIsMadeAtTheFirstLineAndGoesWithTheBatch() throws {
     let temporary = try TemporaryFolder()
     let folder = try Folder(temporary.path, mode: 0o700)
-    let journal = CommitJournal(in: folder)
+    let journal = CommitJournal(in: folder, secret)
     try journal.retire()
     #expect(try temporary.names() == [])
     try journal.append(Self.row("a"))
@@ -47,11 +50,11 @@ struct JournalTests {
   @Test func onlyJournalsOfTheDeadAreAdopted() throws {
     let temporary = try TemporaryFolder()
     let folder = try Folder(temporary.path, mode: 0o700)
-    let living = CommitJournal(in: folder)
+    let living = CommitJournal(in: folder, secret)
     try living.append(Self.row("living"))
-    do { try CommitJournal(in: folder).append(Self.row("dead")) }
+    do { try CommitJournal(in: folder, secret).append(Self.row("dead")) }
     var adopted: [String] = []
-    try CommitJournal.forEachAbandoned(in: folder) { adopted += $0.map(\.name) }
+    try CommitJournal.forEachAbandoned(in: folder, secret) { adopted += $0.map(\.name) }
     #expect(adopted == ["dead"])
     #expect(try temporary.names().count == 1)
     try living.append(Self.row("still living"))
@@ -62,8 +65,10 @@ struct JournalTests {
     struct Refused: Error {}
     let temporary = try TemporaryFolder()
     let folder = try Folder(temporary.path, mode: 0o700)
-    do { try CommitJournal(in: folder).append(Self.row("dead")) }
-    #expect(throws: Refused.self) { try CommitJournal.forEachAbandoned(in: folder) { _ in throw Refused() } }
+    do { try CommitJournal(in: folder, secret).append(Self.row("dead")) }
+    #expect(throws: Refused.self) {
+      try CommitJournal.forEachAbandoned(in: folder, secret) { _ in throw Refused() }
+    }
     #expect(try temporary.names().count == 1)
   }
 
@@ -96,7 +101,7 @@ struct JournalTests {
     let cacheFolder = try Folder(folder.path.appending("cache"), mode: 0o700)
     var line = Self.row("a", directory: folder.path.string + "/out")
     line.validator.etag = "\"never named\""
-    do { try CommitJournal(in: cacheFolder).append(line) }
+    do { try CommitJournal(in: cacheFolder, UserSecret(in: folder.path.appending("cache"))).append(line) }
     #expect(try await Run(in: folder, server).getAndClose("http://host/a").kind == .unchanged)
   }
 

@@ -30,7 +30,7 @@ struct FileNamingTests {
     ("http://h/%20%20a%20", "a"),
     ("http://h/%20", "index.html"),
     ("http://h/gpj.%E2%80%AEexe.txt", "gpj.exe.txt"),
-    ("http://h/x.part", "x.part"),
+    ("http://h/x.part", "x.part_"),
     ("http://h/x.part.json", "x.part.json_"),
     ("http://h/x.PART.JSON", "x.PART.JSON_"),
     ("http://h/x.part.json.new", "x.part.json.new_"),

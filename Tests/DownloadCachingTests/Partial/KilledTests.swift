@@ -1,4 +1,5 @@
 import DownloadModel
+import SystemPackage
 import Testing
 
 @testable import DownloadCaching
@@ -9,9 +10,11 @@ struct KilledTests {
   private static let body = pattern(2 << 20)
   private static let owner = PartialOwner(address: "http://host/x", scope: "")
 
-  private static func record(_ length: Int = body.count, etag: String = "\"v1\"") -> [UInt8] {
+  private static func record(
+    _ secret: UserSecret, _ length: Int = body.count, etag: String = "\"v1\""
+  ) -> [UInt8] {
     let held = HeldPart(validator: Validator(etag: etag), total: Int64(length))
-    return PartialRecord(owner: owner, held: held, name: "x").json()
+    return PartialRecord(owner: owner, held: held, name: "x").json(secret)
   }
 
   /// The run after.
@@ -24,7 +27,7 @@ struct KilledTests {
   @Test("2: a record without its part", arguments: [true, false])
   func orphanedRecord(usesUnnamedFiles: Bool) throws {
     let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
-    try bench.folder.write(Self.record(), to: "x.part.json")
+    try bench.folder.write(Self.record(bench.directory.secret), to: "x.part.json")
     let (request, _) = try Self.finish(bench, .whole(pattern(100)))
     #expect(request.rangeStart == nil)
     #expect(try bench.folder.names() == ["x"])
@@ -33,19 +36,19 @@ struct KilledTests {
   @Test("2: the same, while its process is about to link the part")
   func recordInUse() throws {
     let bench = try Bench()
-    try bench.folder.write(Self.record(), to: "x.part.json")
+    try bench.folder.write(Self.record(bench.directory.secret), to: "x.part.json")
     let record = try bench.directory.folder.open("x.part.json", 0)
     let isOurs = record.lock()
     #expect(isOurs)
     _ = try Self.finish(bench, .whole(Self.body))
-    #expect(try bench.folder.bytes("x.part.json") == Self.record())
+    #expect(try bench.folder.bytes("x.part.json") == Self.record(bench.directory.secret))
     record.unlock()
   }
 
   @Test("2: a record of another address stays for that one")
   func foreignRecord() throws {
     let bench = try Bench()
-    try bench.folder.write(Self.record(), to: "x.part.json")
+    try bench.folder.write(Self.record(bench.directory.secret), to: "x.part.json")
     let file = try bench.anotherProcess().file("http://other/x")
     _ = try file.commit(try Answer.whole(Self.body).give(to: file).1)
     #expect(try bench.folder.names() == ["x", "x.part.json"])
@@ -55,7 +58,7 @@ struct KilledTests {
   func partAndRecord(usesUnnamedFiles: Bool, length: Int) throws {
     let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
     try bench.folder.write(Array(Self.body.prefix(length)), to: "x.part")
-    try bench.folder.write(Self.record(), to: "x.part.json")
+    try bench.folder.write(Self.record(bench.directory.secret), to: "x.part.json")
     let answer: Answer =
       switch length {
       case 0: .whole(Self.body)
@@ -73,8 +76,9 @@ struct KilledTests {
   func halfReplacedRecord() throws {
     let bench = try Bench()
     try bench.folder.write([], to: "x.part")
-    try bench.folder.write(Self.record(etag: "\"old\""), to: "x.part.json")
-    try bench.folder.write("{ \"for", to: "x.part.json.new")
+    try bench.folder.write(Self.record(bench.directory.secret, etag: "\"old\""), to: "x.part.json")
+    let draft = PartialName("x").draft(bench.directory.secret, 0)
+    try bench.folder.write("{ \"for", to: draft)
     let (request, _) = try Self.finish(bench, .whole(Self.body))
     #expect(request.rangeStart == nil)
     #expect(try bench.folder.bytes("x") == Self.body)
@@ -87,7 +91,7 @@ struct KilledTests {
   func bothNames() throws {
     let bench = try Bench()
     try bench.folder.write(Self.body, to: "x.part")
-    try bench.folder.write(Self.record(), to: "x.part.json")
+    try bench.folder.write(Self.record(bench.directory.secret), to: "x.part.json")
     try bench.folder.hardLink("x.part", as: "x")
     let file = try bench.anotherProcess().file()
     #expect(try file.nextTransfer().rangeStart == nil)
@@ -103,7 +107,8 @@ struct KilledTests {
     server.put("http://host/x", Self.body)
     do { _ = try await Run(in: folder, server).get("http://host/x") }
     try folder.hardLink("out/x", as: "out/x.part")
-    try folder.write(Self.record(), to: "out/x.part.json")
+    let secret = UserSecret(in: folder.path.appending("cache"))
+    try folder.write(Self.record(secret), to: "out/x.part.json")
     #expect(try await Run(in: folder, server).getAndClose("http://host/x").kind == .unchanged)
     #expect(try folder.names("out") == ["x"])
   }
@@ -112,7 +117,7 @@ struct KilledTests {
   func finishedWithRecord() throws {
     let bench = try Bench()
     try bench.folder.write(Self.body, to: "x")
-    try bench.folder.write(Self.record(), to: "x.part.json")
+    try bench.folder.write(Self.record(bench.directory.secret), to: "x.part.json")
     let file = try bench.anotherProcess().file()
     #expect(try file.nextTransfer().rangeStart == nil)
     #expect(try bench.folder.names() == ["x"])

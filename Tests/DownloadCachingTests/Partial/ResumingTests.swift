@@ -56,7 +56,8 @@ struct ResumingTests {
     let file = try bench.file(meter: meter)
     let (_, receipt) = try Answer.whole(new, etag: "\"v2\"").give(to: file)
     #expect(meter.start == 0 && meter.position == 90_000)
-    let record = try #require(PartialRecord(json: try bench.folder.bytes("x.part.json")))
+    let record = try #require(
+      PartialRecord(json: try bench.folder.bytes("x.part.json"), secret: bench.directory.secret))
     #expect(record.validator.etag == "\"v2\"" && record.total == 90_000)
     let outcome = try file.commit(receipt)
     #expect(outcome.resumed == 0)

@@ -22,6 +22,9 @@ struct ChecksumListTests {
     ("SHA256 (x.iso) = \(one)", "x.iso"),
     ("SHA256 (a) = b (c) = \(one)", "a) = b (c"),
     ("\\SHA256 (a\\nb) = \(one)", "a\nb"),
+    // Marks that make one Character with what separates: names are bytes.
+    ("\(one)  pool/\u{301}x", "\u{301}x"),
+    ("\(one)  \u{301}x", "\u{301}x"),
   ])
   func aLine(_ line: String, _ name: String) throws {
     #expect(ChecksumLine(line) == .entry(name: name, try #require(Self.digest(Self.one))))

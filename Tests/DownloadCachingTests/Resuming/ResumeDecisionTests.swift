@@ -11,6 +11,8 @@ struct ResumeDecisionTests {
     var held = HeldPart(length: 100, validator: Validator(etag: "\"v1\""), total: 1000)
     var status: Int
     var fields: KeyValuePairs<String, String> = [:]
+    /// What a conditional request was about.
+    var known: KnownVersion?
     /// Where redirects led.
     var answeredBy: String?
     var expected: ResumeDecision
@@ -22,6 +24,7 @@ struct ResumeDecisionTests {
   private static let dated = HeldPart(
     length: 100, validator: Validator(lastModified: old, date: later), total: 1000)
   private static let unnamed = HeldPart(length: 100, total: 1000)
+  private static let finished = KnownVersion(validator: Validator(etag: "\"v1\""))
   private static let append = ResumeDecision.append(at: 100, end: 1000, total: 1000)
 
   static let ranges: [Case] = [
@@ -136,7 +139,15 @@ struct ResumeDecisionTests {
     Case(
       testDescription: "200 to a conditional request", asked: .conditional, held: nothing, status: 200,
       fields: ["Content-Length": "10"], expected: .startOver(total: 10)),
-    Case(testDescription: "304", asked: .conditional, held: nothing, status: 304, expected: .unchanged),
+    Case(
+      testDescription: "304", asked: .conditional, held: nothing, status: 304, known: finished,
+      expected: .unchanged),
+    Case(
+      testDescription: "304 of another version", asked: .conditional, held: nothing, status: 304,
+      fields: ["ETag": "\"v2\""], known: finished, expected: .askUnconditionally),
+    Case(
+      testDescription: "304 of another resource", asked: .conditional, held: nothing, status: 304,
+      fields: ["ETag": "\"v1\""], known: finished, answeredBy: "http://a/y", expected: .askUnconditionally),
     Case(
       testDescription: "304 that nobody asked for", asked: .whole, held: nothing, status: 304,
       expected: .reject(DownloadError(.badResponse, cause: .http(status: 304)))),
@@ -181,7 +192,13 @@ struct ResumeDecisionTests {
   static let redirects: [Case] = [
     Case(
       testDescription: "206 of the same mirror, signed anew", held: of("http://a/x"), status: 206,
-      fields: ["Content-Range": "bytes 100-999/1000"], answeredBy: "http://a/x?signature=2", expected: append),
+      fields: ["Content-Range": "bytes 100-999/1000"], answeredBy: "http://a/x?X-Amz-Signature=2",
+      expected: append),
+    Case(
+      testDescription: "206 of another resource that only its query tells from the part's",
+      held: of("http://a/x"),
+      status: 206, fields: ["Content-Range": "bytes 100-999/1000"], answeredBy: "http://a/x?v=2",
+      expected: .restart),
     Case(
       testDescription: "206 of another mirror that repeats the tag", held: of("http://a/x"), status: 206,
       fields: ["Content-Range": "bytes 100-999/1000", "ETag": "\"v1\""], answeredBy: "http://b/x",
@@ -210,7 +227,9 @@ struct ResumeDecisionTests {
   func ladder(test: Case) {
     var head = ResponseHead(status: test.status, fields: test.fields)
     head.answeredBy = test.answeredBy
-    #expect(ResumeDecision.decide(asked: test.asked, held: test.held, head: head, now: 0) == test.expected)
+    #expect(
+      ResumeDecision.decide(asked: test.asked, held: test.held, known: test.known, head: head, now: 0)
+        == test.expected)
   }
 
   @Test(arguments: [
@@ -234,8 +253,24 @@ struct ResumeDecisionTests {
     #expect(ResumeDecision.decide(asked: .whole, held: HeldPart(), head: head, now: now) == .reject(expected))
   }
 
+  /// http.md 32.
+  @Test(arguments: [209, 225, 227, 250, 299])
+  func unknownSuccessIsA200(status: Int) {
+    let head = ResponseHead(status: status, fields: ["Content-Length": "10"])
+    #expect(
+      ResumeDecision.decide(asked: .whole, held: HeldPart(), head: head, now: 0) == .startOver(total: 10))
+  }
+
+  @Test func noContentIsAnEmptyFile() {
+    for asked in [TransferPlan.Asked.whole, .conditional, .rest(from: 100, proof: .ifRange)] {
+      let head = ResponseHead(status: 204, fields: [:])
+      #expect(
+        ResumeDecision.decide(asked: asked, held: HeldPart(), head: head, now: 0) == .startOver(total: 0))
+    }
+  }
+
   /// Answers that are no file: nothing is written for them, and asking again would bring the same.
-  @Test(arguments: [201, 202, 204, 205, 226, 300, 301, 302, 307])
+  @Test(arguments: [201, 202, 205, 207, 208, 226, 300, 301, 302, 307])
   func oddAnswers(status: Int) {
     let expected = ResumeDecision.reject(DownloadError(.badResponse, cause: .http(status: status)))
     let head = ResponseHead(status: status, fields: [:])

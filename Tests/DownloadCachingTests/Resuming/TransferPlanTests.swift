@@ -18,9 +18,13 @@ struct TransferPlanTests {
       TransferPlan(asked: .conditional, headerLines: ["If-None-Match: W/\"v1\""])
     ),
     (
-      0, Validator(), Validator(lastModified: old),
+      0, Validator(), Validator(lastModified: old, date: later),
       TransferPlan(asked: .conditional, headerLines: ["If-Modified-Since: \(old)"])
     ),
+    // Weak or invalid dates are not sent back (http.md 28, 31).
+    (0, Validator(), Validator(lastModified: old, date: old), TransferPlan(asked: .whole, headerLines: [])),
+    (0, Validator(), Validator(lastModified: old), TransferPlan(asked: .whole, headerLines: [])),
+    (0, Validator(), Validator(lastModified: "0", date: later), TransferPlan(asked: .whole, headerLines: [])),
     // A part goes before a finished file.
     (
       100, Validator(etag: "\"v2\""), Validator(etag: "\"v1\""),
@@ -45,12 +49,13 @@ struct TransferPlanTests {
     ),
     // A record that someone tampered with cannot add header lines.
     (
-      0, Validator(), Validator(etag: "\"v1\"\r\nX: y", lastModified: old),
+      0, Validator(), Validator(etag: "\"v1\"\r\nX: y", lastModified: old, date: later),
       TransferPlan(asked: .conditional, headerLines: ["If-Modified-Since: \(old)"])
     ),
   ])
   func plan(length: Int, validator: Validator, known: Validator?, expected: TransferPlan) {
     let held = HeldPart(length: Int64(length), validator: validator)
+    let known = known.map { KnownVersion(validator: $0) }
     #expect(TransferPlan.make(held: held, ifRangeIsRefused: false, known: known) == expected)
   }
 

@@ -13,7 +13,8 @@ struct Run: Sendable {
     in folder: TemporaryFolder, _ server: FakeServer, directory: String = "out",
     cacheFolder: String? = "cache",
     policy: ConflictPolicy = .rename, refresh: Bool = false, offline: Bool = false,
-    useContentDisposition: Bool = true, credentials: String? = nil
+    useContentDisposition: Bool = true, syncs: Bool = false, fields: RequestFields = RequestFields(),
+    logins: NetrcLogins? = nil, checksums: ChecksumList? = nil
   ) {
     self.folder = folder
     self.server = server
@@ -22,7 +23,9 @@ struct Run: Sendable {
         directory: folder.path.appending(directory),
         cacheFolder: cacheFolder.map { folder.path.appending($0) },
         conflictPolicy: policy, refresh: refresh, offline: offline,
-        useContentDisposition: useContentDisposition, credentials: credentials, now: { 784_111_777 }),
+        useContentDisposition: useContentDisposition, checksums: checksums, syncs: syncs, fields: fields,
+        logins: logins,
+        now: { 784_111_777 }),
       executor: BlockingExecutor(label: "test.loop"))
   }
 

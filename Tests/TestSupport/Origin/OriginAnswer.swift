@@ -9,6 +9,9 @@ public enum OriginAnswer: Sendable {
   case redirect(Int, to: String)
   /// These bytes in place of an answer, then FIN: garbage, or a head that breaks off.
   case raw([UInt8])
+  /// These bytes in place of an answer, and then nothing more: the connection closes when the gate opens, the client goes
+  /// or the origin stops.
+  case unfinished([UInt8], until: Gate? = nil)
   /// A good status line and then header lines without end, until the client goes.
   case headerFlood
   /// The request is read and never answered; the connection closes when the gate opens, the client goes or the

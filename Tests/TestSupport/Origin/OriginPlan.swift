@@ -22,6 +22,7 @@ struct OriginPlan {
       self = OriginPlan(
         .status(status, body: body, headers: ["Location: \(location)"]), to: request, date: date)
     case .raw(let bytes): steps = [.send(bytes), .settle, .close]
+    case .unfinished(let bytes, let gate): steps = [.send(bytes), .stall(gate), .settle, .close]
     case .headerFlood: steps = [.send(Array("HTTP/1.1 200 OK\r\n".utf8)), .flood, .settle, .close]
     case .silence(let gate): steps = [.stall(gate), .settle, .close]
     case .close: steps = [.settle, .close]

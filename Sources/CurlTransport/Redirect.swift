@@ -1,0 +1,82 @@
+import CCurl
+import DownloadModel
+
+/// Where a redirect leads (RFC 9110 §15.4), judged before anything is asked there (http.md 25).
+///
+/// libcurl would follow by itself, but it has one list of header lines for all hosts, so that a key meant for one would go
+/// to the next (http.md 42). So each hop is a transfer of its own, on the same easy handle.
+enum Redirect {
+  /// As browsers have it.
+  static let limit = 20
+
+  enum Step {
+    case follow(Address)
+    case refuse(DownloadError)
+  }
+
+  /// - Parameters:
+  ///   - location: as the server wrote it, often relative to `current` (RFC 9110 §10.2.2).
+  ///   - home: the address of the request; its login goes to its origin only.
+  ///   - count: redirects followed before this one.
+  static func step(from current: Address, to location: String, home: Address, count: Int) -> Step {
+    guard count < limit else { return refuse("more than \(limit) in a row") }
+    guard let text = resolve(location, against: current.key) else { return refuse("it leads to no address") }
+    let target: Address
+    do throws(Address.Malformed) { target = try Address(text) } catch {
+      if case .unsupportedScheme(let scheme) = error {
+        return refuse("it leads to \(scheme):, not to http or https")
+      }
+      return refuse("it leads to no address")
+    }
+    if current.scheme == .https, target.scheme == .http {
+      return refuse("it leads from https to \(target), where others can read and change it")
+    }
+    if target.hasCredentials { return .follow(target) }
+    for known in [current, home] where known.hasCredentials && known.isSameOrigin(as: target) {
+      return .follow(target.withLogin(of: known))
+    }
+    return .follow(target)
+  }
+
+  private static func refuse(_ why: String) -> Step {
+    .refuse(DownloadError(.redirect, cause: .detail(why), activity: "following redirects"))
+  }
+
+  /// By libcurl's own parser, which also reads what servers write instead of RFC 3986.
+  private static func resolve(_ location: String, against base: String) -> String? {
+    guard let url = curl_url() else { return nil }
+    defer { curl_url_cleanup(url) }
+    let flags = UInt32(CURLU_URLENCODE | CURLU_ALLOW_SPACE | CURLU_NON_SUPPORT_SCHEME)
+    guard curl_url_set(url, CURLUPART_URL, base, 0) == CURLUE_OK,
+      curl_url_set(url, CURLUPART_URL, location, flags) == CURLUE_OK
+    else { return nil }
+    var text: UnsafeMutablePointer<CChar>?
+    guard curl_url_get(url, CURLUPART_URL, &text, 0) == CURLUE_OK, let text else { return nil }
+    defer { curl_free(text) }
+    return String(cString: text)
+  }
+}
+
+extension Address {
+  /// Scheme, host and port (RFC 6454 §4): what a login or a header line of the user's is meant for.
+  func isSameOrigin(as other: Address) -> Bool {
+    // Mostly it is the very same.
+    self == other || scheme == other.scheme && host == other.host && port == other.port
+  }
+
+  private var port: Int {
+    Int(hostAndPort.dropFirst(host.count + 1)) ?? (scheme == .https ? 443 : 80)
+  }
+
+  /// This address with another one's login.
+  fileprivate func withLogin(of other: Address) -> Address {
+    let prefix = other.scheme.rawValue.utf8.count + 3
+    let wire = Array(other.wireText.utf8)
+    let login = wire[prefix..<(prefix + wire.count - other.key.utf8.count)]
+    let bytes = Array(wireText.utf8)
+    // Both are well formed: so is this, which is read again only to find its parts.
+    return
+      (try? Address(
+        String(decoding: bytes[..<prefix] + login + bytes[prefix...], as: UTF8.self))) ?? self
+  }
+}

@@ -1,0 +1,139 @@
+public import DownloadModel
+import Synchronization
+
+/// Which of the addresses of a list that give one name came first, second, third: `README.md?1` is to be `README.md` and
+/// `README.md?2` is to be `README.1.md` in every run and mode, whatever is answered first (http.md 22).
+///
+/// It is asked in the list's order, once a line, by whoever reads the list. Names that only one address gives, which are
+/// most, cost nine bytes each; what is more is kept for names that come again.
+public final class NameNumbers: Sendable {
+  /// The place of one line among those that give its name.
+  public struct Place: Sendable, Equatable {
+    /// Different addresses before it that give the same name.
+    public var number: Int
+    /// Whether the address itself stood in the list before.
+    public var isRepeat: Bool
+  }
+
+  private let table: Mutex<NameTable>
+
+  public init() { table = Mutex(NameTable()) }
+
+  /// The place of the list's next address.
+  public func next(_ address: Address) -> Place {
+    let (name, address) = (FileNaming.hash(ofNameOf: address), Hash.of(address.wireText.utf8))
+    return table.withLock { $0.next(name: name, address: address) }
+  }
+
+  /// The highest number given so far to an address of that name.
+  func last(of name: String) -> Int { table.withLock { $0.last(of: Hash.of(name.utf8)) } }
+}
+
+/// The rule behind `NameNumbers`, over hashes.
+///
+/// A name that comes for the first time is one word: forty bits of it, at the place that other bits give, and twenty-four
+/// of its address. Of a thousand lists of a million lines one may have two names that are taken for one; the second then gets
+/// a number that it does not need, the same in every run.
+struct NameTable: Sendable {
+  private var layers: [Layer] = []
+  /// Names that came again.
+  private var groups: [UInt64: Group] = [:]
+  private var kept = 0
+  private let limit: Int
+
+  private struct Group {
+    /// By address, but for the name's first one.
+    var numbers: [UInt64: Int] = [:]
+    var last = 0
+  }
+
+  /// - Parameter limit: addresses that are kept for names that come again; later ones get numbers all the same, but when
+  ///   they come twice, a number each time.
+  init(limit: Int = 1 << 16) { self.limit = limit }
+
+  func last(of name: UInt64) -> Int { groups[name]?.last ?? 0 }
+
+  mutating func next(name: UInt64, address: UInt64) -> NameNumbers.Place {
+    guard let first = first(of: name) else {
+      insert(name, address)
+      return NameNumbers.Place(number: 0, isRepeat: false)
+    }
+    if first == Layer.tag(of: address) { return NameNumbers.Place(number: 0, isRepeat: true) }
+    if let number = groups[name]?.numbers[address] {
+      return NameNumbers.Place(number: number, isRepeat: true)
+    }
+    var group = groups[name] ?? Group()
+    group.last += 1
+    if kept < limit {
+      group.numbers[address] = group.last
+      kept += 1
+    }
+    groups[name] = group
+    return NameNumbers.Place(number: group.last, isRepeat: false)
+  }
+
+  /// What is kept of a name's first address; nil if the name is new.
+  private func first(of name: UInt64) -> UInt64? {
+    for layer in layers { if let tag = layer.tag(of: name) { return tag } }
+    return nil
+  }
+
+  private mutating func insert(_ name: UInt64, _ address: UInt64) {
+    if layers.last?.isFull ?? true { layers.append(Layer(after: layers.count)) }
+    layers[layers.count - 1].insert(name, address)
+  }
+
+  /// A hash table of fixed size with linear probing. When it is full the next is begun, so that nothing is ever copied and
+  /// little is set aside that is not used.
+  private struct Layer: Sendable {
+    private var slots: [UInt64]
+    private var room: Int
+
+    private static let firstCapacity = 1 << 12
+    private static let lastCapacity = 1 << 17
+    private static let tagBits: UInt64 = 24
+
+    init(after count: Int) {
+      room = min(Self.lastCapacity, Self.firstCapacity << min(count, 16))
+      slots = [UInt64](repeating: 0, count: room + room / 7)
+    }
+
+    var isFull: Bool { room == 0 }
+
+    /// Never 0: that is a free slot.
+    static func tag(of address: UInt64) -> UInt64 { address & (1 << tagBits - 1) | 1 }
+
+    /// The tag of the address that came with the name; nil if it is not here.
+    func tag(of name: UInt64) -> UInt64? {
+      let slot = slots[place(of: name)]
+      return slot == 0 ? nil : slot & (1 << Self.tagBits - 1)
+    }
+
+    mutating func insert(_ name: UInt64, _ address: UInt64) {
+      slots[place(of: name)] = name << Self.tagBits | Self.tag(of: address)
+      room -= 1
+    }
+
+    /// The slot that holds the name, or the free one where it belongs. There is always a free one.
+    private func place(of name: UInt64) -> Int {
+      let wanted = name << Self.tagBits
+      var index = Int(((name >> 32) * UInt64(slots.count)) >> 32)
+      while slots[index] != 0, slots[index] ^ wanted >= 1 << Self.tagBits {
+        index = index + 1 == slots.count ? 0 : index + 1
+      }
+      return index
+    }
+  }
+}
+
+/// A hash that is the same in every run, as Swift's own is not: names must not depend on the day.
+enum Hash {
+  /// FNV-1a over the bytes, its bits then mixed as SplitMix64 does.
+  static func of(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    hash = (hash ^ hash >> 30) &* 0xBF58_476D_1CE4_E5B9
+    hash = (hash ^ hash >> 27) &* 0x94D0_49BB_1331_11EB
+    return hash ^ hash >> 31
+  }
+}

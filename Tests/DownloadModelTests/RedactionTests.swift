@@ -1,0 +1,57 @@
+import DownloadModel
+import Testing
+
+@Suite("No text for a person holds a login or what signs an address")
+struct RedactionTests {
+  @Test(arguments: [
+    ("nothing to hide", "nothing to hide"),
+    ("a@b = c", "a@b = c"),
+    ("https://u:p@host/x", "https://host/x"),
+    ("see https://u:p@host:8/x?a=1 and http://k@h", "see https://host:8/x?a=1 and http://h"),
+    ("http://u:p@w@host/@scope/x@2", "http://host/@scope/x@2"),
+    ("http://u:p w@host", "http://host"),
+    ("Unsupported proxy syntax in 'socks9://u:p@h'", "Unsupported proxy syntax in 'socks9://h'"),
+    // AWS, Google, Azure, CloudFront, and what services call their keys.
+    (
+      "https://b.s3/k?X-Amz-Date=1&X-Amz-Credential=AK%2F1&X-Amz-Security-Token=t&X-Amz-Signature=f",
+      "https://b.s3/k?X-Amz-Date=1&X-Amz-Credential=…&X-Amz-Security-Token=…&X-Amz-Signature=…"
+    ),
+    (
+      "https://b/k?AWSAccessKeyId=A&Signature=B&Expires=1",
+      "https://b/k?AWSAccessKeyId=…&Signature=…&Expires=1"
+    ),
+    (
+      "https://g/o?X-Goog-Credential=c&X-Goog-Signature=s",
+      "https://g/o?X-Goog-Credential=…&X-Goog-Signature=…"
+    ),
+    ("https://a/blob?sv=1&se=2&sig=a%2Fb%3D", "https://a/blob?sv=1&se=2&sig=…"),
+    ("https://c/f?Policy=p&Key-Pair-Id=k&Signature=s", "https://c/f?Policy=…&Key-Pair-Id=…&Signature=…"),
+    (
+      "https://h/x?token=1&access_token=2&api_key=3&apiKey=4",
+      "https://h/x?token=…&access_token=…&api_key=…&apiKey=…"
+    ),
+    ("\"https://h/x?token=1\" is no address", "\"https://h/x?token=…\" is no address"),
+    ("https://h/x?page=1&monkeys=2&signatures=3", "https://h/x?page=1&monkeys=2&signatures=3"),
+  ])
+  func texts(_ text: String, _ shown: String) {
+    #expect(Redaction.redacted(text) == shown)
+    #expect(Redaction.redacted(shown) == shown)
+  }
+
+  @Test(arguments: [
+    ("user:pw@host/x", "host/x"),
+    ("https:/user:pw@host/x", "host/x"),
+    ("ftp://user:p/w@host/x", "ftp://host/x"),
+    ("http://user:p/w@host/x", "http://host/x"),
+    ("http://user:pw@host/@scope", "http://host/@scope"),
+    ("user:p w\"x@host/x?token=a b\"c", "host/x?token=…"),
+    ("host/x", "host/x"),
+  ])
+  func addresses(_ text: String, _ shown: String) { #expect(Redaction.redactedAddress(text) == shown) }
+
+  @Test(arguments: [
+    ("user:pw@host/x", true), ("user:p/w@host/x", true), ("urls@2.txt", false), ("./a:b@c", false),
+    ("https://u:p@h/", false), ("C:x", false), (":@", false), ("dir/a:b@c", false),
+  ])
+  func logins(_ text: String, _ isOne: Bool) { #expect(Redaction.isLoginWithoutScheme(text) == isOne) }
+}

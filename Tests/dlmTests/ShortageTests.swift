@@ -1,0 +1,78 @@
+import DownloadModel
+import Foundation
+import TestSupport
+import Testing
+
+@testable import dlm
+
+/// EMFILE was once called a broken disk: the whole run stopped, with advice about disks.
+@Suite("A machine short of descriptors takes fewer files at a time, and none is lost", .serialized)
+struct ShortageTests {
+  /// - Parameter limit: descriptors of the process, soft and hard, so that dlm cannot raise it. Those that tests beside
+  ///   this one leave to their children by accident are closed before.
+  private static func run(_ place: Workplace, limit: Int, _ arguments: [String]) async throws -> CommandResult
+  {
+    try await place.start(
+      "bash",
+      [
+        "-c",
+        "for fd in /proc/$$/fd/*; do n=${fd##*/}; [ $n -gt 2 ] && eval \"exec $n>&-\"; done; ulimit -n \(limit) && exec \"$0\" \"$@\"",
+        try DLMExecutable.path(),
+      ] + arguments
+    ).waitForExit()
+  }
+
+  @Test(arguments: [["-j", "64"], []], ["parallel", "async-let"])
+  func manyFilesAndFewDescriptors(jobs: [String], mode: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let bodies = (0..<120).map { SplitMix64.bytes(count: 3000 + $0, seed: UInt64($0)) }
+    for (index, body) in bodies.enumerated() {
+      let slow = FileOptions(ending: .trickle(piece: 1500, every: .milliseconds(5)))
+      origin.route("/f\(index)", .file(body, slow))
+    }
+    let place = try Workplace()
+    _ = try place.list(bodies.indices.map { origin.url("/f\($0)") })
+    let run = try await Self.run(
+      place, limit: 40, ["get", "urls.txt", "-d", "out", "-m", mode, "--per-host", "64"] + jobs)
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(!run.errorText.contains("disk"), "\(run.errorText)")
+    for (index, body) in bodies.enumerated() { #expect(try place.file("out/f\(index)") == body) }
+  }
+
+  /// Idle connections of hosts that have given all they had must not take what other hosts' files need.
+  @Test func manyHostsAndFewDescriptors() async throws {
+    let origins = try (0..<60).map { _ in try FaultyOrigin() }
+    defer { for origin in origins { origin.stop() } }
+    for origin in origins { origin.route("/f", .file([1, 2, 3])) }
+    let place = try Workplace()
+    _ = try place.list(origins.map { $0.url("/f") })
+    let run = try await Self.run(place, limit: 36, ["get", "urls.txt", "-d", "out", "-m", "sequential"])
+    #expect(run.status == 0, "\(run.errorText.suffix(2000))")
+    #expect(try place.names(in: "out").count == 60)
+  }
+
+  /// Not even one file can be had: a failure that may pass, which says what to do.
+  @Test func noRoomAtAll() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1]))
+    let place = try Workplace()
+    // With 20, a run once waited for ever, or was ended by libdispatch.
+    for limit in [8, 16, 20, 24, 27] {
+      let run = try await Self.run(place, limit: limit, ["get", origin.url("/f"), "--retries", "0"])
+      #expect(run.status == 75, "\(limit): \(run.errorText)")
+      #expect(run.errorText.contains("Too many open files"), "\(limit): \(run.errorText)")
+    }
+  }
+
+  @Test func words() {
+    let error = DownloadError(
+      .resources, cause: .errno(24), path: "out/f", activity: "writing", isPassing: true)
+    #expect(!error.stopsWriting)
+    #expect(ExitStatus(failures: [error], rejections: []) == .tryAgain)
+    #expect(FailureWords(error).line.contains("ulimit -n"), "\(FailureWords(error).line)")
+    let memory = DownloadError(.resources, cause: .errno(12), isPassing: true)
+    #expect(FailureWords(memory).line.hasPrefix("this machine is short of memory"))
+  }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import Glibc
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import dlm
+
+@Suite("A working folder may choose how dlm works, never whom it trusts or where it writes", .serialized)
+struct TrustTests {
+  /// `./.dlm.yaml`, whoever had written it, once sent everything through its proxy, certificates unlooked at.
+  @Test(arguments: [
+    "proxy: http://127.0.0.1:1", "insecure: yes", "cacert: none.pem", "netrc-file: none",
+    "directory: elsewhere",
+    "on-conflict: overwrite",
+  ])
+  func keysThatDoNotCount(line: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1, 2, 3]))
+    let key = try #require(line.split(separator: ":").first)
+    let place = try Workplace()
+    _ = try place.folder.write([9], to: "work/f")
+    _ = try place.folder.write(Array("\(line)\nmode: sequential\n".utf8), to: "work/.dlm.yaml")
+    let run = try await place.dlm("get", origin.url("/f"), "--retries", "0")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("f") == [9])
+    #expect(try place.file("f.1") == [1, 2, 3])
+    let lines = run.errorText.split(separator: "\n").filter { $0.contains("does not count") }
+    #expect(lines.count == 1 && lines[0].contains(key), "\(run.errorText)")
+    #expect(run.errorText.contains("config.yaml") && run.errorText.contains("--\(key)"), "\(run.errorText)")
+    #expect(run.errorText.contains("sequential"), "the other settings of the file hold: \(run.errorText)")
+  }
+
+  /// What stands there and changes nothing needs no word; one's own file may say all of it.
+  @Test func keysThatCount() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1]))
+    let place = try Workplace()
+    _ = try place.folder.write(Array("directory: .\ninsecure: no\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(Array("directory: out\n".utf8), to: "home/config/dlm/config.yaml")
+    let run = try await place.dlm("get", origin.url("/f"))
+    #expect(run.status == 0)
+    #expect(!run.errorText.contains("count"), "\(run.errorText)")
+    #expect(try place.file("out/f") == [1])
+  }
+
+  /// As a FIFO it once held dlm up for good.
+  @Test(arguments: [
+    "chmod 666 .dlm.yaml", "chmod 664 .dlm.yaml", "mv .dlm.yaml x; ln -s x .dlm.yaml",
+    "rm .dlm.yaml; mkfifo .dlm.yaml", "rm .dlm.yaml; mkdir .dlm.yaml",
+    "rm .dlm.yaml; ln -s /dev/zero .dlm.yaml",
+  ])
+  func filesThatAreNotRead(change: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1]))
+    let place = try Workplace()
+    _ = try place.folder.write(Array("retries: none\n".utf8), to: "work/.dlm.yaml")
+    let script = "\(change); exec \"$0\" get \(origin.url("/f"))"
+    let run = try await place.start("sh", ["-c", script, try DLMExecutable.path()]).waitForExit(
+      within: .seconds(20))
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(run.errorText.contains(".dlm.yaml is"), "\(run.errorText)")
+    #expect(run.errorText.contains("not read"), "\(run.errorText)")
+  }
+
+  @Test(
+    arguments: [
+      (0o100644, 7, true), (0o100600, 7, true), (0o100644, 0, true), (0o100644, 8, false),
+      (0o100664, 7, false),
+      (0o100646, 7, false), (0o010644, 7, false), (0o040755, 7, false), (0o120777, 7, false),
+    ] as [(UInt32, UInt32, Bool)])
+  func whoseWordCounts(mode: UInt32, owner: UInt32, counts: Bool) {
+    var status = stat()
+    (status.st_mode, status.st_uid) = (mode, owner)
+    #expect((SettingsFile.distrust(status, user: 7) == nil) == counts)
+  }
+
+  /// A dotfile manager's link in one's own folder is followed, and what it leads to judged.
+  @Test func ownFileBehindALink() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1]))
+    let place = try Workplace()
+    _ = try place.folder.write(Array("directory: out\n".utf8), to: "dotfiles/dlm.yaml")
+    try FileManager.default.createDirectory(
+      atPath: place.folder.path("home/config/dlm"), withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(
+      atPath: place.folder.path("home/config/dlm/config.yaml"),
+      withDestinationPath: place.folder.path("dotfiles/dlm.yaml"))
+    #expect(try await place.dlm("get", origin.url("/f")).status == 0)
+    #expect(try place.file("out/f") == [1])
+  }
+
+  /// Without HOME `/tmp/.config`, which anybody can write, was once believed.
+  @Test(arguments: [nil, "", "relative", "/h"] as [String?], [nil, "/u", "u"] as [String?])
+  func folders(home: String?, byLogin: String?) {
+    let folders = XDGFolders(["HOME": home].compactMapValues(\.self), homeByLogin: { byLogin })
+    let expected = home == "/h" ? "/h" : byLogin == "/u" ? "/u" : nil
+    #expect(folders.config == expected.map { FilePath("\($0)/.config/dlm") })
+    #expect(folders.cache == expected.map { FilePath("\($0)/.cache/dlm") })
+    #expect(folders.state == expected.map { FilePath("\($0)/.local/state/dlm") })
+    #expect(folders.warnings.count == (expected == nil ? 1 : 0))
+    let some = XDGFolders(["XDG_CACHE_HOME": "/c", "XDG_STATE_HOME": "rel"], homeByLogin: { nil })
+    #expect(some.cache == "/c/dlm" && some.state == nil && some.warnings.count == 1)
+  }
+
+  /// A user whom the system does not know: the run does without a cache, says so once, and writes nothing below /tmp.
+  @Test(.enabled(if: NameSpace.isAllowed))
+  func noHomeAtAll() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1]))
+    let place = try Workplace()
+    _ = try place.folder.write(Array("root:x:0:0:root:relative:/bin/sh\n".utf8), to: "passwd")
+    let script =
+      #"mount --bind "$0" /etc/passwd && exec env -u HOME -u XDG_CONFIG_HOME -u XDG_CACHE_HOME -u XDG_STATE_HOME "$@""#
+    let run = try await place.start(
+      "unshare",
+      [
+        "-Urm", "sh", "-c", script, place.folder.path("passwd"), try DLMExecutable.path(), "get",
+        origin.url("/f"),
+      ]
+    ).waitForExit()
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(run.errorText.components(separatedBy: "there is no home folder").count == 2, "\(run.errorText)")
+    #expect(try place.file("f") == [1])
+    let command = try await place.start(
+      "unshare",
+      [
+        "-Urm", "sh", "-c", script, place.folder.path("passwd"), try DLMExecutable.path(), "cache", "path",
+      ]
+    ).waitForExit()
+    #expect(command.status == 1 && command.outputText.isEmpty, "\(command.outputText)\(command.errorText)")
+  }
+
+  /// A line end in it would be a header line of somebody else's.
+  @Test func userAgents() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1]))
+    let place = try Workplace()
+    let option = try await place.dlm("get", "--user-agent", "a\r\nX-Injected: 1", origin.url("/f"))
+    #expect(option.status == 64 && option.errorText.contains("--user-agent"), "\(option.errorText)")
+    let variable = try Workplace(["DLM_USER_AGENT": "a\nX-Injected: 1"])
+    #expect(try await variable.dlm("get", origin.url("/f")).status == 64)
+    _ = try place.folder.write(Array("user-agent: \"a\\r\\nX-Injected: 1\"\n".utf8), to: "work/.dlm.yaml")
+    #expect(try await place.dlm("get", origin.url("/f")).status == 64)
+    #expect(origin.log.isEmpty)
+  }
+}
