@@ -1,0 +1,118 @@
+import Foundation
+import Glibc
+
+/// A real server program of Debian's on ports of 127.0.0.1, with a configuration and a folder of the test's own.
+///
+/// Made anew by the test and killed with it; nothing that the system itself runs is touched.
+public final class LoopbackServer: Sendable {
+  public let ports: [UInt16]
+  public let folder: TemporaryFolder
+  private let process: CommandRun
+
+  /// Another program may take a port between its choice and the server's bind.
+  private static let portAttempts = 5
+
+  /// What a server is started with.
+  public struct Launch: Sendable {
+    /// Files of its folder, by name, with their texts.
+    public var files: [String: String]
+    public var arguments: [String]
+
+    public init(files: [String: String] = [:], arguments: [String]) {
+      self.files = files
+      self.arguments = arguments
+    }
+  }
+
+  /// Returns when all ports accept connections.
+  /// - Parameters:
+  ///   - program: an absolute path, as Debian has it, which not every user's PATH leads to.
+  ///   - package: which Debian package brings it, for the message when it is missing.
+  ///   - portCount: how many ports it needs; all of them different.
+  ///   - launch: its configuration, made of the folder's path and the ports.
+  /// - Throws: when the program is missing or does not start.
+  public init(
+    _ program: String, package: String, portCount: Int = 1,
+    folder: TemporaryFolder? = nil, launch: (_ folder: String, _ ports: [UInt16]) throws -> Launch
+  ) async throws {
+    guard FileManager.default.isExecutableFile(atPath: program) else {
+      throw SupportFailure(
+        "\(program) is missing; Config/test installs it (Debian: apt-get install \(package))")
+    }
+    let folder = try folder ?? TemporaryFolder()
+    // Servers that are started as root serve as somebody else.
+    chmod(folder.path, 0o755)
+    self.folder = folder
+    var failure = SupportFailure("\(program) did not start")
+    for _ in 0..<Self.portAttempts {
+      let ports = try LoopbackSocket.freePorts(portCount)
+      let launch = try launch(folder.path, ports)
+      for (name, text) in launch.files { try folder.write(Array(text.utf8), to: name) }
+      do throws(SupportFailure) {
+        process = try await Self.start(program, launch.arguments, ports)
+        self.ports = ports
+        return
+      } catch {
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  deinit { stop() }
+
+  public func url(_ path: String, port index: Int = 0) -> String { "http://127.0.0.1:\(ports[index])\(path)" }
+
+  public var port: UInt16 { ports[0] }
+
+  /// What it said on standard error so far.
+  public var errorText: String { process.errorText }
+
+  /// - Returns: false when it has ended already.
+  @discardableResult
+  public func send(_ signal: Int32) -> Bool { process.send(signal) }
+
+  /// Ends it and waits for that. May be called again; `deinit` does.
+  public func stop() {
+    guard process.send(SIGTERM) else { return }
+    if !process.blockUntilExit(before: Date(timeIntervalSinceNow: 5)) {
+      process.send(SIGKILL)
+      _ = process.blockUntilExit()
+    }
+  }
+
+  private static func start(
+    _ program: String, _ arguments: [String], _ ports: [UInt16]
+  ) async throws(SupportFailure) -> CommandRun {
+    // A session of its own: Apache signals its whole process group, which else is that of the tests.
+    let process = try CommandRun("/usr/bin/setsid", [program] + arguments)
+    for port in ports { try await waitUntilAccepting(port, process) }
+    return process
+  }
+
+  private static func waitUntilAccepting(_ port: UInt16, _ process: CommandRun) async throws(SupportFailure) {
+    for _ in 0..<6000 {
+      if let socket = try LoopbackSocket.connected(to: port) { return socket.close() }
+      if process.hasEnded {
+        throw SupportFailure("the server ended at once: \(try await process.waitForExit().errorText)")
+      }
+      do {
+        try await Task.sleep(for: .milliseconds(10))
+      } catch {
+        throw SupportFailure("cancelled while a server was starting")
+      }
+    }
+    throw SupportFailure("no server accepts connections on port \(port): \(process.errorText)")
+  }
+}
+
+extension LoopbackSocket {
+  /// - Returns: as many different ports, free a moment ago.
+  static func freePorts(_ count: Int) throws(SupportFailure) -> [UInt16] {
+    // All are bound at the same time, so they differ.
+    var bound: [(socket: LoopbackSocket, port: UInt16)] = []
+    defer { for entry in bound { entry.socket.close() } }
+    for _ in 0..<count { bound.append(try LoopbackSocket.bound()) }
+    return bound.map(\.port)
+  }
+}
