@@ -19,11 +19,16 @@ actor CurlAgent {
   private var isClosed = false
   /// Descriptors have run out once: idle connections are then not kept for long.
   private var isShort = false
+  /// How many connections a host was seen to take of this loop; none for most.
+  private var quotas: [String: Int] = [:]
+  private let group: TransportGroup
+  private var watch = UnansweredWatch()
   private let numbers = Atomic<UInt64>(0)
 
   init(_ loop: CurlLoop, _ options: TransportOptions) throws(CurlFailure) {
     self.loop = loop
     settings = try TransferSettings(options)
+    group = options.group
   }
 
   /// For any caller.
@@ -110,7 +115,12 @@ actor CurlAgent {
     if let transfer = idle.popLast() { return transfer }
     let transfer = try CurlTransfer(
       settings, loopContext: Unmanaged.passUnretained(loop).toOpaque(),
-      cancel: { [loop] id in { loop.cancel(id) } }, onDrain: { [loop] end in loop.look(at: end) })
+      cancel: { [loop] id in { loop.cancel(id) } }, onDrain: { [loop] end in loop.look(at: end) },
+      onOpen: { [loop, group] socket, host, wasTrial in
+        loop.socketDidOpen(socket, for: host)
+        // Nothing is learnt from a new connection.
+        if wasTrial { group.change(host) { $0.ended() } }
+      })
     transfers.append(transfer)
     return transfer
   }
@@ -180,11 +190,11 @@ actor CurlAgent {
   /// Ends transfers that have stalled.
   /// - Parameter time: nanoseconds since the last look.
   /// - Returns: whether any goes on.
-  func endStalled(_ watch: StallWatch, after time: UInt64) -> Bool {
+  func endStalled(_ stalls: StallWatch, after time: UInt64) -> Bool {
     var goesOn = false
     for transfer in transfers where transfer.asker != nil {
-      if transfer.hasStalled(watch, after: time) {
-        letGo(transfer, with: transfer.abort(watch.failure))
+      if transfer.hasStalled(stalls, after: time) {
+        letGo(transfer, with: transfer.abort(stalls.failure))
       } else {
         goesOn = true
       }
@@ -203,6 +213,9 @@ actor CurlAgent {
   func close() {
     isClosed = true
     for transfer in transfers { letGo(transfer, with: transfer.abort(.cancelled)) }
+    if watch.isOn { group.unwatch() }
+    watch = UnansweredWatch()
+    group.leave(self)
     idle = []
     transfers = []
   }
@@ -210,6 +223,7 @@ actor CurlAgent {
   /// The easy handle leaves the multi handle first; then whoever waits goes on.
   private func letGo(_ transfer: CurlTransfer, with result: Result<TransferReceipt, DownloadError>) {
     guard let asker = transfer.asker else { return }  // idle
+    note(transfer, result)
     if case .failure(let error) = result, error.code == .resources {
       if !isShort { loop.keepFewerConnections() }
       isShort = true
@@ -218,10 +232,136 @@ actor CurlAgent {
     do throws(MultiFailure) {
       try loop.remove(transfer.easy)
       idle.append(transfer)
+      if !quotas.isEmpty, let host = transfer.place?.hostAndPort { trim(host) }
     } catch {
       // libcurl knows no such handle: it is not used again, and its result stands.
       assertionFailure("curl_multi_remove_handle: \(error.message)")
     }
     asker.waits.end(result)
+  }
+
+  // MARK: What a host takes (http.md 37, 38)
+
+  func keep(_ wanted: [ConnectionQuota]) {
+    for quota in wanted {
+      quotas[quota.host] = quota.count
+      trim(quota.host)
+    }
+  }
+
+  /// Closes idle connections of a host beyond what this loop may have.
+  private func trim(_ host: String) {
+    guard let quota = quotas[host] else { return }
+    let idle = loop.idleConnections(to: host)
+    // Those that bring answers: what else is under way is about to be given back.
+    let busy = busyConnections(to: host)
+    for socket in idle.prefix(max(0, idle.count + busy - quota)) { loop.end(idleConnection: socket) }
+  }
+
+  /// Learns from a transfer that ended, where that is of use to others that wait.
+  private func note(_ transfer: CurlTransfer, _ result: Result<TransferReceipt, DownloadError>) {
+    let receipt = if case .success(let receipt) = result { receipt } else { TransferReceipt?.none }
+    let isFirst = receipt?.reusedConnection == false
+    // Of most transfers there is nothing to learn.
+    guard isFirst || transfer.isTrial || group.isWatched, let host = transfer.place?.hostAndPort else {
+      return
+    }
+    if transfer.isTrial, let waited = transfer.waited {
+      let time = receipt == nil ? nil : transfer.answerTime
+      group.change(host) { $0.ended(waited: waited, answered: time) }
+    }
+    if isFirst { watch.answered(host, after: transfer.answerTime) }
+    if receipt != nil, group.isWatched { watch.count(host) }
+  }
+
+  /// Looks for requests that a host leaves unanswered while it answers others.
+  /// - Returns: whether any waits for the first answer of its connection.
+  func watchUnanswered(at now: UInt64) -> Bool {
+    if settings.sharesConnections { return false }
+    var waits: [String: UInt64] = [:]
+    var isWaiting = false
+    for transfer in transfers where transfer.asker != nil {
+      guard let wait = transfer.wait(at: now), let host = transfer.place?.hostAndPort else { continue }
+      isWaiting = true
+      if wait >= OvertakenRule.leastWait { waits[host] = max(waits[host] ?? 0, wait) }
+    }
+    if watch.isOn != isWaiting { isWaiting ? group.watch() : group.unwatch() }
+    watch.set(isOn: isWaiting, hosts: waits)
+    if !waits.isEmpty, watch.begin() {
+      // Nobody waits for it: it asks the other loops, each on its own thread, and ends.
+      Task { await judge(waits) }
+    }
+    return isWaiting
+  }
+
+  private func judge(_ waits: [String: UInt64]) async {
+    for (host, wait) in waits {
+      var facts = OvertakenRule.Facts()
+      for agent in group.agents {
+        let (busy, idle, answers, first) = await agent.facts(of: host)
+        facts.add(busy: busy, idle: idle, answers: answers, firstAnswer: first)
+      }
+      let trials = group.trials(at: host)
+      switch OvertakenRule.judge(wait: wait, facts, since: watch.mark(host), trials) {
+      case .wait: break
+      case .tryOne(let loop, let isIdle): tryOne(host, on: loop, isIdle: isIdle)
+      case .giveBack(let answering):
+        for agent in group.agents { await agent.giveBack(host, answering, on: facts.bestLoop) }
+      }
+      watch.see(host, facts)
+    }
+    watch.end()
+  }
+
+  /// Connections that have brought an answer, and have a transfer now.
+  private func busyConnections(to host: String) -> Int {
+    transfers.count { $0.asker != nil && $0.place?.hostAndPort == host && $0.isAnswered }
+  }
+
+  /// What this loop knows of a host.
+  private func facts(of host: String) -> (busy: Int, idle: Int, answers: Int, firstAnswer: UInt64) {
+    (
+      busyConnections(to: host), loop.idleConnections(to: host).count, watch.answers(of: host),
+      watch.firstAnswer(of: host)
+    )
+  }
+
+  /// Gives the request that has waited longest back, to be asked again on a loop that has an answering connection.
+  private func tryOne(_ host: String, on loop: Int, isIdle: Bool) {
+    let now = monotonicNanoseconds()
+    // One that came back waits longer each time.
+    let waiting = waiting(for: host, at: now).filter { $0.wait / 2 >= $0.transfer.waited ?? 0 }
+    guard let longest = waiting.max(by: { $0.wait < $1.wait }) else { return }
+    group.change(host) { $0.pending += 1 }
+    giveBack(longest.transfer, after: longest.wait, on: loop, isIdle: isIdle)
+  }
+
+  private func giveBack(_ host: String, _ answering: [Int], on loop: Int) {
+    for (transfer, wait) in waiting(for: host, at: monotonicNanoseconds())
+    where wait >= OvertakenRule.leastWait {
+      giveBack(transfer, after: wait, on: loop, answering: answering)
+    }
+  }
+
+  private func giveBack(
+    _ transfer: CurlTransfer, after wait: UInt64, on loop: Int, isIdle: Bool = false, answering: [Int]? = nil
+  ) {
+    let overtaken = DownloadError.Overtaken(
+      waited: .nanoseconds(wait), loop: loop, isIdle: isIdle, answering: answering)
+    letGo(
+      transfer,
+      with: transfer.abort(
+        DownloadError(
+          .unanswered, activity: "waiting for the answer", isPassing: true, overtaken: overtaken)))
+  }
+
+  private func waiting(for host: String, at now: UInt64) -> [(transfer: CurlTransfer, wait: UInt64)] {
+    transfers.compactMap { transfer in
+      guard transfer.asker != nil, transfer.place?.hostAndPort == host, let wait = transfer.wait(at: now)
+      else {
+        return nil
+      }
+      return (transfer, wait)
+    }
   }
 }

@@ -29,14 +29,6 @@ func curlTimerDidChange(
   return 0
 }
 
-func curlDidOpenSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32, _ purpose: curlsocktype) -> Int32
-{
-  // libcurl leaves it open for programs that this process starts, which would hold the connection as long as they live.
-  _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // fails for no socket that was just made
-  if let context { Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().socketDidOpen(socket) }
-  return CURL_SOCKOPT_OK
-}
-
 func curlWillCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32) -> Int32 {
   guard let context else { return close(socket) }
   return Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().socketWillClose(socket)

@@ -30,6 +30,10 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private let stallWatch: StallWatch
   private var lastLook: UInt64?  // at the transfers; nil while there are none
   private var drainsUntil: UInt64?  // the first of those whose body is only drained
+  private var watchAt: UInt64?  // next look at requests without an answer; nil while no connection is new
+  /// Which host a connection was opened for.
+  private var hosts: [Int32: String] = [:]
+  private static let watchInterval: UInt64 = 10_000_000
   private let rateLimit: RateLimit?
   /// Under a rate limit: the socket that was last read from.
   private var lastInTurn: Int32 = -1
@@ -95,6 +99,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// Asks for the end of a transfer; from any thread. One that has ended already is not harmed.
   func cancel(_ id: TransferID) { inbox.cancel(id) }
 
+  /// From now on so many connections to a host; from any thread.
+  func keep(_ quota: ConnectionQuota) { inbox.keep(quota) }
+
   // MARK: On the thread
 
   func add(_ easy: borrowing EasyHandle) throws(MultiFailure) {
@@ -135,6 +142,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     wait()
     endStalled()
     endDrained()
+    watchUnanswered()
     return true
   }
 
@@ -142,6 +150,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     let delivery = inbox.take()
     ready += delivery.jobs
     if !delivery.cancelled.isEmpty { agent?.assumeIsolated { $0.cancel(delivery.cancelled) } }
+    if !delivery.quotas.isEmpty { agent?.assumeIsolated { $0.keep(delivery.quotas) } }
     return delivery.isStopping && ready.isEmpty
   }
 
@@ -177,6 +186,15 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     guard let due = drainsUntil else { return }
     let now = Self.now
     if due <= now { drainsUntil = agent?.assumeIsolated { $0.endDrained(at: now) } ?? nil }
+  }
+
+  private func watchUnanswered() {
+    guard let time = watchAt else { return }
+    let now = Self.now
+    guard time <= now else { return }
+    // What a rate limit holds back has its answer perhaps.
+    let goesOn = pause > 0 || agent?.assumeIsolated { $0.watchUnanswered(at: now) } ?? false
+    watchAt = goesOn ? now + Self.watchInterval : nil
   }
 
   private func act(on socket: Int32, _ bits: Int32) {
@@ -236,7 +254,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var pause: UInt64 { rateLimit?.pause(at: Self.now) ?? 0 }
 
   private var millisecondsUntilDue: Int32 {
-    let due = min(due ?? .max, lastLook.map { $0 + stallWatch.interval } ?? .max, drainsUntil ?? .max)
+    let due = min(
+      due ?? .max, lastLook.map { $0 + stallWatch.interval } ?? .max, drainsUntil ?? .max, watchAt ?? .max)
     if due == .max { return -1 }
     let now = Self.now
     return due <= now ? 0 : Int32(clamping: (due - now + 999_999) / 1_000_000)
@@ -267,7 +286,10 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  func socketDidOpen(_ socket: Int32) {
+  /// - Parameter host: for whose transfer it was opened.
+  func socketDidOpen(_ socket: Int32, for host: String) {
+    hosts[socket] = host
+    if watchAt == nil { watchAt = Self.now + Self.watchInterval }
     if var size = rateLimit?.receiveBuffer {
       // A kernel that will not only makes the rate less even.
       _ = setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
@@ -275,7 +297,26 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     poll.connected(socket)
   }
 
+  /// Connections to a host that no transfer has, and that the server has not closed.
+  func idleConnections(to host: String) -> [Int32] {
+    hosts.filter { $0.value == host && poll.isIdle($0.key) && Self.isAlive($0.key) }.map(\.key)
+  }
+
+  /// An idle connection has nothing to read, neither a byte nor an end.
+  private static func isAlive(_ socket: Int32) -> Bool {
+    var byte: UInt8 = 0
+    return recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) < 0 && errno == EAGAIN
+  }
+
+  /// Ends an idle connection. libcurl has no call for that: the server learns it now, and libcurl closes the descriptor
+  /// when it next looks for a connection and finds this one ended.
+  func end(idleConnection socket: Int32) {
+    hosts[socket] = nil
+    shutdown(socket, Int32(SHUT_RDWR))
+  }
+
   func socketWillClose(_ socket: Int32) -> Int32 {
+    hosts[socket] = nil
     poll.forget(socket)
     return close(socket)
   }

@@ -21,6 +21,7 @@ final class CurlTransfer {
   private let rateLimit: RateLimit?
   let cancelOnLoop: (TransferID) -> @Sendable () -> Void
   private let onDrain: (UInt64) -> Void
+  private let onOpen: (Int32, String, _ wasTrial: Bool) -> Void
   /// Nil while idle.
   var asker: Asker?
   private let errorBuffer: UnsafeMutablePointer<CChar>
@@ -29,6 +30,14 @@ final class CurlTransfer {
   private(set) var current: Current?
   private(set) var assembler = HeadAssembler()
   var quiet = StallWatch.Quiet()
+  /// Where it goes, or went last.
+  private(set) var place: Address?
+  /// How long its request was left unanswered before (`TransferRequest.waited`), in nanoseconds.
+  private(set) var waited: UInt64?
+  /// It was given back unanswered, and is asked again over a connection that is there.
+  private(set) var isTrial = false
+  /// When a connection was opened for it; nil while it has none, or one that was there.
+  private var openedAt: UInt64?
 
   struct Current {
     let request: TransferRequest
@@ -76,13 +85,16 @@ final class CurlTransfer {
   /// - Parameters:
   ///   - cancel: how a transfer is cancelled from any thread.
   ///   - onDrain: told when a body begins to be drained, and until when.
+  ///   - onOpen: told of each socket that is opened, for which host, and whether a trial ends with that.
   init(
     _ settings: borrowing TransferSettings, loopContext: UnsafeMutableRawPointer,
-    cancel: @escaping (TransferID) -> @Sendable () -> Void, onDrain: @escaping (UInt64) -> Void
+    cancel: @escaping (TransferID) -> @Sendable () -> Void, onDrain: @escaping (UInt64) -> Void,
+    onOpen: @escaping (Int32, String, _ wasTrial: Bool) -> Void
   ) throws(CurlFailure) {
     easy = try EasyHandle()
     cancelOnLoop = cancel
     self.onDrain = onDrain
+    self.onOpen = onOpen
     rateLimit = settings.rateLimit
     errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -95,7 +107,7 @@ final class CurlTransfer {
     try easy.set(CURLOPT_WRITEFUNCTION, callback: curlDidReceiveBody)
     try easy.set(CURLOPT_WRITEDATA, pointer: context)
     try easy.setOpenCallback(curlDidOpenSocket)
-    try easy.set(CURLOPT_SOCKOPTDATA, pointer: loopContext)
+    try easy.set(CURLOPT_SOCKOPTDATA, pointer: context)
     try easy.setCloseCallback(curlWillCloseSocket)
     try easy.set(CURLOPT_CLOSESOCKETDATA, pointer: loopContext)
   }
@@ -146,7 +158,40 @@ final class CurlTransfer {
     errorBuffer[0] = 0
     assembler.reset()
     quiet = StallWatch.Quiet()
+    openedAt = nil
+    isTrial = current.request.waited != nil
+    place = current.place
+    waited = current.request.waited.map { UInt64($0 / .nanoseconds(1)) }
     self.current = current
+  }
+
+  /// How long it has waited for the first answer of a connection that was opened for it, or for that connection itself,
+  /// which a server that has enough may leave unaccepted; in nanoseconds. Nil if it does not.
+  func wait(at now: UInt64) -> UInt64? {
+    guard let openedAt, let current, current.head == nil, current.mode == .waiting else { return nil }
+    return now > openedAt ? now - openedAt : 0
+  }
+
+  /// Whether it goes over a connection that has brought an answer.
+  var isAnswered: Bool {
+    guard let current else { return false }
+    return current.head != nil || current.mode != .waiting
+      || openedAt == nil && easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
+  }
+
+  /// From the beginning of the connection, or of the request over one that was there, to the first byte of the answer; in
+  /// nanoseconds. To be asked once it has its answer.
+  var answerTime: UInt64 {
+    let begin = easy.offset(CURLINFO_NAMELOOKUP_TIME_T)
+    return UInt64(max(0, easy.offset(CURLINFO_STARTTRANSFER_TIME_T) - begin)) * 1000
+  }
+
+  func didOpen(_ socket: Int32) {
+    guard let current else { return }
+    // The first of several, where a host has several addresses.
+    if openedAt == nil { openedAt = monotonicNanoseconds() }
+    onOpen(socket, current.place.hostAndPort, isTrial)
+    isTrial = false
   }
 
   /// Judges how the transfer ended, and lets go of its sink unless it goes on.

@@ -22,6 +22,7 @@ public final class CurlTransport: Transport {
       // take the descriptors that files need.
       try loop.start(
         agent, tasks, keepingConnections: min(max(16, options.width * 2), Self.descriptorLimit / 3))
+      options.group.join(agent)
     } catch {
       let activity = "starting the network loop"
       guard let failure = error as? SystemFailure else {
@@ -58,6 +59,13 @@ public final class CurlTransport: Transport {
     } else {
       return try await agent.fetch(transfer, into: sink, goesOn: goesOn)
     }
+  }
+
+  /// From now on so many connections to a host at most, idle ones included; nil for as many as are wanted. Those beyond
+  /// that are closed as soon as no transfer has them. Never waits.
+  /// - Parameter host: with its port, as `Address.hostAndPort` has it.
+  public func keep(connectionsTo host: String, atMost count: Int?) {
+    loop.keep(ConnectionQuota(host: host, count: count))
   }
 
   /// Cancels what runs, closes the connections and ends the thread, in this order.

@@ -51,6 +51,12 @@ struct EventPoll: ~Copyable {
     slots[index].isConnection = true
   }
 
+  /// Whether it is an open connection that no transfer has now.
+  func isIdle(_ socket: Int32) -> Bool {
+    let index = Int(socket)
+    return slots.indices.contains(index) && slots[index].isConnection && (slots[index].wanted ?? 0) == 0
+  }
+
   /// - Parameter mask: EPOLLIN and EPOLLOUT bits; 0 when the socket is of no interest for now.
   mutating func wish(_ socket: Int32, _ mask: UInt32) {
     let index = slot(of: socket)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What other threads hand to a loop's thread: jobs, cancellations, the wish to stop. Whoever puts something in
+/// What other threads hand to a loop's thread: jobs, cancellations, how many connections to keep, the wish to stop. Whoever puts something in
 /// rings the alarm only when the thread waits (or is about to), so a busy loop costs them no system call.
 final class LoopInbox: Sendable {
   private let alarm: EventPoll.Alarm
@@ -9,6 +9,7 @@ final class LoopInbox: Sendable {
   private struct State {
     var jobs: [LoopJob] = []
     var cancelled: [TransferID] = []
+    var quotas: [ConnectionQuota] = []
     var isWaiting = false
     var isStopping = false
     var hasStopped = false
@@ -28,6 +29,8 @@ final class LoopInbox: Sendable {
   }
 
   func cancel(_ id: TransferID) { change { $0.cancelled.append(id) } }
+
+  func keep(_ quota: ConnectionQuota) { change { $0.quotas.append(quota) } }
 
   /// Returns once the thread has ended.
   func stop() async {
@@ -60,13 +63,15 @@ final class LoopInbox: Sendable {
   struct Delivery {
     var jobs: [LoopJob]
     var cancelled: [TransferID]
+    var quotas: [ConnectionQuota]
     var isStopping: Bool
   }
 
   func take() -> Delivery {
     state.withLock { state in
-      defer { (state.jobs, state.cancelled, state.isWaiting) = ([], [], false) }
-      return Delivery(jobs: state.jobs, cancelled: state.cancelled, isStopping: state.isStopping)
+      defer { (state.jobs, state.cancelled, state.quotas, state.isWaiting) = ([], [], [], false) }
+      return Delivery(
+        jobs: state.jobs, cancelled: state.cancelled, quotas: state.quotas, isStopping: state.isStopping)
     }
   }
 
@@ -74,7 +79,8 @@ final class LoopInbox: Sendable {
   /// - Returns: false when there is something in it already.
   func mayWait() -> Bool {
     state.withLock { state in
-      state.isWaiting = state.jobs.isEmpty && state.cancelled.isEmpty && !state.isStopping
+      state.isWaiting =
+        state.jobs.isEmpty && state.cancelled.isEmpty && state.quotas.isEmpty && !state.isStopping
       return state.isWaiting
     }
   }
@@ -90,4 +96,10 @@ final class LoopInbox: Sendable {
     for continuation in waiting { continuation.resume() }
     return late
   }
+}
+
+/// How many connections to a host a loop may have, idle ones included; nil for as many as are wanted.
+struct ConnectionQuota: Sendable {
+  var host: String
+  var count: Int?
 }

@@ -40,7 +40,19 @@ extension DownloadError {
     }
     self.init(
       kind.code, cause: .curl(code: Int32(end.code.rawValue), message: text), address: address.key,
-      activity: kind.activity, isPassing: kind.isPassing, wasUnanswered: Self.wasUnanswered(end))
+      activity: kind.activity, isPassing: kind.isPassing, wasUnanswered: Self.wasUnanswered(end),
+      wasTurnedAway: Self.wasTurnedAway(end))
+  }
+
+  /// The server took the connection, which was made for this request, and closed it before any answer: as one does that
+  /// has enough of them.
+  private static func wasTurnedAway(_ end: TransferEnd) -> Bool {
+    guard !end.isAnswered, !end.reusedConnection else { return false }
+    return switch end.code {
+    case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING: true
+    case CURLE_SSL_CONNECT_ERROR: end.errno == ECONNRESET || end.errno == EPIPE
+    default: false
+    }
   }
 
   /// Besides the plain case, what only happens on connections that are shared: nginx, for one, closes an HTTP/2
@@ -48,8 +60,8 @@ extension DownloadError {
   private static func wasUnanswered(_ end: TransferEnd) -> Bool {
     guard !end.isAnswered else { return false }
     return switch end.code {
-    case CURLE_SEND_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM: true
-    case CURLE_RECV_ERROR, CURLE_GOT_NOTHING: end.reusedConnection
+    case CURLE_HTTP2, CURLE_HTTP2_STREAM: true
+    case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING: end.reusedConnection
     default: false
     }
   }

@@ -22,6 +22,8 @@ public struct TransportOptions: Sendable {
   public var width = 64
   /// Shared by all transports of a run; nil for no limit.
   public var rateLimit: RateLimit?
+  /// Shared by all transports of a run, which join it in the order in which they are made.
+  public var group = TransportGroup()
 
   public init(userAgent: String) { self.userAgent = userAgent }
 }

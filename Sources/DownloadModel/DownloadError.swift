@@ -18,6 +18,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     public static let timeout = Code(rawValue: "timeout")
     public static let stalled = Code(rawValue: "stalled")
     public static let reset = Code(rawValue: "reset")
+    /// Left without an answer while the host answered others, over as many connections as it has workers for.
+    public static let unanswered = Code(rawValue: "unanswered")
     public static let shortBody = Code(rawValue: "short-body")
     public static let longBody = Code(rawValue: "long-body")
     public static let badResponse = Code(rawValue: "bad-response")
@@ -55,6 +57,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     var activity: String
     var isPassing: Bool
     var wasUnanswered: Bool
+    var wasTurnedAway: Bool
+    var overtaken: Overtaken?
     var retryAfter: Duration?
     var neededBytes: Int64?
     var isAnothers = false
@@ -72,12 +76,14 @@ public struct DownloadError: Error, Sendable, Equatable {
   public init(
     _ code: Code, cause: Cause? = nil, address: String? = nil, path: String? = nil,
     activity: String = "", isPassing: Bool = false, wasUnanswered: Bool = false,
-    retryAfter: Duration? = nil, neededBytes: Int64? = nil
+    wasTurnedAway: Bool = false, overtaken: Overtaken? = nil, retryAfter: Duration? = nil,
+    neededBytes: Int64? = nil
   ) {
     box = Box(
       Fields(
         code: code, cause: cause, address: address, path: path, activity: activity, isPassing: isPassing,
-        wasUnanswered: wasUnanswered, retryAfter: retryAfter, neededBytes: neededBytes))
+        wasUnanswered: wasUnanswered, wasTurnedAway: wasTurnedAway, overtaken: overtaken,
+        retryAfter: retryAfter, neededBytes: neededBytes))
   }
 
   public var code: Code { box.fields.code }
@@ -92,6 +98,27 @@ public struct DownloadError: Error, Sendable, Equatable {
   /// Whether a connection that others had used before ended with the request on it: the server had closed it meanwhile,
   /// which is no failure of this file, and a client may simply ask again (RFC 9112 §9.3.1, RFC 9113 §8.7).
   public var wasUnanswered: Bool { box.fields.wasUnanswered }
+  /// Whether a connection that was made for this request ended before any answer: the server takes no more of them, if it
+  /// serves others meanwhile (http.md 37).
+  public var wasTurnedAway: Bool { box.fields.wasTurnedAway }
+  /// Set where a request was given back unanswered because the host answered others meanwhile (http.md 38).
+  public var overtaken: Overtaken? { box.fields.overtaken }
+
+  /// A request that was left unanswered over a connection of its own while the host answered others over theirs.
+  public struct Overtaken: Sendable, Equatable {
+    /// For how long.
+    public var waited: Duration
+    /// The network loop that has a connection over which the host answers.
+    public var loop: Int
+    /// Whether that connection has no transfer now.
+    public var isIdle: Bool
+    /// Over how many connections the host answers at a time, by loop; nil while that is yet to be found out.
+    public var answering: [Int]?
+
+    public init(waited: Duration, loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {
+      (self.waited, self.loop, self.isIdle, self.answering) = (waited, loop, isIdle, answering)
+    }
+  }
   /// How long the server asked to be left alone (RFC 9110 §10.2.3).
   public var retryAfter: Duration? { box.fields.retryAfter }
 

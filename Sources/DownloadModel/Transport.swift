@@ -34,6 +34,8 @@ public struct TransferRequest: Sendable {
   public var rangeEnd: Int64?
   /// Further header lines (`If-Range: "v1"`), in addition to those of every request.
   public var headerLines: [String]
+  /// How long it was left unanswered before it was given back (`DownloadError.overtaken`); nil for the first time.
+  public var waited: Duration?
 
   public init(
     address: Address, rangeStart: Int64? = nil, rangeEnd: Int64? = nil, headerLines: [String] = []

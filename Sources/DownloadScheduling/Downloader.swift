@@ -40,8 +40,11 @@ public final class Downloader: Sendable {
   public nonisolated(nonsending) func download(
     _ request: DownloadRequest, from share: HostQueueShare
   ) async -> Result<DownloadOutcome, DownloadError>? {
-    if let error = share.queue.verdict(on: request) {
+    let waited: Duration?
+    switch share.queue.advice(on: request) {
+    case .fail(let error):
       return end(request, .failure(error.of(request.address)), share, wasAsked: false)
+    case .ask(let time): waited = time
     }
     let meter = board.start(request)
     let result: Result<DownloadOutcome, DownloadError>
@@ -50,7 +53,7 @@ public final class Downloader: Sendable {
         try await store.file(for: request, meter: meter) { target throws(DownloadError) in
           // Without a capture list: with one, Swift 6.3 no longer takes the closure for nonisolated(nonsending), and
           // each file would leave the store's executor and come back.
-          try await self.fetch(request, meter, share, into: target)
+          try await self.fetch(request, meter, share, waited, into: target)
         })
     } catch {
       if HostPace.isRefusal(error) || error.code == .resources {
@@ -99,7 +102,7 @@ public final class Downloader: Sendable {
   }
 
   private nonisolated(nonsending) func fetch(
-    _ request: DownloadRequest, _ meter: TransferMeter, _ share: HostQueueShare,
+    _ request: DownloadRequest, _ meter: TransferMeter, _ share: HostQueueShare, _ waited: Duration?,
     into target: any DownloadTarget
   ) async throws(DownloadError) -> TransferReceipt {
     var failures = 0
@@ -109,7 +112,7 @@ public final class Downloader: Sendable {
     let stopwatch = retry.maxTime.map { _ in Stopwatch(clock) }
     while true {
       do throws(DownloadError) {
-        return try await transferUntilWhole(request, share, into: target)
+        return try await transferUntilWhole(request, share, waited, into: target)
       } catch {
         // Not this file's to wait for: the whole host is left alone, or fewer files go at a time.
         if HostPace.isRefusal(error) || error.code == .resources { throw error }
@@ -136,12 +139,12 @@ public final class Downloader: Sendable {
 
   /// A server may send less than was asked for (RFC 9110 §14.2): what it then still owes is no failure.
   private nonisolated(nonsending) func transferUntilWhole(
-    _ request: DownloadRequest, _ share: HostQueueShare, into target: any DownloadTarget
+    _ request: DownloadRequest, _ share: HostQueueShare, _ waited: Duration?, into target: any DownloadTarget
   ) async throws(DownloadError) -> TransferReceipt {
     while true {
       let receipt: TransferReceipt
       do throws(DownloadError) {
-        receipt = try await transfer(request, share, into: target)
+        receipt = try await transfer(request, share, waited, into: target)
       } catch {
         // More was sent than was asked for, up to what earlier parts of the file have already: no failure.
         guard error.code == .enough else { throw error }
@@ -152,10 +155,12 @@ public final class Downloader: Sendable {
   }
 
   private nonisolated(nonsending) func transfer(
-    _ request: DownloadRequest, _ share: HostQueueShare, into target: any DownloadTarget
+    _ request: DownloadRequest, _ share: HostQueueShare, _ waited: Duration?, into target: any DownloadTarget
   ) async throws(DownloadError) -> TransferReceipt {
-    if segments == 1 { return try await transport.fetch(try target.nextTransfer(), into: target) }
-    switch try await transport.start(try target.nextTransfer(), into: target) {
+    var transfer = try target.nextTransfer()
+    transfer.waited = waited
+    if segments == 1 { return try await transport.fetch(transfer, into: target) }
+    switch try await transport.start(transfer, into: target) {
     case .ended(let receipt): return receipt
     case .underWay(let running): return try await split(request, running, share, into: target)
     }

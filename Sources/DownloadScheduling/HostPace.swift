@@ -4,8 +4,10 @@ import DownloadModel
 /// tasks; times are since the run began.
 ///
 /// A host that refuses one request while it serves others has said how many it takes: as many as are left. So the
-/// limit falls to those at once, and nobody waits. A host that refuses and serves nobody is left alone for a while.
-/// Upwards it is tried slowly, one more at a time, and the more slowly the more often it has refused.
+/// limit falls to those at once, and nobody waits. What was under way at the first refusal is one round: when all of it
+/// is refused, that says nothing of how many the host takes, and the limit falls to half, once (http.md 39). A host that
+/// refuses and serves nobody is left alone for a while. Upwards it is tried slowly, one more at a time, and the more slowly
+/// the more often it has refused.
 struct HostPace: Sendable, Equatable {
   /// Never more than this at a time.
   let ceiling: Int
@@ -23,6 +25,18 @@ struct HostPace: Sendable, Equatable {
   private var servedForMore = 8
   /// Whether the last change was upwards: then a refusal says that it was too early.
   private var wasRaised = false
+  private var round: Round?
+
+  /// What was under way when the first of it was refused.
+  private struct Round: Equatable {
+    /// How many that were.
+    let width: Int
+    /// The limit then.
+    let limit: Int
+    var refused = 0
+    /// Those of which nothing is known yet.
+    var open: Int
+  }
 
   init(ceiling: Int) {
     self.ceiling = max(1, ceiling)
@@ -48,7 +62,7 @@ struct HostPace: Sendable, Equatable {
 
   /// A download ended, and not because the host refused: it answers.
   mutating func end() {
-    inUse -= 1
+    leave()
     refusals = 0
     guard limit < ceiling else { return }
     served += 1
@@ -60,7 +74,13 @@ struct HostPace: Sendable, Equatable {
   }
 
   /// A download ended without saying anything of the host.
-  mutating func drop() { inUse -= 1 }
+  mutating func drop() { leave() }
+
+  private mutating func leave() {
+    inUse -= 1
+    round?.open -= 1
+    if round?.open == 0 { round = nil }
+  }
 
   /// What a refusal means for the request that met it.
   enum Refusal: Equatable {
@@ -74,11 +94,14 @@ struct HostPace: Sendable, Equatable {
   mutating func refuse(
     _ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double
   ) -> Refusal {
-    inUse -= 1
-    limit = inUse > 0 ? min(limit, inUse) : max(1, limit / 2)
-    served = 0
-    if wasRaised { servedForMore = min(servedForMore * 2, 1024) }
-    wasRaised = false
+    if let overtaken = error.overtaken {
+      // It was not refused but left unanswered: nothing is to be waited for.
+      leave()
+      if let answering = overtaken.answering { take(answering.reduce(0, +)) }
+      return .again(max(now, quietUntil))
+    }
+    slowDown()
+    lower()
     // Whoever was under way when the host went quiet has learnt nothing new.
     let isNews = now >= quietUntil
     if inUse > 0 || !isNews {
@@ -98,9 +121,39 @@ struct HostPace: Sendable, Equatable {
     return .again(quietUntil)
   }
 
+  /// How many the host takes is known, and hardly changes.
+  private mutating func take(_ count: Int) {
+    slowDown()
+    limit = min(limit, max(1, count))
+    servedForMore = max(servedForMore, 64)
+  }
+
+  /// The number was too high: it grows more slowly from now on, if growing is what made it so.
+  private mutating func slowDown() {
+    if wasRaised { servedForMore = min(servedForMore * 2, 1024) }
+    (wasRaised, served) = (false, 0)
+  }
+
+  /// One of those under way was refused.
+  private mutating func lower() {
+    var current = round ?? Round(width: inUse, limit: limit, open: inUse)
+    current.refused += 1
+    current.open -= 1
+    inUse -= 1
+    round = current.open > 0 ? current : nil
+    if current.refused < current.width {
+      limit = min(limit, current.width - current.refused)
+    } else {
+      // The refusals before the last have lowered the limit further than all of them together say; and one alone does not
+      // say how many it would be with others.
+      limit = max(1, (current.width > 1 ? current.width : current.limit) / 2)
+    }
+  }
+
   /// Failures that say something of the host and not of the file.
   static func isRefusal(_ error: DownloadError) -> Bool {
-    switch error.code {
+    if error.wasTurnedAway || error.overtaken != nil { return true }
+    return switch error.code {
     case .connect, .resolve, .timeout: error.isPassing
     case .status: error.cause == .http(status: 429) || error.cause == .http(status: 503)
     default: false

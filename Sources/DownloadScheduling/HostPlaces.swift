@@ -43,6 +43,7 @@ extension HostQueue {
       host.inUse[share] -= 1
       // Whether the host is worth asking at all is seen by the files themselves.
       _ = host.pace.refuse(error, at: now, retry, random: random)
+      tell(host)
     }
   }
 }

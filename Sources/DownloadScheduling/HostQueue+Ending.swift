@@ -3,9 +3,22 @@ import DownloadModel
 import Synchronization
 
 extension HostQueue {
-  /// Why a request that was given out is not worth asking: its host was given up. To be asked once.
-  func verdict(on request: DownloadRequest) -> DownloadError? {
-    state.withLock { state in state.verdicts.isEmpty ? nil : state.verdicts.removeValue(forKey: request.id) }
+  /// How a request that was given out is to be asked.
+  enum Advice {
+    /// - Parameter waited: how long it was left unanswered before; nil for a request like others.
+    case ask(waited: Duration?)
+    /// Not at all: its host was given up.
+    case fail(DownloadError)
+  }
+
+  /// To be asked once.
+  func advice(on request: DownloadRequest) -> Advice {
+    state.withLock { state in
+      if !state.verdicts.isEmpty, let error = state.verdicts.removeValue(forKey: request.id) {
+        return .fail(error)
+      }
+      return .ask(waited: state.overtaken.isEmpty ? nil : state.overtaken[request.id])
+    }
   }
 
   /// A download ended, well or badly, and does not come again.
@@ -15,10 +28,16 @@ extension HostQueue {
     change { state in
       pace(&state, broke: broke)
       if !state.refusals.isEmpty { state.refusals[request.id] = nil }
+      if !state.overtaken.isEmpty { state.overtaken[request.id] = nil }
       // A host is not forgotten while anything is under way.
       guard let host = state.hosts[name] else { return }
       end(share, host, &state)
-      if wasAsked { host.pace.end() } else { host.pace.drop() }
+      if wasAsked {
+        host.pace.end()
+        tell(host)
+      } else {
+        host.pace.drop()
+      }
       // Memory does not grow with the number of hosts.
       if state.hosts.count > Self.hosts, host.pace.isPristine, host.doomed.isEmpty, !host.isWaitedFor {
         state.hosts[name] = nil
@@ -41,6 +60,11 @@ extension HostQueue {
     return change { state in
       guard let host = state.hosts[name] else { return nil }
       end(share, host, &state)
+      if let overtaken = error.overtaken {
+        _ = host.pace.refuse(error, at: now, retry, random: random)
+        tell(host, answering: overtaken.answering)
+        return ask(request, after: overtaken, host, &state)
+      }
       let count = state.refusals.removeValue(forKey: request.id).map { $0 + 1 } ?? 1
       // Without retries each is asked once, whatever the others met.
       if retry.retries == 0 {
@@ -48,12 +72,12 @@ extension HostQueue {
         return nil
       }
       let refusal = host.pace.refuse(error, at: now, retry, random: random)
-      if state.jobs != nil { state.jobs?.failed(at: now) }
+      defer { tell(host) }
       guard case .again(let time) = refusal else {
         if host.pace.inUse == 0 {
           state.failures[name] = error
-          host.doomed += host.held + host.refused
-          (host.held, host.refused) = ([], [])
+          host.doomed += host.reserved.map(\.request) + host.held + host.refused
+          (host.reserved, host.held, host.refused) = ([], [], [])
           host.pace.giveUp(retry)
         }
         return nil
@@ -64,6 +88,21 @@ extension HostQueue {
       state.heldCount += 1
       return Return(attempt: count + 1, delay: max(.zero, time - now))
     }
+  }
+
+  /// A request that was left unanswered is asked again before others, and for the first time still.
+  private func ask(
+    _ request: DownloadRequest, after overtaken: DownloadError.Overtaken, _ host: Host, _ state: inout State
+  ) -> Return {
+    state.overtaken[request.id] = overtaken.waited
+    if overtaken.answering == nil, widths.indices.contains(overtaken.loop) {
+      let ends = host.ends[overtaken.loop] + (overtaken.isIdle ? 0 : 1)
+      host.reserved.append(Host.Reserved(share: overtaken.loop, ends: ends, request: request))
+    } else {
+      host.held.prepend(request)
+    }
+    state.heldCount += 1
+    return Return(attempt: 1, delay: .zero)
   }
 
   /// Takes a request back that was never made: it comes again when the host has room.

@@ -33,20 +33,33 @@ extension HostQueue {
     for (name, host) in state.hosts {
       guard
         !host.doomed.isEmpty
-          || host.isWaitedFor && host.pace.hasRoom(at: now) && isTurn(of: share, at: host, state)
+          || host.isWaitedFor && host.pace.hasRoom(at: now)
+            && (reserved(at: host, for: share, state) != nil
+              || host.isHeldForAny && isTurn(of: share, at: host, state))
       else { continue }
       let id = host.earliest
       if first.map({ id < $0.id }) ?? true { first = (name, host, id) }
     }
     guard let (name, host, _) = first else { return nil }
     let isDoomed = !host.doomed.isEmpty
-    guard let request = host.doomed.popFirst() ?? host.held.popFirst() ?? host.refused.popFirst() else {
-      return nil
-    }
+    let index = isDoomed ? nil : reserved(at: host, for: share, state)
+    guard
+      let request = index.map({ host.reserved.remove(at: $0).request })
+        ?? host.doomed.popFirst() ?? host.held.popFirst() ?? host.refused.popFirst()
+    else { return nil }
     if isDoomed { state.verdicts[request.id] = state.failures[name] }
     state.heldCount -= 1
     begin(share, host, &state)
     return request
+  }
+
+  /// One that is to be asked over a connection of this share's, or of one whose lanes have other things to do.
+  private func reserved(at host: Host, for share: Int, _ state: State) -> Int? {
+    if host.reserved.isEmpty { return nil }
+    return host.reserved.firstIndex { one in
+      if one.share != share { return state.inFlight[one.share] >= widths[one.share] }
+      return host.ends[share] >= one.ends || host.inUse[share] == 0
+    }
   }
 
   private enum Admission {
@@ -89,6 +102,6 @@ extension HostQueue {
   func end(_ share: Int, _ host: Host, _ state: inout State) {
     state.inFlight[share] -= 1
     host.inUse[share] -= 1
-    host.ended += 1
+    host.ends[share] += 1
   }
 }

@@ -30,6 +30,9 @@ public final class HostQueue: RequestSource {
   let clock: any Clock<Duration>
   let elapsed: @Sendable () -> Duration
   let random: @Sendable () -> Double
+  /// Told how many connections each share may keep to a host, as soon as that was learnt, and nil when it is as many as
+  /// are wanted again. Called under the queue's lock.
+  let keep: @Sendable (_ host: String, _ quotas: [Int]?) -> Void
   let state: Mutex<State>
   private let reader = RequestReader()
 
@@ -49,6 +52,8 @@ public final class HostQueue: RequestSource {
     var sourceHasEnded = false
     /// How often a request that comes again was refused.
     var refusals: [Int: Int] = [:]
+    /// Requests that come again because they were left unanswered, and for how long they were.
+    var overtaken: [Int: Duration] = [:]
     /// Why a request that was given out is not to be asked.
     var verdicts: [Int: DownloadError] = [:]
     /// What hosts that were given up were given up for.
@@ -77,11 +82,15 @@ public final class HostQueue: RequestSource {
   ///   - received: body bytes of the whole run so far.
   ///   - widths: lanes of each share; see `HostQueueShare`. One share is all that most callers need.
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
+  ///   - keep: told how many connections to a host each share may keep, by what the host was seen to take; nil for no
+  ///     limit. It must not wait, and not call back.
   public init(
     _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], jobs: JobsPace? = nil,
     received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy, clock: any Clock<Duration>,
-    random: @escaping @Sendable () -> Double
+    random: @escaping @Sendable () -> Double,
+    keep: @escaping @Sendable (_ host: String, _ quotas: [Int]?) -> Void = { _, _ in }
   ) {
+    self.keep = keep
     self.received = received
     self.source = source
     self.widths = widths.isEmpty ? [.max] : widths

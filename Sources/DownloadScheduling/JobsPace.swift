@@ -3,8 +3,8 @@
 ///
 /// It begins with two dozen, which few servers mind, and takes one more for each file that ends, so that the number doubles
 /// in the time that a file takes. Each time it has doubled it looks whether that brought more, in files or in bytes;
-/// where it did not, it goes back and stays. Hosts that refuse something are dealt with host by host (`HostPace`); a run
-/// in which transfers break takes fewer as well.
+/// where it did not, it goes back and stays. A run in which transfers break takes fewer, once a round. What hosts refuse
+/// is no matter of the run's but of those hosts' (`HostPace`, http.md 39).
 public struct JobsPace: Sendable, Equatable {
   public let ceiling: Int
   public private(set) var limit: Int
@@ -13,6 +13,9 @@ public struct JobsPace: Sendable, Equatable {
   private var mark: Mark?
   private var best: Rates?
   private var phase = Phase.growing
+  /// Of those that were under way when the last break halved the limit, how many may still be: what breaks of them has
+  /// been counted.
+  private var round = 0
 
   private enum Phase: Equatable {
     case growing
@@ -57,6 +60,7 @@ public struct JobsPace: Sendable, Equatable {
   mutating func ended(
     files: Int, isFull: Bool, now: () -> Duration, received: () -> Int64
   ) {
+    if round > 0 { round -= 1 }
     guard isFull, limit < ceiling || phase == .judging else { return }
     let mark = self.mark ?? Mark(time: .zero, files: 0, bytes: 0)
     if self.mark == nil { self.mark = mark }
@@ -98,8 +102,13 @@ public struct JobsPace: Sendable, Equatable {
       files: Double(to.files - from.files) / seconds, bytes: Double(to.bytes - from.bytes) / seconds)
   }
 
-  /// A transfer broke, or a host refused one.
+  /// A transfer broke.
   mutating func failed(at now: Duration) {
+    guard round == 0 else {
+      round -= 1
+      return
+    }
+    round = limit - 1
     limit = max(1, limit / 2)
     base = limit
     best = nil

@@ -43,8 +43,10 @@ struct Wiring: Sendable {
     configuration.onWait = { board.waitsForAnotherProcess($0) }
     var workers: [Worker] = []
     do throws(DownloadError) {
+      var options = settings.transport
+      options.group = TransportGroup()
       for _ in concurrency.widths {
-        let transport = try CurlTransport(settings.transport)
+        let transport = try CurlTransport(options)
         let cache =
           workers.first?.cache.sibling(executor: transport.serialExecutor)
           ?? DownloadCache(configuration: configuration, executor: transport.serialExecutor)
@@ -86,7 +88,12 @@ struct Wiring: Sendable {
     let queue = HostQueue(
       source, ceiling: perHost ?? max(concurrency.jobs, Settings.mostPerHost),
       widths: concurrency.widths, jobs: pace, received: received, retry: retry, clock: ContinuousClock(),
-      random: { Double.random(in: 0..<1) })
+      random: { Double.random(in: 0..<1) },
+      keep: { [workers] host, quotas in
+        for (index, worker) in workers.enumerated() {
+          worker.transport.keep(connectionsTo: host, atMost: quotas?[index])
+        }
+      })
     await withTaskGroup { group in
       group.addTask { await queue.read() }
       for (index, (worker, width)) in zip(workers, concurrency.widths).enumerated() {

@@ -75,6 +75,62 @@ struct HostPaceTests {
     #expect(pace.refuse(Self.down, at: now, policy, random: 0.5) != .givenUp, "an answer mends everything")
   }
 
+  /// What is refused together says once how many are too many (http.md 39).
+  @Test(arguments: [
+    // under way, of which served before, refused, served between → limit
+    (24, 0, 14, 0, 10), (24, 10, 14, 0, 10), (24, 0, 24, 0, 12), (3, 2, 1, 0, 2), (1, 0, 1, 0, 32),
+    (24, 0, 7, 17, 17),
+  ])
+  func onceARound(width: Int, before: Int, refused: Int, between: Int, limit: Int) {
+    var pace = HostPace(ceiling: 64)
+    for _ in 0..<width { pace.begin() }
+    for index in 0..<refused {
+      // Some are served and replaced while the others' refusals arrive.
+      if index < between {
+        pace.end()
+        if pace.hasRoom(at: .zero) { pace.begin() }
+      }
+      _ = pace.refuse(Self.busy, at: .zero, policy, random: 0.5)
+      if index == 0 { for _ in 0..<before { pace.end() } }
+    }
+    #expect(pace.limit == limit)
+  }
+
+  @Test func allOfTheNextRoundToo() {
+    var pace = HostPace(ceiling: 64)
+    var limits: [Int] = []
+    var now = Duration.zero
+    for _ in 0..<4 {
+      for _ in 0..<min(16, pace.limit) { pace.begin() }
+      for _ in 0..<pace.inUse { _ = pace.refuse(Self.busy, at: now, policy, random: 0.5) }
+      limits.append(pace.limit)
+      now += .seconds(60)
+    }
+    #expect(limits == [8, 4, 2, 1])
+  }
+
+  /// What was left unanswered while others were answered says how many connections those had (http.md 38): no pause, no
+  /// refusal, and no further one for a while.
+  @Test func asManyAsAnswer() {
+    var pace = HostPace(ceiling: 64)
+    for _ in 0..<24 { pace.begin() }
+    let error = DownloadError(
+      .unanswered, isPassing: true, overtaken: .init(waited: .milliseconds(40), loop: 1, answering: [1, 2]))
+    for _ in 0..<21 { #expect(pace.refuse(error, at: .zero, policy, random: 0.5) == .again(.zero)) }
+    #expect(pace.limit == 3 && pace.inUse == 3 && pace.refusals == 0)
+    for _ in 0..<3 { pace.end() }
+    for _ in 0..<60 {
+      pace.begin()
+      pace.end()
+    }
+    #expect(pace.limit == 3)
+    let trial = DownloadError(
+      .unanswered, isPassing: true, overtaken: .init(waited: .milliseconds(40), loop: 0, isIdle: true))
+    pace.begin()
+    #expect(pace.refuse(trial, at: .zero, policy, random: 0.5) == .again(.zero))
+    #expect(pace.limit == 3 && pace.inUse == 0)
+  }
+
   /// Sixteen that were under way when the host went down are one refusal, not sixteen.
   @Test func thoseUnderWayLearntNothingNew() {
     var pace = HostPace(ceiling: 16)
@@ -95,7 +151,9 @@ struct HostPaceTests {
   }
 
   @Test func whatIsARefusal() {
-    for error in [Self.busy, Self.down, Self.asking(1), DownloadError(.resolve, isPassing: true)] {
+    let turnedAway = DownloadError(.reset, isPassing: true, wasTurnedAway: true)
+    for error in [Self.busy, Self.down, Self.asking(1), DownloadError(.resolve, isPassing: true), turnedAway]
+    {
       #expect(HostPace.isRefusal(error))
     }
     let others = [

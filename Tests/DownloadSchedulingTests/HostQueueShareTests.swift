@@ -32,6 +32,36 @@ struct HostQueueShareTests {
     for share in 0..<4 { #expect(homes.count { $0 == share } >= 4) }
   }
 
+  /// A few places are where their connections are: a loop that has none would have to take another's.
+  @Test(arguments: [
+    (3, [1, 2], [1, 2]), (3, [3, 3], [0, 3]), (3, [0, 0], [3, 0]), (1, [2, 1], [1, 0]), (4, [1, 2], [1, 3]),
+    (2, [5, 0], [2, 0]),
+  ])
+  func fewPlaces(limit: Int, before: [Int], after: [Int]) {
+    #expect(HostQueue.Host.parts(of: limit, like: before) == after)
+  }
+
+  /// The loops are told what they may keep, once for each change.
+  @Test(.timeLimit(.minutes(5))) func loopsAreTold() async throws {
+    let told = Monitor<[[Int]?]>([])
+    let list = try (0..<40).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
+    let queue = HostQueue(
+      RequestList(list), ceiling: 64, widths: [12, 12], retry: RetryPolicy(), clock: ManualClock(),
+      random: { 0.5 }, keep: { _, parts in told.withState { $0.append(parts) } })
+    async let _ = queue.read()
+    var taken: [(Int, DownloadRequest)] = []
+    for index in 0..<24 {
+      let share = HostQueueShare(queue, index % 2)
+      taken.append((index % 2, try #require(await share.next())))
+    }
+    let busy = DownloadError(.status, cause: .http(status: 503), isPassing: true)
+    for (share, request) in taken.dropFirst(3) { _ = queue.takeBack(request, after: busy, share: share) }
+    #expect(told.withState { $0.last } == .some([1, 2]) || told.withState { $0.last } == .some([2, 1]))
+    #expect(told.withState { $0.count } == 21)
+    for (share, request) in taken.prefix(3) { queue.ended(request, wasAsked: true, share: share) }
+    #expect(told.withState { $0.count } == 21)
+  }
+
   /// Whoever asks first does not get all: four large files are two on each of two loops.
   @Test(.timeLimit(.minutes(5))) func fourLargeFiles() async throws {
     let queue = try Self.queue(["a", "a", "a", "a"], ceiling: 16, widths: [8, 8])

@@ -57,12 +57,24 @@ struct JobsPaceTests {
     #expect(pace.limit == 48)
     pace.failed(at: .seconds(1))
     #expect(pace.limit == 24)
-    for _ in 0..<10 { pace.failed(at: .seconds(1)) }
-    #expect(pace.limit == 1)
     // After a rest it looks whether more is good again.
     for file in 25...27 { pace.ended(files: file, isFull: true, now: { .seconds(2) }, received: { 0 }) }
-    #expect(pace.limit == 1)
+    #expect(pace.limit == 24)
     for file in 28...38 { pace.ended(files: file, isFull: true, now: { .seconds(file) }, received: { 0 }) }
-    #expect(pace.limit > 1)
+    #expect(pace.limit > 24)
+  }
+
+  /// Fourteen that broke together once took a run from 24 files at a time to one.
+  @Test func onceARound() {
+    var pace = JobsPace(ceiling: 64)
+    for _ in 0..<14 { pace.failed(at: .seconds(1)) }
+    #expect(pace.limit == 12)
+    for _ in 0..<10 { pace.failed(at: .seconds(1)) }
+    #expect(pace.limit == 12, "of the 24 that were under way")
+    pace.failed(at: .seconds(2))
+    #expect(pace.limit == 6)
+    for file in 1...11 { pace.ended(files: file, isFull: false, now: { .seconds(2) }, received: { 0 }) }
+    pace.failed(at: .seconds(2))
+    #expect(pace.limit == 3)
   }
 }

@@ -17,6 +17,8 @@ public enum OriginAnswer: Sendable {
   /// The request is read and never answered; the connection closes when the gate opens, the client goes or the
   /// origin stops.
   case silence(until: Gate? = nil)
+  /// Serves a file, but not a byte of the answer before the gate opens.
+  case late([UInt8], until: Gate)
   /// FIN before the head.
   case close
   /// RST before the head.

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import CurlTransport
+
+@Suite("Whether a host leaves requests unanswered for want of workers (http.md 38)")
+struct OvertakenRuleTests {
+  private typealias Rule = OvertakenRule
+
+  private static func facts(_ busy: [Int], _ idle: [Int], answers: Int = 0, first: UInt64 = 1_000_000)
+    -> OvertakenRule.Facts
+  {
+    var facts = OvertakenRule.Facts()
+    for (busy, idle) in zip(busy, idle) { facts.add(busy: busy, idle: idle, answers: 0, firstAnswer: first) }
+    facts.answers = answers
+    return facts
+  }
+
+  private static func mark(_ answering: [Int], answers: Int = 0, wasIdle: Bool = false) -> OvertakenRule.Mark
+  {
+    OvertakenRule.Mark(answering: answering, answers: answers, wasIdle: wasIdle)
+  }
+
+  private static func milliseconds(_ count: UInt64) -> UInt64 { count * 1_000_000 }
+
+  @Test func connectionsThatAreIdle() {
+    let facts = Self.facts([0, 0], [1, 2])
+    let mark = Self.mark([1, 2], wasIdle: true)
+    let wait = Self.milliseconds(31)
+    #expect(Rule.judge(wait: wait, facts, since: mark, .init()) == .tryOne(loop: 0, isIdle: true))
+    #expect(
+      Rule.judge(wait: wait, Self.facts([1, 0], [0, 2]), since: mark, .init())
+        == .tryOne(loop: 1, isIdle: true))
+    // Seen once only: it may be between two transfers.
+    #expect(Rule.judge(wait: wait, facts, since: Self.mark([1, 2]), .init()) == .wait)
+    #expect(Rule.judge(wait: wait, facts, since: nil, .init()) == .wait)
+    // Two at a time.
+    #expect(Rule.judge(wait: wait, facts, since: mark, .init(pending: 2)) == .wait)
+    // Nobody has been answered: the server is slow, or away.
+    #expect(Rule.judge(wait: wait, Self.facts([0, 0], [0, 0]), since: mark, .init()) == .wait)
+  }
+
+  /// A short wait says nothing, and what is short the host itself says.
+  @Test(arguments: [(1, 29, false), (1, 30, true), (7, 30, true), (50, 199, false), (50, 200, true)])
+  func patience(firstAnswer: UInt64, wait: UInt64, isLong: Bool) {
+    let facts = Self.facts([0], [3], first: Self.milliseconds(firstAnswer))
+    let verdict = Rule.judge(
+      wait: Self.milliseconds(wait), facts, since: Self.mark([3], wasIdle: true), .init())
+    #expect((verdict != .wait) == isLong)
+  }
+
+  /// The list goes on meanwhile, so none is idle: but many are answered, and none of them over a new connection.
+  @Test(arguments: [(12, [1, 2], true), (11, [1, 2], false), (12, [1, 1], false)])
+  func othersAreAnswered(answers: Int, before: [Int], isOdd: Bool) {
+    let facts = Self.facts([1, 2], [0, 0], answers: 100 + answers)
+    let mark = Self.mark(before, answers: 100)
+    let verdict = Rule.judge(wait: Self.milliseconds(40), facts, since: mark, .init())
+    #expect(verdict == (isOdd ? .tryOne(loop: 1, isIdle: false) : .wait))
+  }
+
+  /// Two that were answered quickly where others are answered: it is the connections. One that was not: it is the pages.
+  @Test func whatTrialsSay() {
+    var trials = Rule.Trials(pending: 2)
+    trials.ended(waited: Self.milliseconds(40), answered: Self.milliseconds(2))
+    #expect(trials == Rule.Trials(pending: 1, successes: 1))
+    trials.ended(waited: Self.milliseconds(40), answered: Self.milliseconds(19))
+    #expect(trials == Rule.Trials(successes: 2))
+    let facts = Self.facts([1, 0], [0, 2])
+    let mark = Self.mark([1, 2], wasIdle: true)
+    #expect(
+      Rule.judge(wait: Self.milliseconds(31), facts, since: mark, trials) == .giveBack(answering: [1, 2]))
+
+    var slow = Rule.Trials(pending: 1)
+    slow.ended(waited: Self.milliseconds(40), answered: Self.milliseconds(20))
+    #expect(slow == Rule.Trials(failures: 1))
+    #expect(Rule.judge(wait: Self.milliseconds(239), facts, since: mark, slow) == .wait)
+    #expect(Rule.judge(wait: Self.milliseconds(240), facts, since: mark, slow) != .wait)
+
+    // Over a new connection, or not at all: nothing is learnt, and another one may be tried.
+    var lost = Rule.Trials(pending: 1)
+    lost.ended()
+    #expect(lost == Rule.Trials())
+  }
+}
