@@ -266,7 +266,7 @@ actor CurlAgent {
     guard isFirst || transfer.isTrial || group.isWatched, let host = transfer.place?.hostAndPort else {
       return
     }
-    if transfer.isTrial, let waited = transfer.waited {
+    if transfer.isTrial, let waited = transfer.waitedBefore {
       let time = receipt == nil ? nil : transfer.answerTime
       group.change(host) { $0.ended(waited: waited, answered: time) }
     }
@@ -275,14 +275,18 @@ actor CurlAgent {
   }
 
   /// Looks for requests that a host leaves unanswered while it answers others.
+  /// - Parameter time: nanoseconds since the last look, as far as they count.
   /// - Returns: whether any waits for the first answer of its connection.
-  func watchUnanswered(at now: UInt64) -> Bool {
-    if settings.sharesConnections { return false }
+  func watchUnanswered(after time: UInt64) -> Bool {
+    // What a rate limit holds back may have its answer.
+    if settings.sharesConnections || settings.rateLimit != nil { return false }
     var waits: [String: UInt64] = [:]
     var isWaiting = false
     for transfer in transfers where transfer.asker != nil {
-      guard let wait = transfer.wait(at: now), let host = transfer.place?.hostAndPort else { continue }
-      isWaiting = true
+      isWaiting = isWaiting || transfer.wait != nil
+      guard transfer.passTime(time), let wait = transfer.wait, let host = transfer.place?.hostAndPort else {
+        continue
+      }
       if wait >= OvertakenRule.leastWait { waits[host] = max(waits[host] ?? 0, wait) }
     }
     if watch.isOn != isWaiting { isWaiting ? group.watch() : group.unwatch() }
@@ -328,16 +332,15 @@ actor CurlAgent {
 
   /// Gives the request that has waited longest back, to be asked again on a loop that has an answering connection.
   private func tryOne(_ host: String, on loop: Int, isIdle: Bool) {
-    let now = monotonicNanoseconds()
     // One that came back waits longer each time.
-    let waiting = waiting(for: host, at: now).filter { $0.wait / 2 >= $0.transfer.waited ?? 0 }
+    let waiting = waiting(for: host).filter { $0.wait / 2 >= $0.transfer.waitedBefore ?? 0 }
     guard let longest = waiting.max(by: { $0.wait < $1.wait }) else { return }
     group.change(host) { $0.pending += 1 }
     giveBack(longest.transfer, after: longest.wait, on: loop, isIdle: isIdle)
   }
 
   private func giveBack(_ host: String, _ answering: [Int], on loop: Int) {
-    for (transfer, wait) in waiting(for: host, at: monotonicNanoseconds())
+    for (transfer, wait) in waiting(for: host)
     where wait >= OvertakenRule.leastWait {
       giveBack(transfer, after: wait, on: loop, answering: answering)
     }
@@ -355,9 +358,9 @@ actor CurlAgent {
           .unanswered, activity: "waiting for the answer", isPassing: true, overtaken: overtaken)))
   }
 
-  private func waiting(for host: String, at now: UInt64) -> [(transfer: CurlTransfer, wait: UInt64)] {
+  private func waiting(for host: String) -> [(transfer: CurlTransfer, wait: UInt64)] {
     transfers.compactMap { transfer in
-      guard transfer.asker != nil, transfer.place?.hostAndPort == host, let wait = transfer.wait(at: now)
+      guard transfer.asker != nil, transfer.place?.hostAndPort == host, let wait = transfer.wait
       else {
         return nil
       }

@@ -192,8 +192,12 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     guard let time = watchAt else { return }
     let now = Self.now
     guard time <= now else { return }
-    // What a rate limit holds back has its answer perhaps.
-    let goesOn = pause > 0 || agent?.assumeIsolated { $0.watchUnanswered(at: now) } ?? false
+    // A loop that was held up may have answers waiting.
+    let goesOn =
+      agent?.assumeIsolated {
+        $0.watchUnanswered(after: min(now - time, Self.watchInterval) + Self.watchInterval)
+      }
+      ?? false
     watchAt = goesOn ? now + Self.watchInterval : nil
   }
 
@@ -299,13 +303,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   /// Connections to a host that no transfer has, and that the server has not closed.
   func idleConnections(to host: String) -> [Int32] {
-    hosts.filter { $0.value == host && poll.isIdle($0.key) && Self.isAlive($0.key) }.map(\.key)
-  }
-
-  /// An idle connection has nothing to read, neither a byte nor an end.
-  private static func isAlive(_ socket: Int32) -> Bool {
-    var byte: UInt8 = 0
-    return recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) < 0 && errno == EAGAIN
+    // An idle connection has nothing to read, neither a byte nor an end.
+    hosts.filter { $0.value == host && poll.isIdle($0.key) && !hasSomethingToRead($0.key) }.map(\.key)
   }
 
   /// Ends an idle connection. libcurl has no call for that: the server learns it now, and libcurl closes the descriptor

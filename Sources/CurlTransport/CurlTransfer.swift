@@ -33,11 +33,12 @@ final class CurlTransfer {
   /// Where it goes, or went last.
   private(set) var place: Address?
   /// How long its request was left unanswered before (`TransferRequest.waited`), in nanoseconds.
-  private(set) var waited: UInt64?
+  private(set) var waitedBefore: UInt64?
   /// It was given back unanswered, and is asked again over a connection that is there.
   private(set) var isTrial = false
-  /// When a connection was opened for it; nil while it has none, or one that was there.
-  private var openedAt: UInt64?
+  /// Of the connection that was opened for it; nil while it has none, or one that was there.
+  private var socket: Int32?
+  private var waited: UInt64 = 0
 
   struct Current {
     let request: TransferRequest
@@ -158,25 +159,33 @@ final class CurlTransfer {
     errorBuffer[0] = 0
     assembler.reset()
     quiet = StallWatch.Quiet()
-    openedAt = nil
+    (socket, waited) = (nil, 0)
     isTrial = current.request.waited != nil
     place = current.place
-    waited = current.request.waited.map { UInt64($0 / .nanoseconds(1)) }
+    waitedBefore = current.request.waited.map { UInt64($0 / .nanoseconds(1)) }
     self.current = current
   }
 
   /// How long it has waited for the first answer of a connection that was opened for it, or for that connection itself,
-  /// which a server that has enough may leave unaccepted; in nanoseconds. Nil if it does not.
-  func wait(at now: UInt64) -> UInt64? {
-    guard let openedAt, let current, current.head == nil, current.mode == .waiting else { return nil }
-    return now > openedAt ? now - openedAt : 0
+  /// which a server that has enough may leave unaccepted; in nanoseconds, as `passTime` counted them. Nil if it does not.
+  var wait: UInt64? {
+    guard socket != nil, let current, current.head == nil, current.mode == .waiting else { return nil }
+    return waited
+  }
+
+  /// Time passed in which the loop took what had come.
+  /// - Returns: whether it waits; not if something is there to be read now.
+  func passTime(_ nanoseconds: UInt64) -> Bool {
+    guard wait != nil, let socket, !hasSomethingToRead(socket) else { return false }
+    waited += nanoseconds
+    return true
   }
 
   /// Whether it goes over a connection that has brought an answer.
   var isAnswered: Bool {
     guard let current else { return false }
     return current.head != nil || current.mode != .waiting
-      || openedAt == nil && easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
+      || socket == nil && easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
   }
 
   /// From the beginning of the connection, or of the request over one that was there, to the first byte of the answer; in
@@ -188,8 +197,8 @@ final class CurlTransfer {
 
   func didOpen(_ socket: Int32) {
     guard let current else { return }
-    // The first of several, where a host has several addresses.
-    if openedAt == nil { openedAt = monotonicNanoseconds() }
+    // The last of several, where a host has several addresses.
+    self.socket = socket
     onOpen(socket, current.place.hostAndPort, isTrial)
     isTrial = false
   }

@@ -154,6 +154,12 @@ struct EventPoll: ~Copyable {
   }
 }
 
+/// Whether a socket has bytes for its reader, or the other side's end.
+func hasSomethingToRead(_ socket: Int32) -> Bool {
+  var byte: UInt8 = 0
+  return recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
+}
+
 /// A system call of the loop that failed.
 struct SystemFailure: Error {
   var call: String

@@ -15,7 +15,7 @@ enum OvertakenRule {
     var idle: [Int] = []
     /// Transfers that ended since somebody began to watch.
     var answers = 0
-    /// The least that a first answer over a new connection took; 0 if it is not known.
+    /// The longest that a first answer over a new connection took.
     var firstAnswer: UInt64 = 0
 
     var isIdle: Bool { idle.contains { $0 > 0 } }
@@ -57,22 +57,25 @@ enum OvertakenRule {
   }
 
   /// Shorter waits say nothing: a busy machine, a disk.
-  static let leastWait: UInt64 = 30_000_000
+  static let leastWait: UInt64 = 50_000_000
   private static let trials = 2
+
+  private static func isKnown(_ trials: Trials) -> Bool {
+    trials.successes >= self.trials && trials.successes > trials.failures
+  }
 
   /// How long a request waits at the least before anything is concluded from that.
   private static func patience(_ facts: Facts, _ trials: Trials) -> UInt64 {
-    let times: UInt64 = trials.successes > trials.failures ? 1 : 1 << UInt64(3 * min(trials.failures, 4))
-    return max(leastWait, facts.firstAnswer &* 4) &* times
+    // Known already; and what a first answer took may have been such a wait.
+    if isKnown(trials) { return leastWait }
+    return max(leastWait, facts.firstAnswer &* 4) << UInt64(3 * min(trials.failures, 4))
   }
 
   /// - Parameter wait: of the request that has waited longest.
   static func judge(wait: UInt64, _ facts: Facts, since mark: Mark?, _ trials: Trials) -> Verdict {
     let answering = facts.answering.reduce(0, +)
     guard answering > 0, wait >= patience(facts, trials) else { return .wait }
-    if trials.successes >= self.trials, trials.successes > trials.failures {
-      return .giveBack(answering: facts.answering)
-    }
+    if isKnown(trials) { return .giveBack(answering: facts.answering) }
     guard trials.pending < self.trials else { return .wait }
     if let loop = facts.idle.firstIndex(where: { $0 > 0 }), mark?.wasIdle == true {
       return .tryOne(loop: loop, isIdle: true)
@@ -91,8 +94,6 @@ extension OvertakenRule.Facts {
     self.busy.append(busy)
     self.idle.append(idle)
     self.answers += answers
-    if firstAnswer > 0 {
-      self.firstAnswer = self.firstAnswer == 0 ? firstAnswer : min(self.firstAnswer, firstAnswer)
-    }
+    self.firstAnswer = max(self.firstAnswer, firstAnswer)
   }
 }

@@ -31,7 +31,7 @@ struct UnansweredWatch {
   /// - Parameter time: that it took, in nanoseconds.
   mutating func answered(_ host: String, after time: UInt64) {
     guard firstAnswers.count < Self.mostHosts || firstAnswers[host] != nil else { return }
-    firstAnswers[host] = min(firstAnswers[host] ?? .max, time)
+    firstAnswers[host] = max(firstAnswers[host] ?? 0, time)
   }
 
   func answers(of host: String) -> Int { answers[host] ?? 0 }

@@ -25,7 +25,7 @@ struct OvertakenRuleTests {
   @Test func connectionsThatAreIdle() {
     let facts = Self.facts([0, 0], [1, 2])
     let mark = Self.mark([1, 2], wasIdle: true)
-    let wait = Self.milliseconds(31)
+    let wait = Self.milliseconds(51)
     #expect(Rule.judge(wait: wait, facts, since: mark, .init()) == .tryOne(loop: 0, isIdle: true))
     #expect(
       Rule.judge(wait: wait, Self.facts([1, 0], [0, 2]), since: mark, .init())
@@ -40,7 +40,7 @@ struct OvertakenRuleTests {
   }
 
   /// A short wait says nothing, and what is short the host itself says.
-  @Test(arguments: [(1, 29, false), (1, 30, true), (7, 30, true), (50, 199, false), (50, 200, true)])
+  @Test(arguments: [(1, 49, false), (1, 50, true), (12, 50, true), (50, 199, false), (50, 200, true)])
   func patience(firstAnswer: UInt64, wait: UInt64, isLong: Bool) {
     let facts = Self.facts([0], [3], first: Self.milliseconds(firstAnswer))
     let verdict = Rule.judge(
@@ -53,7 +53,7 @@ struct OvertakenRuleTests {
   func othersAreAnswered(answers: Int, before: [Int], isOdd: Bool) {
     let facts = Self.facts([1, 2], [0, 0], answers: 100 + answers)
     let mark = Self.mark(before, answers: 100)
-    let verdict = Rule.judge(wait: Self.milliseconds(40), facts, since: mark, .init())
+    let verdict = Rule.judge(wait: Self.milliseconds(60), facts, since: mark, .init())
     #expect(verdict == (isOdd ? .tryOne(loop: 1, isIdle: false) : .wait))
   }
 
@@ -67,13 +67,13 @@ struct OvertakenRuleTests {
     let facts = Self.facts([1, 0], [0, 2])
     let mark = Self.mark([1, 2], wasIdle: true)
     #expect(
-      Rule.judge(wait: Self.milliseconds(31), facts, since: mark, trials) == .giveBack(answering: [1, 2]))
+      Rule.judge(wait: Self.milliseconds(51), facts, since: mark, trials) == .giveBack(answering: [1, 2]))
 
     var slow = Rule.Trials(pending: 1)
     slow.ended(waited: Self.milliseconds(40), answered: Self.milliseconds(20))
     #expect(slow == Rule.Trials(failures: 1))
-    #expect(Rule.judge(wait: Self.milliseconds(239), facts, since: mark, slow) == .wait)
-    #expect(Rule.judge(wait: Self.milliseconds(240), facts, since: mark, slow) != .wait)
+    #expect(Rule.judge(wait: Self.milliseconds(399), facts, since: mark, slow) == .wait)
+    #expect(Rule.judge(wait: Self.milliseconds(400), facts, since: mark, slow) != .wait)
 
     // Over a new connection, or not at all: nothing is learnt, and another one may be tried.
     var lost = Rule.Trials(pending: 1)
