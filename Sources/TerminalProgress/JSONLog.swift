@@ -66,11 +66,13 @@ struct JSONLog: ProgressDisplay {
         ids[request.address, default: []].append(request.id)
       }
       return line("start", request.id, request.address.redacted, [:])
-    case .retry(let address, let attempt, let delay, let error):
+    case .retry(let address, let next, let error):
       return line(
         "retry", ids[address]?.first, address.redacted,
-        ["attempt": .number(Int64(attempt)), "delay": .decimal(delay.inSeconds)].merging(fields(error)) { $1 }
-      )
+        [
+          "attempt": .number(Int64(next.attempt)), "delay": .decimal(next.delay.inSeconds),
+          "retry": .number(Int64(next.retry)), "retries": next.retries.map { .number(Int64($0)) } ?? .null,
+        ].merging(fields(error)) { $1 })
     case .ended(let address, .success(let outcome)):
       return line(
         "done", ended(address), address.redacted,

@@ -91,9 +91,10 @@ struct RedirectTests {
     let proxy = try FaultyOrigin()
     defer { proxy.stop() }
     proxy.route("example.invalid:443", .status(403))
+    let address = try ProxyAddress(proxy.url(""))
     try await withTransport({
       $0.headerLines = secrets
-      $0.proxy = proxy.url("")
+      $0.proxies = ProxyRoutes(Proxy(address))
     }) { transport, _ in
       _ = try await #require(throws: DownloadError.self) {
         _ = try await transport.fetch(try Address("https://example.invalid/x"))
