@@ -94,7 +94,7 @@ struct EventLines {
     var line = mark(glyphs.retry, .retry)
     let when = NextWords.text(next)
     let reason = StyledLine.shown(words.cause(error), glyphs)
-    let tail = CellWidth.of(reason.isEmpty ? when : "\(reason); \(when)")
+    let tail = CellWidth.of(NextWords.text(reason, next))
     let name = ActiveRow.name(of: address, glyphs)
     let room = usable - line.width - RowColumns.gap - tail
     let width = max(min(12, usable - line.width), min(room, CellWidth.of(name)))

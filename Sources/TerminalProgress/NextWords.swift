@@ -2,8 +2,13 @@ public import DownloadModel
 
 /// What dlm does about a failure that may pass, in the same words wherever it is told.
 public enum NextWords {
+  /// A sentence: `the server answered 503 Service Unavailable; again in 4.0 s, 2 of 5`.
+  public static func text(_ cause: String, _ next: NextAttempt) -> String {
+    cause.isEmpty ? text(next) : "\(cause); \(text(next))"
+  }
+
   /// `again in 4.0 s, 2 of 5`: the second of at most five retries.
-  public static func text(_ next: NextAttempt) -> String {
+  static func text(_ next: NextAttempt) -> String {
     let when = next.delay > .zero ? "again in \(Quantity.duration(next.delay))" : "again at once"
     return next.retries.map { "\(when), \(next.retry) of \($0)" } ?? when
   }

@@ -66,7 +66,7 @@ struct PlainLog: ProgressDisplay {
       return head("failed", .failed) + TerminalText.sanitized("\(address.key): \(words.failure(error))")
     case .retry(let address, let next, let error):
       return head("retry", .retry)
-        + TerminalText.sanitized("\(address.key): \(words.cause(error)); \(NextWords.text(next))")
+        + TerminalText.sanitized("\(address.key): \(NextWords.text(words.cause(error), next))")
     case .waitsForAnotherProcess(let address):
       return head("waits", .retry) + TerminalText.sanitized("\(address.key): \(OutcomeNote.waits)")
     case .rejected(let rejection):

@@ -48,6 +48,7 @@ struct JSONLogTests {
       #expect(line.keys.contains("id") && line.keys.contains("url"))
     }
     #expect(lines[5]["attempt"] as? Int == 2 && lines[5]["delay"] as? Double == 1.5)
+    #expect((lines[5]["message"] as? String)?.hasSuffix("; again in 1.5 s, 1 of 5") == true)
     #expect(lines[5]["retry"] as? Int == 1 && lines[5]["retries"] as? Int == 5)
     let done = lines[6]
     #expect(done["id"] as? Int == 0 && done["url"] as? String == "https://host/0")

@@ -62,7 +62,7 @@ struct RunLog: Sendable {
     logger.debug(
       "tried again",
       metadata: [
-        "address": "\(request.address)", "because": "\(FailureWords(error).cause), \(NextWords.text(next))",
+        "address": "\(request.address)", "because": "\(NextWords.text(FailureWords(error).cause, next))",
         "attempt": "\(next.attempt)",
       ])
   }
