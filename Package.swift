@@ -82,7 +82,7 @@ let package = Package(
     // Tests: one target a room, and the program from outside
     .target(
       name: "TestSupport", dependencies: ["DownloadModel"], path: "Tests/TestSupport",
-      exclude: ["HTTP2/http2_origin.py"],
+      exclude: ["HTTP2/http2_origin.py", "Proxies/socks_server.py"],
       swiftSettings: settings),
     .testTarget(
       name: "TestSupportTests", dependencies: ["TestSupport", "DownloadModel"], swiftSettings: settings),

@@ -85,5 +85,9 @@ static inline uint32_t dlm_epoll_event_mask(const struct epoll_event *event) { r
 // CURLVERSION_NOW is a macro over an enum, which Swift does not import.
 static inline const char *dlm_curl_version(void) { return curl_version_info(CURLVERSION_NOW)->version; }
 
+static inline int dlm_curl_has_https_proxy(void) {
+  return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTPS_PROXY) != 0;
+}
+
 // As shown by ps -L and top -H; at most 15 characters. pthread_setname_np is hidden from Swift.
 static inline void dlm_name_thread(const char *name) { (void)prctl(PR_SET_NAME, name, 0, 0, 0); }

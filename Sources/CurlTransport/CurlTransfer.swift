@@ -25,10 +25,10 @@ final class CurlTransfer {
   /// Nil while idle.
   var asker: Asker?
   private let errorBuffer: UnsafeMutablePointer<CChar>
-  private var options = TransferOptions()
+  private(set) var options = TransferOptions()
   private var lastBody: Int64?
   private(set) var current: Current?
-  private(set) var assembler = HeadAssembler()
+  var assembler = HeadAssembler()
   var quiet = StallWatch.Quiet()
   /// Where it goes, or went last.
   private(set) var place: Address?
@@ -55,6 +55,8 @@ final class CurlTransfer {
     var drained: Int64 = 0
     var head: HeadFacts?
     var failure: DownloadError?
+    /// What the proxy's last answer means, unless libcurl asks once more with the login.
+    var refusal: DownloadError?
     /// When draining ends, whatever has come; on the monotonic clock.
     var drainsUntil: UInt64?
 
@@ -214,9 +216,13 @@ final class CurlTransfer {
     defer { self.current = nil }
     lastBody = current.received
     if let failure = current.failure { return .failure(failure.at(current.address)) }
-    let isDrained = current.mode == .draining
+    // Ended by the proxy's own words, which are read no longer than any that are not wanted.
+    if let refusal = current.refusal, code == CURLE_OK || code == CURLE_WRITE_ERROR {
+      return .failure(told(refusal))
+    }
+    let isDrained = current.mode == .draining && current.refusal == nil
     if code != CURLE_OK, !isDrained {
-      return .failure(DownloadError(facts(code), address: current.address))
+      return .failure(told(DownloadError(facts(code), address: current.address)))
     }
     guard let head = current.head else {
       // An HTTP/2 stream may end well without a head.
@@ -261,7 +267,7 @@ final class CurlTransfer {
       code: code, message: String(cString: errorBuffer),
       errno: Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO)),
       isAnswered: current?.head != nil, reusedConnection: easy.long(CURLINFO_NUM_CONNECTS) == 0,
-      shortage: TransferEnd.mayBeShortage(code) ? Self.shortage() : nil)
+      shortage: TransferEnd.mayBeShortage(code) ? Self.shortage() : nil, proxy: options.proxy.map(proxyEnd))
   }
 
   /// Asks whether a descriptor can be had now. libcurl does not tell what socket(2) or open(2) answered.
@@ -285,13 +291,29 @@ final class CurlTransfer {
         .badResponse, cause: .detail("more than \(HeadAssembler.limit / 1024) KiB of headers"),
         activity: "reading the answer")
       return false
-    case .redirect: return redirect(assembler.head)
-    case .final: return judge(assembler.head)
+    case .redirect:
+      let head = assembler.head
+      passed(head)
+      return redirect(head)
+    case .final:
+      let head = assembler.head
+      if isFromProxy(head) { return passOver(head) }
+      passed(head)
+      return judge(head)
     }
+  }
+
+  /// The proxy refused, and may yet be asked again on the same transfer.
+  /// - Parameter refusal: how it ends if not.
+  func wait(after refusal: DownloadError) {
+    current?.refusal = refusal
+    current?.mode = .draining
+    current?.drained = 0
   }
 
   private func judge(_ head: ResponseHead) -> Bool {
     guard let sink = current?.sink else { return false }
+    current?.refusal = nil
     var head = head
     head.answeredBy = effectiveAddress
     // A body without length and without chunks ends when the connection does: a cut looks the same as the end.
@@ -326,6 +348,7 @@ final class CurlTransfer {
   }
 
   private func redirect(_ head: ResponseHead) -> Bool {
+    self.current?.refusal = nil
     guard let current, let location = head["location"] else { return false }
     switch Redirect.step(from: current.place, to: location, home: current.address, count: current.hops) {
     case .follow(let address):

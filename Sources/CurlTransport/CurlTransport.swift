@@ -7,10 +7,12 @@ public final class CurlTransport: Transport {
   private let loop: CurlLoop
   private let agent: CurlAgent
   private let tasks: LoopTaskExecutor
+  private let proxies: ProxyRoutes
 
   /// Starts the loop's thread.
   /// - Throws: `DownloadError` when libcurl or the kernel refuses what a loop needs.
   public init(_ options: TransportOptions) throws(DownloadError) {
+    proxies = options.proxies
     do {
       try Self.initializeLibrary()
       // A server that goes away while a request is written is an error of that transfer, not of the process.
@@ -51,6 +53,20 @@ public final class CurlTransport: Transport {
   }
 
   private nonisolated(nonsending) func run(
+    _ transfer: TransferRequest, into sink: any BodySink, goesOn: Bool
+  ) async throws(DownloadError) -> TransferStage {
+    guard let proxy = proxies[transfer.address.scheme] else {
+      return try await ask(transfer, into: sink, goesOn: goesOn)
+    }
+    let triesLogin: Bool
+    do throws(DownloadError) { triesLogin = try await proxy.enter() } catch {
+      throw error.of(transfer.address)
+    }
+    defer { if triesLogin { proxy.left() } }
+    return try await ask(transfer, into: sink, goesOn: goesOn)
+  }
+
+  private nonisolated(nonsending) func ask(
     _ transfer: TransferRequest, into sink: any BodySink, goesOn: Bool
   ) async throws(DownloadError) -> TransferStage {
     let isolation = #isolation

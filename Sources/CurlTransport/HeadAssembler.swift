@@ -30,6 +30,13 @@ struct HeadAssembler {
     clear()
   }
 
+  /// The answer was passed over: another may follow it.
+  mutating func expectAnother() {
+    status = 0
+    isFinal = false
+    clear()
+  }
+
   private mutating func clear() {
     block.removeAll(keepingCapacity: true)
     starts.removeAll(keepingCapacity: true)
@@ -57,6 +64,7 @@ struct HeadAssembler {
   private mutating func end() -> Step {
     switch status {
     case 100..<200: return .more
+    case 0: return .more  // trailers of an answer that was passed over
     case 301, 302, 303, 307, 308:
       if head["location"]?.isEmpty == false { return .redirect }
     default: break

@@ -20,13 +20,15 @@ enum Redirect {
   ///   - count: redirects followed before this one.
   static func step(from current: Address, to location: String, home: Address, count: Int) -> Step {
     guard count < limit else { return refuse("more than \(limit) in a row") }
-    guard let text = resolve(location, against: current.key) else { return refuse("it leads to no address") }
+    guard let text = resolve(location, against: current.key) else {
+      return refuse("it leads to no address: \(shown(location))")
+    }
     let target: Address
     do throws(Address.Malformed) { target = try Address(text) } catch {
       if case .unsupportedScheme(let scheme) = error {
-        return refuse("it leads to \(scheme):, not to http or https")
+        return refuse("it leads to \(shown(text)); \(scheme): is neither http nor https")
       }
-      return refuse("it leads to no address")
+      return refuse("it leads to no address: \(shown(text))")
     }
     if current.scheme == .https, target.scheme == .http {
       return refuse("it leads from https to \(target), where others can read and change it")
@@ -36,6 +38,12 @@ enum Redirect {
       return .follow(target.withLogin(of: known))
     }
     return .follow(target)
+  }
+
+  /// What may be no address and of any length, without what could be a secret.
+  private static func shown(_ location: String) -> String {
+    let text = Redaction.redactedAddress(location)
+    return text.utf8.count > 500 ? "\(text.prefix(500))\(Redaction.mark)" : text
   }
 
   private static func refuse(_ why: String) -> Step {

@@ -10,6 +10,9 @@ struct TransferOptions: ~Copyable {
   private var hasRange = false
   private var isFresh = false
   private var bufferSize = 0
+  /// The proxy that leads to where the request goes.
+  private(set) var proxy: Proxy?
+  private var authentication = 0
 
   /// Address, range, header lines.
   /// - Parameter address: where the request goes: its own, or where redirects led.
@@ -18,6 +21,7 @@ struct TransferOptions: ~Copyable {
     on easy: borrowing EasyHandle
   ) throws(CurlFailure) {
     try easy.set(CURLOPT_URL, address.wireText)
+    try set(settings.proxies[address.scheme], on: easy)
     if let start = request.rangeStart {
       try easy.set(CURLOPT_RANGE, "\(start)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? ""))
       hasRange = true
@@ -35,6 +39,16 @@ struct TransferOptions: ~Copyable {
       ownLines = nil
     }
     lines = wanted
+  }
+
+  private mutating func set(_ wanted: Proxy?, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    if wanted !== proxy {
+      try easy.set(CURLOPT_PROXY, wanted?.address.wireText ?? "")
+      proxy = wanted
+    }
+    guard let wanted, wanted.authentication != authentication else { return }
+    try easy.set(CURLOPT_PROXYAUTH, wanted.authentication)
+    authentication = wanted.authentication
   }
 
   /// - Parameter wanted: whether to open a connection without looking for an idle one (CURLOPT_FRESH_CONNECT).

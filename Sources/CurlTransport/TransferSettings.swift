@@ -34,6 +34,7 @@ struct TransferSettings: ~Copyable {
   }
 
   var rateLimit: RateLimit? { options.rateLimit }
+  var proxies: ProxyRoutes { options.proxies }
 
   /// Whether several transfers may have one connection at a time (HTTP/2).
   var sharesConnections: Bool { options.usesHTTP2 }
@@ -67,18 +68,18 @@ struct TransferSettings: ~Copyable {
     try easy.set(
       CURLOPT_HTTP_VERSION,
       // Through a proxy libcurl 7.87 to 7.88.1 piles up connections when it multiplexes.
-      options.usesHTTP2 && options.proxy == nil && !Self.environmentNamesProxy
+      options.usesHTTP2 && options.proxies.https == nil
         ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
-    if let proxy = options.proxy {
-      try easy.set(CURLOPT_PROXY, proxy)
-    } else if !Self.environmentNamesProxy {
-      // Else libcurl searches the environment for six names with each transfer.
-      try easy.set(CURLOPT_PROXY, "")
+    // Else libcurl searches the environment for six names with each transfer.
+    try easy.set(CURLOPT_PROXY, "")
+    // An https proxy is trusted as servers are.
+    if let file = options.caFile {
+      try easy.set(CURLOPT_CAINFO, file)
+      try easy.set(CURLOPT_PROXY_CAINFO, file)
     }
-    if let file = options.caFile { try easy.set(CURLOPT_CAINFO, file) }
     if options.isInsecure {
-      try easy.set(CURLOPT_SSL_VERIFYPEER, false)
-      try easy.set(CURLOPT_SSL_VERIFYHOST, 0)
+      for option in [CURLOPT_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYPEER] { try easy.set(option, false) }
+      for option in [CURLOPT_SSL_VERIFYHOST, CURLOPT_PROXY_SSL_VERIFYHOST] { try easy.set(option, 0) }
     }
     if let file = options.netrcFile {
       // Read anew for each transfer, so only when there is one.
@@ -86,14 +87,6 @@ struct TransferSettings: ~Copyable {
       try easy.set(CURLOPT_NETRC_FILE, file)
     }
     try apply(.all, to: easy)
-  }
-}
-
-extension TransferSettings {
-  /// libcurl's own list of variables; HTTP_PROXY counts in lower case only, since a CGI server sets it from a header.
-  private static var environmentNamesProxy: Bool {
-    let names: [String] = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-    return names.contains { getenv($0) != nil }
   }
 }
 

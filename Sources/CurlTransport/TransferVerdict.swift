@@ -16,6 +16,8 @@ struct TransferEnd {
   /// What this machine was short of when the transfer could not begin (EMFILE, ENFILE); libcurl calls that a connection
   /// that was not made, a host without an address, or a bad file of certificates.
   var shortage: Int32?
+  /// Nil where no proxy is on the way.
+  var proxy: ProxyEnd?
 
   /// Whether the code may stand for a descriptor that could not be had.
   static func mayBeShortage(_ code: CURLcode) -> Bool {
@@ -36,6 +38,10 @@ extension DownloadError {
     if let shortage = end.shortage {
       self.init(
         .resources, cause: .errno(shortage), address: address.key, activity: kind.activity, isPassing: true)
+      return
+    }
+    if let proxy = end.proxy, let verdict = ProxyVerdict(end, text: text) {
+      self.init(verdict, of: proxy.address, address: address)
       return
     }
     self.init(

@@ -12,8 +12,9 @@ public struct TransportOptions: Sendable {
   public var caFile: String?
   /// Accepts any certificate (CURLOPT_SSL_VERIFYPEER and VERIFYHOST off).
   public var isInsecure = false
-  /// CURLOPT_PROXY; nil lets libcurl read `http_proxy`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`.
-  public var proxy: String?
+  /// Whom to go through; shared by all transports of a run. libcurl's own list of variables is not looked at, but for
+  /// `NO_PROXY`.
+  public var proxies = ProxyRoutes()
   /// CURLOPT_NETRC_FILE.
   public var netrcFile: String?
   /// Asks for HTTP/2 over TLS. Off by default, since libcurl below 8.4 cannot be trusted with its bodies.

@@ -25,6 +25,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     public static let badResponse = Code(rawValue: "bad-response")
     public static let redirect = Code(rawValue: "redirect")
     public static let status = Code(rawValue: "status")
+    /// A proxy on the way refused for good: its login, its rules.
+    public static let proxy = Code(rawValue: "proxy")
     public static let range = Code(rawValue: "range")
     /// Longer than the user allows (`--max-filesize`).
     public static let tooLarge = Code(rawValue: "too-large")
@@ -46,6 +48,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     case curl(code: Int32, message: String)
     case errno(Int32)
     case http(status: Int)
+    /// A proxy's answer or absence. With `.connect` it may pass: the server could not be reached through it.
+    case proxy(ProxyRefusal)
     case detail(String)
   }
 
@@ -188,6 +192,7 @@ extension DownloadError: CustomStringConvertible {
     case .curl(_, let message): message
     case .errno(let number): String(cString: strerror(number))
     case .http(let status): "status \(status)"
+    case .proxy(let refusal): "the proxy \(refusal)"
     case .detail(let text): text
     case nil: ""
     }

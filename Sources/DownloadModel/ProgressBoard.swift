@@ -46,21 +46,19 @@ public final class ProgressBoard: Sendable {
     return meter
   }
 
-  public func retry(_ request: DownloadRequest, attempt: Int, after delay: Duration, error: DownloadError) {
+  public func retry(_ request: DownloadRequest, _ next: NextAttempt, error: DownloadError) {
     guard isWatched else { return }
-    state.withLock {
-      $0.events.append(.retry(request.address, attempt: attempt, delay: delay, error: error))
-    }
+    state.withLock { $0.events.append(.retry(request.address, next, error: error)) }
   }
 
   /// A file's host refused it for now: it is no longer under way, and begins anew later.
-  public func putBack(_ request: DownloadRequest, attempt: Int, after delay: Duration, error: DownloadError) {
+  /// - Parameter next: nil for one that only waits for its turn, which is no news.
+  public func putBack(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
     guard isWatched else { return }
     state.withLock { state in
       state.active[request.id] = nil
-      // One that only waits for its turn is no news.
-      guard delay > .zero else { return }
-      state.events.append(.retry(request.address, attempt: attempt, delay: delay, error: error))
+      guard let next, next.delay > .zero else { return }
+      state.events.append(.retry(request.address, next, error: error))
     }
   }
 
@@ -192,7 +190,7 @@ public struct ActiveDownload: Sendable, Identifiable {
 public enum ProgressEvent: Sendable {
   /// Only on boards that keep them.
   case began(DownloadRequest)
-  case retry(Address, attempt: Int, delay: Duration, error: DownloadError)
+  case retry(Address, NextAttempt, error: DownloadError)
   /// Another process has the file; the first of a run only.
   case waitsForAnotherProcess(Address)
   case ended(Address, Result<DownloadOutcome, DownloadError>)

@@ -11,6 +11,7 @@ public final class Downloader: Sendable {
   private let random: @Sendable () -> Double
   private let segments: Int
   private let onSplit: @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void
+  private let onRetry: @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void
 
   /// Bytes that an attempt must gain for the failures before it to be forgotten.
   private static let progress: Int64 = 1 << 20
@@ -20,11 +21,14 @@ public final class Downloader: Sendable {
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
   ///   - segments: transfers of one large file at a time, at most; 1 for no splitting.
   ///   - onSplit: told when a file is to be fetched by more transfers, and the bytes a second that led to it.
+  ///   - onRetry: told of each failure after which the file is tried again, also if that is only its turn to wait.
   public init(
     store: any DownloadStore, transport: any Transport, board: ProgressBoard, retry: RetryPolicy,
     clock: any Clock<Duration>, random: @escaping @Sendable () -> Double, segments: Int = 1,
-    onSplit: @escaping @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void = { _, _, _ in }
+    onSplit: @escaping @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void = { _, _, _ in },
+    onRetry: @escaping @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void = { _, _, _ in }
   ) {
+    self.onRetry = onRetry
     self.segments = segments
     self.onSplit = onSplit
     self.store = store
@@ -70,7 +74,7 @@ public final class Downloader: Sendable {
     // It waited for another request, which was refused, and has told: this one is yet to be asked.
     if error.isAnothers {
       share.queue.putBack(request, share: share.index)
-      board.putBack(request, attempt: 1, after: .zero, error: error)
+      board.putBack(request, nil, error: error)
       return nil
     }
     let queue = share.queue
@@ -79,7 +83,8 @@ public final class Downloader: Sendable {
       ? queue.takeBackForRoom(request, share: share.index)
       : queue.takeBack(request, after: error, share: share.index)
     if let again {
-      board.putBack(request, attempt: again.attempt, after: again.delay, error: error)
+      board.putBack(request, again, error: error)
+      onRetry(request, again, error)
       return nil
     }
     board.end(request, .failure(error))
@@ -131,7 +136,9 @@ public final class Downloader: Sendable {
           let delay = retry.delay(
             after: error, failures: failures, elapsed: stopwatch?.elapsed() ?? .zero, random: random())
         else { throw error }
-        board.retry(request, attempt: failures + 1, after: delay, error: error.at(request.address))
+        let next = NextAttempt(attempt: failures + 1, retry: failures, of: retry.retries, delay: delay)
+        board.retry(request, next, error: error.at(request.address))
+        onRetry(request, next, error)
         try await pause(delay)
       }
     }

@@ -45,16 +45,10 @@ extension HostQueue {
     }
   }
 
-  /// A refused request that comes again: for which time, and how long the host is left alone before.
-  struct Return: Equatable {
-    var attempt: Int
-    var delay: Duration
-  }
-
   /// Takes a request back that its host refused.
   /// - Returns: nil if it is not taken back, because it has been refused too often or the host is given up. Then its
   ///   download has ended.
-  func takeBack(_ request: DownloadRequest, after error: DownloadError, share: Int = 0) -> Return? {
+  func takeBack(_ request: DownloadRequest, after error: DownloadError, share: Int = 0) -> NextAttempt? {
     let name = request.address.hostAndPort
     let (now, random) = (elapsed(), random())
     return change { state in
@@ -82,11 +76,16 @@ extension HostQueue {
         }
         return nil
       }
-      guard count <= max(Self.refusalsOfOneFile, retry.retries) else { return nil }
+      let most = max(Self.refusalsOfOneFile, retry.retries)
+      guard count <= most else { return nil }
       state.refusals[request.id] = count
       host.refused.append(request)
       state.heldCount += 1
-      return Return(attempt: count + 1, delay: max(.zero, time - now))
+      // Whichever comes to its end first: the host's row of refusals, or while it serves others the file's own.
+      let row = host.pace.refusals
+      return NextAttempt(
+        attempt: count + 1, retry: row > 0 ? row : count, of: row > 0 ? retry.retries : most,
+        delay: max(.zero, time - now))
     }
   }
 
@@ -119,7 +118,7 @@ extension HostQueue {
   /// Takes a request back for which this machine had no room: too many files are open (`DownloadError.Code.resources`).
   /// From then on no more go at a time than did without it, whatever `--jobs` says; its host has no part in it.
   /// - Returns: nil if there is nothing whose end could make room, also after some waiting. Then its download has ended.
-  func takeBackForRoom(_ request: DownloadRequest, share: Int = 0) -> Return? {
+  func takeBackForRoom(_ request: DownloadRequest, share: Int = 0) -> NextAttempt? {
     let now = elapsed()
     return change { state in
       guard let host = state.hosts[request.address.hostAndPort] else { return nil }
@@ -134,7 +133,9 @@ extension HostQueue {
       state.refusals[request.id] = count
       host.refused.append(request)
       state.heldCount += 1
-      return Return(attempt: count + 1, delay: isAlone ? Self.roomPause : .zero)
+      return NextAttempt(
+        attempt: count + 1, retry: count, of: isAlone ? retry.retries : nil,
+        delay: isAlone ? Self.roomPause : .zero)
     }
   }
 

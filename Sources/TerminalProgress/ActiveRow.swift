@@ -3,7 +3,7 @@ import DownloadModel
 /// A file under way, from when a frame first saw it until it ends.
 struct ActiveRow: Sendable {
   struct Retry: Sendable, Equatable {
-    var number: Int
+    var next: NextAttempt
     /// When the next attempt begins.
     var until: Duration
   }

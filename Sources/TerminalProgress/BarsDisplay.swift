@@ -62,8 +62,8 @@ struct BarsDisplay: ProgressDisplay {
 
   private func retries(_ events: [ProgressEvent], at now: Duration) -> [Address: ActiveRow.Retry] {
     var retries: [Address: ActiveRow.Retry] = [:]
-    for case .retry(let address, let attempt, let delay, _) in events {
-      retries[address] = ActiveRow.Retry(number: attempt, until: now + delay)
+    for case .retry(let address, let next, _) in events {
+      retries[address] = ActiveRow.Retry(next: next, until: now + next.delay)
     }
     return retries
   }

@@ -39,8 +39,7 @@ struct EventLines {
     case .ended(_, .success(let outcome)): [done(outcome)]
     case .ended(_, .failure(let error)) where error.code == .cancelled: []
     case .ended(let address, .failure(let error)): failed(address, error)
-    case .retry(let address, let attempt, let delay, let error):
-      [retry(address, attempt: attempt, delay: delay, error: error)]
+    case .retry(let address, let next, let error): [retry(address, next, error)]
     case .waitsForAnotherProcess(let address): [waits(address)]
     case .rejected(let rejection): [rejected(rejection)]
     }
@@ -90,21 +89,28 @@ struct EventLines {
     return [line.text, second.text]
   }
 
-  private func retry(_ address: Address, attempt: Int, delay: Duration, error: DownloadError) -> String {
+  /// Name, reason, and what is done. Where the window is too narrow for all, the reason is cut first.
+  private func retry(_ address: Address, _ next: NextAttempt, _ error: DownloadError) -> String {
     var line = mark(glyphs.retry, .retry)
-    let when = "retry \(attempt) in \(Quantity.duration(delay))"
-    let reason = StyledLine.shown(words.failure(error), glyphs)
-    let tail = reason.isEmpty ? when : "\(reason), \(when)"
+    let when = NextWords.text(next)
+    let reason = StyledLine.shown(words.cause(error), glyphs)
+    let tail = CellWidth.of(NextWords.text(reason, next))
     let name = ActiveRow.name(of: address, glyphs)
-    let room = usable - line.width - RowColumns.gap - CellWidth.of(tail)
+    let room = usable - line.width - RowColumns.gap - tail
     let width = max(min(12, usable - line.width), min(room, CellWidth.of(name)))
     line.append(TextCut.inMiddle(name, to: width, ellipsis: glyphs.ellipsis))
-    if line.width + RowColumns.gap < usable {
-      line.pad(to: line.width + RowColumns.gap)
-      appendRest(tail, to: &line, .retry)
+    guard line.width + RowColumns.gap < usable else { return line.text }
+    line.pad(to: line.width + RowColumns.gap)
+    let rest = usable - line.width - CellWidth.of("; \(when)")
+    if !reason.isEmpty, rest >= Self.leastReason {
+      line.append("\(TextCut.atEnd(reason, to: rest, ellipsis: glyphs.ellipsis)); ", .retry)
     }
+    appendRest(when, to: &line, .retry)
     return line.text
   }
+
+  /// Cells below which a reason that was cut says nothing any more.
+  private static let leastReason = 8
 
   private func waits(_ address: Address) -> String {
     var line = mark(glyphs.retry, .retry)

@@ -76,10 +76,8 @@ struct FrameLayout {
   }
 
   private func retryText(_ retry: ActiveRow.Retry, at now: Duration) -> String {
-    let wait = Quantity.countdown(retry.until - now)
     let width = RowColumns.rateWidth + (columns.hasTime ? RowColumns.gap + RowColumns.timeWidth : 0)
-    let text = "retry \(retry.number) in \(wait)"
-    return "  " + TextCut.atEnd(text, to: width, ellipsis: "")
+    return "  " + NextWords.countdown(retry.next, retry.until - now, width: width)
   }
 
   func appendBar(

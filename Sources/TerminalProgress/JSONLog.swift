@@ -66,11 +66,13 @@ struct JSONLog: ProgressDisplay {
         ids[request.address, default: []].append(request.id)
       }
       return line("start", request.id, request.address.redacted, [:])
-    case .retry(let address, let attempt, let delay, let error):
+    case .retry(let address, let next, let error):
       return line(
         "retry", ids[address]?.first, address.redacted,
-        ["attempt": .number(Int64(attempt)), "delay": .decimal(delay.inSeconds)].merging(fields(error)) { $1 }
-      )
+        [
+          "attempt": .number(Int64(next.attempt)), "delay": .decimal(next.delay.inSeconds),
+          "retry": .number(Int64(next.retry)), "retries": next.retries.map { .number(Int64($0)) } ?? .null,
+        ].merging(fields(error, NextWords.text(words.cause(error), next))) { $1 })
     case .ended(let address, .success(let outcome)):
       return line(
         "done", ended(address), address.redacted,
@@ -81,7 +83,7 @@ struct JSONLog: ProgressDisplay {
           "remark": outcome.remark.map { .text($0.rawValue) } ?? .null,
         ])
     case .ended(let address, .failure(let error)):
-      return line("error", ended(address), address.redacted, fields(error))
+      return line("error", ended(address), address.redacted, fields(error, words.failure(error)))
     case .waitsForAnotherProcess(let address):
       return line("wait", ids[address]?.first, address.redacted, ["for": .text("another-process")])
     case .rejected(let rejection):
@@ -101,10 +103,10 @@ struct JSONLog: ProgressDisplay {
     return id
   }
 
-  private func fields(_ error: DownloadError) -> [String: JSONValue] {
+  private func fields(_ error: DownloadError, _ message: String) -> [String: JSONValue] {
     [
       "code": .text(error.code.rawValue), "passing": .flag(error.isPassing),
-      "message": .text(Redaction.redacted(words.failure(error))),
+      "message": .text(Redaction.redacted(message)),
     ]
   }
 

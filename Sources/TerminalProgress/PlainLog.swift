@@ -64,10 +64,9 @@ struct PlainLog: ProgressDisplay {
     case .ended(_, .failure(let error)) where error.code == .cancelled: return nil
     case .ended(let address, .failure(let error)):
       return head("failed", .failed) + TerminalText.sanitized("\(address.key): \(words.failure(error))")
-    case .retry(let address, let attempt, let delay, let error):
-      let when = "retry \(attempt) in \(Quantity.duration(delay))"
+    case .retry(let address, let next, let error):
       return head("retry", .retry)
-        + TerminalText.sanitized("\(address.key): \(words.failure(error)), \(when)")
+        + TerminalText.sanitized("\(address.key): \(NextWords.text(words.cause(error), next))")
     case .waitsForAnotherProcess(let address):
       return head("waits", .retry) + TerminalText.sanitized("\(address.key): \(OutcomeNote.waits)")
     case .rejected(let rejection):

@@ -4,6 +4,8 @@ public import DownloadModel
 public struct ProgressWords: Sendable {
   /// A short reason, without the address, such as "HTTP 404 Not Found".
   public var failure: @Sendable (DownloadError) -> String
+  /// The same without what the reader might do about it, where dlm itself does something.
+  public var cause: @Sendable (DownloadError) -> String
   /// The whole line, list and line number included.
   public var rejection: @Sendable (Rejection) -> String
 
@@ -12,10 +14,12 @@ public struct ProgressWords: Sendable {
 
   public init(
     failure: @escaping @Sendable (DownloadError) -> String,
+    cause: (@Sendable (DownloadError) -> String)? = nil,
     rejection: @escaping @Sendable (Rejection) -> String, timestamp: @escaping @Sendable () -> String = { "" }
   ) {
     self.timestamp = timestamp
     self.failure = failure
+    self.cause = cause ?? failure
     self.rejection = rejection
   }
 }

@@ -53,7 +53,7 @@ struct Wiring: Sendable {
         let downloader = Downloader(
           store: cache, transport: transport, board: board, retry: settings.retry, clock: ContinuousClock(),
           random: { Double.random(in: 0..<1) }, segments: concurrency.segments,
-          onSplit: { log.split($0, $1, $2) })
+          onSplit: { log.split($0, $1, $2) }, onRetry: { log.again($0, $1, $2) })
         workers.append(Worker(transport: transport, cache: cache, downloader: downloader))
         try await cache.prepare()
       }

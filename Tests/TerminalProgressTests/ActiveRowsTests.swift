@@ -83,7 +83,8 @@ struct ActiveRowsTests {
   @Test("a retry is shown until it begins or bytes arrive")
   mutating func retry() throws {
     let file = try Scene.active(1, at: 10, of: 100)
-    let retry = ActiveRow.Retry(number: 2, until: .seconds(5))
+    let retry = ActiveRow.Retry(
+      next: NextAttempt(attempt: 3, retry: 2, of: 5, delay: .seconds(4)), until: .seconds(5))
     rows.update([file], retries: [file.address: retry], at: .seconds(1), lines: 5)
     _ = names([file], at: 2)
     #expect(rows.shown.first?.retry == retry)

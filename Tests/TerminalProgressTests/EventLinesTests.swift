@@ -79,9 +79,11 @@ struct EventLinesTests {
     let rejection = Rejection(list: "list.txt", line: 7, text: "htp:/x", reason: .malformed(.noScheme))
     #expect(
       lines([
-        .retry(address, attempt: 2, delay: .seconds(1.5), error: DownloadError(.reset)),
+        .retry(
+          address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
+          error: DownloadError(.reset)),
         .rejected(rejection), .ended(address, .failure(.cancelled)),
-      ]) == ["↻ x.csv  reset, retry 2 in 1.5 s", "✗ list.txt, line 7: no address: htp:/x"])
+      ]) == ["↻ x.csv  reset; again in 1.5 s, 1 of 5", "✗ list.txt, line 7: no address: htp:/x"])
   }
 
   @Test("when very many end at once: every failure, the last few files, and how many more")
@@ -102,7 +104,9 @@ struct EventLinesTests {
       kind: .fetched, path: "a/東京の地図.1.txt", size: 5, resumed: 5, renamedFrom: "a/東京の地図.txt")
     let events: [ProgressEvent] = [
       try ended(renamed), try Scene.done(1), try Scene.failed(2, "a/b/c/d/e/f/g/long-name-of-a-file.tar.gz"),
-      .retry(address, attempt: 2, delay: .seconds(1.5), error: DownloadError(.certificate)),
+      .retry(
+        address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
+        error: DownloadError(.certificate)),
       .rejected(Rejection(list: "list.txt", line: 7, text: "東京の地図の東京の地図", reason: .notUTF8)),
     ]
     for glyphs in [Glyphs.unicode, .ascii] {

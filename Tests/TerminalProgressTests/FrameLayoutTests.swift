@@ -27,7 +27,8 @@ struct FrameLayoutTests {
         active[1].meter.add(4_100_000)
         active[2].meter.add(300_000)
       }
-      let retry = ActiveRow.Retry(number: 2, until: .seconds(7))
+      let retry = ActiveRow.Retry(
+        next: NextAttempt(attempt: 3, retry: 2, of: 5, delay: .seconds(3)), until: .seconds(7))
       activeRows.update(
         active, retries: second == 4 ? [active[4].address: retry] : [:], at: .seconds(second),
         lines: layout.lines - 1)
@@ -51,7 +52,7 @@ struct FrameLayoutTests {
         "  debian-12.5.0-a…nst.iso   ╾────────────    7%  48.0 MiB  12.0 MiB/s      0:49",
         "  東京の地図.pdf            ━━━━─────────   34%  15.6 MiB   3.9 MiB/s      0:08",
         "  stream.ndjson             ──━━━────────         1.1 MiB   293 KiB/s",
-        "  archive.tar.gz            ━━━━━━╾──────   50%      50 B  retry 2 in 0:03",
+        "  archive.tar.gz            ━━━━━━╾──────   50%      50 B  again in 0:03 (2/5)",
         "  waiting.bin               ─────────────         waiting",
         "  12/1,240 · 1 failed      ▕▏            ▏   1%   1.1 GiB  16.2 MiB/s     ≥0:38",
       ])
@@ -64,7 +65,7 @@ struct FrameLayoutTests {
         "  debian-12.5.0-amd64…tinst.iso   ━───────────────    7%  48.0 MiB / 629 MiB   12.0 MiB/s      0:49",
         "  東京の地図.pdf                  ━━━━━───────────   34%  15.6 MiB / 45.8 MiB   3.9 MiB/s      0:08",
         "  stream.ndjson                   ──━━━━──────────         1.1 MiB              293 KiB/s",
-        "  archive.tar.gz                  ━━━━━━━━────────   50%      50 B / 100 B     retry 2 in 0:03",
+        "  archive.tar.gz                  ━━━━━━━━────────   50%      50 B / 100 B     again in 0:03 (2/5)",
         "  waiting.bin                     ────────────────         waiting           ",
         "  12/1,240 files · 1 failed      ▕▏               ▏   1%   1.1 GiB             16.2 MiB/s     ≥0:38",
       ])

@@ -27,7 +27,9 @@ struct JSONLogTests {
     for request in requests { board.start(request).begin(at: 0, total: 10) }
     let size = TerminalSize(columns: 80, rows: 24)
     var bytes = log.draw(board.take(), at: .seconds(1), size: size)
-    board.retry(requests[1], attempt: 2, after: .seconds(1.5), error: DownloadError(.reset, isPassing: true))
+    board.retry(
+      requests[1], NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
+      error: DownloadError(.reset, isPassing: true))
     board.end(
       requests[0],
       .success(DownloadOutcome(kind: .fetched, path: "a/0", size: 10, transferred: 10, proof: .length)))
@@ -45,6 +47,9 @@ struct JSONLogTests {
       #expect(line["v"] as? Int == 1 && line["t"] as? String == "2026-01-02T03:04:05Z")
       #expect(line.keys.contains("id") && line.keys.contains("url"))
     }
+    #expect(lines[5]["attempt"] as? Int == 2 && lines[5]["delay"] as? Double == 1.5)
+    #expect((lines[5]["message"] as? String)?.hasSuffix("; again in 1.5 s, 1 of 5") == true)
+    #expect(lines[5]["retry"] as? Int == 1 && lines[5]["retries"] as? Int == 5)
     let done = lines[6]
     #expect(done["id"] as? Int == 0 && done["url"] as? String == "https://host/0")
     #expect(done["proof"] as? String == "length" && done["size"] as? Int == 10)

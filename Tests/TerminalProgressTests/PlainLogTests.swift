@@ -21,13 +21,15 @@ struct PlainLogTests {
         [],
         [
           .rejected(rejection),
-          .retry(address, attempt: 2, delay: .seconds(1.5), error: DownloadError(.reset)),
+          .retry(
+            address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
+            error: DownloadError(.reset)),
           .ended(address, .success(resumed)), try Scene.failed(3), .ended(address, .failure(.cancelled)),
         ]), at: 1)
     #expect(
       text == """
         refused: list.txt, line 7: no address: htp:/x
-        retry: https://example.org/x%C3%A9.csv: reset, retry 2 in 1.5 s
+        retry: https://example.org/x%C3%A9.csv: reset; again in 1.5 s, 1 of 5
         done: out/y[2J.bin, 9.0 MiB, resumed from 1.0 MiB
         failed: https://example.org/file-3.bin: HTTP 404
 

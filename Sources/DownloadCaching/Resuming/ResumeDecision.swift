@@ -102,14 +102,8 @@ enum ResumeDecision: Equatable {
     return .complete
   }
 
-  /// Statuses that say "not this time" (http.md 11), and every other 5xx but those that say "never".
   private static func failure(_ head: ResponseHead, now: Int64) -> DownloadError {
-    let isPassing =
-      switch head.status {
-      case 408, 425, 429: true
-      case 501, 505: false
-      default: head.status >= 500
-      }
+    let isPassing = HTTPStatus.mayPass(head.status)
     return DownloadError(
       .status, cause: .http(status: head.status), isPassing: isPassing,
       retryAfter: isPassing ? head["retry-after"].flatMap { RetryAfter.duration($0, now: now) } : nil)

@@ -129,7 +129,7 @@ struct Settings {
       connection.cacert ?? sources.text("cacert") ?? sources.environment["CURL_CA_BUNDLE"]
       ?? sources.environment["SSL_CERT_FILE"]
     transport.isInsecure = try connection.insecure || sources.isOn("insecure")
-    transport.proxy = connection.proxy ?? sources.text("proxy")
+    transport.proxies = try ProxySetting.routes(option: connection.proxy, sources)
     transport.netrcFile = connection.netrcFile ?? sources.text("netrc-file")
     for (option, path) in [("--cacert", transport.caFile), ("--netrc-file", transport.netrcFile)] {
       guard let path, access(path, R_OK) != 0 else { continue }

@@ -26,7 +26,8 @@ final class ProgressScreen: Sendable {
       output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output,
       environment: environment,
       words: ProgressWords(
-        failure: { FailureWords($0).line }, rejection: { RejectionWords($0).line },
+        failure: { FailureWords($0).line }, cause: { FailureWords($0).cause },
+        rejection: { RejectionWords($0).line },
         timestamp: {
           Date().formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)) + "Z"
         }))

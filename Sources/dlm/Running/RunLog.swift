@@ -56,6 +56,17 @@ struct RunLog: Sendable {
       ])
   }
 
+  /// A failure that may pass, and when the file is asked for again.
+  func again(_ request: DownloadRequest, _ next: NextAttempt, _ error: DownloadError) {
+    guard logger.logLevel <= .debug else { return }
+    logger.debug(
+      "tried again",
+      metadata: [
+        "address": "\(request.address)", "because": "\(NextWords.text(FailureWords(error).cause, next))",
+        "attempt": "\(next.attempt)",
+      ])
+  }
+
   func atOnce(_ peak: Int, _ settings: Settings) {
     guard settings.adaptsJobs else { return }
     logger.debug("files at a time", metadata: ["most": "\(peak)", "allowed": "\(settings.jobs)"])

@@ -29,7 +29,8 @@ struct FailureWords {
   var heading: String { remedy.map { "\(kind); \($0)" } ?? kind }
 
   private static func what(_ error: DownloadError) -> String {
-    switch error.code {
+    if case .proxy(let refusal)? = error.cause { return what(refusal) }
+    return switch error.code {
     case .status: statusWords(error)
     case .badAddress: "not an address that can be fetched"
     case .resolve: "the host's name could not be looked up"
@@ -68,8 +69,44 @@ struct FailureWords {
 
   private static func statusWords(_ error: DownloadError) -> String {
     guard case .http(let status)? = error.cause else { return "the server refused" }
-    let phrase = reasonPhrases[status].map { " \($0)" } ?? ""
-    return "the server answered \(status)\(phrase)"
+    return "the server answered \(phrase(status))"
+  }
+
+  private static func phrase(_ status: Int) -> String {
+    "\(status)\(reasonPhrases[status].map { " \($0)" } ?? "")"
+  }
+
+  private static func what(_ refusal: ProxyRefusal) -> String {
+    let proxy = "the proxy \(refusal.proxy)"
+    return switch refusal.answer {
+    case .login: refusal.hadLogin ? "\(proxy) refused the login" : "\(proxy) wants a login"
+    case .status(let status): "no connection: \(proxy) answered \(phrase(status))"
+    case .forbidden: "\(proxy) does not allow a connection to this host"
+    case .unreachable(let why): "no connection: \(proxy) said \(why)"
+    case .away: "no connection to \(proxy)"
+    case .misunderstood: "\(proxy) is not understood"
+    case .insecure: "no secure connection to \(proxy)"
+    }
+  }
+
+  private static func detail(_ refusal: ProxyRefusal) -> String {
+    switch refusal.answer {
+    case .away(let why), .misunderstood(let why), .insecure(let why): why
+    default: ""
+    }
+  }
+
+  private static func remedy(_ refusal: ProxyRefusal) -> String {
+    switch refusal.answer {
+    case .login where refusal.hadLogin:
+      "check user and password in its address, where special signs are written as %XX"
+    case .login: "give one in its address, user and password before the host (--proxy or DLM_PROXY)"
+    case .status(403), .forbidden: "its rules are its owner's: ask there, or name the host in NO_PROXY"
+    case .status, .unreachable: "is the server up, and the port right? The proxy could not reach it"
+    case .away: "is the proxy up, and its port right?"
+    case .misunderstood: "is it a proxy of this kind, and the port right?"
+    case .insecure: "if you know its issuer, name it with --cacert FILE; is it an https proxy?"
+    }
   }
 
   private static func detail(_ error: DownloadError) -> String {
@@ -78,12 +115,14 @@ struct FailureWords {
     case .errno(let number): String(cString: strerror(number))
     case .detail(let text): text
     case .http(let status): error.code == .status ? "" : "status \(status)"
+    case .proxy(let refusal): detail(refusal)
     case nil: ""
     }
   }
 
   private static func remedy(_ error: DownloadError) -> String? {
-    switch error.code {
+    if case .proxy(let refusal)? = error.cause { return remedy(refusal) }
+    return switch error.code {
     case .badAddress: "addresses look like https://host/path"
     case .resolve: "check the host's spelling and this machine's network"
     case .connect: "is the server up, and the port right?"
@@ -111,7 +150,8 @@ struct FailureWords {
   private static func statusRemedy(_ error: DownloadError) -> String? {
     guard case .http(let status)? = error.cause else { return nil }
     return switch status {
-    case 401, 407: "it wants a login: give one with --netrc-file or --header"
+    case 401: "it wants a login: give one with --netrc-file or --header"
+    case 407: "a proxy that this machine does not know of wants a login: name it with --proxy"
     case 403: "it does not allow this: is a login or a header missing?"
     case 404, 410: "check the address: there is nothing (any more)"
     case 429 where (error.retryAfter ?? .zero) > .seconds(60),

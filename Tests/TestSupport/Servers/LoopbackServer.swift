@@ -65,6 +65,9 @@ public final class LoopbackServer: Sendable {
 
   public var port: UInt16 { ports[0] }
 
+  /// What it said on standard output so far.
+  public var outputText: String { process.outputText }
+
   /// What it said on standard error so far.
   public var errorText: String { process.errorText }
 
