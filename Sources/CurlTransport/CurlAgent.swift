@@ -20,6 +20,7 @@ actor CurlAgent {
   /// Descriptors have run out once: idle connections are then not kept for long.
   private var isShort = false
   private let numbers = Atomic<UInt64>(0)
+  private let logins = LoginMemory()
 
   init(_ loop: CurlLoop, _ options: TransportOptions) throws(CurlFailure) {
     self.loop = loop
@@ -109,7 +110,7 @@ actor CurlAgent {
   private func takeIdle() throws(CurlFailure) -> CurlTransfer {
     if let transfer = idle.popLast() { return transfer }
     let transfer = try CurlTransfer(
-      settings, loopContext: Unmanaged.passUnretained(loop).toOpaque(),
+      settings, logins, loopContext: Unmanaged.passUnretained(loop).toOpaque(),
       cancel: { [loop] id in { loop.cancel(id) } }, onDrain: { [loop] end in loop.look(at: end) })
     transfers.append(transfer)
     return transfer

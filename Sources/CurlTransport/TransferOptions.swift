@@ -9,7 +9,10 @@ struct TransferOptions: ~Copyable {
   private var lines = TransferSettings.Lines.all
   private var hasRange = false
   private var isFresh = false
-  private var bufferSize = 0
+  private var isHome = true
+  /// CURLOPT_HTTPAUTH; libcurl begins with Basic.
+  private var schemes = dlm_auth_basic
+  private(set) var bufferSize = 0
 
   /// Address, range, header lines.
   /// - Parameter address: where the request goes: its own, or where redirects led.
@@ -25,6 +28,11 @@ struct TransferOptions: ~Copyable {
       try easy.set(CURLOPT_RANGE, nil)
       hasRange = false
     }
+    if settings.hasGuardedOptions {
+      let goesHome = address.isSameOrigin(as: request.address)
+      if goesHome != isHome { try settings.applyGuarded(goesHome, to: easy) }
+      isHome = goesHome
+    }
     let wanted = settings.lines(for: address, of: request)
     if !request.headerLines.isEmpty {
       let lines = try settings.lines(wanted, adding: request.headerLines)
@@ -35,6 +43,19 @@ struct TransferOptions: ~Copyable {
       ownLines = nil
     }
     lines = wanted
+  }
+
+  mutating func set(_ login: LoginStage, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    let wanted =
+      switch login {
+      case .basic, .plainBasic: dlm_auth_basic
+      case .probe: dlm_auth_none
+      case .digest: dlm_auth_digest
+      case .negotiate: dlm_auth_negotiate
+      }
+    guard schemes != wanted else { return }
+    try easy.set(CURLOPT_HTTPAUTH, wanted)
+    schemes = wanted
   }
 
   /// - Parameter wanted: whether to open a connection without looking for an idle one (CURLOPT_FRESH_CONNECT).
