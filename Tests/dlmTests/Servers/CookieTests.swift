@@ -198,7 +198,8 @@ struct CookieLinesTests {
 
   @Test func whatHasEndedIsLeftOut() {
     let lines = [line("a", "1", end: 99), line("b", "1", end: 101), line("c", "1")]
-    #expect(CookieLines.merged(before: [], after: [], there: lines, now: 100) == [lines[1], lines[2]])
+    let left = CookieLines.merged(before: [], after: [], there: lines, now: 100)
+    #expect(Set(left) == [lines[1], lines[2]])
   }
 
   @Test func oneCookieHasOneLine() {
