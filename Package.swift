@@ -118,6 +118,7 @@ let package = Package(
       dependencies: [
         "dlm", "TestSupport", "DownloadModel", "StrategyComparing", "TerminalProgress",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
   ]

@@ -7,6 +7,7 @@
 #pragma once
 #include <curl/curl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -57,6 +58,43 @@ static inline CURLcode dlm_getinfo_pointer(CURL *easy, CURLINFO info, char **val
   return curl_easy_getinfo(easy, info, value);
 }
 
+// The caller frees the list.
+static inline CURLcode dlm_getinfo_list(CURL *easy, CURLINFO info, struct curl_slist **value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+// CURLAUTH_… are macros with casts, which Swift does not import.
+static const long dlm_auth_none = (long)CURLAUTH_NONE;
+static const long dlm_auth_basic = (long)CURLAUTH_BASIC;
+static const long dlm_auth_digest = (long)CURLAUTH_DIGEST;
+static const long dlm_auth_negotiate = (long)CURLAUTH_NEGOTIATE;
+
+// A CURLSH that threads share: a mutex for each kind of data, since libcurl may hold one while it asks for another.
+typedef struct {
+  pthread_mutex_t mutexes[CURL_LOCK_DATA_LAST];
+} dlm_share_locks;
+static inline void dlm_share_locks_init(dlm_share_locks *locks) {
+  for (int i = 0; i < CURL_LOCK_DATA_LAST; i++) (void)pthread_mutex_init(&locks->mutexes[i], NULL);
+}
+static inline void dlm_share_locks_destroy(dlm_share_locks *locks) {
+  for (int i = 0; i < CURL_LOCK_DATA_LAST; i++) (void)pthread_mutex_destroy(&locks->mutexes[i]);
+}
+static inline void dlm_share_lock(CURL *easy, curl_lock_data data, curl_lock_access access, void *locks) {
+  (void)easy;
+  (void)access;
+  (void)pthread_mutex_lock(&((dlm_share_locks *)locks)->mutexes[data]);
+}
+static inline void dlm_share_unlock(CURL *easy, curl_lock_data data, void *locks) {
+  (void)easy;
+  (void)pthread_mutex_unlock(&((dlm_share_locks *)locks)->mutexes[data]);
+}
+static inline CURLSHcode dlm_share_cookies(CURLSH *share, dlm_share_locks *locks) {
+  CURLSHcode code = curl_share_setopt(share, CURLSHOPT_LOCKFUNC, dlm_share_lock);
+  if (!code) code = curl_share_setopt(share, CURLSHOPT_UNLOCKFUNC, dlm_share_unlock);
+  if (!code) code = curl_share_setopt(share, CURLSHOPT_USERDATA, locks);
+  return code ? code : curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
+}
+
 typedef int (*dlm_socket_callback)(CURL *easy, curl_socket_t socket, int what, void *context, void *socketContext);
 static inline CURLMcode dlm_multi_set_socket_callback(CURLM *multi, dlm_socket_callback callback, void *context) {
   CURLMcode code = curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
@@ -87,6 +125,11 @@ static inline const char *dlm_curl_version(void) { return curl_version_info(CURL
 
 static inline int dlm_curl_has_https_proxy(void) {
   return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTPS_PROXY) != 0;
+}
+
+// Whether libcurl has Negotiate. CURL_VERSION_SPNEGO is a macro with a shift.
+static inline int dlm_curl_has_negotiate(void) {
+  return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_SPNEGO) != 0;
 }
 
 // As shown by ps -L and top -H; at most 15 characters. pthread_setname_np is hidden from Swift.

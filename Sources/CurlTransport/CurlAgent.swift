@@ -24,6 +24,7 @@ actor CurlAgent {
   private let group: TransportGroup
   private var watch = UnansweredWatch()
   private let numbers = Atomic<UInt64>(0)
+  private let logins = LoginMemory()
 
   init(_ loop: CurlLoop, _ options: TransportOptions) throws(CurlFailure) {
     self.loop = loop
@@ -114,7 +115,7 @@ actor CurlAgent {
   private func takeIdle() throws(CurlFailure) -> CurlTransfer {
     if let transfer = idle.popLast() { return transfer }
     let transfer = try CurlTransfer(
-      settings, loopContext: Unmanaged.passUnretained(loop).toOpaque(),
+      settings, logins, loopContext: Unmanaged.passUnretained(loop).toOpaque(),
       cancel: { [loop] id in { loop.cancel(id) } }, onDrain: { [loop] end in loop.look(at: end) },
       onOpen: { [loop, group] socket, host, wasTrial in
         loop.socketDidOpen(socket, for: host)

@@ -19,6 +19,9 @@ final class CurlTransfer {
 
   let easy: EasyHandle
   private let rateLimit: RateLimit?
+  private let cookieJar: CookieJar?
+  private let logins: LoginMemory
+  private let loopContext: UnsafeMutableRawPointer
   let cancelOnLoop: (TransferID) -> @Sendable () -> Void
   private let onDrain: (UInt64) -> Void
   private let onOpen: (Int32, String, _ wasTrial: Bool) -> Void
@@ -27,6 +30,8 @@ final class CurlTransfer {
   private let errorBuffer: UnsafeMutablePointer<CChar>
   private(set) var options = TransferOptions()
   private var lastBody: Int64?
+  /// The origin whose Digest challenge libcurl keeps in the easy handle.
+  private var challenger: String?
   private(set) var current: Current?
   var assembler = HeadAssembler()
   var quiet = StallWatch.Quiet()
@@ -47,6 +52,12 @@ final class CurlTransfer {
     var place: Address
     /// Where the answer that is being drained leads.
     var next: Address?
+    /// How the request shows its login.
+    var login = LoginStage.basic
+    /// How it shows it next, to the same server, which was not content.
+    var nextLogin: LoginStage?
+    /// Whether there is a login for where it goes.
+    var hasLogin = false
     /// Redirects followed, and the microseconds that they took.
     var hops = 0
     var hopTime: Int64 = 0
@@ -90,7 +101,7 @@ final class CurlTransfer {
   ///   - onDrain: told when a body begins to be drained, and until when.
   ///   - onOpen: told of each socket that is opened, for which host, and whether a trial ends with that.
   init(
-    _ settings: borrowing TransferSettings, loopContext: UnsafeMutableRawPointer,
+    _ settings: borrowing TransferSettings, _ logins: LoginMemory, loopContext: UnsafeMutableRawPointer,
     cancel: @escaping (TransferID) -> @Sendable () -> Void, onDrain: @escaping (UInt64) -> Void,
     onOpen: @escaping (Int32, String, _ wasTrial: Bool) -> Void
   ) throws(CurlFailure) {
@@ -99,8 +110,16 @@ final class CurlTransfer {
     self.onDrain = onDrain
     self.onOpen = onOpen
     rateLimit = settings.rateLimit
+    cookieJar = settings.cookieJar
+    self.logins = logins
+    self.loopContext = loopContext
     errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    try configure(settings)
+  }
+
+  /// Sets what holds for every transfer.
+  private func configure(_ settings: borrowing TransferSettings) throws(CurlFailure) {
     let context = Unmanaged.passUnretained(self).toOpaque()
     try settings.apply(to: easy)
     try easy.set(CURLOPT_ERRORBUFFER, pointer: errorBuffer)
@@ -117,8 +136,11 @@ final class CurlTransfer {
 
   deinit {
     // The handle is cleaned up after this, and must not know the buffer any more (CURLOPT_ERRORBUFFER).
-    do throws(CurlFailure) { try easy.set(CURLOPT_ERRORBUFFER, pointer: nil) } catch {
-      assertionFailure("CURLOPT_ERRORBUFFER takes any pointer")
+    do throws(CurlFailure) {
+      try easy.set(CURLOPT_ERRORBUFFER, pointer: nil)
+      if cookieJar != nil { try easy.set(CURLOPT_SHARE, pointer: nil) }
+    } catch {
+      assertionFailure("CURLOPT_ERRORBUFFER and CURLOPT_SHARE take no pointer")
     }
     errorBuffer.deallocate()
   }
@@ -142,19 +164,51 @@ final class CurlTransfer {
     try options.set(isFresh: !settings.sharesConnections && connections < running, on: easy)
     try options.set(
       bufferSize: rateLimit?.bufferSize ?? ReceiveBuffer.size(running: running, lastBody: lastBody), on: easy)
-    begin(Current(request, sink))
+    var current = Current(request, sink)
+    try set(logins.stage(at: request.address, challenger: challenger), &current, settings)
+    begin(current)
   }
 
-  /// Sends the request on to where its answer led. It may find the connection that it just had.
+  private func set(
+    _ login: LoginStage, _ current: inout Current, _ settings: borrowing TransferSettings
+  ) throws(CurlFailure) {
+    try options.set(login, on: easy)
+    current.login = login
+    current.hasLogin = settings.hasLogin(for: current.place, of: current.request)
+  }
+
+  /// Sends the request on to where its answer led, or once more with another kind of login. It may find the connection
+  /// that it just had.
   func follow(_ settings: borrowing TransferSettings) throws(CurlFailure) {
     guard var current, let next = current.next else { return }
-    try options.set(current.request, to: next, settings, on: easy)
-    try options.set(isFresh: false, on: easy)
     current.hopTime += easy.offset(CURLINFO_TOTAL_TIME_T)
     (current.place, current.next) = (next, nil)
-    current.hops += 1
+    if let login = current.nextLogin {
+      current.nextLogin = nil
+      if login == .probe {
+        try renew(settings)
+      } else if login == .digest(isFresh: true) {
+        challenger = LoginMemory.origin(next)
+      }
+      try set(login, &current, settings)
+    } else {
+      current.hops += 1
+      try set(logins.stage(at: next, challenger: challenger), &current, settings)
+    }
+    try options.set(current.request, to: next, settings, on: easy)
+    try options.set(isFresh: false, on: easy)
     (current.mode, current.drained, current.drainsUntil) = (.waiting, 0, nil)
     begin(current)
+  }
+
+  /// Has libcurl forget every challenge. Connections and cookies stay.
+  private func renew(_ settings: borrowing TransferSettings) throws(CurlFailure) {
+    let bufferSize = options.bufferSize
+    easy.reset()
+    options = TransferOptions()
+    challenger = nil
+    try configure(settings)
+    try options.set(bufferSize: bufferSize, on: easy)
   }
 
   private func begin(_ current: Current) {
@@ -294,12 +348,14 @@ final class CurlTransfer {
     case .redirect:
       let head = assembler.head
       passed(head)
+      if assembler.setsCookie { cookieJar?.serverDidSetOne() }
       return redirect(head)
     case .final:
       let head = assembler.head
       if isFromProxy(head) { return passOver(head) }
       passed(head)
-      return judge(head)
+      if assembler.setsCookie { cookieJar?.serverDidSetOne() }
+      return (head.status == 401 ? answerChallenge(head) : nil) ?? judge(head)
     }
   }
 
@@ -338,13 +394,34 @@ final class CurlTransfer {
       case .splittable:
         current?.mode = .writing
         tellOfHead(head)
-      case .drain: return drain(hasBody ? length : 0)
+      case .drain: return drain(isRefusal(head) ? .max : hasBody ? length : 0)
       }
       return true
     } catch {
       current?.failure = error
       return false
     }
+  }
+
+  /// Whether it refuses a login that libcurl would now try again by itself: the connection is given up instead.
+  private func isRefusal(_ head: ResponseHead) -> Bool {
+    head.status == 401 && current?.login.isAnsweredByLibcurl == true
+  }
+
+  /// A 401 that asks for another kind of login than it got is no answer yet.
+  /// - Returns: whether the transfer goes on; nil if the answer is to be judged.
+  private func answerChallenge(_ head: ResponseHead) -> Bool? {
+    guard let current, current.hasLogin else { return nil }
+    var offers = head["www-authenticate"].map { LoginOffers($0) } ?? []
+    if dlm_curl_has_negotiate() == 0 { offers.remove(.negotiate) }
+    guard let next = current.login.next(offers) else {
+      if current.login == .negotiate { logins.forget(current.place) }
+      return nil
+    }
+    logins.learn(next, at: current.place)
+    self.current?.next = current.place
+    self.current?.nextLogin = next
+    return drain(isRefusal(head) ? .max : head["transfer-encoding"] == nil ? head.contentLength : nil)
   }
 
   private func redirect(_ head: ResponseHead) -> Bool {

@@ -106,7 +106,7 @@ public final class CurlTransport: Transport {
     return max(8, Int(clamping: limit.rlim_cur))
   }
 
-  private static func initializeLibrary() throws(CurlFailure) {
+  static func initializeLibrary() throws(CurlFailure) {
     let code = libraryCode
     if code != CURLE_OK { throw CurlFailure(code) }
   }

@@ -66,6 +66,23 @@ struct EasyHandle: ~Copyable {
     return String(cString: value)
   }
 
+  /// Its lines; none where libcurl has none.
+  func list(_ info: CURLINFO) -> [String] {
+    var first: UnsafeMutablePointer<curl_slist>?
+    guard dlm_getinfo_list(pointer, info, &first) == CURLE_OK else { return [] }
+    defer { curl_slist_free_all(first) }
+    var lines: [String] = []
+    var next = first
+    while let line = next {
+      if let text = line.pointee.data { lines.append(String(cString: text)) }
+      next = line.pointee.next
+    }
+    return lines
+  }
+
+  /// As new, but for connections and cookies (curl_easy_reset). It must have left its multi handle.
+  func reset() { curl_easy_reset(pointer) }
+
   private func check(_ code: CURLcode) throws(CurlFailure) {
     if code != CURLE_OK { throw CurlFailure(code) }
   }

@@ -20,6 +20,8 @@ struct HeadAssembler {
   private var block: [UInt8] = []
   private var starts: [Int] = []
   private var isFinal = false
+  /// Whether the head that came last sets a cookie.
+  private(set) var setsCookie = false
   /// Bytes of the heads since the last `reset`.
   private(set) var size = 0
 
@@ -40,6 +42,7 @@ struct HeadAssembler {
   private mutating func clear() {
     block.removeAll(keepingCapacity: true)
     starts.removeAll(keepingCapacity: true)
+    setsCookie = false
   }
 
   /// Takes one line as libcurl delivers it, with its line end.
@@ -54,6 +57,7 @@ struct HeadAssembler {
     }
     if !line.isEmpty, line[0] != UInt8(ascii: "\r"), line[0] != UInt8(ascii: "\n") {
       starts.append(block.count)
+      if line[0] | 0x20 == UInt8(ascii: "s"), Self.isSetCookie(line) { setsCookie = true }
       block.append(contentsOf: line)
       return .more
     }
@@ -78,6 +82,14 @@ struct HeadAssembler {
     line.count >= 5 && line[0] == UInt8(ascii: "H") && line[1] == UInt8(ascii: "T")
       && line[2] == UInt8(ascii: "T")
       && line[3] == UInt8(ascii: "P") && line[4] == UInt8(ascii: "/")
+  }
+
+  private static func isSetCookie(_ line: UnsafeRawBufferPointer) -> Bool {
+    let name: StaticString = "set-cookie:"
+    guard line.count >= name.utf8CodeUnitCount else { return false }
+    return (0..<name.utf8CodeUnitCount).allSatisfy { index in
+      line[index] | (line[index] >= 0x41 && line[index] <= 0x5A ? 0x20 : 0) == name.utf8Start[index]
+    }
   }
 
   var head: ResponseHead { ResponseHead(status: status, block: block, starts: starts) }

@@ -9,10 +9,13 @@ struct TransferOptions: ~Copyable {
   private var lines = TransferSettings.Lines.all
   private var hasRange = false
   private var isFresh = false
-  private var bufferSize = 0
   /// The proxy that leads to where the request goes.
   private(set) var proxy: Proxy?
   private var authentication = 0
+  private var isHome = true
+  /// CURLOPT_HTTPAUTH; libcurl begins with Basic.
+  private var schemes = dlm_auth_basic
+  private(set) var bufferSize = 0
 
   /// Address, range, header lines.
   /// - Parameter address: where the request goes: its own, or where redirects led.
@@ -28,6 +31,11 @@ struct TransferOptions: ~Copyable {
     } else if hasRange {
       try easy.set(CURLOPT_RANGE, nil)
       hasRange = false
+    }
+    if settings.hasGuardedOptions {
+      let goesHome = address.isSameOrigin(as: request.address)
+      if goesHome != isHome { try settings.applyGuarded(goesHome, to: easy) }
+      isHome = goesHome
     }
     let wanted = settings.lines(for: address, of: request)
     if !request.headerLines.isEmpty {
@@ -49,6 +57,19 @@ struct TransferOptions: ~Copyable {
     guard let wanted, wanted.authentication != authentication else { return }
     try easy.set(CURLOPT_PROXYAUTH, wanted.authentication)
     authentication = wanted.authentication
+  }
+
+  mutating func set(_ login: LoginStage, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    let wanted =
+      switch login {
+      case .basic, .plainBasic: dlm_auth_basic
+      case .probe: dlm_auth_none
+      case .digest: dlm_auth_digest
+      case .negotiate: dlm_auth_negotiate
+      }
+    guard schemes != wanted else { return }
+    try easy.set(CURLOPT_HTTPAUTH, wanted)
+    schemes = wanted
   }
 
   /// - Parameter wanted: whether to open a connection without looking for an idle one (CURLOPT_FRESH_CONNECT).

@@ -15,6 +15,11 @@ struct TransferSettings: ~Copyable {
   private let options: TransportOptions
   private let allTexts: [String]
   private let plainTexts: [String]
+  /// What the user gave with `-H Cookie: …`. libcurl puts it into one line with those that servers set, as RFC 6265 §5.4 has
+  /// it; in the list it would be a second one.
+  private let userCookies: String?
+  /// The user made the login themselves: `-H Authorization: …`.
+  private let showsOwnLogin: Bool
   private let all: HeaderLines
   private let plain: HeaderLines
 
@@ -24,13 +29,41 @@ struct TransferSettings: ~Copyable {
     let coding = "Accept-Encoding: identity"
     // As a line of the list: CURLOPT_USERAGENT would have libcurl print it twice for each request.
     plainTexts = [coding, "User-Agent: \(options.userAgent)"]
-    let namesItself = options.headerLines.contains { $0.lowercased().hasPrefix("user-agent:") }
-    allTexts = (namesItself ? [coding] : plainTexts) + options.headerLines
+    let namesItself = options.headerLines.contains { Self.name($0) == "user-agent" }
+    allTexts =
+      (namesItself ? [coding] : plainTexts) + options.headerLines.filter { Self.name($0) != "cookie" }
+    let cookies = options.headerLines.filter { Self.name($0) == "cookie" }
+      .map { String($0.drop { $0 != ":" }.dropFirst().drop { $0 == " " || $0 == "\t" }) }.filter {
+        !$0.isEmpty
+      }
+    userCookies = cookies.isEmpty ? nil : cookies.joined(separator: "; ")
+    showsOwnLogin = options.headerLines.contains { Self.name($0) == "authorization" }
     // Neither is kept before both are made: what cannot be copied is not given up half made.
     let all = try HeaderLines(allTexts)
     let plain = try HeaderLines(plainTexts)
     self.all = all
     self.plain = plain
+  }
+
+  private static func name(_ line: String) -> String { line.prefix { $0 != ":" && $0 != ";" }.lowercased() }
+
+  var cookieJar: CookieJar? { options.cookieJar }
+
+  /// Whether there is a login for where a request goes, with which a challenge can be answered.
+  func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
+    if showsOwnLogin, place.isSameOrigin(as: request.address) { return false }
+    return place.hasCredentials || options.hasLogin?(place.host) == true
+  }
+
+  /// The user's own cookies and certificate, as far as they are meant for where the request goes.
+  var hasGuardedOptions: Bool { userCookies != nil || options.tls.identity != nil }
+
+  /// - Parameter isHome: whether the request goes to the origin of its own address.
+  func applyGuarded(_ isHome: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
+    if let userCookies { try easy.set(CURLOPT_COOKIE, isHome ? userCookies : nil) }
+    guard let identity = options.tls.identity else { return }
+    try easy.set(CURLOPT_SSLCERT, isHome ? identity.certificate : nil)
+    try easy.set(CURLOPT_SSLKEY, isHome ? identity.key : nil)
   }
 
   var rateLimit: RateLimit? { options.rateLimit }
@@ -86,7 +119,19 @@ struct TransferSettings: ~Copyable {
       try easy.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
       try easy.set(CURLOPT_NETRC_FILE, file)
     }
+    try options.cookieJar?.apply(to: easy)
+    try apply(options.tls, to: easy)
     try apply(.all, to: easy)
+    try applyGuarded(true, to: easy)
+  }
+
+  private func apply(_ tls: TLSOptions, to easy: borrowing EasyHandle) throws(CurlFailure) {
+    if let bits = tls.versionBits { try easy.set(CURLOPT_SSLVERSION, bits) }
+    if let keys = tls.pinnedKeys { try easy.set(CURLOPT_PINNEDPUBLICKEY, keys) }
+    if let file = tls.revocationList { try easy.set(CURLOPT_CRLFILE, file) }
+    guard let identity = tls.identity else { return }
+    try easy.set(CURLOPT_SSLCERTTYPE, identity.isPKCS12 ? "P12" : "PEM")
+    try easy.set(CURLOPT_KEYPASSWD, identity.passphrase)
   }
 }
 

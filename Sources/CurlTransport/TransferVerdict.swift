@@ -72,11 +72,28 @@ extension DownloadError {
     }
   }
 
+  /// A server of TLS 1.3 says only after the handshake what it thinks of the client's certificate (RFC 8446 §4.4.2.4), so
+  /// that it looks like a connection that broke.
+  private static func refusesClient(_ end: TransferEnd) -> Bool {
+    switch end.code {
+    case CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
+      clientAlerts.contains { end.message.contains("alert \($0)") }
+    default: false
+    }
+  }
+
+  /// As OpenSSL words the alerts of RFC 8446 §6.2 that only a server has reason to send.
+  private static let clientAlerts = [
+    "certificate required", "bad certificate", "unsupported certificate", "certificate revoked",
+    "certificate expired", "certificate unknown", "unknown ca",
+  ]
+
   /// CURLE_TOO_LARGE, which the headers of libcurl 7.88 do not name (8.6 does).
   private static let tooLarge = CURLcode(rawValue: 100)
 
   private static func kind(_ end: TransferEnd) -> (code: Code, activity: String, isPassing: Bool) {
-    switch end.code {
+    if refusesClient(end) { return (.clientCertificate, "connecting", false) }
+    return switch end.code {
     case CURLE_URL_MALFORMAT: (.badAddress, "reading the address", false)
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: (.resolve, "looking up the host", true)
     case CURLE_COULDNT_CONNECT: (.connect, "connecting", true)
@@ -88,8 +105,10 @@ extension DownloadError {
     case CURLE_SSL_CONNECT_ERROR:
       // A handshake that the network broke may pass; one that the two sides disagree about does not.
       (.tls, "connecting", end.errno == ECONNRESET || end.errno == EPIPE)
-    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
-      CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+    case CURLE_SSL_CERTPROBLEM: (.clientCertificate, "connecting", false)
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.pinnedKey, "connecting", false)
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+      CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR,
       CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CRL_BADFILE:
       (.certificate, "connecting", false)
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING,

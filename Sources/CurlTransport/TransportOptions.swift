@@ -17,6 +17,11 @@ public struct TransportOptions: Sendable {
   public var proxies = ProxyRoutes()
   /// CURLOPT_NETRC_FILE.
   public var netrcFile: String?
+  /// Whether the netrc file has a login for a host, as an address writes it; nil without such a file.
+  public var hasLogin: (@Sendable (_ host: String) -> Bool)?
+  public var tls = TLSOptions()
+  /// Shared by all transports of a run; nil for a run that keeps no cookies.
+  public var cookieJar: CookieJar?
   /// Asks for HTTP/2 over TLS. Off by default, since libcurl below 8.4 cannot be trusted with its bodies.
   public var usesHTTP2 = false
   /// The most transfers at a time that connections are kept for.

@@ -14,6 +14,8 @@ final class CacheCommons: Sendable {
   /// What other processes have under way; nil for a run that others do not meet.
   let claims: ProcessClaims?
   let secret: UserSecret
+  /// Tells this run from others.
+  let runNumber = UInt64.random(in: .min ... .max)
   private let places = Mutex(Places())
 
   /// - Parameters:

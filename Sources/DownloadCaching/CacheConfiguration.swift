@@ -29,6 +29,8 @@ public struct CacheConfiguration: Sendable {
   public var fields: RequestFields
   /// The netrc file's logins; nil for none.
   public var logins: NetrcLogins?
+  /// Whether servers have set cookies, or earlier runs had kept some.
+  public var holdsCookies: @Sendable () -> Bool = { false }
   /// Where the processes of this user tell one another what they have under way; nil for a run that others do not
   /// meet.
   public var claimsFolder: FilePath?

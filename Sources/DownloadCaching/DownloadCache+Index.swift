@@ -54,7 +54,13 @@ extension DownloadCache {
 
   /// A name for what an answer depends on beside the scope: the values of the fields that its `Vary` names (http.md 29),
   /// and, where redirects led to it by way of other hosts, the logins that may have been theirs.
+  ///
+  /// Cookies that servers set are known to the transport only, and are others in each run. What an answer that varies by
+  /// them was an answer to is therefore known to no later run: the same is said of it in this run and never again.
   private func selection(vary: String?, answeredBy: String?) -> String? {
+    if let vary, configuration.holdsCookies(), RequestFields.isCookies(vary: vary) {
+      return credentialScope().digest(Array("cookies of run \(commons.runNumber)".utf8))
+    }
     guard let logins = answeredBy == nil ? nil : configuration.logins?.all else {
       guard let vary else { return nil }
       if let known = selections[vary] { return known }

@@ -33,6 +33,10 @@ public struct NetrcLogins: Sendable {
     machines[host.first == "[" ? String(host.dropFirst().dropLast()) : host] ?? fallback
   }
 
+  /// Whether the file says something for a host.
+  /// - Parameter host: as in an address.
+  public func hasLogin(for host: String) -> Bool { login(for: host) != nil }
+
   private enum Word {
     case machine(String)
     case fallback

@@ -25,7 +25,8 @@ public struct RequestFields: Sendable {
   /// - Parameters:
   ///   - lines: `Name: value` as the user wrote them, without line ends.
   ///   - userAgent: sent where no line says another; empty for none.
-  public init(_ lines: [String] = [], userAgent: String = "") {
+  ///   - cookieJar: the path of the cookies that are kept between runs, which says who asks; nil for none.
+  public init(_ lines: [String] = [], userAgent: String = "", cookieJar: String? = nil) {
     var fields: [Field] = []
     for line in lines {
       let field = Self.field(line)
@@ -35,6 +36,8 @@ public struct RequestFields: Sendable {
     if !userAgent.isEmpty, !fields.contains(where: { $0.name == "user-agent" }) {
       fields.append(Field(name: "user-agent", value: userAgent))
     }
+    // A blank, which no field's name has.
+    if let cookieJar { fields.append(Field(name: "cookie jar", value: cookieJar)) }
     // Stable: the order of lines with one name is part of what they say (RFC 9110 §5.3).
     let sorted = fields.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
     keyed = sorted.map(\.element).filter { !Self.harmlessNames.contains($0.name) }
@@ -51,6 +54,11 @@ public struct RequestFields: Sendable {
     let names = Set(vary.lowercased().split(separator: ",").map { Self.trimmed($0) })
     let named = harmless.filter { names.contains($0.name) }
     return named.isEmpty ? nil : Self.text(named)
+  }
+
+  /// Whether an answer depends on the cookies of its request (`Vary: Cookie`).
+  static func isCookies(vary: String) -> Bool {
+    vary.split(separator: ",").contains { trimmed($0).lowercased() == "cookie" }
   }
 
   /// `Vary: *`: nothing says what the answer depends on, so that no later request matches (RFC 9111 §4.1).

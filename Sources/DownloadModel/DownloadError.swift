@@ -15,6 +15,10 @@ public struct DownloadError: Error, Sendable, Equatable {
     public static let connect = Code(rawValue: "connect")
     public static let tls = Code(rawValue: "tls")
     public static let certificate = Code(rawValue: "certificate")
+    /// The user's own certificate cannot be used, or the server will not have it or wants one.
+    public static let clientCertificate = Code(rawValue: "client-certificate")
+    /// The server has another key than the pinned one.
+    public static let pinnedKey = Code(rawValue: "pinned-key")
     public static let timeout = Code(rawValue: "timeout")
     public static let stalled = Code(rawValue: "stalled")
     public static let reset = Code(rawValue: "reset")

@@ -27,16 +27,22 @@ struct Wiring: Sendable {
   ///   - claimsFolder: where other processes say what they have under way; nil for a run in a folder of its own.
   ///   - names: the numbers of the list's names, as its reader gave them.
   ///   - cacheFolder: nil for a run that neither uses nor fills the cache.
+  ///   - cookies: those of the run; nil to begin with what `--cookie-jar` held, and to keep nothing.
   ///   - keyFolder: where the user's secret is kept, by which such a run too knows its parts again.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
   init(
     _ settings: Settings, mode: DownloadMode, files: Int?, cacheFolder: FilePath?, keyFolder: FilePath? = nil,
-    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, board: ProgressBoard,
+    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, board: ProgressBoard, cookies: CookieJar? = nil,
     log: RunLog = RunLog(isVerbose: false)
   ) async throws(DownloadError) {
     let concurrency = RunConcurrency(
       mode, jobs: settings.jobs, segments: settings.segments, loops: settings.loops, files: files)
     var configuration = Self.configuration(settings, cacheFolder: cacheFolder)
+    let jar: CookieJar
+    if let cookies { jar = cookies } else { jar = try CookieJar(settings.cookieJar?.lines ?? []) }
+    var options = settings.transport
+    options.cookieJar = jar
+    configuration.holdsCookies = { jar.holdsCookies }
     configuration.keyFolder = keyFolder
     configuration.names = names
     configuration.claimsFolder = claimsFolder

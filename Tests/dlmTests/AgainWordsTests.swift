@@ -54,6 +54,7 @@ struct AgainWordsTests {
       "require-proof": "length", "jobs": "3", "per-host": "auto", "segments": "2", "limit-rate": "5M",
       "retries": "1", "retry-max-time": "2.5", "connect-timeout": "3", "stall-timeout": "4",
       "header": "Accept: x", "progress": "plain", "max-filesize": "5M",
+      "cert-type": "P12", "tls-max": "1.2",
     ]
     let dump = try await Workplace().dlm("get", "--experimental-dump-help").outputText
     let tree = try #require(try JSONSerialization.jsonObject(with: Data(dump.utf8)) as? [String: Any])

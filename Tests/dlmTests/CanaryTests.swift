@@ -40,6 +40,9 @@ struct CanaryTests {
     Spelling("PLAIN", "--proxy", "socks9://u:\(canary)@h"),
     Spelling("PLAIN", variables: ["DLM_PROXY": "http://u:\(canary)@127.0.0.1:1"]),
     Spelling("SIGNED"), Spelling("SIGNED", "-v"),
+    Spelling("PLAIN", "-v", "--cookie-jar", "jar"), Spelling("PLAIN", "--cert", "secrets:\(canary)"),
+    Spelling("PLAIN", "--cert=missing.pem:\(canary)"),
+    Spelling("PLAIN", "--cert", "secrets", variables: ["DLM_CERT_PASSPHRASE": canary]),
   ]
 
   /// What the origin does, and how the run is asked for.
@@ -55,6 +58,8 @@ struct CanaryTests {
   private static let outcomes = [
     Outcome(name: "success", answer: file), Outcome(name: "404", answer: .status(404)),
     Outcome(name: "401", answer: .status(401, headers: ["WWW-Authenticate: Basic realm=\"r\""])),
+    Outcome(name: "a cookie", answer: .file([1], FileOptions(headers: ["Set-Cookie: a=\(canary)"]))),
+    Outcome(name: "404 and a cookie", answer: .status(404, headers: ["Set-Cookie: a=\(canary)"])),
     Outcome(name: "503", answer: .status(503)), Outcome(name: "refused", answer: nil),
     Outcome(name: "garbage", answer: .raw(Array("nonsense\r\n\r\n".utf8))),
     Outcome(name: "dry run", answer: file, more: ["--dry-run"]),
@@ -81,6 +86,9 @@ struct CanaryTests {
     _ = try place.folder.write(
       Array("\(login)\nuser:\(Self.canary)@\(address)\nhtp://u:\(Self.canary)@h\n".utf8),
       to: "work/with-logins.txt")
+    _ = try place.folder.write(
+      Array("127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\t\(Self.canary)\n".utf8), to: "work/jar")
+    chmod(place.folder.path("work/jar"), 0o600)
     let arguments = spelling.arguments.map { argument in
       switch argument {
       case "PLAIN": url
@@ -93,7 +101,7 @@ struct CanaryTests {
   }
 
   /// The files in which the user put the secret himself.
-  private static let own = ["secrets", "bad-secrets", "netrc", "with-logins.txt"]
+  private static let own = ["secrets", "bad-secrets", "netrc", "with-logins.txt", "jar"]
 
   private func look(_ place: Workplace, _ run: CommandResult, _ what: String) throws {
     for text in [run.outputText, run.errorText] {

@@ -12,7 +12,8 @@ struct TrustTests {
   @Test(arguments: [
     "proxy: http://127.0.0.1:1", "insecure: yes", "cacert: none.pem", "netrc-file: none",
     "directory: elsewhere",
-    "on-conflict: overwrite",
+    "on-conflict: overwrite", "cookie-jar: none/jar", "cert: none.pem", "key: none.pem", "crlfile: none.pem",
+    "pinnedpubkey: none.pem", "tlsv1.3: yes", "tls-max: 1.2",
   ])
   func keysThatDoNotCount(line: String) async throws {
     let origin = try FaultyOrigin()
@@ -38,7 +39,7 @@ struct TrustTests {
     defer { origin.stop() }
     origin.route("/f", .file([1]))
     let place = try Workplace()
-    _ = try place.folder.write(Array("directory: .\ninsecure: no\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(Array("directory: .\ninsecure: no\ntlsv1.2: no\n".utf8), to: "work/.dlm.yaml")
     _ = try place.folder.write(Array("directory: out\n".utf8), to: "home/config/dlm/config.yaml")
     let run = try await place.dlm("get", origin.url("/f"))
     #expect(run.status == 0)

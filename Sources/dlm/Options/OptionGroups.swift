@@ -1,4 +1,5 @@
 import ArgumentParser
+import CurlTransport
 import DownloadCaching
 import DownloadModel
 import TerminalProgress
@@ -53,6 +54,45 @@ struct ConnectionOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Certificates to trust, in PEM.", valueName: "file"), completion: .file())
   var cacert: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Revoked certificates, in PEM: a list from each issuer, the root's too.", valueName: "file"),
+    completion: .file())
+  var crlfile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Your certificate, in PEM or PKCS #12. Its pass phrase: DLM_CERT_PASSPHRASE, a file, or as asked at the terminal.",
+      valueName: "file"),
+    completion: .file())
+  var cert: String?
+
+  @Option(help: ArgumentHelp("What --cert holds, where it does not show.", valueName: "PEM|P12"))
+  var certType: CertificateType?
+
+  @Option(help: ArgumentHelp("The private key of --cert, in PEM.", valueName: "file"), completion: .file())
+  var key: String?
+
+  @Option(
+    help: ArgumentHelp("A file whose first line is the pass phrase of --cert or --key.", valueName: "file"),
+    completion: .file())
+  var certPassphraseFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file.", valueName: "keys"),
+    completion: .file())
+  var pinnedpubkey: String?
+
+  @Flag(name: .customLong("tlsv1.2"), help: "TLS 1.2 or newer.")
+  var tls12 = false
+
+  @Flag(name: .customLong("tlsv1.3"), help: "TLS 1.3 or newer.")
+  var tls13 = false
+
+  @Option(help: ArgumentHelp("The newest TLS to speak.", valueName: "1.2|1.3"))
+  var tlsMax: TLSOptions.Version?
+
   @Flag(help: "Accept any certificate.")
   var insecure = false
 
@@ -61,6 +101,12 @@ struct ConnectionOptions: ParsableArguments {
 
   @Option(help: ArgumentHelp("Logins by host.", valueName: "file"), completion: .file())
   var netrcFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Keep cookies between runs, as curl does; without it they end with the run.", valueName: "file"),
+    completion: .file())
+  var cookieJar: String?
 
   @Flag(name: .customLong("http2"), help: "Ask for HTTP/2 over TLS.")
   var http2 = false

@@ -1,4 +1,5 @@
 public import ArgumentParser
+public import CurlTransport
 public import DownloadCaching
 public import DownloadModel
 import SystemPackage
@@ -24,6 +25,18 @@ extension ContentDigest: ExpressibleByArgument {
 }
 
 extension ProgressStyle: ExpressibleByArgument {}
+
+extension TLSOptions.Version: ExpressibleByArgument {
+  public init?(argument: String) {
+    switch argument {
+    case "1.2": self = .tls12
+    case "1.3": self = .tls13
+    default: return nil
+    }
+  }
+  public static var allValueStrings: [String] { ["1.2", "1.3"] }
+  var text: String { self == .tls12 ? "1.2" : "1.3" }
+}
 
 // Their descriptions are what the same parser takes again.
 

@@ -111,8 +111,19 @@ private struct Typed {
     add("--stall-timeout", options.stallTimeout?.text)
     add("--user-agent", options.userAgent)
     add("--cacert", options.cacert)
+    add("--crlfile", options.crlfile)
+    // Where secrets are is none; the pass phrase itself is no option.
+    add("--cert", options.cert)
+    add("--cert-type", options.certType?.rawValue)
+    add("--key", options.key)
+    add("--cert-passphrase-file", options.certPassphraseFile)
+    add("--pinnedpubkey", options.pinnedpubkey)
+    add("--tlsv1.2", options.tls12)
+    add("--tlsv1.3", options.tls13)
+    add("--tls-max", options.tlsMax?.text)
     add("--insecure", options.insecure)
     add("--netrc-file", options.netrcFile)
+    add("--cookie-jar", options.cookieJar)
     add("--http2", options.http2)
   }
 }

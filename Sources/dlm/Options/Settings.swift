@@ -44,8 +44,12 @@ struct Settings {
 
   /// What says, beside an address's own login, which answer a request gets. Never shown; the cache keeps keyed hashes.
   var requestFields: RequestFields {
-    RequestFields(transport.headerLines, userAgent: transport.userAgent)
+    RequestFields(
+      transport.headerLines, userAgent: transport.userAgent, cookieJar: cookieJar?.identity)
   }
+
+  /// `--cookie-jar`, with the cookies of earlier runs.
+  var cookieJar: CookieJarFile?
 
   /// Connections to one host for `auto`, as long as it refuses none.
   static let mostPerHost = 64
@@ -74,6 +78,8 @@ struct Settings {
     transport = try Self.transport(connection, sources)
     transport.width = self.jobs
     logins = try transport.netrcFile.map { try NetrcFile.read($0) }
+    if let logins { transport.hasLogin = { logins.hasLogin(for: $0) } }
+    cookieJar = try (connection.cookieJar ?? sources.text("cookie-jar")).map { try CookieJarFile($0) }
     let rate: ByteRate? = try connection.limitRate ?? sources.value("limit-rate")
     transport.rateLimit = rate.map { RateLimit(bytesPerSecond: $0.bytesPerSecond) }
     directory = output.directory ?? sources.text("directory") ?? "."
@@ -135,8 +141,46 @@ struct Settings {
       guard let path, access(path, R_OK) != 0 else { continue }
       throw ValidationError("\(option) \(path) cannot be read: \(String(cString: strerror(errno))).")
     }
+    transport.tls = try tls(connection, sources)
     transport.usesHTTP2 = try connection.http2 || sources.isOn("http2")
     return transport
+  }
+}
+
+extension Settings {
+  private static func tls(_ connection: ConnectionOptions, _ sources: SettingsSources) throws -> TLSOptions {
+    var tls = TLSOptions()
+    tls.newest = try connection.tlsMax ?? sources.value("tls-max")
+    if connection.tls12 || connection.tls13 {
+      tls.oldest = connection.tls13 ? .tls13 : .tls12
+    } else if try sources.isOn("tlsv1.3") {
+      tls.oldest = .tls13
+    } else if try sources.isOn("tlsv1.2") {
+      tls.oldest = .tls12
+    }
+    if let oldest = tls.oldest, let newest = tls.newest, newest < oldest {
+      throw ValidationError(
+        "--tls-max \(newest.text) allows nothing that --tlsv\(oldest.text) asks for: leave one of them out.")
+    }
+    tls.pinnedKeys = connection.pinnedpubkey ?? sources.text("pinnedpubkey")
+    tls.revocationList = connection.crlfile ?? sources.text("crlfile")
+    var files = [("--crlfile", tls.revocationList)]
+    if let keys = tls.pinnedKeys, !keys.hasPrefix("sha256//") { files.append(("--pinnedpubkey", keys)) }
+    for (option, path) in files {
+      guard let path, access(path, R_OK) != 0 else { continue }
+      throw ValidationError("\(option) \(path) cannot be read: \(String(cString: strerror(errno))).")
+    }
+    guard let certificate = connection.cert ?? sources.text("cert") else {
+      if let key = connection.key { throw ValidationError("--key \(key) goes with a --cert: name that too.") }
+      return tls
+    }
+    let certificateFiles = ClientCertificateFiles(
+      certificate: certificate, type: try connection.certType ?? sources.value("cert-type"),
+      key: connection.key ?? sources.text("key"),
+      passphraseFile: connection.certPassphraseFile ?? sources.text("cert-passphrase-file"),
+      passphrase: sources.environment["DLM_CERT_PASSPHRASE"])
+    tls.identity = try certificateFiles.identity(ask: PassphrasePrompt.ask)
+    return tls
   }
 }
 
@@ -157,7 +201,9 @@ struct SettingsSources {
   }
 
   /// The variable of the environment that sets a key.
-  static func variable(_ key: String) -> String { "DLM_" + key.uppercased().replacing("-", with: "_") }
+  static func variable(_ key: String) -> String {
+    "DLM_" + String(key.uppercased().map { $0 == "-" || $0 == "." ? "_" : $0 })
+  }
 
   func text(_ key: String) -> String? {
     if let text = environment[Self.variable(key)] { return text }

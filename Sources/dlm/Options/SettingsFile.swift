@@ -22,12 +22,16 @@ struct SettingsFile {
     "on-conflict", "max-filesize", "require-proof", "fsync", "no-cache", "refresh", "offline",
     "no-content-disposition",
     "progress",
-    "http2", "user-agent", "cacert", "insecure", "proxy", "netrc-file",
+    "http2", "user-agent", "cacert", "insecure", "proxy", "netrc-file", "cookie-jar",
+    "crlfile", "cert", "cert-type", "key", "cert-passphrase-file", "pinnedpubkey", "tlsv1.2", "tlsv1.3",
+    "tls-max",
   ]
 
   /// Whom dlm trusts, and where it writes: keys that do not count in the working folder.
   static let ownersKeys: Set<String> = [
     "proxy", "insecure", "cacert", "netrc-file", "cookie-jar", "directory",
+    "crlfile", "cert", "cert-type", "key", "cert-passphrase-file", "pinnedpubkey", "tlsv1.2", "tlsv1.3",
+    "tls-max",
   ]
 
   let path: FilePath
@@ -80,7 +84,11 @@ struct SettingsFile {
   }
 
   private static func saysNothing(_ key: String, _ value: String) -> Bool {
-    key == "insecure" ? YesOrNo(argument: value)?.isOn == false : key == "directory" && value == "."
+    switch key {
+    case "insecure", "tlsv1.2", "tlsv1.3": YesOrNo(argument: value)?.isOn == false
+    case "directory": value == "."
+    default: false
+    }
   }
 
   // MARK: Reading

@@ -1,3 +1,4 @@
+import CurlTransport
 import DownloadCaching
 import DownloadModel
 import Foundation
@@ -71,11 +72,16 @@ struct GetRun {
       onRead: { if isRemembered { memory.read($0) } }, onReject: { ledger.add($0) })
     let cacheFolder = settings.usesCache ? folders.cache : nil
     let wiring: Wiring
+    let cookies: CookieJar
+    let cookiesBefore: [String]
     do throws(DownloadError) {
+      cookies = try CookieJar(settings.cookieJar?.lines ?? [])
+      cookiesBefore = settings.cookieJar == nil ? [] : try cookies.lines()
       wiring = try await Wiring(
         Self.settings(settings, repeated), mode: settings.mode, files: Self.count(sources),
         cacheFolder: cacheFolder.map { repeated?.index ?? $0 }, keyFolder: folders.cache,
-        claimsFolder: repeated == nil ? folders.state : nil, names: names, board: board, log: log)
+        claimsFolder: repeated == nil ? folders.state : nil, names: names, board: board,
+        cookies: cookies, log: log)
     } catch {
       StandardError.say(["dlm: \(FailureWords(error).line)"])
       return ExitStatus(failures: [error], rejections: [])
@@ -145,6 +151,10 @@ struct GetRun {
     StandardError.say((warnings.value ?? []).map { CacheWords.line($0) })
     StandardError.say(ProofWords.unused(settings.checksums?.unusedNames ?? []))
     var status = writeFailed(report, ledger.spool) ?? report.status
+    if let words = keep(cookies, before: cookiesBefore) {
+      StandardError.say([words])
+      if status == .success { status = .diskFailed }
+    }
     if status == .success, verdict.value?.isSame == false { status = .failed }
     let again = AgainWords(typed, isListKept: memory.isRemembered)
     summarize(report, report.isWhole ? history : nil, listDigest, again: again.line, verdict: verdict.value)
@@ -158,6 +168,16 @@ struct GetRun {
     settings.directory = repeated.files.string
     settings.conflicts = .rename
     return settings
+  }
+
+  /// - Returns: why the cookies could not be kept; nil if they were, or nobody wanted that.
+  private func keep(_ cookies: CookieJar, before: [String]) -> String? {
+    guard let file = settings.cookieJar, cookies.holdsCookies else { return nil }
+    do throws(DownloadError) {
+      return file.save(before: before, after: try cookies.lines(), now: WallClock.seconds())
+    } catch {
+      return "dlm: \(FailureWords(error).line)"
+    }
   }
 
   /// - Returns: the exit status if the list cannot be written; what failed then stands in the summary.

@@ -90,9 +90,19 @@ struct AgainWords {
       for header in connection.header { add("-H", shown(header)) }
       add("--user-agent", connection.userAgent)
       add("--cacert", connection.cacert)
+      add("--crlfile", connection.crlfile)
+      add("--cert", connection.cert)
+      add("--cert-type", connection.certType?.rawValue)
+      add("--key", connection.key)
+      add("--cert-passphrase-file", connection.certPassphraseFile)
+      add("--pinnedpubkey", connection.pinnedpubkey)
+      add("--tlsv1.2", if: connection.tls12)
+      add("--tlsv1.3", if: connection.tls13)
+      add("--tls-max", connection.tlsMax?.text)
       add("--insecure", if: connection.insecure)
       if let proxy = connection.proxy { add("--proxy", shown(proxy)) }
       add("--netrc-file", connection.netrcFile)
+      add("--cookie-jar", connection.cookieJar)
       add("--http2", if: connection.http2)
     }
 

@@ -37,6 +37,8 @@ struct FailureWords {
     case .connect: "no connection"
     case .tls: "no secure connection"
     case .certificate: "the server's certificate was refused"
+    case .clientCertificate: "your certificate was refused, is missing, or cannot be used"
+    case .pinnedKey: "the server has another key than the pinned one"
     case .timeout: "the connection did not come up in time"
     case .stalled: "no byte came for too long"
     case .reset: "the server broke off"
@@ -126,7 +128,18 @@ struct FailureWords {
     case .badAddress: "addresses look like https://host/path"
     case .resolve: "check the host's spelling and this machine's network"
     case .connect: "is the server up, and the port right?"
+    case .tls
+    where error.reason.contains("protocol version") || error.reason.contains("unsupported protocol"):
+      "the server speaks other versions of TLS: what --tlsv1.2, --tlsv1.3 and --tls-max allow has none of them"
     case .tls: "is this an https server, and the port right?"
+    case .clientCertificate:
+      "check --cert, --key and the pass phrase, and that the server knows the certificate"
+    case .pinnedKey:
+      "it may have a new key, or somebody is in between: ask its owner before you change --pinnedpubkey"
+    case .certificate where error.reason.contains("certificate revoked"):
+      "its issuer has taken it back: do not trust this server"
+    case .certificate where error.reason.contains("CRL"):
+      "--crlfile needs a valid list from each issuer of the server's certificate"
     case .certificate: "if you know its issuer, name it with --cacert FILE; --insecure trusts anyone"
     case .timeout: "try again later, or allow more with --connect-timeout"
     case .stalled: "run the same command again: it goes on where it was"

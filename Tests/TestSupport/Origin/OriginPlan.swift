@@ -21,6 +21,8 @@ struct OriginPlan {
       let body = Array("moved\n".utf8)
       self = OriginPlan(
         .status(status, body: body, headers: ["Location: \(location)"]), to: request, date: date)
+    case .either(let isMet, let one, let other):
+      self = OriginPlan(isMet(request.target, request.headers) ? one : other, to: request, date: date)
     case .raw(let bytes): steps = [.send(bytes), .settle, .close]
     case .unfinished(let bytes, let gate): steps = [.send(bytes), .stall(gate), .settle, .close]
     case .headerFlood: steps = [.send(Array("HTTP/1.1 200 OK\r\n".utf8)), .flood, .settle, .close]

@@ -1,0 +1,67 @@
+import DownloadModel
+import Testing
+
+@testable import CurlTransport
+
+@Suite("Which login a server gets, and which next (http.md 41)")
+struct LoginStageTests {
+  @Test(
+    arguments: [
+      ("Basic realm=\"x\"", LoginOffers.basic), ("Digest realm=\"x\", nonce=\"y\"", .digest),
+      ("digest realm=\"x\",nonce=\"y\",qop=\"auth\", BASIC realm=\"z\"", [.digest, .basic]),
+      ("Negotiate", .negotiate), ("Negotiate, Basic realm=\"Digest realm, Digest x\"", [.negotiate, .basic]),
+      ("Basic realm=\"a \\\" b, Digest c\"", .basic), ("Bearer x, NTLM", []), ("", []), (", ,", []),
+      ("Custom digest=1, basic = 2", []), ("Digest", .digest), ("\"Digest", []),
+    ] as [(String, LoginOffers)])
+  func offers(field: String, expected: LoginOffers) { #expect(LoginOffers(field) == expected) }
+
+  @Test func basicAtOnceThenWhatIsOffered() {
+    #expect(LoginStage.basic.next(.basic) == nil)
+    #expect(LoginStage.basic.next([]) == nil)
+    #expect(LoginStage.basic.next([.basic, .digest]) == .probe)
+    #expect(LoginStage.basic.next(.negotiate) == .negotiate)
+    #expect(LoginStage.basic.next([.negotiate, .digest]) == .probe)
+    #expect(LoginStage.probe.next(.digest) == .digest(isFresh: true))
+    #expect(LoginStage.probe.next(.basic) == .plainBasic)
+    #expect(LoginStage.probe.next([]) == nil)
+  }
+
+  /// A challenge of another realm, or one that has become stale, costs a detour; a login that is wrong ends.
+  @Test func refused() {
+    #expect(LoginStage.digest(isFresh: false).next(.digest) == .probe)
+    #expect(LoginStage.digest(isFresh: false).next(.basic) == .plainBasic)
+    for last in [LoginStage.digest(isFresh: true), .negotiate, .plainBasic] {
+      #expect(last.next([.basic, .digest, .negotiate]) == nil)
+    }
+  }
+
+  @Test func everyWayEnds() {
+    for start in [LoginStage.basic, .probe, .digest(isFresh: false), .digest(isFresh: true), .negotiate] {
+      for raw in UInt8(0)..<8 {
+        var (stage, steps) = (Optional(start), 0)
+        while let now = stage {
+          stage = now.next(LoginOffers(rawValue: raw))
+          steps += 1
+        }
+        #expect(steps <= 4)
+      }
+    }
+  }
+
+  @Test func memory() throws {
+    let memory = LoginMemory()
+    let one = try Address("http://h:81/a")
+    let other = try Address("http://h:82/a")
+    let origin = LoginMemory.origin(one)
+    #expect(memory.stage(at: one, challenger: origin) == .basic)
+    memory.learn(.probe, at: one)
+    #expect(memory.stage(at: one, challenger: nil) == .probe)
+    #expect(memory.stage(at: one, challenger: origin) == .digest(isFresh: false))
+    #expect(memory.stage(at: one, challenger: LoginMemory.origin(other)) == .probe)
+    #expect(memory.stage(at: other, challenger: origin) == .basic)
+    memory.learn(.negotiate, at: other)
+    #expect(memory.stage(at: other, challenger: nil) == .negotiate)
+    memory.forget(other)
+    #expect(memory.stage(at: other, challenger: nil) == .basic)
+  }
+}

@@ -1,0 +1,308 @@
+import Crypto
+import DownloadModel
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Logins, as Apache and others ask for them (http.md 41)", .serialized)
+struct LoginTests {
+  /// Apache with a folder `d` behind Digest and one `b` behind Basic: user `user`, password `secret`.
+  private static func apache(_ more: [String] = []) async throws -> LoopbackServer {
+    let folder = try TemporaryFolder()
+    func md5(_ text: String) -> String {
+      Insecure.MD5.hash(data: Data(text.utf8)).map { String(format: "%02x", $0) }.joined()
+    }
+    let digests = ["one", "two"].map { "user:\($0):\(md5("user:\($0):secret"))\n" }.joined()
+    try folder.write(Array(digests.utf8), to: "digests")
+    let hashed = try await CommandRun.result(of: "htpasswd", ["-nbs", "user", "secret"])
+    try folder.write(hashed.output, to: "passwords")
+    func digest(_ path: String, _ realm: String) -> String {
+      """
+      <Location "\(path)">
+        AuthType Digest
+        AuthName "\(realm)"
+        AuthDigestProvider file
+        AuthUserFile "\(folder.path("digests"))"
+        Require valid-user
+      </Location>
+      """
+    }
+    let basic = """
+      <Location "/b">
+        AuthType Basic
+        AuthName "b"
+        AuthBasicProvider file
+        AuthUserFile "\(folder.path("passwords"))"
+        Require valid-user
+      </Location>
+      """
+    return try await .apache(
+      modules: ["authn_file", "authz_user", "auth_basic", "auth_digest", "ratelimit", "env"],
+      lines: [
+        digest("/d", "one"), digest("/e", "two"), basic, "CustomLog \"\(folder.path)/access.log\" seen",
+      ]
+        + more, folder: folder)
+  }
+
+  /// A file that is older than a second: a younger one has weak validators only, and is neither split nor gone on with.
+  private static func write(_ server: LoopbackServer, _ bytes: [UInt8], to name: String) throws {
+    let path = try server.folder.write(bytes, to: name)
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: path)
+  }
+
+  private static func statuses(_ server: LoopbackServer) throws -> [String] {
+    String(decoding: try server.folder.read("access.log"), as: UTF8.self).split(separator: "\n").compactMap {
+      $0.split(separator: " ").first.map(String.init)
+    }
+  }
+
+  private static func with(_ login: String, _ address: String) -> String {
+    address.replacing("http://", with: "http://\(login)@")
+  }
+
+  @Test(arguments: DownloadMode.allCases)
+  func manyFilesBehindDigest(mode: DownloadMode) async throws {
+    let server = try await Self.apache()
+    defer { server.stop() }
+    let place = try Workplace()
+    let body = SplitMix64.bytes(count: 5000, seed: 3)
+    for index in 0..<200 { try Self.write(server, body, to: "root/d/f\(index).bin") }
+    _ = try place.list((0..<200).map { Self.with("user:secret", server.url("/d/f\($0).bin?a=b,c")) })
+    let run = try await place.dlm("get", "urls.txt", "-d", "out", "-j", "8", "-m", mode.rawValue)
+    #expect(run.status == 0, "\(run.errorText)")
+    for index in 0..<200 { #expect(try place.file("out/f\(index).bin") == body) }
+    let statuses = try Self.statuses(server)
+    #expect(statuses.count { $0 == "200" } == 200)
+    // Basic for the first of each lane, and a challenge for each lane.
+    #expect(statuses.count { $0 == "401" } <= (mode == .sequential ? 2 : 16), "\(statuses)")
+    let again = try await place.dlm("get", "urls.txt", "-d", "out", "-j", "8", "-m", mode.rawValue)
+    #expect(again.errorText.contains("200 unchanged"), "\(again.errorText)")
+  }
+
+  /// Two realms and Basic on one host, by turns.
+  @Test func everythingByTurns() async throws {
+    let server = try await Self.apache()
+    defer { server.stop() }
+    let place = try Workplace()
+    var addresses: [String] = []
+    for index in 0..<30 {
+      let path = ["d", "e", "b", "open"][index % 4] + "/f\(index).bin"
+      try Self.write(server, [UInt8(index)], to: "root/\(path)")
+      addresses.append(Self.with("user:secret", server.url("/\(path)")))
+    }
+    _ = try place.list(addresses)
+    let run = try await place.dlm("get", "urls.txt", "-d", "out", "-m", "sequential")
+    #expect(run.status == 0, "\(run.errorText)")
+    for index in 0..<30 { #expect(try place.file("out/f\(index).bin") == [UInt8(index)]) }
+  }
+
+  @Test func netrcAndBasic() async throws {
+    let server = try await Self.apache()
+    defer { server.stop() }
+    let place = try Workplace()
+    try Self.write(server, [1], to: "root/d/one.bin")
+    try Self.write(server, [2], to: "root/b/two.bin")
+    try place.folder.write(Array("machine 127.0.0.1 login user password secret\n".utf8), to: "work/netrc")
+    _ = try place.list([server.url("/d/one.bin"), server.url("/b/two.bin")])
+    let run = try await place.dlm("get", "urls.txt", "--netrc-file", "netrc", "-m", "sequential")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("one.bin") == [1])
+    #expect(try place.file("two.bin") == [2])
+  }
+
+  @Test(arguments: ["user:wrong", "nobody:secret", ""])
+  func aWrongLogin(login: String) async throws {
+    let server = try await Self.apache()
+    defer { server.stop() }
+    let place = try Workplace()
+    try Self.write(server, [1], to: "root/d/f.bin")
+    let address = login.isEmpty ? server.url("/d/f.bin") : Self.with(login, server.url("/d/f.bin"))
+    let run = try await place.dlm("get", address)
+    #expect(run.status == 1)
+    #expect(run.errorText.contains("401 Unauthorized"), "\(run.errorText)")
+    #expect(!run.errorText.contains("wrong"))
+    #expect(try place.names() == [])
+    // Basic, the challenge, its answer; without a login there is nothing to answer with.
+    #expect(try Self.statuses(server) == Array(repeating: "401", count: login.isEmpty ? 1 : 3))
+  }
+
+  @Test func interruptedAndGoneOn() async throws {
+    let server = try await Self.apache([
+      "<Location \"/d/slow\">\nSetOutputFilter RATE_LIMIT\nSetEnv rate-limit 1000\n</Location>"
+    ])
+    defer { server.stop() }
+    let place = try Workplace()
+    let body = SplitMix64.bytes(count: 6_000_000, seed: 9)
+    try Self.write(server, body, to: "root/d/slow/large.bin")
+    let address = Self.with("user:secret", server.url("/d/slow/large.bin"))
+    let run = try place.start(["get", address, "-s", "1"])
+    try await place.wait(forSize: 2_000_000, of: "large.bin.part")
+    run.send(SIGINT)
+    #expect(try await run.waitForExit().status == 130)
+    let again = try await place.dlm("get", address, "-s", "3")
+    #expect(again.status == 0, "\(again.errorText)")
+    #expect(again.errorText.contains("resumed"), "\(again.errorText)")
+    #expect(try place.file("large.bin") == body)
+    let statuses = try Self.statuses(server)
+    #expect(statuses.contains("206"))
+    #expect(statuses.count { $0 == "401" } <= 10, "\(statuses)")
+  }
+
+  @Test func inParts() async throws {
+    let server = try await Self.apache([
+      "<Location \"/d/slow\">\nSetOutputFilter RATE_LIMIT\nSetEnv rate-limit 1000\n</Location>"
+    ])
+    defer { server.stop() }
+    let place = try Workplace()
+    let body = SplitMix64.bytes(count: 8_000_000, seed: 10)
+    try Self.write(server, body, to: "root/d/slow/large.bin")
+    let run = try await place.dlm("get", Self.with("user:secret", server.url("/d/slow/large.bin")), "-s", "4")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("large.bin") == body)
+    #expect(try Self.statuses(server).contains("206"))
+  }
+
+  // MARK: Scripted servers
+
+  /// Whether a request answers a challenge of SHA-256 rightly (RFC 7616 §3.4.1).
+  private static func answers(
+    _ nonce: String, _ target: String, _ headers: [String: String], password: String = "secret"
+  ) -> Bool {
+    guard let text = headers["authorization"], text.hasPrefix("Digest ") else { return false }
+    var values: [String: String] = [:]
+    for part in text.dropFirst("Digest ".count).split(separator: ",") {
+      let sides = part.split(separator: "=", maxSplits: 1)
+      guard sides.count == 2 else { return false }
+      values[sides[0].filter { $0 != " " }] = sides[1].filter { $0 != "\"" }
+    }
+    func sha(_ text: String) -> String {
+      SHA256.hash(data: Data(text.utf8)).map { String(format: "%02x", $0) }.joined()
+    }
+    let user = sha("user:sha:\(password)")
+    let request = sha("GET:\(target)")
+    let count = values["nc"] ?? ""
+    let own = values["cnonce"] ?? ""
+    return values["algorithm"] == "SHA-256" && values["nonce"] == nonce && values["uri"] == target
+      && values["response"] == sha("\(user):\(nonce):\(count):\(own):auth:\(request)")
+  }
+
+  private static func challenge(_ nonce: String, _ more: String = "", body: [UInt8] = []) -> OriginAnswer {
+    .status(
+      401, body: body,
+      headers: [
+        "WWW-Authenticate: Digest realm=\"sha\", nonce=\"\(nonce)\", qop=\"auth\", algorithm=SHA-256\(more)"
+      ])
+  }
+
+  private static func guarded(
+    _ nonce: String, _ answer: OriginAnswer, _ more: String = "", body: [UInt8] = []
+  ) -> OriginAnswer {
+    .either({ answers(nonce, $0, $1) }, answer, else: challenge(nonce, more, body: body))
+  }
+
+  @Test(arguments: [0, 100, 200_000])
+  func sha256(bodyOfTheRefusal count: Int) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let body = SplitMix64.bytes(count: 300_000, seed: 1)
+    let refusal = [UInt8](repeating: 7, count: count)
+    // Cut once, so that it is gone on with.
+    origin.route(
+      "/f", Self.guarded("n1", .file(body), body: refusal), Self.guarded("n1", .file(body), body: refusal),
+      Self.guarded("n1", .file(body, FileOptions(ending: .close(after: 200_000))), body: refusal),
+      Self.guarded("n1", .file(body), body: refusal))
+    let place = try Workplace()
+    let run = try await place.dlm("get", Self.with("user:secret", origin.url("/f")))
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("f") == body)
+    #expect(origin.log.last?.headers["range"] != nil)
+    let schemes = origin.log.prefix(3).map { String(($0.headers["authorization"] ?? "none").prefix(5)) }
+    #expect(schemes == ["Basic", "none", "Diges"])
+  }
+
+  private final class Served: Sendable {
+    let count = Mutex(0)
+  }
+
+  /// Some servers say that their challenge is stale, some only refuse it.
+  @Test(arguments: [", stale=true", ""])
+  func theServerWantsAnotherNonce(word: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let served = Served()
+    func answer(_ index: Int) -> OriginAnswer {
+      // Five files, then another nonce.
+      .either(
+        { target, headers in
+          served.count.withLock { served in
+            guard Self.answers("n\(served / 5)", target, headers) else { return false }
+            served += 1
+            return true
+          }
+        }, .file([UInt8(index)]),
+        else: .either(
+          { _, _ in served.count.withLock { $0 } / 5 == 0 }, Self.challenge("n0"),
+          else: .either(
+            { _, _ in served.count.withLock { $0 } / 5 == 1 }, Self.challenge("n1", word),
+            else: Self.challenge("n2", word))))
+    }
+    for index in 0..<14 { origin.route("/f\(index)", answer(index)) }
+    _ = try place.list((0..<14).map { Self.with("user:secret", origin.url("/f\($0)")) })
+    let run = try await place.dlm("get", "urls.txt", "-d", "out", "-m", "sequential")
+    #expect(run.status == 0, "\(run.errorText)")
+    for index in 0..<14 { #expect(try place.file("out/f\(index)") == [UInt8(index)]) }
+    // Two for the first file, two for each new nonce.
+    #expect(origin.log.count == 20)
+  }
+
+  /// The login is one origin's; another that the file is redirected to gets none, whatever it asks for.
+  @Test func notAcrossARedirect() async throws {
+    let origin = try FaultyOrigin()
+    let other = try FaultyOrigin()
+    defer {
+      origin.stop()
+      other.stop()
+    }
+    other.route("/g", Self.guarded("n2", .file([9])))
+    origin.route("/f", Self.guarded("n1", .redirect(302, to: other.url("/g"))))
+    let place = try Workplace()
+    let run = try await place.dlm("get", Self.with("user:secret", origin.url("/f")))
+    #expect(run.status == 1)
+    #expect(run.errorText.contains("401"), "\(run.errorText)")
+    #expect(other.log.count == 1)
+    #expect(other.log.allSatisfy { $0.headers["authorization"] == nil })
+    // Its own login is for it.
+    let own = try Workplace()
+    origin.route("/f", Self.guarded("n1", .redirect(302, to: Self.with("user:secret", other.url("/g")))))
+    let second = try await own.dlm("get", Self.with("user:secret", origin.url("/f")))
+    #expect(second.status == 0, "\(second.errorText)")
+    #expect(try own.names().count == 1)
+  }
+
+  /// A header line of the user's is their login; nothing is made of it, and nothing is sent beside it.
+  @Test func anOwnAuthorizationLine() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", Self.guarded("n1", .file([9])))
+    let place = try Workplace()
+    let run = try await place.dlm(
+      "get", Self.with("user:secret", origin.url("/f")), "-H", "Authorization: Bearer x")
+    #expect(run.status == 1)
+    #expect(origin.log.map { $0.headers["authorization"] } == ["Bearer x"])
+  }
+
+  /// Without a ticket there is no answer, and one try.
+  @Test func negotiateWithoutATicket() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .status(401, headers: ["WWW-Authenticate: Negotiate"]))
+    let place = try Workplace()
+    let run = try await place.dlm("get", Self.with("user:secret", origin.url("/f")))
+    #expect(run.status == 1)
+    #expect(run.errorText.contains("401"), "\(run.errorText)")
+    #expect(origin.log.count <= 2)
+  }
+}
