@@ -167,14 +167,15 @@ struct PartialTransfer: ~Copyable {
     -> BodyDisposition
   {
     if try standsAside() { return .drain }
-    let isDecoded = CodedBody.decide(head, name: finalName) == .decode
+    let coded = CodedBody.decide(head, name: finalName)
+    let isDecoded = coded == .decode
     // A length that is said is that of the coded body.
     let total = isDecoded ? nil : total
     try refuseIfTooLarge(total)
     try giveUpPart()
     held = HeldPart(
       validator: Validator(head), total: total,
-      encoding: head.isIdentityEncoded ? nil : head["content-encoding"], isDecoded: isDecoded,
+      encoding: coded == .plain ? nil : head["content-encoding"], isDecoded: isDecoded,
       answeredBy: head.effectiveURL)
     guard expect(head) else { return .drain }
     cursor = 0

@@ -12,7 +12,8 @@ struct EncodingTests {
 
   private static func page(_ index: Int) -> [UInt8] {
     Array(
-      String(repeating: "<p>Page \(index) of many, all of them much alike.</p>\n", count: index * 40 + 1).utf8
+      String(repeating: "<p>Page \(index) of many, all of them much alike.</p>\n", count: index * 40 + 40)
+        .utf8
     )
   }
 
@@ -39,14 +40,18 @@ struct EncodingTests {
     #expect(first.errorText.contains("60 decompressed"), "\(first.errorText)")
     #expect(try place.names(in: "out").count == 60)
 
+    // Apache notes requests of its own as well, by which it wakes its processes.
+    func lines() throws -> [Substring] {
+      String(decoding: try server.folder.read("access.log"), as: UTF8.self).split(separator: "\n")
+        .filter { $0.contains(".html") }
+    }
+    let seen = try lines()
+    #expect(seen.count == 60, "\(first.errorText)\n\(seen.joined(separator: "\n"))")
     // Without the checksums, which would answer by themselves.
     let second = try await place.dlm("get", "urls.txt", "-d", "out")
     #expect(second.status == 0, "\(second.errorText)")
     #expect(second.errorText.contains("60 unchanged"), "\(second.errorText)")
-    let log = String(decoding: try server.folder.read("access.log"), as: UTF8.self)
-      .split(separator: "\n").map { $0.prefix(3) }
-    #expect(log.count { $0 == "200" } == 60)
-    #expect(log.count { $0 == "304" } == 60)
+    #expect(try lines().dropFirst(seen.count).allSatisfy { $0.hasPrefix("304 ") })
   }
 
   /// What is compressed by its name stays so: also where Apache compresses it once more, the file is the server's.

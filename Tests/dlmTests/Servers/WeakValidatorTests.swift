@@ -16,7 +16,7 @@ struct WeakValidatorTests {
       lines: [
         "Header edit ETag ^\\\" W/\\\"", "<Directory \"\(folder.path("root"))\">",
         "SetOutputFilter RATE_LIMIT",
-        "SetEnv rate-limit 8192", "</Directory>", "CustomLog access.log seen",
+        "SetEnv rate-limit 4096", "</Directory>", "CustomLog access.log seen",
       ], folder: folder)
   }
 
