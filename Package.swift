@@ -30,13 +30,15 @@ let package = Package(
     // Level 0
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    .target(name: "DownloadModel", swiftSettings: settings),
+    .systemLibrary(name: "CCoding", providers: [.apt(["zlib1g-dev", "libbrotli-dev"])]),
+    .systemLibrary(name: "CIDN", providers: [.apt(["libidn2-dev"])]),
+    .target(name: "DownloadModel", dependencies: ["CIDN"], swiftSettings: settings),
 
     // Level 1: these never import each other
     .target(
       name: "CurlTransport",
       dependencies: [
-        "CCurl", "DownloadModel",
+        "CCoding", "CCurl", "DownloadModel",
       ], swiftSettings: settings),
     .target(
       name: "DownloadCaching",

@@ -31,5 +31,6 @@ need_swift() {
   return 1
 }
 
-# What a build links against: libcurl, SQLite, an allocator, and the headers that Swift's runtime wants.
-build_packages="libcurl4-openssl-dev libsqlite3-dev libmimalloc-dev pkg-config ca-certificates"
+# What a build links against: libcurl, what it brings along itself (zlib, brotli, libidn2), SQLite, an allocator, and the
+# headers that Swift's runtime wants.
+build_packages="libcurl4-openssl-dev zlib1g-dev libbrotli-dev libidn2-dev libsqlite3-dev libmimalloc-dev pkg-config ca-certificates"

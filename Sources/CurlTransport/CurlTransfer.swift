@@ -62,7 +62,10 @@ final class CurlTransfer {
     var hops = 0
     var hopTime: Int64 = 0
     var mode = Mode.waiting
+    /// Body bytes for the sink, as they came.
     var received: Int64 = 0
+    /// Where the sink wants the body without its content codings.
+    var decoder: ContentDecoder?
     var drained: Int64 = 0
     var head: HeadFacts?
     var failure: DownloadError?
@@ -288,6 +291,9 @@ final class CurlTransfer {
     if !isDrained, let length = head.contentLength, length != current.received {
       return .failure(Self.wrongLength(current.received, of: length, current.address))
     }
+    if !isDrained, current.decoder?.isAtEnd == false {
+      return .failure(ContentDecoder.cut.at(current.address))
+    }
     return .success(receipt(head, bytes: current.received, isDrained: isDrained))
   }
 
@@ -394,6 +400,9 @@ final class CurlTransfer {
       case .splittable:
         current?.mode = .writing
         tellOfHead(head)
+      case .decode:
+        if case .known(let codings) = head.bodyCoding { current?.decoder = try ContentDecoder(codings) }
+        current?.mode = .writing
       case .drain: return drain(isRefusal(head) ? .max : hasBody ? length : 0)
       }
       return true
@@ -455,7 +464,11 @@ final class CurlTransfer {
     switch current?.mode {
     case .writing:
       do throws(DownloadError) {
-        try current?.sink.write(bytes)
+        if let sink = current?.sink, let decoder = current?.decoder {
+          try decoder.decode(bytes) { piece throws(DownloadError) in try sink.write(piece) }
+        } else {
+          try current?.sink.write(bytes)
+        }
         current?.received += Int64(bytes.count)
         return true
       } catch {

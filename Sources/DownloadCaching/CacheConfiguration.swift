@@ -17,6 +17,8 @@ public struct CacheConfiguration: Sendable {
   public var offline: Bool
   /// Whether a server may choose a file's name (RFC 6266).
   public var useContentDisposition: Bool
+  /// Whether files get the server's Last-Modified (`--remote-time`).
+  public var usesRemoteTime: Bool
   /// Checksums that files must meet, by name.
   public var checksums: ChecksumList?
   /// The least proof that lets a file have its final name.
@@ -46,7 +48,8 @@ public struct CacheConfiguration: Sendable {
     conflictPolicy: ConflictPolicy = .rename,
     refresh: Bool = false, offline: Bool = false, useContentDisposition: Bool = true,
     checksums: ChecksumList? = nil, requiredProof: Proof = .nothing, maxSize: Int64? = nil,
-    syncs: Bool = false, fields: RequestFields = RequestFields(), logins: NetrcLogins? = nil,
+    syncs: Bool = false, usesRemoteTime: Bool = false, fields: RequestFields = RequestFields(),
+    logins: NetrcLogins? = nil,
     names: NameNumbers? = nil, claimsFolder: FilePath? = nil,
     onWait: @escaping @Sendable (DownloadRequest) -> Void = { _ in },
     now: @escaping @Sendable () -> Int64 = WallClock.seconds
@@ -58,6 +61,7 @@ public struct CacheConfiguration: Sendable {
     self.refresh = refresh
     self.offline = offline
     self.useContentDisposition = useContentDisposition
+    self.usesRemoteTime = usesRemoteTime
     self.checksums = checksums
     self.requiredProof = requiredProof
     self.maxSize = maxSize

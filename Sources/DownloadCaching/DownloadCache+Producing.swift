@@ -87,7 +87,7 @@ extension DownloadCache {
       number: request.nameNumber,
       mayStandAlready: request.isRepeat || commons.claims?.hasCompany == true, names: configuration.names,
       owners: policy == .skip ? await owners(in: directory) : nil, maxSize: configuration.maxSize,
-      now: configuration.now)
+      usesRemoteTime: configuration.usesRemoteTime, now: configuration.now)
     if isRight == true, let own = known.own { return await proved(own, order) }
     if known.own == nil, order.hasUserDigests, let outcome = try await provedWithoutRow(order) {
       return outcome
@@ -188,6 +188,7 @@ extension DownloadCache {
     _ file: PartialFile, _ order: FileOrder, _ ownership: Ownership, proof: Proof
   ) async throws(DownloadError) -> DownloadOutcome {
     var ownership = ownership
+    if configuration.usesRemoteTime { try file.stamp() }
     // The data first: a name that survives a power cut must not stand for bytes that did not.
     if configuration.syncs { try await commons.syncer.sync(file) }
     // Not asked before something stands in the way, which in most runs nothing does.
@@ -240,7 +241,7 @@ extension DownloadCache {
   private func unchanged(
     _ file: PartialFile, _ order: FileOrder, _ known: Known
   ) async throws(DownloadError) -> DownloadOutcome? {
-    guard let row = known.own else { return try await copy(file, order, known) }
+    guard var row = known.own else { return try await copy(file, order, known) }
     guard row.isIntact else { return nil }
     keep(file)
     let expected = order.expectedDigest(named: row.wanted, nil)
@@ -249,6 +250,7 @@ extension DownloadCache {
         .unproven, cause: .detail("no checksum is known for it"), activity: "proving"
       ).at(order.address)
     }
+    row = stamped(row, file.head)
     if let head = file.head { await renew(row, head, expected) }
     let entry = RecentFiles.Entry(name: row.name, size: row.identity.size, identity: row.identity)
     commons.downloads.remember(entry, for: DownloadKey(address: order.address, requested: order.requested))

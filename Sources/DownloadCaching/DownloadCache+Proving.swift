@@ -46,6 +46,7 @@ extension DownloadCache {
 
   /// The outcome of a request whose own file has its checksum.
   func proved(_ own: CacheRow, _ order: FileOrder) async -> DownloadOutcome {
+    let own = stamped(own, nil)
     let digest = order.userDigest(named: own.wanted).map { "\($0)" }
     if own.digest != digest, order.isIndexed {
       var row = own

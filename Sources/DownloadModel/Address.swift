@@ -41,7 +41,8 @@ public struct Address: Sendable {
     }
   }
 
-  /// Parses one address. Blanks and bytes above ASCII in path or query are percent-encoded, as browsers do.
+  /// Parses one address. Blanks and bytes above ASCII in path or query are percent-encoded, and a host's name is written
+  /// in ASCII (RFC 5891), as browsers do.
   public init(_ text: some StringProtocol) throws(Malformed) {
     var bytes = Array(text.utf8)
     guard !bytes.isEmpty else { throw .empty }
@@ -55,10 +56,21 @@ public struct Address: Sendable {
     else { throw .unsupportedScheme(String(decoding: bytes[..<colon], as: UTF8.self)) }
 
     let authorityStart = colon + 3
-    let authorityEnd = bytes[authorityStart...].firstIndex { Self.endsAuthority($0) } ?? bytes.count
+    var authorityEnd = bytes[authorityStart...].firstIndex { Self.endsAuthority($0) } ?? bytes.count
     let at = bytes[authorityStart..<authorityEnd].lastIndex(of: UInt8(ascii: "@"))
     let hostStart = at.map { $0 + 1 } ?? authorityStart
-    let hostEnd = try Self.endOfHost(bytes[hostStart..<authorityEnd])
+    let length = bytes.count
+    var hostEnd = try Self.endOfHost(bytes[hostStart..<authorityEnd])
+    if bytes[hostStart..<hostEnd].contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "%") }),
+      bytes[hostStart] != UInt8(ascii: "[")
+    {
+      guard let name = InternationalHost.ascii(bytes[hostStart..<hostEnd]) else {
+        throw .badInternationalHost
+      }
+      bytes.replaceSubrange(hostStart..<hostEnd, with: name)
+      hostEnd = hostStart + name.count
+      authorityEnd += bytes.count - length
+    }
     // RFC 3986 §6.2.2.1: neither cares for case, so one file must not count as two.
     for index in Array(0..<colon) + Array(hostStart..<hostEnd)
     where bytes[index] >= 0x41 && bytes[index] <= 0x5A {
@@ -108,6 +120,8 @@ extension Address {
     case unsupportedScheme(String)
     case noHost
     case badHost
+    /// Its host is not written in ASCII, and cannot be (RFC 5891).
+    case badInternationalHost
     case badPort
   }
 

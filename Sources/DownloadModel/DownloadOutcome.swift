@@ -17,6 +17,11 @@ public struct DownloadOutcome: Sendable, Equatable {
     case sameAsHere = "same-as-here"
     /// The server answered 204 (RFC 9110 §15.3.5): it has nothing to send, and the file is empty.
     case noContent = "no-content"
+    /// The server sent it in a content coding that nobody asked for (RFC 9110 §8.4), which was taken off.
+    case decoded
+    /// It stands here in the content coding that the server sent it in: its name or type says so, or dlm cannot take it
+    /// off.
+    case stillCoded = "still-coded"
   }
 
   public var kind: Kind

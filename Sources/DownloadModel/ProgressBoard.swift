@@ -120,6 +120,8 @@ public struct ProgressTally: Sendable, Equatable {
   public var sameAsHere = 0
   /// Of `fetched`, those that are empty because the server has nothing to send.
   public var withoutContent = 0
+  /// Those whose content coding was taken off.
+  public var decoded = 0
   public var failed = 0
   /// Of `failed`, those that trying again cannot mend.
   public var failedForGood = 0
@@ -158,7 +160,8 @@ public struct ProgressTally: Sendable, Equatable {
       switch outcome.remark {
       case .sameAsHere: sameAsHere += 1
       case .noContent: withoutContent += 1
-      case nil: break
+      case .decoded: decoded += 1
+      case .stillCoded, nil: break
       }
       finishedBytes += outcome.size
       transferredBytes += outcome.transferred

@@ -24,15 +24,22 @@ public struct ResponseHead: Sendable {
       status: status, block: Array(fields.map { "\($0): \($1)\r\n" }.joined().utf8))
   }
 
-  /// The values of every line of that name, blanks trimmed, joined with ", " (RFC 9110 §5.3); nil if there is none.
+  /// The values of every line of that name, blanks trimmed, joined with ", " (RFC 9110 §5.3); nil if there is none. What
+  /// is no UTF-8 is read as ISO-8859-1, as older servers mean it (RFC 9110 §5.5).
   /// - Parameter name: lower case.
   public subscript(_ name: StaticString) -> String? {
     var found: String?
     forEachValue(of: name) { value in
-      let text = String(decoding: value, as: UTF8.self)
+      let text = String(validating: value, as: UTF8.self) ?? Self.latin1(value)
       found = found.map { $0 + ", " + text } ?? text
     }
     return found
+  }
+
+  private static func latin1(_ bytes: ArraySlice<UInt8>) -> String {
+    var scalars = String.UnicodeScalarView()
+    scalars.append(contentsOf: bytes.map { Unicode.Scalar($0) })
+    return String(scalars)
   }
 
   /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values.
@@ -59,9 +66,7 @@ public struct ResponseHead: Sendable {
   public var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
 
   /// Whether the body is as stored at the origin: no Content-Encoding but `identity` (RFC 9110 §8.4).
-  public var isIdentityEncoded: Bool {
-    self["content-encoding"].map { $0.isEmpty || $0.lowercased() == "identity" } ?? true
-  }
+  public var isIdentityEncoded: Bool { bodyCoding == .none }
 
   @inline(__always)
   private func forEachValue(of name: StaticString, _ body: (ArraySlice<UInt8>) -> Void) {

@@ -50,7 +50,7 @@ public struct TransferRequest: Sendable {
 /// What a finished transfer was.
 public struct TransferReceipt: Sendable, Equatable {
   public var status: Int
-  /// Body bytes handed to the sink.
+  /// Body bytes that arrived for the sink, as the server sent them: of a body that was decoded, the coded ones.
   public var bodyBytes: Int64
   /// What the end of the body proves about its length.
   public var framing: Framing
@@ -95,6 +95,9 @@ public enum BodyDisposition: Sendable, Equatable {
   case write
   /// The same; and the body is long, and others could fetch parts of it meanwhile.
   case splittable
+  /// Take the content codings off that the head names (RFC 9110 §8.4), and deliver what was coded. All of them are known
+  /// (`ContentCoding`).
+  case decode
   /// The answer is in the head; read and drop a short body so that the connection can be kept.
   case drain
 }

@@ -127,6 +127,7 @@ struct JSONLog: ProgressDisplay {
       "unchanged": .number(Int64(tally.unchanged)), "skipped": .number(Int64(tally.skipped)),
       "sameAsHere": .number(Int64(tally.sameAsHere)),
       "withoutContent": .number(Int64(tally.withoutContent)),
+      "decoded": .number(Int64(tally.decoded)),
       "copied": .number(Int64(tally.copied)), "cancelled": .number(Int64(tally.cancelled)),
       "failedForGood": .number(Int64(tally.failedForGood)),
       "provenByDigest": .number(Int64(tally.provenByDigest)), "unproven": .number(Int64(tally.unproven)),

@@ -17,6 +17,8 @@ enum OutcomeNote {
     switch outcome.remark {
     case .sameAsHere: notes.append("the same as what was here")
     case .noContent: notes.append("empty: the server answered 204 No Content")
+    case .decoded: notes.append("decompressed: the server sent it so unasked")
+    case .stillCoded: notes.append("kept in the Content-Encoding that the server sent")
     case nil: break
     }
     if outcome.renamedFrom != nil {

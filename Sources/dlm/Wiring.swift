@@ -81,6 +81,7 @@ struct Wiring: Sendable {
       refresh: settings.refresh, offline: settings.offline,
       useContentDisposition: settings.usesContentDisposition, checksums: settings.checksums,
       requiredProof: settings.requiredProof, maxSize: settings.maxSize, syncs: settings.syncs,
+      usesRemoteTime: settings.usesRemoteTime,
       fields: settings.requestFields, logins: settings.logins)
   }
 

@@ -21,6 +21,38 @@ struct AddressTests {
     #expect("\(address)" == key)
   }
 
+  /// Both spellings are one address: for limits, the cache, logins and the log. In any locale: the tests' is C.
+  @Test(arguments: [
+    ("http://bücher.example/", "http://xn--bcher-kva.example/"),
+    ("http://BÜCHER.Example:81/Ü", "http://xn--bcher-kva.example:81/%C3%9C"),
+    ("http://b%C3%BCcher.example?q", "http://xn--bcher-kva.example?q"),
+    ("http://bu\u{308}cher.example", "http://xn--bcher-kva.example"),
+    ("http://xn--bcher-kva.example/", "http://xn--bcher-kva.example/"),
+    ("http://faß.de/", "http://xn--fa-hia.de/"), ("http://日本語。jp/x", "http://xn--wgv71a119e.jp/x"),
+    ("http://ü:ö@bücher.example/", "http://xn--bcher-kva.example/"),
+    ("http://１２７.0.0.1/", "http://127.0.0.1/"),
+    ("http://exa%6Dple.org/", "http://example.org/"),
+    ("http://[fe80::1%25eth0]/", "http://[fe80::1%25eth0]/"),
+  ])
+  func internationalHost(_ text: String, _ key: String) throws {
+    let address = try Address(text)
+    #expect(address.key == key)
+    let plain = try Address(key)
+    #expect(plain.key == key)
+    #expect(address.host == plain.host)
+    #expect(address.hostAndPort == plain.hostAndPort)
+    #expect(address.lastPathSegment == plain.lastPathSegment)
+  }
+
+  @Test(arguments: [
+    "http://\(String(repeating: "ü", count: 70)).example/", "http://-ü.example/", "http://a%2Fb/",
+    "http://a%40b/", "http://a%00b/", "http://a%zz/", "http://a%/", "http://%FF.example/", "http://a%3Ab/",
+    "http://\u{301}.example/", "http://\u{AD}/",
+  ])
+  func noInternationalHost(_ text: String) {
+    #expect(throws: Address.Malformed.badInternationalHost) { try Address(text) }
+  }
+
   @Test func credentialsGoOverTheWireOnly() throws {
     let address = try Address("http://user:secret@example.org/x")
     #expect(address.wireText == "http://user:secret@example.org/x")

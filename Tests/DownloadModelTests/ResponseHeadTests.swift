@@ -16,6 +16,24 @@ struct ResponseHeadTests {
     #expect(head["eta"] == nil)
   }
 
+  /// Older servers, and frameworks in file names (http.md 36).
+  @Test func whatIsNoUTF8IsLatin1() {
+    let head = ResponseHead(status: 200, block: Array("X: f=R".utf8) + [0xE9, 0x73] + Array("\r\nY: é".utf8))
+    #expect(head["x"] == "f=Rés")
+    #expect(head["y"] == "é")
+  }
+
+  @Test(
+    arguments: [
+      ("", .none), ("Content-Encoding: identity", .none), ("Content-Encoding: gzip", .known([.gzip])),
+      ("Content-Encoding: X-GZIP\r\nContent-Encoding: br", .known([.gzip, .brotli])),
+      ("Content-Encoding: deflate,gzip", .known([.deflate, .gzip])), ("Content-Encoding: zstd", .unknown),
+      ("Content-Encoding: gzip, none", .unknown),
+    ] as [(String, ResponseHead.BodyCoding)])
+  func bodyCoding(_ block: String, _ coding: ResponseHead.BodyCoding) {
+    #expect(head(block).bodyCoding == coding)
+  }
+
   @Test(
     arguments: [
       ("Content-Length: 12\r\n", 12), ("Content-Length: 12\r\nContent-Length: 12\r\n", 12),

@@ -1,4 +1,5 @@
-/// The file name in a Content-Disposition field (RFC 6266 §4.1), with RFC 8187's encoded form.
+/// The file name in a Content-Disposition field (RFC 6266 §4.1), with RFC 8187's encoded form. Values without quotes may
+/// hold blanks and UTF-8, as frameworks send them (http.md 36).
 struct ContentDisposition: Equatable {
   /// `filename*` if it can be read, else `filename`.
   let filename: String?
@@ -22,7 +23,7 @@ struct ContentDisposition: Equatable {
       guard scanner.take(UInt8(ascii: "=")) else { return nil }
       scanner.skipBlanks()
       let isQuoted = scanner.peeks(UInt8(ascii: "\""))
-      guard let value = isQuoted ? scanner.quotedString() : scanner.token() else { return nil }
+      guard let value = isQuoted ? scanner.quotedString() : scanner.looseValue() else { return nil }
       // Two of one name: the senders' mistake, and each reader takes another one.
       guard names.insert(name).inserted else { return nil }
       switch name {

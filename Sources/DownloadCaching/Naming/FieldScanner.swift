@@ -25,6 +25,17 @@ struct FieldScanner {
     return position > start ? String(decoding: bytes[start..<position], as: UTF8.self) : nil
   }
 
+  /// What stands before the next `;`, blanks around it left out; nil if there is nothing.
+  mutating func looseValue() -> String? {
+    let end = bytes[position...].firstIndex(of: UInt8(ascii: ";")) ?? bytes.count
+    var value = bytes[position..<end]
+    position = end
+    while let last = value.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") {
+      value.removeLast()
+    }
+    return value.isEmpty ? nil : String(decoding: value, as: UTF8.self)
+  }
+
   /// The text between quotes, `\x` read as `x`; nil if the closing quote is missing.
   mutating func quotedString() -> String? {
     guard take(UInt8(ascii: "\"")) else { return nil }

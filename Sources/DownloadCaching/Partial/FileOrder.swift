@@ -29,6 +29,8 @@ final class FileOrder: Sendable {
   /// A longer file fails (`--max-filesize`), in bytes.
   let maxSize: Int64?
   let usesContentDisposition: Bool
+  /// Whether the file gets the server's Last-Modified (`--remote-time`).
+  let usesRemoteTime: Bool
   /// What the file must come to, as the user said of this address.
   let checksum: ContentDigest?
   /// The same for a whole list, by name.
@@ -46,7 +48,7 @@ final class FileOrder: Sendable {
     isIndexed: Bool, checksum: ContentDigest? = nil, checksums: ChecksumList? = nil,
     requiredProof: Proof = .nothing, refreshes: Bool = false, number: Int = 0, mayStandAlready: Bool = false,
     names: NameNumbers? = nil, owners: FileOwners? = nil, maxSize: Int64? = nil,
-    now: @escaping @Sendable () -> Int64
+    usesRemoteTime: Bool = false, now: @escaping @Sendable () -> Int64
   ) {
     self.number = number
     self.mayStandAlready = mayStandAlready
@@ -64,6 +66,7 @@ final class FileOrder: Sendable {
     self.refreshes = refreshes
     self.policy = policy
     self.usesContentDisposition = usesContentDisposition
+    self.usesRemoteTime = usesRemoteTime
     self.isIndexed = isIndexed
     self.checksum = checksum
     self.checksums = checksums

@@ -30,6 +30,10 @@ final class PartialFile: SplittableTarget, Sendable {
     try transfer.withLock { transfer throws(DownloadError) in try transfer.finish(receipt) }
   }
 
+  func stamp() throws(DownloadError) {
+    try transfer.withLock { transfer throws(DownloadError) in try transfer.stamp() }
+  }
+
   func place(
     _ ownership: Ownership, _ owners: FileOwners? = FileOwners(), proof: Proof,
     looksForTwin: Bool = false, beforeNaming: (CacheRow) -> Void

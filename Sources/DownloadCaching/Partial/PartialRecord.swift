@@ -14,6 +14,8 @@ struct PartialRecord: Sendable, Equatable, Codable {
   var total: Int64?
   /// Content-Encoding of the bytes, if any.
   var encoding: String?
+  /// Whether that was taken off, so that the bytes cannot be gone on from; nil if not.
+  var isDecoded: Bool?
   /// The address that gave the bytes, where redirects led to another one.
   var answeredBy: String?
   /// The final name that the server or the user wanted.
@@ -29,6 +31,7 @@ struct PartialRecord: Sendable, Equatable, Codable {
     validator = held.validator
     total = held.total
     encoding = held.encoding
+    isDecoded = held.isDecoded ? true : nil
     answeredBy = held.answeredBy
     self.name = name
   }
@@ -71,7 +74,7 @@ struct PartialRecord: Sendable, Equatable, Codable {
       good = parts(length: length) == nil ? 0 : ranges.first.map { $0.upperBound + 1 } ?? 0
     }
     return HeldPart(
-      length: good, validator: validator, total: total, encoding: encoding,
+      length: good, validator: validator, total: total, encoding: encoding, isDecoded: isDecoded == true,
       answeredBy: answeredBy)
   }
 

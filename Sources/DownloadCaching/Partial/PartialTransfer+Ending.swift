@@ -51,11 +51,26 @@ extension PartialTransfer {
   /// means that there are none.
   mutating func isWhole(after receipt: TransferReceipt) throws(DownloadError) -> Bool {
     let finished = try finish(receipt)
-    guard finished == .whole(.nothing), !hasAskedForMore, held.length > 0, held.validator.ifRange != nil,
+    guard finished == .whole(.nothing), !hasAskedForMore, held.length > 0, !held.isDecoded,
+      held.validator.ifRange != nil,
       head?["accept-ranges"]?.lowercased() == "bytes"
     else { return finished != .partly }
     hasAskedForMore = true
     return false
+  }
+
+  /// Gives the whole file its server's time (`--remote-time`).
+  mutating func stamp() throws(DownloadError) {
+    guard let time = remoteTime else { return }
+    do throws(Errno) { try slot?.descriptor.setModified(time) } catch {
+      throw order.directory.failure(error, "setting the time of", slot?.names.part ?? finalName).at(
+        order.address)
+    }
+  }
+
+  /// Seconds since 1970; nil for the time at which it was written.
+  private var remoteTime: Int64? {
+    order.usesRemoteTime ? RemoteTime.seconds(held.validator.lastModified, now: order.now()) : nil
   }
 
   /// Gives the whole file its final name: without a pause in the middle, so that the cache can be asked for
@@ -167,7 +182,9 @@ extension PartialTransfer {
         !owners.isOwned(standing.identity, besides: order.rowKey),
         try slot?.descriptor.hasBytes(of: other) == true
       else { return nil }
-      return standing.identity
+      guard let time = remoteTime else { return standing.identity }
+      try other.setModified(time)
+      return try other.identity()
     } catch .canceled {
       throw .cancelled
     } catch {
@@ -218,8 +235,14 @@ extension PartialTransfer {
     var outcome = DownloadOutcome(
       kind: kind, path: order.directory.path(of: name), size: size, transferred: transferred,
       resumed: resumed, proof: proof)
-    if kind == .fetched, head?.status == 204 { outcome.remark = .noContent }
+    if kind == .fetched { outcome.remark = remark }
     return outcome
+  }
+
+  private var remark: DownloadOutcome.Remark? {
+    if head?.status == 204 { return .noContent }
+    if held.isDecoded { return .decoded }
+    return held.encoding == nil ? nil : .stillCoded
   }
 
   private mutating func row(

@@ -6,7 +6,7 @@ extension PartialTransfer {
   /// Looks for the checksum that the file must have.
   /// - Returns: false if one is required and there is none: then no byte of the body is worth its way.
   mutating func expect(_ head: ResponseHead) -> Bool {
-    guard let expected = order.expectedDigest(named: finalName, head) else {
+    guard let expected = expectedDigest(head) else {
       proving = nil
       guard order.requiredProof == .digest else { return true }
       answer = .rejected(
@@ -19,11 +19,17 @@ extension PartialTransfer {
     return true
   }
 
+  /// The checksum to meet. A server's own is that of the coded bytes (RFC 9530 §3), of which none are left where they were
+  /// decoded.
+  private func expectedDigest(_ head: ResponseHead?) -> ContentDigest? {
+    order.expectedDigest(named: finalName, held.isDecoded ? nil : head)
+  }
+
   func digestVerdict() -> DigestVerdict {
     guard let proving else {
       // Looked for when the body began.
       if case .body = answer { return .none }
-      return order.expectedDigest(named: finalName, head) == nil ? .none : .unread
+      return expectedDigest(head) == nil ? .none : .unread
     }
     guard let found = proving.digest(of: held.length) else { return .unread }
     return DigestVerdict(expected: proving.expected, found: found)
@@ -31,7 +37,7 @@ extension PartialTransfer {
 
   /// Blocks for as long as the disk needs.
   mutating func digestVerdictByReading() throws(DownloadError) -> DigestVerdict {
-    guard let expected = order.expectedDigest(named: finalName, head) else { return .none }
+    guard let expected = expectedDigest(head) else { return .none }
     let found: ContentDigest?
     do throws(Errno) { found = try slot?.descriptor.digest(expected.algorithm) } catch {
       throw order.directory.failure(error, "reading", slot?.names.part ?? finalName).at(order.address)

@@ -24,7 +24,7 @@ extension PartialTransfer {
       throw tooLarge(cursor, most)
     }
     try setMoreSpaceAside()
-    if cursor > Self.worthRecordingUnmeasured, held.total == nil, slot?.isNamed == false {
+    if cursor > Self.worthRecordingUnmeasured, held.total == nil, !held.isDecoded, slot?.isNamed == false {
       let record = record
       try slot?.show(record)
     }

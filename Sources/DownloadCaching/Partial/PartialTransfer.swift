@@ -167,13 +167,17 @@ struct PartialTransfer: ~Copyable {
     -> BodyDisposition
   {
     if try standsAside() { return .drain }
+    let coded = CodedBody.decide(head, name: finalName)
+    let isDecoded = coded == .decode
+    // A length that is said is that of the coded body.
+    let total = isDecoded ? nil : total
     try refuseIfTooLarge(total)
     try giveUpPart()
-    guard expect(head) else { return .drain }
     held = HeldPart(
       validator: Validator(head), total: total,
-      encoding: head.isIdentityEncoded ? nil : head["content-encoding"],
+      encoding: coded == .plain ? nil : head["content-encoding"], isDecoded: isDecoded,
       answeredBy: head.effectiveURL)
+    guard expect(head) else { return .drain }
     cursor = 0
     (isSlice, start) = (false, 0)
     try setSpaceAside(from: 0, total: total)
@@ -187,6 +191,7 @@ struct PartialTransfer: ~Copyable {
     answer = .body(end: total)
     order.meter.begin(at: 0, total: total)
     trunkRuns = true
+    if isDecoded { return .decode }
     return isSplittable(head) ? .splittable : .write
   }
 

@@ -10,6 +10,8 @@ struct HeldPart: Sendable, Equatable {
   var total: Int64?
   /// Its Content-Encoding, if it was not stored as the origin has it: ranges count encoded bytes.
   var encoding: String?
+  /// Whether that was taken off: then no range of what the server sends is a range of these bytes.
+  var isDecoded = false
   /// `EffectiveURL` of the resource that gave them, where redirects led to another one.
   var answeredBy: String?
 }

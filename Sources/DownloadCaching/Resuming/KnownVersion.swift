@@ -16,7 +16,10 @@ struct KnownVersion: Sendable, Equatable {
   var condition: String? {
     let validator = validator.fitForHeaders
     if let etag = validator.etag {
-      return isSelected || validator.strongETag != nil ? "If-None-Match: \(etag)" : nil
+      guard isSelected || validator.strongETag != nil else { return nil }
+      let uncoded = EntityTag.uncoded(etag)
+      // A server that makes the one out of the other knows it by itself, or by the other only.
+      return "If-None-Match: " + (uncoded == etag ? etag : "\(etag), \(uncoded)")
     }
     return isSelected ? validator.strongDate.map { "If-Modified-Since: \($0)" } : nil
   }
@@ -28,7 +31,9 @@ struct KnownVersion: Sendable, Equatable {
     let theirs = Validator(head)
     if let named = theirs.etag, let etag = validator.etag {
       // A strong tag is compared strongly; a weak one at its word, which promises no bytes.
-      return theirs.strongETag != nil ? named == etag : isSelected && Self.opaque(named) == Self.opaque(etag)
+      let (named, etag) = (EntityTag.uncoded(named), EntityTag.uncoded(etag))
+      return theirs.strongETag != nil
+        ? named == etag : isSelected && EntityTag.opaque(named) == EntityTag.opaque(etag)
     }
     guard isSelected else { return false }
     guard let changed = theirs.lastModified, let known = validator.lastModified else {
@@ -40,9 +45,6 @@ struct KnownVersion: Sendable, Equatable {
     // The tag was asked about: a file may be touched without change.
     return validator.etag == nil ? changed == known : changed >= known
   }
-
-  /// A tag without its mark of weakness.
-  private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 }
 
 extension KnownVersion {

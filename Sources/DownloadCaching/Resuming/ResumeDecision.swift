@@ -75,7 +75,10 @@ enum ResumeDecision: Equatable {
     if let held = held.total, let now = answered?.completeLength, held != now { return .restart }
     guard (head.isIdentityEncoded ? nil : head["content-encoding"]) == held.encoding else { return .restart }
     let validator = Validator(head)
-    if held.validator.contradicts(validator) { return .restart }
+    // A tail is compared where there is no strong tag: then tag and date are to be what they were (http.md 34).
+    if proof == .tail ? !held.validator.isWeaklyEqual(to: validator) : held.validator.contradicts(validator) {
+      return .restart
+    }
     // Validators belong to the address that gave them (http.md 9): of another one only a strong tag that it repeats
     // itself says that it has the same file. Mirrors often share dates, and a date is no name.
     let isElsewhere = head.effectiveURL != held.answeredBy

@@ -17,14 +17,14 @@ struct TransferPlan: Equatable {
     case ifRange
     /// The answer's own validator, because this server answers If-Range with the whole file.
     case sameValidator
-    /// Nothing names the version: the part's last bytes are fetched again and compared.
+    /// Nothing names the version, or only a weak validator: the part's last bytes are fetched again and compared.
     case tail
   }
 
   var asked: Asked
   var headerLines: [String]
 
-  /// Bytes fetched twice where no validator exists: 64 KiB, little to send and enough to differ.
+  /// Bytes fetched twice where no strong validator exists: 64 KiB, little to send and enough to differ.
   static let tailLength: Int64 = 65_536
 
   /// - Parameters:
@@ -37,6 +37,7 @@ struct TransferPlan: Equatable {
   }
 
   private static func resuming(_ held: HeldPart, _ ifRangeIsRefused: Bool) -> TransferPlan {
+    if held.isDecoded { return TransferPlan(asked: .whole, headerLines: []) }
     let validator = held.validator.fitForHeaders
     if let ifRange = validator.ifRange {
       return ifRangeIsRefused
@@ -44,9 +45,9 @@ struct TransferPlan: Equatable {
         : TransferPlan(
           asked: .rest(from: held.length, proof: .ifRange), headerLines: ["If-Range: \(ifRange)"])
     }
-    // Parts are combined only under a strong validator (RFC 9110 §15.3.7.3); the tail is for servers that
-    // send none at all, and saves nothing for a part that is not longer than it.
-    guard validator.isEmpty, held.length > tailLength else {
+    // A weak validator, which If-Range must not name, promises no bytes (RFC 9110 §13.1.5): with it, as with none, the
+    // part's last bytes are compared. That saves nothing for a part that is not longer than they are.
+    guard held.length > tailLength else {
       return TransferPlan(asked: .whole, headerLines: [])
     }
     return TransferPlan(asked: .rest(from: held.length - tailLength, proof: .tail), headerLines: [])

@@ -19,6 +19,13 @@ extension Validator {
     return etag == nil && other.etag == nil && strongDate != nil && lastModified == other.lastModified
   }
 
+  /// Whether an answer repeats all that was said before, a tag at its word (RFC 9110 §8.8.3.2): a server that calls a tag
+  /// weak in the second of the change calls it strong in the next one.
+  func isWeaklyEqual(to other: Validator) -> Bool {
+    (etag == nil || etag.map(EntityTag.opaque) == other.etag.map(EntityTag.opaque))
+      && (lastModified == nil || lastModified == other.lastModified)
+  }
+
   /// Whether an answer is surely of another version: it names a tag or date, and a different one.
   func contradicts(_ other: Validator) -> Bool {
     if let etag, let theirs = other.etag { return etag != theirs }

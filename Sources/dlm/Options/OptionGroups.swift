@@ -143,6 +143,9 @@ struct OutputOptions: ParsableArguments {
   @Flag(help: "Have each file on the disk itself, then its name, before it counts as done.")
   var fsync = false
 
+  @Flag(help: "Give files the server's time of their last change.")
+  var remoteTime = false
+
   @Flag(help: "Name files by their address, whatever the server suggests.")
   var noContentDisposition = false
 }

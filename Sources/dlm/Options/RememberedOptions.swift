@@ -90,6 +90,7 @@ private struct Typed {
     add("--max-filesize", options.maxFilesize.map { "\($0.bytesPerSecond)" })
     add("--no-cache", options.noCache)
     add("--fsync", options.fsync)
+    add("--remote-time", options.remoteTime)
     add("--no-content-disposition", options.noContentDisposition)
   }
 

@@ -37,6 +37,7 @@ struct Settings {
   var refresh: Bool
   var offline: Bool
   var usesContentDisposition: Bool
+  var usesRemoteTime: Bool
   var progress: ProgressStyle
 
   /// The netrc file's logins: entries of the cache serve only those that made them (RFC 9111 §3.5).
@@ -94,6 +95,7 @@ struct Settings {
     refresh = try output.refresh || sources.isOn("refresh")
     offline = try output.offline || sources.isOn("offline")
     usesContentDisposition = try !(output.noContentDisposition || sources.isOn("no-content-disposition"))
+    usesRemoteTime = try output.remoteTime || sources.isOn("remote-time")
     progress = display.quiet ? .none : try display.progress ?? sources.value("progress") ?? .auto
     if offline && !usesCache {
       throw ValidationError(

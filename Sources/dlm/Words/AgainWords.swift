@@ -69,6 +69,7 @@ struct AgainWords {
       add("--refresh", if: output.refresh)
       add("--offline", if: output.offline)
       add("--fsync", if: output.fsync)
+      add("--remote-time", if: output.remoteTime)
       add("--no-content-disposition", if: output.noContentDisposition)
     }
 

@@ -143,6 +143,8 @@ struct FailureWords {
     case .certificate: "if you know its issuer, name it with --cacert FILE; --insecure trusts anyone"
     case .timeout: "try again later, or allow more with --connect-timeout"
     case .stalled: "run the same command again: it goes on where it was"
+    case .shortBody where error.activity == "decoding":
+      "run the same command again: what was compressed on its way starts over"
     case .reset, .shortBody: "run the same command again: what has come is kept"
     case .tooLarge: "allow more with --max-filesize"
     case .resources: "allow more with ulimit -n, or take fewer at a time with --jobs"

@@ -28,6 +28,7 @@ struct RejectionWords {
     case .unsupportedScheme(let scheme): "dlm speaks http and https, not \(scheme)"
     case .noHost: "the host is missing"
     case .badHost: "the host holds characters that none may have"
+    case .badInternationalHost: "the host's name cannot be written in ASCII (IDNA), as networks need it"
     case .badPort: "the port is not a number from 1 to 65535"
     }
   }

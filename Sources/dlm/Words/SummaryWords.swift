@@ -64,7 +64,7 @@ struct SummaryWords {
   private var breakdown: String? {
     let tally = report.tally
     let notJustFetched =
-      tally.unchanged + tally.copied + tally.skipped + tally.sameAsHere + tally.withoutContent
+      tally.unchanged + tally.copied + tally.skipped + tally.sameAsHere + tally.withoutContent + tally.decoded
     guard notJustFetched > 0 || tally.resumedBytes > 0 else { return nil }
     var parts: [String] = []
     if tally.fetched > 0 {
@@ -75,6 +75,9 @@ struct SummaryWords {
     }
     if tally.withoutContent > 0 {
       parts.append("\(Quantity.count(tally.withoutContent)) empty (204 No Content)")
+    }
+    if tally.decoded > 0 {
+      parts.append("\(Quantity.count(tally.decoded)) decompressed (the server sent them so unasked)")
     }
     if tally.unchanged > 0 { parts.append("\(Quantity.count(tally.unchanged)) unchanged") }
     if tally.copied > 0 { parts.append("\(Quantity.count(tally.copied)) copied from this disk") }

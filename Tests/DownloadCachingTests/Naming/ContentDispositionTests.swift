@@ -20,6 +20,16 @@ struct ContentDispositionTests {
     ("attachment; filename*=ISO-8859-1''%A3.txt", "£.txt"),
     ("attachment; filename=fallback.txt; filename*=UTF-8''real.txt", "real.txt"),
     ("attachment; filename*=UTF-8''real.txt; filename=fallback.txt", "real.txt"),
+    // As frameworks send them (http.md 36).
+    ("attachment; filename=my report.pdf", "my report.pdf"),
+    ("attachment; filename= a b.txt ; size=3", "a b.txt"),
+    ("attachment; filename=日本.txt", "日本.txt"),
+    ("attachment; filename=Résumé (1).pdf; foo=b c", "Résumé (1).pdf"),
+    ("attachment; filename=a, b.txt", "a, b.txt"),
+    ("attachment; foo=b c; filename*=UTF-8''a b.txt", "a b.txt"),
+    ("attachment; filename=../../a b", "a b"),
+    ("attachment; filename=.. ; filename*=UTF-8''x", "x"),
+    ("attachment; filename=.bash rc", "_bash rc"),
     // An encoded form that cannot be read leaves the plain one.
     ("attachment; filename=plain.txt; filename*=UTF-8''%FF%FE.txt", "plain.txt"),
     ("attachment; filename=plain.txt; filename*=UTF-8''%4.txt", "plain.txt"),
@@ -43,9 +53,9 @@ struct ContentDispositionTests {
 
   @Test(arguments: [
     "", ";", "attachment", "inline", "filename=a.txt", "attachment; filename", "attachment; filename=",
-    "attachment; filename=a b.txt", "attachment; filename=\"a.txt", "attachment; filename=\"a\\",
+    "attachment; filename= ; size=1", "attachment; filename=\"a.txt", "attachment; filename=\"a\\",
     "attachment; filename=a.txt; filename=b.txt", "attachment; filename=a, attachment; filename=b",
-    "attachment filename=a.txt", "attachment; =a.txt", "attachment; filename=日本.txt",
+    "attachment filename=a.txt", "attachment; =a.txt", "attachment; filename=..", "attachment; filename=a/",
     "attachment; filename=\"\"", "attachment; filename=\"..\"", "attachment; filename=\"a/\"",
     "attachment; filename=\"   \"", "attachment; filename=\"\u{202E}\"",
   ])

@@ -159,16 +159,18 @@ struct ResumingTests {
     #expect(try bench.folder.bytes("x") == changed)
   }
 
-  /// A weak validator proves nothing about bytes: such a part is fetched anew, in its own place.
-  @Test func aWeakValidatorStartsOver() throws {
+  /// A weak validator promises no bytes: the part's last ones are compared, as where there is none (http.md 34).
+  @Test func aWeakValidatorResumesByItsTail() throws {
     let bench = try Bench()
     let large = pattern(2 << 20)
     try Self.interrupted(bench, after: 100_000, .whole(large, etag: "W/\"v1\""))
     #expect(try bench.folder.names() == ["x.part", "x.part.json"])
     let file = try bench.file()
-    let (request, receipt) = try Answer.whole(large, etag: "W/\"v1\"").give(to: file)
-    #expect(request.rangeStart == nil)
-    _ = try file.commit(receipt)
+    let from = 100_000 - 65_536
+    let (request, receipt) = try Answer.rest(large, from: from, etag: "W/\"v1\"").give(to: file)
+    #expect(request.rangeStart == Int64(from))
+    #expect(request.headerLines.isEmpty)
+    #expect(try file.commit(receipt).resumed == 100_000)
     #expect(try bench.folder.bytes("x") == large)
     #expect(try bench.folder.names() == ["x"])
   }
@@ -176,8 +178,34 @@ struct ResumingTests {
   /// Not even shown when it was not visible yet: a part that cannot be resumed helps nobody.
   @Test func aShortPartThatCannotBeResumedIsDropped() throws {
     let bench = try Bench()
-    try Self.interrupted(bench, after: 100_000, .whole(Self.body, etag: "W/\"v1\""))
+    try Self.interrupted(bench, after: 60_000, .whole(Self.body, etag: "W/\"v1\""))
     #expect(try bench.folder.names() == [])
+  }
+
+  /// What was decoded cannot be gone on from: no range of what the server sends is a range of it. A part that has its name
+  /// from before keeps it, with a record that says so.
+  @Test(arguments: [true, false])
+  func whatWasDecodedStartsOver(usesUnnamedFiles: Bool) throws {
+    let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
+    let coded = Answer(
+      200, ["Content-Length": "70", "ETag": "\"v2\"", "Content-Encoding": "gzip"], body: Self.body)
+    let large = pattern(2 << 20)
+    try Self.interrupted(bench, after: 100_000, .whole(large))
+    do {
+      let file = try bench.file()
+      _ = try coded.cut(after: 150_000).give(to: file)
+      try file.abandon()
+    }
+    let next = try bench.anotherProcess(usesUnnamedFiles: usesUnnamedFiles)
+    let file = try next.file()
+    let (request, receipt) = try coded.give(to: file)
+    #expect(request.rangeStart == nil)
+    #expect(request.headerLines.isEmpty)
+    let outcome = try file.commit(receipt)
+    #expect(outcome.remark == .decoded)
+    #expect(outcome.resumed == 0)
+    #expect(try bench.folder.bytes("x") == Self.body)
+    #expect(try bench.folder.names() == ["x"])
   }
 
   /// A server that sends less than was asked for: the rest is asked for again.

@@ -27,6 +27,12 @@ struct ResumeDecisionTests {
   private static let finished = KnownVersion(validator: Validator(etag: "\"v1\""))
   private static let append = ResumeDecision.append(at: 100, end: 1000, total: 1000)
 
+  private static let weak = HeldPart(
+    length: 100, validator: Validator(etag: "W/\"v1\"", lastModified: old, date: old), total: 1000)
+  private static func tail(_ etag: String, _ date: String) -> KeyValuePairs<String, String> {
+    ["Content-Range": "bytes 50-999/1000", "ETag": etag, "Last-Modified": date]
+  }
+
   static let ranges: [Case] = [
     Case(
       testDescription: "206 as asked", status: 206,
@@ -92,6 +98,33 @@ struct ResumeDecisionTests {
     Case(
       testDescription: "206 of a tail", asked: .rest(from: 50, proof: .tail), held: unnamed, status: 206,
       fields: ["Content-Range": "bytes 50-999/1000"], expected: .append(at: 50, end: 1000, total: 1000)),
+    Case(
+      testDescription: "206 of a tail, the same weak tag", asked: .rest(from: 50, proof: .tail), held: weak,
+      status: 206, fields: tail("W/\"v1\"", old), expected: .append(at: 50, end: 1000, total: 1000)),
+    Case(
+      testDescription: "206 of a tail, the tag strong by now", asked: .rest(from: 50, proof: .tail),
+      held: weak,
+      status: 206, fields: tail("\"v1\"", old), expected: .append(at: 50, end: 1000, total: 1000)),
+    Case(
+      testDescription: "206 of a tail, another weak tag", asked: .rest(from: 50, proof: .tail), held: weak,
+      status: 206, fields: tail("W/\"v2\"", old), expected: .restart),
+    Case(
+      testDescription: "206 of a tail, the same weak tag and another date",
+      asked: .rest(from: 50, proof: .tail), held: weak, status: 206, fields: tail("W/\"v1\"", later),
+      expected: .restart),
+    Case(
+      testDescription: "206 of a tail without the tag there was", asked: .rest(from: 50, proof: .tail),
+      held: weak, status: 206,
+      fields: ["Content-Range": "bytes 50-999/1000", "Last-Modified": old], expected: .restart),
+    Case(
+      testDescription: "206 of a tail, the same weak tag and another length",
+      asked: .rest(from: 50, proof: .tail), held: weak, status: 206,
+      fields: ["Content-Range": "bytes 50-1000/1001", "ETag": "W/\"v1\"", "Last-Modified": old],
+      expected: .restart),
+    Case(
+      testDescription: "206 of a tail that no longer lacks a tag", asked: .rest(from: 50, proof: .tail),
+      held: unnamed, status: 206, fields: tail("\"v1\"", old),
+      expected: .append(at: 50, end: 1000, total: 1000)),
     Case(
       testDescription: "206 that nobody asked for", asked: .whole, held: nothing, status: 206,
       fields: ["Content-Range": "bytes 5-9/10"],

@@ -1,0 +1,49 @@
+import Foundation
+
+/// One text in the content codings of RFC 9110 §8.4.1, made by other programs than those that take them off.
+public enum CodedSample {
+  public static let plain = Array(
+    String(repeating: "All of it is here, and nothing else.\n", count: 3000).utf8)
+
+  public static let gzip = bytes(
+    """
+    H4sIAAAAAAAC/+3K0QmAIBQAwP+meANEOzhKkKUgCun+tEAj3H1fai3GHXVFnVHym/c4+xV9rFL7E7nNfGxJkiRJkiRJkiRJkiRJ
+    kiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJ
+    kiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJ
+    kiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJ
+    kiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJkiRJ
+    kiRJkiRJkiRJkv7TB+xDsHqYsQEA
+    """)
+  public static let zlib = bytes(
+    """
+    eNrtytEJgCAUAMD/pngDRDs4SpClIArp/rRAI9x9X2otxh11RZ1R8pv3OPsVfaxS+xO5zXxsSZIkSZIkSZIkSZIkSZIkSZIkSZIk
+    SZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIk
+    SZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIk
+    SZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIk
+    SZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIkSZIk
+    SZL+0wdeQyTw
+    """)
+  /// `deflate` as some servers send it: without zlib's frame.
+  public static let bareDeflate = bytes(
+    """
+    7crRCYAgFADA/6Z4A0Q7OEqQpSAK6f60QCPcfV9qLcYddUWdUfKb9zj7FX2sUvsTuc18bEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmS
+    JEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmS
+    JEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmS
+    JEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmS
+    JEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmSJEmS
+    /tMH
+    """)
+  public static let brotli = bytes("W5exgd84OVauh71SCIJyW6pHH4td8MXBo+Csim4rGvjBNndRn2q2noJx5oZaUgPkVgI=")
+  /// 64 MiB of nothing, in gzip twice: 269 bytes.
+  public static let bomb = bytes(
+    """
+    H4sIAAAAAAAC/+3cr05CcRTA8QteN4abQjAR5BGMFOafQCZAZj6A0SybI1l8CbObm5uVxhuozc6f4JyJceXex/idzyedfOLZ2ffs
+    sZGV6sVqXqvth+nT7mXTaGYAAABA4qZfDwflMSDrFh+D4RgAAABI3c3JcV4dBbaTzpV1AAAAQPJm/V6r+hD4ub/NrQMAAACSd/r3
+    fVndAhbFW3tkHwAAAJC8T8EAAAAACEUwAAAAAGIRDAAAAIBYBAMAAAAgGMEAAAAAiEUwAAAAAGIRDAAAAIBYBAMAAAAgGMEAAAAA
+    iEUwAAAAAGJ57ve65WNA67e4u7g+zAAAAIjk/Wh9vnzdD/k/dTcIweL+AAA=
+    """)
+
+  private static func bytes(_ base64: String) -> [UInt8] {
+    Array(Data(base64Encoded: base64, options: .ignoreUnknownCharacters) ?? Data())
+  }
+}

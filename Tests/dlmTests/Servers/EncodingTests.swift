@@ -1,0 +1,171 @@
+import TestSupport
+import Testing
+
+/// Apache with `force-gzip` put 106 bytes of gzip under `f08.html` without a word, blamed the server's owner for the plain
+/// file's checksum, and a second run fetched 52 of 60 files again.
+@Suite("A Content-Encoding that nobody asked for is taken off (http.md 35)")
+struct EncodingTests {
+  private static let forced = [
+    "<Directory \"root\">", "SetOutputFilter DEFLATE", "SetEnv force-gzip 1", "</Directory>",
+    "AddType text/html .html", "CustomLog access.log seen",
+  ]
+
+  private static func page(_ index: Int) -> [UInt8] {
+    Array(
+      String(repeating: "<p>Page \(index) of many, all of them much alike.</p>\n", count: index * 40 + 40)
+        .utf8
+    )
+  }
+
+  private static func apache() async throws -> LoopbackServer {
+    let folder = try TemporaryFolder()
+    let lines = forced.map { $0.replacing("\"root\"", with: "\"\(folder.path("root"))\"") }
+    return try await .apache(modules: ["filter", "deflate", "env"], lines: lines, folder: folder)
+  }
+
+  @Test func apachesForcedGzip() async throws {
+    let server = try await Self.apache()
+    defer { server.stop() }
+    for index in 0..<60 { _ = try server.folder.write(Self.page(index), to: "root/f\(index).html") }
+    let place = try Workplace()
+    _ = try place.list((0..<60).map { server.url("/f\($0).html") })
+    let sums = try await CommandRun.result(
+      of: "/bin/sh", ["-c", "cd root && sha256sum *.html"], folder: server.folder.path)
+    try place.folder.write(sums.output, to: "work/SUMS")
+
+    let first = try await place.dlm("get", "urls.txt", "-d", "out", "--checksums", "SUMS")
+    #expect(first.status == 0, "\(first.errorText)")
+    for index in 0..<60 { #expect(try place.file("out/f\(index).html") == Self.page(index), "\(index)") }
+    #expect(first.errorText.contains("60 proved by checksum"), "\(first.errorText)")
+    #expect(first.errorText.contains("60 decompressed"), "\(first.errorText)")
+    #expect(try place.names(in: "out").count == 60)
+
+    // Apache notes requests of its own as well, by which it wakes its processes.
+    func lines() throws -> [Substring] {
+      String(decoding: try server.folder.read("access.log"), as: UTF8.self).split(separator: "\n")
+        .filter { $0.contains(".html") }
+    }
+    let seen = try lines()
+    #expect(seen.count == 60, "\(first.errorText)\n\(seen.joined(separator: "\n"))")
+    // Without the checksums, which would answer by themselves.
+    let second = try await place.dlm("get", "urls.txt", "-d", "out")
+    #expect(second.status == 0, "\(second.errorText)")
+    #expect(second.errorText.contains("60 unchanged"), "\(second.errorText)")
+    #expect(try lines().dropFirst(seen.count).allSatisfy { $0.hasPrefix("304 ") })
+  }
+
+  /// What is compressed by its name stays so: also where Apache compresses it once more, the file is the server's.
+  @Test func compressedFilesStayCompressed() async throws {
+    let server = try await Self.apache()
+    defer { server.stop() }
+    _ = try server.folder.write(CodedSample.gzip, to: "root/backup.tar.gz")
+    let place = try Workplace()
+    let run = try await place.dlm("get", server.url("/backup.tar.gz"), "-v")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file("backup.tar.gz") == CodedSample.gzip)
+  }
+
+  @Test(arguments: ["backup.tar.gz", "drawing.svgz", "download"])
+  func theFilesOwnCodingIsKept(name: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    var options = FileOptions(headers: ["Content-Encoding: x-gzip"])
+    if name == "download" { options.headers.append("Content-Type: application/gzip") }
+    origin.route("/\(name)", .file(CodedSample.gzip, options))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/\(name)"), "-v")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.file(name) == CodedSample.gzip)
+    #expect(run.errorText.contains("still-coded"), "\(run.errorText)")
+    #expect(try await place.dlm("get", origin.url("/\(name)")).errorText.contains("1 unchanged"))
+  }
+
+  @Test(arguments: [
+    ("br", CodedSample.brotli), ("gzip", CodedSample.gzip), ("deflate", CodedSample.zlib),
+    ("deflate", CodedSample.bareDeflate),
+  ])
+  func codings(coding: String, body: [UInt8]) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let framings: [FileOptions.Framing] = [.contentLength, .chunked(size: 33), .closeDelimited]
+    for (index, framing) in framings.enumerated() {
+      origin.route(
+        "/f\(index).html",
+        .file(
+          body,
+          FileOptions(etag: "\"1-\(coding)\"", framing: framing, headers: ["Content-Encoding: \(coding)"])))
+    }
+    let place = try Workplace()
+    let list = try place.list(framings.indices.map { origin.url("/f\($0).html") })
+    let run = try await place.dlm("get", list, "-v")
+    #expect(run.status == 0, "\(run.errorText)")
+    for index in framings.indices { #expect(try place.file("f\(index).html") == CodedSample.plain) }
+    #expect(run.errorText.contains("remark=decoded"), "\(run.errorText)")
+    #expect(try await place.dlm("get", list).errorText.contains("unchanged"))
+  }
+
+  /// A cut that its framing does not show, and bytes that are no such coding: nothing of it gets the final name.
+  @Test func cutsAndGarbageFail() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let coded = FileOptions(headers: ["Content-Encoding: gzip"])
+    var chunked = coded
+    chunked.framing = .chunked(size: 50)
+    origin.route("/cut", .file(Array(CodedSample.gzip.dropLast(20)), coded))
+    origin.route("/cut-chunked", .file(Array(CodedSample.gzip.prefix(100)), chunked))
+    origin.route("/garbage", .file(Array("this is no gzip".utf8), coded))
+    origin.route("/tail", .file(CodedSample.gzip + [1, 2, 3], coded))
+    origin.route("/once", .file(Array(CodedSample.gzip.prefix(100)), coded), .file(CodedSample.gzip, coded))
+    let place = try Workplace()
+    let paths = ["cut", "cut-chunked", "garbage", "tail"]
+    let list = try place.list(paths.map { origin.url("/\($0)") })
+    let run = try await place.dlm("get", list, "--retries", "0")
+    #expect(run.status == 75, "\(run.errorText)")
+    for path in paths { #expect(run.errorText.contains(origin.url("/\(path)")), "\(run.errorText)") }
+    #expect(try place.names() == ["urls.txt"])
+    let again = try await place.dlm("get", origin.url("/once"), "--retries", "1")
+    #expect(again.status == 0, "\(again.errorText)")
+    #expect(try place.file("once") == CodedSample.plain)
+  }
+
+  /// 269 bytes that become 64 MiB.
+  @Test func aBombIsBounded() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/bomb", .file(CodedSample.bomb, FileOptions(headers: ["Content-Encoding: gzip, gzip"])))
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/bomb"), "--max-filesize", "1M")
+    #expect(run.status == 1, "\(run.errorText)")
+    #expect(run.errorText.contains("--max-filesize"), "\(run.errorText)")
+    #expect(try place.names().isEmpty)
+    #expect(try await place.dlm("get", origin.url("/bomb")).status == 0)
+    #expect(try place.file("bomb").count == 64 << 20)
+  }
+
+  /// A range of what the server sends is none of what stands here: interrupted, a coded file starts over.
+  @Test func whatWasDecodedIsNotResumed() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let coded = FileOptions(headers: ["Content-Encoding: gzip"])
+    var cut = coded
+    cut.ending = .close(after: 200)
+    origin.route("/f.html", .file(CodedSample.gzip, cut), .file(CodedSample.gzip, coded))
+    let place = try Workplace()
+    #expect(try await place.dlm("get", origin.url("/f.html"), "--retries", "0").status == 75)
+    #expect(try place.names().isEmpty)
+    #expect(try await place.dlm("get", origin.url("/f.html")).status == 0)
+    #expect(origin.log.allSatisfy { $0.headers["range"] == nil })
+    #expect(try place.file("f.html") == CodedSample.plain)
+  }
+
+  /// RFC 9530: a server's Repr-Digest is of what it sent, not of what was made of it.
+  @Test func theServersDigestIsOfTheCodedBytes() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let digest = "Repr-Digest: sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
+    origin.route("/f", .file(CodedSample.gzip, FileOptions(headers: ["Content-Encoding: gzip", digest])))
+    let place = try Workplace()
+    #expect(try await place.dlm("get", origin.url("/f"), "--retries", "0").status == 0)
+    #expect(try place.file("f") == CodedSample.plain)
+  }
+}
