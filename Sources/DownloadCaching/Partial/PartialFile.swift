@@ -69,6 +69,8 @@ final class PartialFile: SplittableTarget, Sendable {
     return id.map { ($0, FilePart(self, $0)) }
   }
 
+  func ask(for piece: PieceSize) { transfer.withLock { $0.piece = piece } }
+
   func release(_ part: any DownloadTarget) throws(DownloadError) {
     try transfer.withLock { transfer throws(DownloadError) in
       if let part = part as? FilePart {
