@@ -30,6 +30,7 @@ let package = Package(
     // Level 0
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "DownloadModel", swiftSettings: settings),
 
     // Level 1: these never import each other
@@ -64,7 +65,7 @@ let package = Package(
       name: "dlm",
       dependencies: [
         "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling",
-        "StrategyComparing", "TerminalProgress", "DemoOrigin",
+        "StrategyComparing", "TerminalProgress", "DemoOrigin", "CZlib",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Crypto", package: "swift-crypto"),

@@ -31,5 +31,5 @@ need_swift() {
   return 1
 }
 
-# What a build links against: libcurl, SQLite, an allocator, and the headers that Swift's runtime wants.
-build_packages="libcurl4-openssl-dev libsqlite3-dev libmimalloc-dev pkg-config ca-certificates"
+# What a build links against: libcurl, SQLite, zlib, an allocator, and the headers that Swift's runtime wants.
+build_packages="libcurl4-openssl-dev libsqlite3-dev zlib1g-dev libmimalloc-dev pkg-config ca-certificates"
