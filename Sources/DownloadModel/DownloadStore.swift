@@ -46,6 +46,9 @@ public protocol SplittableTarget: DownloadTarget {
   /// How much of a part is asked for at a time, from the next request on.
   func ask(for piece: PieceSize)
 
+  /// The server gives no parts of the file, or not soon enough: it is not to be asked for any more of them.
+  func refuseParts()
+
   /// Nobody fetches the part any more (or, with this target itself, the start of the file): what it still lacks is open
   /// to others.
   /// - Throws: `.disk`, `.diskFull` when what had arrived could not be written.

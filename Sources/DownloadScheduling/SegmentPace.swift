@@ -74,6 +74,11 @@ struct SegmentPace: Sendable, Equatable {
     }
   }
 
+  /// How long the first part may take to bring something; nil when it has.
+  var patienceWithProbe: Duration? {
+    if case .probing = phase { max(Self.patience, delay * 8) } else { nil }
+  }
+
   private var isFar: Bool { delay >= Self.far }
 
   /// What is asked for at a time: while the number may still grow fourfold, and the first part sixteenfold, so that the

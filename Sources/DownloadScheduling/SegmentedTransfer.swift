@@ -185,7 +185,11 @@ struct SegmentedTransfer: Sendable {
       }
       guard let (id, target) = part else { return places.giveBack() }
       state.running[id] = (choice.offset, now)
-      group.addTask { [transport] in .part(target, id, await Self.fetch(target, transport)) }
+      if let patience = state.pace.patienceWithProbe {
+        group.addTask { .part(target, id, await probe(target, id, from: choice.offset, patience)) }
+      } else {
+        group.addTask { [transport] in .part(target, id, await Self.fetch(target, transport)) }
+      }
     }
   }
 
@@ -199,6 +203,32 @@ struct SegmentedTransfer: Sendable {
     }
     let typical = rates.isEmpty ? 1 : rates.values.reduce(0, +) / Double(rates.count)
     return SegmentChoice.next(spans, rates: rates, typical: typical, worthwhile: state.pace.worthwhile)
+  }
+
+  /// The first part, to its end; or given up if nothing comes. A cache that fetches the file from its start for each
+  /// request would halve what the first transfer gets, for as long as the part waits for its turn.
+  private func probe(
+    _ part: any DownloadTarget, _ id: Int, from offset: Int64, _ patience: Duration
+  ) async -> DownloadError? {
+    await withTaskGroup(of: (isOver: Bool, error: DownloadError?).self) { group in
+      group.addTask { [transport] in (true, await Self.fetch(part, transport)) }
+      group.addTask { [clock] in
+        try? await clock.sleep(for: patience)  // cancelled: the part is over
+        return (false, nil)
+      }
+      defer { group.cancelAll() }
+      while let (isOver, error) = await group.next() {
+        if isOver { return error }
+        // Without a span it has been overtaken.
+        let hasBegun = target.openSpans.contains { $0.id == id && $0.position > offset }
+        if hasBegun || group.isCancelled { continue }
+        target.refuseParts()
+        group.cancelAll()
+        _ = await group.next()
+        return DownloadError(.range, cause: .detail("no part came"), activity: "splitting")
+      }
+      return nil
+    }
   }
 
   /// A part, to its end.

@@ -83,8 +83,10 @@ struct SegmentPaceTests {
     }
     #expect(pace.wanted == 2)
     #expect(pace.interval(at: .seconds(10)) == .milliseconds(250))
+    #expect(pace.patienceWithProbe == .seconds(1))
     let hasGrown = pace.look(at: .seconds(10.1), remaining: remaining, active: 2, allFlow: true)
     #expect(hasGrown && pace.wanted == 8)
+    #expect(pace.patienceWithProbe == nil)
   }
 
   @Test func piecesLeaveSomethingToOthers() {
