@@ -6,8 +6,8 @@ struct SegmentChoice: Sendable, Equatable {
   /// Where in the span it begins.
   var offset: Int64
 
-  /// Less than this is left to whoever fetches it.
-  static let least: Int64 = 512 * 1024
+  /// Less than twice as much is left to whoever fetches it. Eight MiB from afar are worth sixteen transfers.
+  static let least: Int64 = 256 * 1024
 
   /// - Parameters:
   ///   - rates: bytes a second of the spans that are fetched, as far as they are known.
@@ -23,7 +23,7 @@ struct SegmentChoice: Sendable, Equatable {
     }
     func seconds(_ span: OpenSpan) -> Double { Double(span.length) / max(rates[span.id] ?? typical, 1) }
     let worth = worthwhile / .seconds(1)
-    let slow = spans.filter { $0.length > least && seconds($0) > worth }.sorted { seconds($0) > seconds($1) }
+    let slow = spans.filter { $0.length >= 2 * least && seconds($0) > worth }.sorted { seconds($0) > seconds($1) }
     for span in slow {
       // The one that is there goes on meanwhile, so that the half behind is the larger one by the time it is asked for.
       let half = span.position + span.length / 2

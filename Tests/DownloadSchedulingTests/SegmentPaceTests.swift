@@ -184,6 +184,10 @@ struct SegmentPaceTests {
       Case(spans: [span(0, 0, 4)], rates: [0: 5e6], expected: nil),
       Case(
         spans: [OpenSpan(id: 0, position: 0, end: 500_000, isTaken: true)], rates: [0: 1000], expected: nil),
+      // Sixteen transfers of half a MiB each once were eight of one.
+      Case(
+        spans: [OpenSpan(id: 1, position: 0, end: 930_000, isTaken: true)], rates: [1: 5e5],
+        expected: SegmentChoice(span: 1, offset: 465_000)),
       Case(spans: [], expected: nil),
     ]
     for row in cases {
