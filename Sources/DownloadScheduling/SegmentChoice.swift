@@ -23,7 +23,9 @@ struct SegmentChoice: Sendable, Equatable {
     }
     func seconds(_ span: OpenSpan) -> Double { Double(span.length) / max(rates[span.id] ?? typical, 1) }
     let worth = worthwhile / .seconds(1)
-    let slow = spans.filter { $0.length >= 2 * least && seconds($0) > worth }.sorted { seconds($0) > seconds($1) }
+    let slow = spans.filter { $0.length >= 2 * least && seconds($0) > worth }.sorted {
+      seconds($0) > seconds($1)
+    }
     for span in slow {
       // The one that is there goes on meanwhile, so that the half behind is the larger one by the time it is asked for.
       let half = span.position + span.length / 2
