@@ -66,7 +66,7 @@ let package = Package(
       name: "dlm",
       dependencies: [
         "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling",
-        "StrategyComparing", "TerminalProgress", "DemoOrigin",
+        "StrategyComparing", "TerminalProgress", "DemoOrigin", "CCoding",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Crypto", package: "swift-crypto"),

@@ -12,6 +12,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # leave no cache in the repository
 
+from apache import Apache  # noqa: E402
 from distant import DistantOrigin  # noqa: E402
 from nginx import Nginx  # noqa: E402
 from report import document, section, write_document  # noqa: E402
@@ -19,7 +20,7 @@ from rounds import run_rounds  # noqa: E402
 from workloads import QUICK, Sizes, all_workloads  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TOOLS = ("curl", "wget2", "aria2c", "axel", "nginx", "openssl")
+TOOLS = ("curl", "wget2", "aria2c", "axel", "nginx", "apache2", "openssl")
 MEMORY = "/dev/shm"
 
 
@@ -40,6 +41,12 @@ class Site:
     def distant_files(self, count, size):
         folder = self.folder / "distant" / f"{count}x{size}"
         return self.stack.enter_context(DistantOrigin(self.programs["dlm"], folder, count, size)).files
+
+    def few_workers_files(self, workers, sizes):
+        folder = self.folder / "apache"
+        # What Apache's own user may enter.
+        self.folder.chmod(0o755)
+        return self.stack.enter_context(Apache(folder, self.programs["apache2"], workers, sizes)).files
 
 
 def find(tool):

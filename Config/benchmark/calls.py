@@ -27,9 +27,9 @@ def curl(files, *options):
     return Call("curl", ["curl", "-s", "-S", *options, *source], files)
 
 
-def curl_parallel(files, *options, at_once=None, name="curl -Z"):
+def curl_parallel(files, *options, at_once=None, is_immediate=True, name="curl -Z"):
     # Without --parallel-immediate the first transfers wait for a connection that they might share.
-    limit = ["--parallel-immediate", *(["--parallel-max", str(at_once)] if at_once else [])]
+    limit = [*(["--parallel-immediate"] if is_immediate else []), *(["--parallel-max", str(at_once)] if at_once else [])]
     return Call(name, ["curl", "-s", "-S", "-Z", *limit, *options, "-K", str(files.curl_config)], files)
 
 

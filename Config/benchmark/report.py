@@ -19,7 +19,7 @@ What dlm costs beside its peers: time, processor and memory.
 {rounds}, after one round that is not counted and in which every byte that each of them brought is checked
 by SHA-256; names and sizes are checked each time. Each run has a fresh folder on {place}, a fresh home, and
 no settings. The server is an nginx with one worker on the same machine, whose cores it shares with the
-tools, or, where latency is said, the server of `dlm demo`. Wall and CPU time (user and system) are medians,
+tools, or, where it is said, an Apache, or the server of `dlm demo`. Wall and CPU time (user and system) are medians,
 peak memory is the highest resident set of all runs; what is below 9 MiB cannot be told from the process
 that measures. A ratio below 1 is in favour of dlm, and the best peer is the one that needs the least of
 what is compared.

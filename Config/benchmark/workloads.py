@@ -16,14 +16,15 @@ class Sizes:
     million: int = 1_000_000
     large: int = 512 * MIB
     distant_large: int = 64 * MIB
-    distant_medium: int = 8 * MIB
+    distant_medium: tuple = (8 * MIB, 16 * MIB)
+    few_workers: int = 3
     distant_small: int = 500
     slow: int = 5_000
     repetitions: int = 40
 
 
 QUICK = Sizes(small=200, many=2_000, million=5_000, large=8 * MIB, distant_large=16 * MIB,
-              distant_medium=4 * MIB, distant_small=50, slow=100, repetitions=3)
+              distant_medium=(4 * MIB, 8 * MIB), distant_small=50, slow=100, repetitions=3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,13 +62,17 @@ def all_workloads(sizes):
         Workload("distant-large", f"one file of {sizes.distant_large // MIB} MiB, 50 ms to the first byte, "
                  "4 MB/s a connection; dlm with its defaults", distant_large,
                  (Ratio("wall", 0.95, "aria2c"),)),
-        Workload("distant-medium", f"one file of {sizes.distant_medium // MIB} MiB, 50 ms to the first byte, "
+        Workload("distant-medium", f"one file of {mebibytes(sizes.distant_medium)}, 50 ms to the first byte, "
                  "4 MB/s a connection; dlm with its defaults", distant_medium,
-                 (Ratio("wall", None, "aria2c"),)),
+                 tuple(Ratio("wall", 1.00, sized("aria2c", size), of=sized("dlm", size))
+                       for size in sizes.distant_medium)),
         Workload("distant-small", f"{sizes.distant_small:,} files of 4 KiB, 50 ms to the first byte",
                  distant_small,
                  (Ratio("wall", 1.00, "curl -Z"), Ratio("wall", 0.85, "curl -Z", of="dlm -j 64"),
                   Ratio("wall", None, "curl -Z of 64", of="dlm -j 64"))),
+        Workload("few-workers", f"{len(PAGE)} files as of a page, from an Apache with {sizes.few_workers} workers that "
+                 "each wait 5 s for a connection's next request; each tool with its defaults", few_workers,
+                 (Ratio("wall", 1.20),)),
         Workload("slow-many", f"{sizes.slow:,} files of 64 KiB at 16 KiB/s each, plain HTTP on loopback; dlm "
                  "has all of them at once, curl -Z 300, which is the most that it allows", slow_many,
                  (Ratio("cpu", 0.50, "curl -Z"),)),
@@ -148,7 +153,16 @@ def distant_large(site, sizes):
 
 
 def distant_medium(site, sizes):
-    return one_distant(site, sizes.distant_medium)
+    calls = [(size, call) for size in sizes.distant_medium for call in one_distant(site, size)]
+    return [dataclasses.replace(call, name=sized(call.name, size)) for size, call in calls]
+
+
+def sized(name, size):
+    return f"{name}, {size // MIB} MiB"
+
+
+def mebibytes(sizes):
+    return " or ".join(str(size // MIB) for size in sizes) + " MiB"
 
 
 def one_distant(site, size):
@@ -160,6 +174,21 @@ def distant_small(site, sizes):
     files = site.distant_files(sizes.distant_small, 4 * KIB)
     return [dlm(files), dlm(files, "-j", "64", name="dlm -j 64"), curl_parallel(files),
             curl_parallel(files, at_once=64, name="curl -Z of 64")]
+
+
+# Bytes of what one page of a shop's loads from its own host: scripts, styles, pictures, icons.
+PAGE = [48_213, 12_964, 81_440, 6_318, 2_207, 24_511, 9_870, 33_002, 1_150, 57_925,
+        4_404, 18_736, 3_081, 14_299, 71_068, 928, 7_645, 21_370, 39_511, 5_112,
+        2_890, 10_433, 64_207, 1_676, 28_154, 8_019, 16_602, 3_770, 44_981, 12_007,
+        6_925, 1_342, 19_458, 90_213, 4_831, 11_176, 2_465, 35_690, 8_742, 15_023,
+        27_309, 1_908, 53_117, 5_560, 13_845, 3_316, 22_074, 7_201, 30_498, 1_021,
+        9_154, 17_887, 41_632, 2_733, 6_047, 76_512, 4_118, 25_960, 11_589]
+
+
+def few_workers(site, sizes):
+    files = site.few_workers_files(sizes.few_workers, PAGE)
+    # curl's own default: told not to wait, it takes minutes here.
+    return [dlm(files), curl_parallel(files, is_immediate=False), wget2(files), aria2c(files)]
 
 
 def slow_many(site, sizes):

@@ -1,4 +1,3 @@
-import CCurl
 import DownloadModel
 
 /// Where a redirect leads (RFC 9110 §15.4), judged before anything is asked there (http.md 25).
@@ -20,7 +19,7 @@ enum Redirect {
   ///   - count: redirects followed before this one.
   static func step(from current: Address, to location: String, home: Address, count: Int) -> Step {
     guard count < limit else { return refuse("more than \(limit) in a row") }
-    guard let text = resolve(location, against: current.key) else {
+    guard let text = AddressReference.resolved(location, against: current.key) else {
       return refuse("it leads to no address: \(shown(location))")
     }
     let target: Address
@@ -49,20 +48,6 @@ enum Redirect {
   private static func refuse(_ why: String) -> Step {
     .refuse(DownloadError(.redirect, cause: .detail(why), activity: "following redirects"))
   }
-
-  /// By libcurl's own parser, which also reads what servers write instead of RFC 3986.
-  private static func resolve(_ location: String, against base: String) -> String? {
-    guard let url = curl_url() else { return nil }
-    defer { curl_url_cleanup(url) }
-    let flags = UInt32(CURLU_URLENCODE | CURLU_ALLOW_SPACE | CURLU_NON_SUPPORT_SCHEME)
-    guard curl_url_set(url, CURLUPART_URL, base, 0) == CURLUE_OK,
-      curl_url_set(url, CURLUPART_URL, location, flags) == CURLUE_OK
-    else { return nil }
-    var text: UnsafeMutablePointer<CChar>?
-    guard curl_url_get(url, CURLUPART_URL, &text, 0) == CURLUE_OK, let text else { return nil }
-    defer { curl_free(text) }
-    return String(cString: text)
-  }
 }
 
 extension Address {
@@ -77,7 +62,7 @@ extension Address {
   }
 
   /// This address with another one's login.
-  fileprivate func withLogin(of other: Address) -> Address {
+  func withLogin(of other: Address) -> Address {
     let prefix = other.scheme.rawValue.utf8.count + 3
     let wire = Array(other.wireText.utf8)
     let login = wire[prefix..<(prefix + wire.count - other.key.utf8.count)]

@@ -74,7 +74,9 @@ struct TransferSettings: ~Copyable {
 
   /// The user's lines go to the origin of the request's address, never across a redirect to another (http.md 42).
   func lines(for address: Address, of request: TransferRequest) -> Lines {
-    options.headerLines.isEmpty || address.isSameOrigin(as: request.address) ? .all : .plain
+    if options.headerLines.isEmpty { return .all }
+    let isHome = options.headerHomes?.contains { $0.isSameOrigin(as: request.address) } ?? true
+    return isHome && address.isSameOrigin(as: request.address) ? .all : .plain
   }
 
   func lines(_ lines: Lines, adding more: [String]) throws(CurlFailure) -> HeaderLines {

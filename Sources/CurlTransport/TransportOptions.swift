@@ -1,9 +1,14 @@
+public import DownloadModel
+
 /// What the user may say about connections; the same for every transfer of a transport.
 public struct TransportOptions: Sendable {
   public var userAgent: String
   /// Header lines of the user's own, sent with every request to the origin of its address: not to a proxy, and not to
   /// another origin that a redirect leads to.
   public var headerLines: [String] = []
+  /// Whose addresses get `headerLines`, by their origins; nil for all. What a stranger lists is not sent what is meant for
+  /// another.
+  public var headerHomes: [Address]?
   /// CURLOPT_CONNECTTIMEOUT_MS.
   public var connectTimeout: Duration = .seconds(10)
   /// A transfer without a byte for so long, once its connection is up, has stalled.

@@ -43,6 +43,12 @@ public protocol SplittableTarget: DownloadTarget {
     id: Int, target: any DownloadTarget
   )?
 
+  /// How much of a part is asked for at a time, from the next request on.
+  func ask(for piece: PieceSize)
+
+  /// The server gives no parts of the file, or not soon enough: it is not to be asked for any more of them.
+  func refuseParts()
+
   /// Nobody fetches the part any more (or, with this target itself, the start of the file): what it still lacks is open
   /// to others.
   /// - Throws: `.disk`, `.diskFull` when what had arrived could not be written.
@@ -61,13 +67,45 @@ public struct OpenSpan: Sendable, Equatable, Identifiable {
   public var end: Int64
   /// Whether a transfer fetches it.
   public var isTaken: Bool
+  /// Offset behind what its transfer is bound to bring: what lies behind that can be given to another, and no byte comes
+  /// twice. The start of the file is asked for without an end, and must be broken off wherever others begin: it is
+  /// bound to nothing.
+  public var asked: Int64
 
-  public init(id: Int, position: Int64, end: Int64, isTaken: Bool) {
+  public init(id: Int, position: Int64, end: Int64, isTaken: Bool, asked: Int64? = nil) {
     self.id = id
     self.position = position
     self.end = end
     self.isTaken = isTaken
+    self.asked = asked ?? position
   }
 
   public var length: Int64 { end - position }
+}
+
+/// How much of a part is asked for at a time: a rule without state.
+///
+/// Never all of it, as long as it is long: whoever is free then takes what nobody has asked for, and no connection is
+/// broken off with bytes on their way. Each piece costs a round trip on a connection that is there.
+public struct PieceSize: Sendable, Equatable {
+  /// So much of what the part lacks: a half, a quarter.
+  public var divisor: Int64
+  /// Bytes; less than twice as many are asked for at once.
+  public var least: Int64
+
+  public static let smallest: Int64 = 1 << 20
+
+  public init(divisor: Int64, least: Int64) {
+    self.divisor = max(1, divisor)
+    self.least = max(Self.smallest, least)
+  }
+
+  /// - Parameters:
+  ///   - position: offset of the part's next byte.
+  ///   - end: offset behind its last.
+  /// - Returns: offset behind the last byte to ask for.
+  public func end(from position: Int64, to end: Int64) -> Int64 {
+    let piece = max(least, (end - position) / divisor)
+    return end - position - piece < least ? end : position + piece
+  }
 }

@@ -215,6 +215,18 @@ public struct Rejection: Sendable, Equatable {
     case notUTF8
     case tooLong
     case unreadable(errno: Int32)
+    /// The list at an address did not come.
+    case unfetched(DownloadError)
+    /// What it was compressed with cannot be undone from that line on.
+    case damaged(String)
+  }
+
+  /// Whether the list itself could not be read to its end.
+  public var isOfList: Bool {
+    switch reason {
+    case .unreadable, .unfetched, .damaged: true
+    case .malformed, .notUTF8, .tooLong: false
+    }
   }
 
   public init(list: String, line: Int?, text: String, reason: Reason) {

@@ -92,7 +92,7 @@ extension HostQueue {
   /// A request that was left unanswered is asked again before others, and for the first time still.
   private func ask(
     _ request: DownloadRequest, after overtaken: DownloadError.Overtaken, _ host: Host, _ state: inout State
-  ) -> Return {
+  ) -> NextAttempt {
     state.overtaken[request.id] = overtaken.waited
     if overtaken.answering == nil, widths.indices.contains(overtaken.loop) {
       let ends = host.ends[overtaken.loop] + (overtaken.isIdle ? 0 : 1)
@@ -101,7 +101,7 @@ extension HostQueue {
       host.held.prepend(request)
     }
     state.heldCount += 1
-    return Return(attempt: 1, delay: .zero)
+    return NextAttempt(attempt: 1, retry: 0, of: nil, delay: .zero)
   }
 
   /// Takes a request back that was never made: it comes again when the host has room.

@@ -1,10 +1,14 @@
+import DownloadModel
+
 /// How many transfers fetch one large file at a time: a function of what they bring. No clock, no tasks; times are since
 /// the body began, rates in bytes a second.
 ///
 /// One at first. A file that would take longer than a third of a second, or than four times what a connection takes to
-/// bring something, is given as many as can each fetch for as long as they take to begin, eight at most; and four times
-/// as many again, if those brought more than one did: a server that limits each connection gives eight times as much to
-/// eight, a narrow link gives them no more than to one.
+/// bring something, is given a second, which finds out whether the server gives parts: a cache that does not have the
+/// file yet fetches all of it for each request, and answers with the whole. When it brings something, as many follow as
+/// can each fetch for as long as they take to begin, eight at most, or sixteen far away, where the beginning takes longest;
+/// and four times as many again, if those brought more than one did: a server that limits each connection gives eight
+/// times as much to eight, a narrow link gives them no more than to one.
 struct SegmentPace: Sendable, Equatable {
   /// Never more than this at a time.
   let ceiling: Int
@@ -14,6 +18,8 @@ struct SegmentPace: Sendable, Equatable {
   private var phase = Phase.settling(since: .zero)
 
   private enum Phase: Equatable {
+    /// The first part was asked for, and has brought nothing yet.
+    case probing(since: Duration)
     /// Those that were added have not all begun to bring something.
     case settling(since: Duration)
     case measuring(since: Duration, remaining: Int64)
@@ -21,12 +27,14 @@ struct SegmentPace: Sendable, Equatable {
     case settled
   }
 
-  /// What is over sooner than this is left as it is: a new connection takes its time too, and four times that at least
-  /// is to be gained from.
+  /// What is over sooner than this is left as it is: a new connection takes its time too.
   private(set) var worthwhile: Duration
   /// Until it was seen how long new connections take here.
   private static let firstWorthwhile = Duration.milliseconds(300)
   private static let leastWorthwhile = Duration.milliseconds(200)
+  /// What is worth dividing takes so many times as long as a new connection took to begin: half of it then is over a sixth
+  /// of its time sooner. Before one was seen, what the first took to its first byte is taken for the least of it.
+  private static let pays = 3
   /// A connection that brings so much is not what limits: the link, the disk or a core is, and more only share it.
   private static let plenty = 128.0 * 1024 * 1024
   /// Enough to tell a rate from a burst of what the kernel had gathered.
@@ -36,19 +44,51 @@ struct SegmentPace: Sendable, Equatable {
   private static let gain = 1.25
   /// Before it is known whether more bring more.
   private static let firstStep = 8
+  private static let firstStepFar = 16
+  /// From where the first byte takes so long, a look at what one connection brings is not waited for any longer than it
+  /// takes to see that the file does not end at once: each round trip is a good part of the whole.
+  private static let far = Duration.milliseconds(20)
   /// What a connection takes to begin is not taken to be less than this.
   private static let leastDelay = Duration.milliseconds(50)
   private let delay: Duration
 
-  /// - Parameter delay: what the first transfer took to its first byte.
-  init(ceiling: Int, delay: Duration = .zero) {
+  /// - Parameters:
+  ///   - delay: what the first transfer took to its first byte.
+  ///   - size: bytes that are to come; nil to begin looking with the first look.
+  init(ceiling: Int, delay: Duration = .zero, size: Int64? = nil) {
     self.ceiling = max(1, ceiling)
     self.delay = delay
-    worthwhile = max(Self.firstWorthwhile, delay * 4)
+    worthwhile = max(Self.firstWorthwhile, delay * (Self.pays + 1))
+    if isFar, let size { phase = .measuring(since: .zero, remaining: size) }
   }
 
   /// Whether the number will grow no more.
   var isSettled: Bool { phase == .settled }
+
+  /// When to look again.
+  func interval(at now: Duration) -> Duration {
+    switch phase {
+    case .settled: .milliseconds(250)  // a place that another file gives back is found by it
+    case .probing(let since) where now - since > Self.patience: .milliseconds(250)
+    case .settling, .measuring, .probing: .milliseconds(isFar ? 5 : 20)
+    }
+  }
+
+  /// How long the first part may take to bring something; nil when it has.
+  var patienceWithProbe: Duration? {
+    if case .probing = phase { max(Self.patience, delay * 8) } else { nil }
+  }
+
+  private var isFar: Bool { delay >= Self.far }
+
+  /// What is asked for at a time: while the number may still grow fourfold, and the first part sixteenfold, so that the
+  /// others find something that nobody has asked for; then half, but not what is over before its round trip has paid.
+  var piece: PieceSize {
+    if wanted <= 2, !isSettled { return PieceSize(divisor: 16, least: 0) }
+    guard isSettled else { return PieceSize(divisor: 4, least: 0) }
+    let one = (rate ?? 0) / Double(wanted)
+    return PieceSize(divisor: 2, least: Int64(one * (max(delay * 10, Self.leastWorthwhile) / .seconds(1))))
+  }
 
   /// Takes a look at the file; to be called some times a second.
   /// - Parameters:
@@ -61,12 +101,22 @@ struct SegmentPace: Sendable, Equatable {
     case .settled: return false
     case .settling(let since):
       if allFlow, rate != nil {
-        worthwhile = min(worthwhile, max(Self.leastWorthwhile, (now - since) * 4))
+        worthwhile = min(worthwhile, max(Self.leastWorthwhile, (now - since) * Self.pays))
       }
       if allFlow || now - since > Self.patience { phase = .measuring(since: now, remaining: remaining) }
       return false
+    case .probing(let since):
+      // It is waited for as long as it takes: the first transfer goes on.
+      guard allFlow, active >= wanted else { return false }
+      worthwhile = min(worthwhile, max(Self.leastWorthwhile, (now - since) * Self.pays))
+      guard let rate, isWorthMore(remaining, rate) else {
+        phase = .settled
+        return false
+      }
+      return grow(to: first(of: remaining, at: rate), at: now)
     case .measuring(let since, let before):
-      guard now - since >= Self.window, remaining < before else { return false }
+      let window = isFar && wanted == 1 ? Self.far : Self.window
+      guard now - since >= window, remaining < before else { return false }
       let measured = Double(before - remaining) / ((now - since) / .seconds(1))
       return judge(measured, at: now, remaining, active)
     }
@@ -79,21 +129,34 @@ struct SegmentPace: Sendable, Equatable {
     rate = measured
     // Fewer than wanted: the host has no room, or nothing was left to split.
     guard helped, wanted < ceiling, active >= wanted, wanted > 1 || measured < Self.plenty,
-      Double(remaining) > measured * (worthwhile / .seconds(1))
+      isWorthMore(remaining, measured)
     else {
       phase = .settled
       return false
     }
-    wanted = min(ceiling, wanted == 1 ? first(of: remaining, at: measured) : wanted * 4)
-    phase = .settling(since: now)
+    guard wanted == 1 else { return grow(to: wanted * 4, at: now) }
+    wanted = 2
+    phase = .probing(since: now)
     return true
+  }
+
+  private func isWorthMore(_ remaining: Int64, _ rate: Double) -> Bool {
+    Double(remaining) > rate * (worthwhile / .seconds(1))
+  }
+
+  private mutating func grow(to count: Int, at now: Duration) -> Bool {
+    let before = wanted
+    wanted = min(ceiling, max(count, before))
+    phase = .settling(since: now)
+    return wanted > before
   }
 
   /// As many as halving makes, so that all end together.
   private func first(of remaining: Int64, at rate: Double) -> Int {
     let least = rate * (max(delay, Self.leastDelay) * 2 / .seconds(1))
     var count = 2
-    while count < Self.firstStep, Double(count) * least < Double(remaining) { count *= 2 }
+    let most = isFar ? Self.firstStepFar : Self.firstStep
+    while count < most, Double(count) * least < Double(remaining) { count *= 2 }
     return count
   }
 

@@ -6,8 +6,9 @@ import DownloadModel
 ///     part 1                       ├───────►···········┊
 ///     part 2                                           ├─────►·······┤
 ///
-/// The first transfer goes on undisturbed. Others take the end of what it has before it; whoever is free takes the
-/// larger half of what would take longest (work stealing). All are children of the file's own task.
+/// The first transfer goes on undisturbed. Others take the end of what it has before it, and ask for it a piece at a
+/// time; whoever is free takes half of what would take longest (work stealing), mostly what nobody has asked for yet. All
+/// are children of the file's own task.
 struct SegmentedTransfer: Sendable {
   let target: any SplittableTarget
   let transport: any Transport
@@ -18,10 +19,6 @@ struct SegmentedTransfer: Sendable {
   let ceiling: Int
   /// Told of each change in the number of transfers.
   let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void
-
-  private static let interval = Duration.milliseconds(20)
-  /// Once the number stands: a place that another file gives back is found by it.
-  private static let longInterval = Duration.milliseconds(250)
 
   private enum Event: Sendable {
     case trunk(Result<TransferReceipt, DownloadError>)
@@ -48,32 +45,43 @@ struct SegmentedTransfer: Sendable {
   /// - Throws: a failure that ended it; what came is in the target.
   nonisolated(nonsending) func run(_ trunk: RunningTransfer) async throws(DownloadError) -> TransferReceipt {
     let stopwatch = Stopwatch(clock)
-    var state = State(pace: SegmentPace(ceiling: ceiling, delay: trunk.delay))
     // It may have ended already, its span with it.
-    let begin = target.openSpans.first { $0.id == OpenSpan.trunk }?.position ?? 0
+    let spans = target.openSpans
+    var state = State(
+      pace: SegmentPace(
+        ceiling: ceiling, delay: trunk.delay, size: spans.reduce(0) { $0 + $1.length }))
+    let begin = spans.first { $0.id == OpenSpan.trunk }?.position ?? 0
     state.running[OpenSpan.trunk] = (begin, .zero)
     await withTaskGroup(of: Event.self) { group in
       group.addTask {
         .trunk(await Self.result { () async throws(DownloadError) in try await trunk.receipt() })
       }
-      addTick(after: Self.interval, &group)
+      addTick(after: state.pace.interval(at: .zero), &group)
       while let event = await group.next() {
         take(event, &state)
         if group.isCancelled { continue }
         switch event {
         case .tick:
-          look(at: stopwatch.elapsed(), &state)
-          addTick(after: state.pace.isSettled ? Self.longInterval : Self.interval, &group)
+          let now = stopwatch.elapsed()
+          look(at: now, &state)
+          addTick(after: state.pace.interval(at: now), &group)
         case .part(_, _, let error?), .trunk(.failure(let error)): pause(after: error, &state, &group)
         default: break
         }
         fill(at: stopwatch.elapsed(), &state, &group)
-        if state.isFatal || state.running.isEmpty && state.pausing == 0 { group.cancelAll() }
+        if state.isFatal || state.running.isEmpty && state.pausing == 0 || isAllThere(state) {
+          group.cancelAll()
+        }
       }
     }
     if let failure = state.failure, state.isFatal || !target.openSpans.isEmpty { throw failure }
     return state.receipt
       ?? TransferReceipt(status: 206, bodyBytes: 0, framing: .length, redirectedTo: trunk.answeredBy)
+  }
+
+  /// Whether those that are under way have nothing to bring: they wait for answers that others made needless.
+  private func isAllThere(_ state: State) -> Bool {
+    state.running[OpenSpan.trunk] == nil && target.openSpans.isEmpty
   }
 
   private static func result<Value: Sendable>(
@@ -130,6 +138,8 @@ struct SegmentedTransfer: Sendable {
   private func failed(_ error: DownloadError, _ state: inout State) {
     // Parts that the server will not give leave the file to those that it does give.
     if error.code == .enough || error.code == .range { return }
+    // Taken out, because nothing is left for it to bring.
+    if error.code == .cancelled, isAllThere(state) { return }
     if state.failure == nil || !error.isPassing { state.failure = error }
     if !error.isPassing { state.isFatal = true }
   }
@@ -153,8 +163,9 @@ struct SegmentedTransfer: Sendable {
   private func look(at now: Duration, _ state: inout State) {
     let spans = target.openSpans
     let remaining = spans.reduce(0) { $0 + $1.length }
-    let allFlow = spans.allSatisfy { span in
-      state.running[span.id].map { span.position > $0.position } ?? true
+    // One that has been overtaken waits for its answer without a span: it has brought nothing.
+    let allFlow = state.running.allSatisfy { id, begun in
+      spans.contains { $0.id == id && $0.position > begun.position }
     }
     if state.pace.look(at: now, remaining: remaining, active: state.running.count, allFlow: allFlow) {
       onChange(state.pace.wanted, state.pace.rate)
@@ -163,6 +174,7 @@ struct SegmentedTransfer: Sendable {
 
   /// Starts transfers up to the number that is wanted, as far as there is something for them to do.
   private func fill(at now: Duration, _ state: inout State, _ group: inout TaskGroup<Event>) {
+    if state.pace.wanted > 1 { target.ask(for: state.pace.piece) }
     while state.pace.wanted > 1, state.running.count + state.pausing < state.pace.wanted {
       let spans = target.openSpans
       guard let choice = choose(spans, at: now, state), places.take() else { return }
@@ -173,7 +185,11 @@ struct SegmentedTransfer: Sendable {
       }
       guard let (id, target) = part else { return places.giveBack() }
       state.running[id] = (choice.offset, now)
-      group.addTask { [transport] in .part(target, id, await Self.fetch(target, transport)) }
+      if let patience = state.pace.patienceWithProbe {
+        group.addTask { .part(target, id, await probe(target, id, from: choice.offset, patience)) }
+      } else {
+        group.addTask { [transport] in .part(target, id, await Self.fetch(target, transport)) }
+      }
     }
   }
 
@@ -187,6 +203,32 @@ struct SegmentedTransfer: Sendable {
     }
     let typical = rates.isEmpty ? 1 : rates.values.reduce(0, +) / Double(rates.count)
     return SegmentChoice.next(spans, rates: rates, typical: typical, worthwhile: state.pace.worthwhile)
+  }
+
+  /// The first part, to its end; or given up if nothing comes. A cache that fetches the file from its start for each
+  /// request would halve what the first transfer gets, for as long as the part waits for its turn.
+  private func probe(
+    _ part: any DownloadTarget, _ id: Int, from offset: Int64, _ patience: Duration
+  ) async -> DownloadError? {
+    await withTaskGroup(of: (isOver: Bool, error: DownloadError?).self) { group in
+      group.addTask { [transport] in (true, await Self.fetch(part, transport)) }
+      group.addTask { [clock] in
+        try? await clock.sleep(for: patience)  // cancelled: the part is over
+        return (false, nil)
+      }
+      defer { group.cancelAll() }
+      while let (isOver, error) = await group.next() {
+        if isOver { return error }
+        // Without a span it has been overtaken.
+        let hasBegun = target.openSpans.contains { $0.id == id && $0.position > offset }
+        if hasBegun || group.isCancelled { continue }
+        target.refuseParts()
+        group.cancelAll()
+        _ = await group.next()
+        return DownloadError(.range, cause: .detail("no part came"), activity: "splitting")
+      }
+      return nil
+    }
   }
 
   /// A part, to its end.

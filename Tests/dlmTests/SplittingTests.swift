@@ -101,6 +101,47 @@ struct SplittingTests {
     #expect(try place.file("large.bin") == Self.body)
   }
 
+  /// Where the server limits each connection, more are asked for what others were to bring. Nothing is asked for twice but
+  /// what is on its way when a connection must be broken off: it once was an eighth of the file, and a quarter of it over TLS.
+  /// The bound is generous: what the kernels hold of one connection's burst.
+  @Test(arguments: [["-s", "8"], ["-s", "auto"]], [true, false])
+  func littleIsSentTwice(options: [String], overTLS: Bool) async throws {
+    let server = try await NginxServer(serverLines: ["location /slow/ { limit_rate 4m; }"])
+    defer { server.stop() }
+    let body = SplitMix64.bytes(count: 40 << 20, seed: 12)
+    try server.write(body, to: "slow/large.bin")
+    let place = try Workplace()
+    let url = overTLS ? server.tlsURL("/slow/large.bin") : server.url("/slow/large.bin")
+    let run = try place.start(["get", url, "--cacert", server.caCertificatePath] + options)
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.file("large.bin") == body)
+    // All connections are closed: nginx writes the last lines a moment later.
+    server.stop()
+    let log = try server.accessLog()
+    #expect(Set(log.map(\.connection)).count > 1)
+    let sent = log.reduce(0) { $0 + $1.bodyBytes }
+    #expect(sent < body.count + (6 << 20), "\(log)")
+  }
+
+  /// A cache that has not got the file fetches it anew for each request, and answers with the whole when it pleases.
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+  func aCacheThatHasNotGotTheFile(answers: Bool) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let body = Array(Self.body.prefix(3_000_000))
+    let whole = OriginAnswer.file(
+      body, FileOptions(ranges: .ignored, ending: .trickle(piece: 20_000, every: .milliseconds(10))))
+    origin.route("/large.bin", whole, answers ? whole : .silence())
+    let place = try Workplace()
+    let result = try await place.dlm("get", origin.url("/large.bin"))
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.file("large.bin") == body)
+    // One part was asked for, and no other; and the first transfer was left alone.
+    let ranges = origin.log.map { $0.headers["range"] }
+    #expect(ranges.count == 2 && ranges[0] == nil && ranges[1] != nil, "\(ranges)")
+  }
+
   /// Servers that promise ranges and give something else (http.md 3, 5, 8), or break off.
   @Test(arguments: [
     FileOptions.RangeConduct.ignored, .shifted(by: 1), .changedETag("\"other\""), .unlabelled,

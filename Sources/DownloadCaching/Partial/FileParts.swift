@@ -16,6 +16,8 @@ struct FileParts: Sendable, Equatable {
     var end: Int64
     /// Whether a transfer fetches it.
     var isTaken: Bool
+    /// Behind the last byte that its transfer asked for.
+    var asked: Int64 = 0
   }
 
   /// In the order of the file, not overlapping, all behind the trunk.
@@ -73,7 +75,10 @@ struct FileParts: Sendable, Equatable {
       spans.append(OpenSpan(id: OpenSpan.trunk, position: trunk, end: trunkEnd, isTaken: trunkRuns))
     }
     for part in parts where part.position < part.end {
-      spans.append(OpenSpan(id: part.id, position: part.position, end: part.end, isTaken: part.isTaken))
+      spans.append(
+        OpenSpan(
+          id: part.id, position: part.position, end: part.end, isTaken: part.isTaken,
+          asked: min(part.end, max(part.position, part.asked))))
     }
     return spans
   }
@@ -107,6 +112,19 @@ struct FileParts: Sendable, Equatable {
     return id
   }
 
+  /// A part's transfer asks for what it lacks, up to an offset.
+  mutating func ask(_ id: Int, upTo end: Int64) {
+    guard let index = parts.firstIndex(where: { $0.id == id }) else { return }
+    parts[index].asked = end
+  }
+
+  /// The trunk has come to a part of which nothing has come yet, and goes on into it: who has brought nothing holds up
+  /// nobody. A cache that fetches the file itself answers for its parts when it is done, and with the whole.
+  mutating func overtake(_ id: Int) {
+    guard parts.first?.id == id, parts[0].position == parts[0].start else { return }
+    parts.removeFirst()
+  }
+
   /// A part's bytes reached the file.
   mutating func advance(_ id: Int, to position: Int64) {
     guard let index = parts.firstIndex(where: { $0.id == id }) else { return }
@@ -117,7 +135,7 @@ struct FileParts: Sendable, Equatable {
   /// able to go on into it.
   mutating func release(_ id: Int) {
     guard let index = parts.firstIndex(where: { $0.id == id }) else { return }
-    parts[index].isTaken = false
+    (parts[index].isTaken, parts[index].asked) = (false, 0)
     guard parts[index].position == parts[index].start else { return }
     if index > 0 { parts[index - 1].end = parts[index].end }
     parts.remove(at: index)

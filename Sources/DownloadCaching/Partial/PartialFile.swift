@@ -73,6 +73,10 @@ final class PartialFile: SplittableTarget, Sendable {
     return id.map { ($0, FilePart(self, $0)) }
   }
 
+  func refuseParts() { transfer.withLock { $0.refusesParts = true } }
+
+  func ask(for piece: PieceSize) { transfer.withLock { $0.piece = piece } }
+
   func release(_ part: any DownloadTarget) throws(DownloadError) {
     try transfer.withLock { transfer throws(DownloadError) in
       if let part = part as? FilePart {

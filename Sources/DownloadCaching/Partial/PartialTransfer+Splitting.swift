@@ -12,7 +12,7 @@ extension PartialTransfer {
   /// (http.md 5, 8).
   func isSplittable(_ head: ResponseHead) -> Bool {
     guard let total = held.total, total - cursor >= Self.worthSplitting, held.encoding == nil,
-      held.validator.ifRange != nil
+      held.validator.ifRange != nil, !refusesParts
     else { return false }
     return isSlice || head["accept-ranges"]?.lowercased() == "bytes"
   }
@@ -31,7 +31,7 @@ extension PartialTransfer {
 
   /// - Returns: the part's number; nil if the span has changed meanwhile.
   mutating func takePart(of span: Int, from offset: Int64) throws(DownloadError) -> Int? {
-    guard !isEnded, let total = held.total, held.validator.ifRange != nil else { return nil }
+    guard !isEnded, let total = held.total, held.validator.ifRange != nil, !refusesParts else { return nil }
     try flush()
     // A record vouches for the start of the file first of all.
     guard held.length > 0 else { return nil }
@@ -54,8 +54,10 @@ extension PartialTransfer {
     guard !isEnded, let part = parts[id], part.position < part.end,
       let ifRange = held.validator.fitForHeaders.ifRange
     else { throw .enough }
+    let end = piece.end(from: part.position, to: part.end)
+    parts.ask(id, upTo: end)
     return TransferRequest(
-      address: order.address, rangeStart: part.position, rangeEnd: part.end,
+      address: order.address, rangeStart: part.position, rangeEnd: end,
       headerLines: passingCaches(["If-Range: \(ifRange)"]))
   }
 
@@ -70,6 +72,8 @@ extension PartialTransfer {
     case .append: return
     case .reject(let error): throw error.at(order.address)
     default:
+      // A cache that has not got all of it yet; or who promised ranges does not know them. The next one would be no better.
+      refusesParts = true
       throw DownloadError(
         .range, cause: .detail("it answers requests for a part with something else"), activity: "splitting"
       ).at(order.address)
@@ -93,6 +97,18 @@ extension PartialTransfer {
     partBuffers[id] = waiting
     // Its end was given to another since it was asked for.
     if hasSurplus { throw .enough }
+  }
+
+  /// Where the trunk must stop, which first overtakes the parts of which nothing has come.
+  /// - Parameter next: behind the bytes that have arrived.
+  mutating func trunkEnd(total: Int64?, next: Int64) -> Int64? {
+    while let first = parts.parts.first, next >= first.start, first.isTaken, first.position == first.start,
+      (partBuffers[first.id]?.count ?? 0) == 0
+    {
+      partBuffers[first.id] = nil
+      parts.overtake(first.id)
+    }
+    return parts.trunkEnd(total: total)
   }
 
   /// - Returns: whether all of the part is there.

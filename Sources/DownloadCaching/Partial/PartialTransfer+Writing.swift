@@ -6,7 +6,7 @@ extension PartialTransfer {
     guard case .body(let end) = answer, !isEnded else { throw .cancelled }
     order.meter.add(bytes.count)
     transferred += Int64(bytes.count)
-    let limit = parts.isEmpty ? end : parts.trunkEnd(total: end)
+    let limit = parts.isEmpty ? end : trunkEnd(total: end, next: cursor + Int64(bytes.count))
     let isTooLong = limit.map { Int64(bytes.count) > $0 - cursor } ?? false
     // The good part is kept, whatever follows it (http.md 6).
     var good = isTooLong ? UnsafeRawBufferPointer(rebasing: bytes.prefix(Int((limit ?? 0) - cursor))) : bytes

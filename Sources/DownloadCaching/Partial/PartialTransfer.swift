@@ -25,6 +25,10 @@ struct PartialTransfer: ~Copyable {
   /// What other transfers fetch, or fetched, further on in the file.
   var parts = FileParts()
   var partBuffers: [Int: BlockBuffer] = [:]
+  /// How much of a part is asked for at a time.
+  var piece = PieceSize(divisor: 1, least: 0)
+  /// Whether the server answered a part with something else: it is asked for no more of them.
+  var refusesParts = false
   /// Whether the record, and not the file's length, says which bytes are there. From the first part on.
   var isSplit = false
   /// Whether a body is on its way to the start of the file.

@@ -1,4 +1,4 @@
-import DownloadModel
+public import DownloadModel
 
 /// What an answer means for the bytes on disk: a pure ladder from what was asked, what is held and the head.
 enum ResumeDecision: Equatable {
@@ -105,10 +105,16 @@ enum ResumeDecision: Equatable {
     return .complete
   }
 
-  private static func failure(_ head: ResponseHead, now: Int64) -> DownloadError {
+  static func failure(_ head: ResponseHead, now: Int64) -> DownloadError {
     let isPassing = HTTPStatus.mayPass(head.status)
     return DownloadError(
       .status, cause: .http(status: head.status), isPassing: isPassing,
       retryAfter: isPassing ? head["retry-after"].flatMap { RetryAfter.duration($0, now: now) } : nil)
   }
+}
+
+extension ResponseHead {
+  /// What an answer is that brings nothing: the rules of a file's, for whatever else is fetched.
+  /// - Parameter now: seconds since 1970, for a `Retry-After` that names a date.
+  public func failure(now: Int64) -> DownloadError { ResumeDecision.failure(self, now: now) }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CurlTransport
 import DownloadModel
 import Foundation
 import StrategyComparing
@@ -23,26 +24,34 @@ struct CompareCommand: AsyncParsableCommand {
     completion: .file())
   var sources: [String] = []
 
+  @Flag(help: "Addresses given are those of lists.")
+  var list = false
+
   @OptionGroup var measuring: MeasuringOptions
   @OptionGroup(title: "Connections") var connection: ConnectionOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
-    let settings = try Settings(
+    var settings = try Settings(
       nil, connection, .parse([]), display, try await .load(environment: environment))
     let store = RunHistoryStore(
       state: XDGFolders(environment).state, folder: FileManager.default.currentDirectoryPath)
-    var arguments = sources
+    var (arguments, isList) = (sources, list)
     if arguments.isEmpty {
       let last = try LastList(store)
       try last.requireWithheld(connection)
       StandardError.say(["Comparing with the last list of this folder: \(TerminalText.sanitized(last.names))"]
       )
       arguments = last.history.sources
+      isList = last.history.options.contains("--list")
     }
     let ledger = FailureLedger()
-    let requests = await ListReader.all(arguments.map(Source.init), onReject: { ledger.add($0) })
+    let sources = arguments.map { Source($0, isList: isList) }
+    settings.transport.headerHomes = Source.homes(of: sources)
+    let requests = await ListReader.all(
+      sources, asking: ListAtAddress.Asking(settings, environment: environment),
+      onReject: { ledger.add($0) })
     StandardError.say(ledger.rejections.map { RejectionWords($0).line })
     guard !requests.isEmpty else {
       StandardError.say([ComparisonWords.emptyList])

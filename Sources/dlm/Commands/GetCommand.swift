@@ -1,4 +1,5 @@
 import ArgumentParser
+import CurlTransport
 import DownloadCaching
 import DownloadModel
 import Foundation
@@ -30,6 +31,7 @@ struct GetCommand: AsyncParsableCommand {
         dlm get --mode sequential
         dlm get urls.txt --mode async-let --jobs 32 --directory data
         dlm get -o disk.iso https://example.org/images/latest.iso
+        dlm get https://example.org/pub/urls.txt --list
         dlm get urls.txt --checksums SHA256SUMS --failed again.txt
 
       EXIT STATUS
@@ -45,6 +47,12 @@ struct GetCommand: AsyncParsableCommand {
 
   @Option(name: .shortAndLong, help: ArgumentHelp("How to run the list.", valueName: "mode"))
   var mode: DownloadMode?
+
+  @Flag(
+    help:
+      "Addresses given are those of lists; their lines may be relative, and --header is for their servers only."
+  )
+  var list = false
 
   @OptionGroup(title: "Output") var output: OutputOptions
   @OptionGroup(title: "Proof") var proof: ProofOptions
@@ -77,7 +85,9 @@ struct GetCommand: AsyncParsableCommand {
     var settings = try Settings(
       mode, connection, output, display, try await .load(environment: environment), proof)
     let arguments = self.sources
-    let sources = arguments.map(Source.init)
+    let sources = arguments.map { Source($0, isList: list) }
+    settings.transport.headerHomes = Source.homes(of: sources)
+    let asking = ListAtAddress.Asking(settings, environment: environment)
     if let name = output.output {
       guard FileNaming.isUsable(name) else {
         throw ValidationError(
@@ -95,11 +105,12 @@ struct GetCommand: AsyncParsableCommand {
     }
     if let path = proof.checksums { settings.checksums = try ChecksumFile.read(path) }
     if dryRun {
-      throw ExitCode(try await DryRun(settings, outputName: output.output).run(sources).rawValue)
+      throw ExitCode(
+        try await DryRun(settings, outputName: output.output, asking: asking).run(sources).rawValue)
     }
     var plan: RepeatPlan?
     if let again {
-      plan = await RepeatPlan(again, sources, settings, noCompare: noCompare)
+      plan = await RepeatPlan(again, sources, settings, asking: asking, noCompare: noCompare)
       if plan == nil, settings.progress != .none { StandardError.say([RepeatWords.again(again)]) }
     }
     let run = GetRun(

@@ -1,3 +1,4 @@
+import CurlTransport
 import DownloadModel
 
 /// What one line of a list says: a function of its bytes (contract, "A list").
@@ -10,7 +11,8 @@ enum ListLine {
   /// Longer than any address that servers take (8 KiB is common), so it is no list.
   static let limit = 64 * 1024
 
-  init(_ bytes: some Collection<UInt8>) {
+  /// - Parameter base: what the line may be relative to: the address of its list.
+  init(_ bytes: some Collection<UInt8>, base: Address? = nil) {
     guard bytes.count <= Self.limit else {
       self = .bad(.tooLong, text: String(Self.shown(String(decoding: bytes, as: UTF8.self)).prefix(80)))
       return
@@ -27,8 +29,20 @@ enum ListLine {
     do throws(Address.Malformed) {
       self = .address(try Address(text))
     } catch {
-      self = .bad(.malformed(error), text: Self.shown(text))
+      if let base, error == .noScheme, !Self.namesScheme(content),
+        let address = AddressReference.resolve(text, against: base)
+      {
+        self = .address(address)
+      } else {
+        self = .bad(.malformed(error), text: Self.shown(text))
+      }
     }
+  }
+
+  /// `mailto:x` is no path (RFC 3986 §4.2).
+  private static func namesScheme(_ bytes: some Collection<UInt8>) -> Bool {
+    let first = bytes.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+    return first.contains(UInt8(ascii: ":"))
   }
 
   private static func trimmed<Bytes: Collection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {

@@ -26,6 +26,7 @@ actor ListReader {
   private let onRead: (@Sendable (Reading) -> Void)?
   private var spooledLogins = false
   private let interruption: Interruption
+  private let asking: ListAtAddress.Asking?
   /// A source could not be read to its end.
   private var isBrokenOff = false
 
@@ -43,20 +44,31 @@ actor ListReader {
 
   private struct OpenList {
     let source: Source
-    let file: FileDescriptor
+    let bytes: Bytes
+    /// Bytes read so far.
+    var offset: Int64 = 0
+    var decoder = ListDecoder()
     var splitter = LineSplitter()
     var line = 0
+    /// The last byte was read.
+    var hasEnded = false
+
+    enum Bytes {
+      case file(FileDescriptor)
+      case arriving(ListAtAddress)
+    }
   }
 
   /// - Parameters:
   ///   - outputName: the name of the one address's file.
   ///   - checksum: its checksum.
   ///   - names: numbers names that come again, in the order in which they are read.
+  ///   - asking: how lists at addresses are fetched.
   ///   - spool: keeps what comes from standard input, so that the run can be repeated.
   ///   - onRead: told after each block, on the reader's own thread.
   init(
     _ sources: [Source], outputName: String?, checksum: ContentDigest? = nil,
-    names: NameNumbers = NameNumbers(), board: ProgressBoard,
+    names: NameNumbers = NameNumbers(), board: ProgressBoard, asking: ListAtAddress.Asking? = nil,
     spool: ListSpool?, onRead: (@Sendable (Reading) -> Void)? = nil,
     onReject: @escaping @Sendable (Rejection) -> Void
   ) {
@@ -67,17 +79,20 @@ actor ListReader {
     self.board = board
     self.spool = spool
     self.names = names
+    self.asking = asking
     self.onReject = onReject
     interruption = Interruption()
   }
 
   /// All requests at once, for a list that is run more than once.
   static func all(
-    _ sources: [Source], onReject: @escaping @Sendable (Rejection) -> Void
+    _ sources: [Source], asking: ListAtAddress.Asking? = nil,
+    onReject: @escaping @Sendable (Rejection) -> Void
   ) async -> [DownloadRequest] {
     let source = ListSource(
       ListReader(
-        sources, outputName: nil, board: ProgressBoard(isWatched: false), spool: nil, onReject: onReject))
+        sources, outputName: nil, board: ProgressBoard(isWatched: false), asking: asking, spool: nil,
+        onReject: onReject))
     var requests: [DownloadRequest] = []
     while let request = await source.next() { requests.append(request) }
     return requests
@@ -102,9 +117,10 @@ actor ListReader {
   }
 
   /// Names the list that the sources make: reads all of it, and keeps nothing.
-  static func digest(of sources: [Source]) async -> String {
+  static func digest(of sources: [Source], asking: ListAtAddress.Asking? = nil) async -> String {
     let reader = ListReader(
-      sources, outputName: nil, board: ProgressBoard(isWatched: false), spool: nil, onReject: { _ in })
+      sources, outputName: nil, board: ProgressBoard(isWatched: false), asking: asking, spool: nil,
+      onReject: { _ in })
     let source = ListSource(reader)
     while await source.next() != nil {}
     return await reader.listDigest
@@ -115,7 +131,12 @@ actor ListReader {
   private func mayRead(beyond count: Int) -> Bool {
     if interruption.isRaised { return false }
     if count == 0 { return true }
-    return count < 4096 && (open.map { interruption.isReadableNow($0.file.rawValue) } ?? true)
+    guard count < 4096 else { return false }
+    guard let open, !open.decoder.isPending else { return true }
+    switch open.bytes {
+    case .file(let file): return interruption.isReadableNow(file.rawValue)
+    case .arriving(let list): return list.isReadable(at: open.offset)
+    }
   }
 
   /// Names the list: equal for equal addresses in equal order. Meaningful once the list was read to its end.
@@ -129,8 +150,9 @@ actor ListReader {
       guard let source = sources.popFirst() else { return nil }
       switch source {
       case .address(let text): return requests(in: [Array(text.utf8)], of: source, from: nil)
-      case .standardInput: open = OpenList(source: source, file: .standardInput)
+      case .standardInput: open = OpenList(source: source, bytes: .file(.standardInput))
       case .list(let path): open = openList(path, source)
+      case .listAt(let text): open = openList(at: text, source)
       }
       if open == nil { return [] }
     }
@@ -139,46 +161,102 @@ actor ListReader {
 
   private func openList(_ path: String, _ source: Source) -> OpenList? {
     do {
-      return OpenList(
-        source: source, file: try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec]))
+      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
+      return OpenList(source: source, bytes: .file(file))
     } catch {
-      isBrokenOff = true
-      reject(source, line: nil, "", .unreadable(errno: Self.code(error)))
+      breakOff(source, line: nil, .unreadable(errno: Self.code(error)))
       return nil
     }
   }
 
+  private func openList(at text: String, _ source: Source) -> OpenList? {
+    let line = ListLine(Array(text.utf8))
+    guard case .address(let address) = line, let asking else {
+      if case .bad(let reason, let text) = line {
+        isBrokenOff = true
+        reject(.address(text), line: nil, text, reason)
+      }
+      return nil
+    }
+    do throws(DownloadError) {
+      return OpenList(source: source, bytes: .arriving(try ListAtAddress(address, asking)))
+    } catch {
+      breakOff(source, line: nil, .unfetched(error))
+      return nil
+    }
+  }
+
+  private func breakOff(_ source: Source, line: Int?, _ reason: Rejection.Reason) {
+    isBrokenOff = true
+    reject(source, line: line, "", reason)
+  }
+
   private func readOpenList() -> [DownloadRequest] {
     guard var list = open else { return [] }
-    let lines: [[UInt8]]
-    guard interruption.waitUntilReadable(list.file.rawValue) else { return [] }
+    open = nil
+    var lines: [[UInt8]] = []
     do {
-      let block = try [UInt8](unsafeUninitializedCapacity: Self.blockSize) { buffer, count in
-        count = try list.file.read(into: UnsafeMutableRawBufferPointer(buffer), retryOnInterrupt: true)
+      if !list.decoder.isPending {
+        guard let block = try nextBlock(of: list) else {
+          open = list
+          return []
+        }
+        list.offset += Int64(block.count)
+        list.hasEnded = block.isEmpty
+        try list.decoder.take(block)
       }
-      lines = list.splitter.take(block)
-      if block.isEmpty {
-        close(list)
-        open = nil
-      }
+      let text = try list.decoder.next()
+      if !text.isEmpty { lines = list.splitter.take(text) }
+      if list.hasEnded, !list.decoder.isPending { lines += list.splitter.take([]) }
     } catch {
-      isBrokenOff = true
-      reject(list.source, line: nil, "", .unreadable(errno: Self.code(error)))
       close(list)
-      open = nil
+      switch error {
+      case let damage as Inflater.Damage:
+        breakOff(list.source, line: list.line + 1, .damaged(damage.reason))
+      case let error as DownloadError: breakOff(list.source, line: nil, .unfetched(error))
+      default: breakOff(list.source, line: nil, .unreadable(errno: Self.code(error)))
+      }
       return []
     }
     let first = list.line + 1
     list.line += lines.count
-    if open != nil { open = list }
-    return requests(in: lines, of: list.source, from: first)
+    if list.hasEnded, !list.decoder.isPending { close(list) } else { open = list }
+    return requests(in: lines, of: list, from: first)
   }
 
-  private func requests(in lines: [[UInt8]], of source: Source, from first: Int?) -> [DownloadRequest] {
+  /// Waits for the next bytes.
+  /// - Returns: empty at the end; nil when the wait was interrupted.
+  private func nextBlock(of list: OpenList) throws -> [UInt8]? {
+    switch list.bytes {
+    case .file(let file):
+      guard interruption.waitUntilReadable(file.rawValue) else { return nil }
+      return try [UInt8](unsafeUninitializedCapacity: Self.blockSize) { buffer, count in
+        count = try file.read(into: UnsafeMutableRawBufferPointer(buffer), retryOnInterrupt: true)
+      }
+    case .arriving(let arriving):
+      while true {
+        switch try arriving.read(at: list.offset, Self.blockSize) {
+        case .bytes(let block): return block
+        case .end: return []
+        case .wait: guard interruption.waitUntilReadable(arriving.descriptor) else { return nil }
+        }
+      }
+    }
+  }
+
+  private func requests(in lines: [[UInt8]], of list: OpenList, from first: Int) -> [DownloadRequest] {
+    var base: Address?
+    if case .arriving(let arriving) = list.bytes { base = arriving.base }
+    return requests(in: lines, of: list.source, from: first, base: base)
+  }
+
+  private func requests(
+    in lines: [[UInt8]], of source: Source, from first: Int?, base: Address? = nil
+  ) -> [DownloadRequest] {
     var requests: [DownloadRequest] = []
     requests.reserveCapacity(lines.count)
     for (offset, bytes) in lines.enumerated() {
-      switch ListLine(bytes) {
+      switch ListLine(bytes, base: base) {
       case .blank: break
       case .address(let address):
         let place = names.next(address)
@@ -212,9 +290,9 @@ actor ListReader {
   }
 
   private func close(_ list: OpenList) {
-    guard list.source != .standardInput else { return }
+    guard list.source != .standardInput, case .file(let file) = list.bytes else { return }
     // It was only read: nothing can be lost by a failing close.
-    try? list.file.close()
+    try? file.close()
   }
 
   private static func code(_ error: any Error) -> Int32 { (error as? Errno)?.rawValue ?? EIO }

@@ -29,6 +29,7 @@ struct RememberedOptions: Equatable {
   init(_ command: GetCommand) {
     var lasting = Typed()
     lasting.add("--mode", command.mode?.rawValue)
+    lasting.add("--list", command.list)
     lasting.add(command.output)
     lasting.add(command.proof)
     lasting.add(command.connection)

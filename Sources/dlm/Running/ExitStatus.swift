@@ -16,17 +16,21 @@ enum ExitStatus: Int32 {
   /// One status for a whole run: what has to be mended first comes first.
   init(failures: [DownloadError], rejections: [Rejection]) {
     let codes = Set(failures.map(\.code))
-    let isUnreadable = rejections.contains { if case .unreadable = $0.reason { true } else { false } }
+    // A list at an address that may come if it is asked for again is a failure like a file's.
+    let passing = rejections.filter {
+      if case .unfetched(let error) = $0.reason { error.isPassing } else { false }
+    }
+    let isUnreadable = rejections.contains { $0.isOfList && !passing.contains($0) }
     if codes.contains(.folder) {
       self = .folderUnusable
     } else if codes.contains(.diskFull) || codes.contains(.disk) {
       self = .diskFailed
     } else if isUnreadable {
       self = .sourceUnreadable
-    } else if !rejections.isEmpty || failures.contains(where: { !$0.isPassing }) {
+    } else if rejections.count > passing.count || failures.contains(where: { !$0.isPassing }) {
       self = .failed
     } else {
-      self = failures.isEmpty ? .success : .tryAgain
+      self = failures.isEmpty && rejections.isEmpty ? .success : .tryAgain
     }
   }
 

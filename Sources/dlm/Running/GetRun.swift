@@ -68,6 +68,7 @@ struct GetRun {
     let names = NameNumbers()
     let reader = ListReader(
       sources, outputName: outputName, checksum: settings.checksum, names: names, board: board,
+      asking: ListAtAddress.Asking(settings, environment: environment),
       spool: usesPipe ? store.spoolPath.map(ListSpool.init) : nil,
       onRead: { if isRemembered { memory.read($0) } }, onReject: { ledger.add($0) })
     let cacheFolder = settings.usesCache ? folders.cache : nil

@@ -24,12 +24,14 @@ extension RepeatPlan {
   /// folder; or it was asked to fetch anew or from the disk, which is about the files here.
   ///
   /// Reads the list once to its end.
-  init?(_ last: LastList, _ sources: [Source], _ settings: Settings, noCompare: Bool) async {
+  init?(
+    _ last: LastList, _ sources: [Source], _ settings: Settings, asking: ListAtAddress.Asking, noCompare: Bool
+  ) async {
     let history = last.history
     guard !noCompare, !settings.refresh, !settings.offline, let run = history.last, run.mode != settings.mode,
       run.directory == RunMemory.canonical(settings.directory), sources.allSatisfy(Self.canBeReadTwice)
     else { return nil }
-    guard await ListReader.digest(of: sources) == run.listDigest else { return nil }
+    guard await ListReader.digest(of: sources, asking: asking) == run.listDigest else { return nil }
     func measured(_ mode: DownloadMode) -> RunHistory.Run? {
       history.runs[mode.rawValue].flatMap { $0.listDigest == run.listDigest ? $0 : nil }
     }
@@ -43,7 +45,7 @@ extension RepeatPlan {
   private static func canBeReadTwice(_ source: Source) -> Bool {
     switch source {
     case .standardInput: return false
-    case .address: return true
+    case .address, .listAt: return true
     case .list(let path):
       var status = stat()
       return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

@@ -33,7 +33,7 @@ final class RunMemory: Sendable {
     for argument in arguments {
       switch Source(argument) {
       case .standardInput: if let path = store.spoolPath { draft.sources.append(path.string) }
-      case .address(let text):
+      case .address(let text), .listAt(let text):
         if let key = (try? Address(text))?.key { draft.sources.append(key) }
       case .list(let path):
         let path = URL(fileURLWithPath: path).path
@@ -132,7 +132,7 @@ extension RunReport {
   var isWhole: Bool { signal == nil && failures.isEmpty && rejections.isEmpty && tally.done > 0 }
 
   fileprivate var isListUnreadable: Bool {
-    rejections.contains { if case .unreadable = $0.reason { true } else { false } }
+    rejections.contains(where: \.isOfList)
   }
 
   func measurement(_ listDigest: String) -> RunHistory.Run {

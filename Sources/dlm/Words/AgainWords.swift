@@ -20,6 +20,7 @@ struct AgainWords {
       for source in command.sources { words.add(address: source) }
     }
     words.add("--mode", command.mode?.rawValue)
+    words.add("--list", if: command.list)
     words.add(command.output)
     words.add(command.proof)
     words.add(command.connection)

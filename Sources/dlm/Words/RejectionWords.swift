@@ -14,6 +14,10 @@ struct RejectionWords {
         "\(place.isEmpty ? "\"\"" : place): the list cannot be read: \(String(cString: strerror(number))); "
         + (isMaybeAddress
           ? "if it is an address, write https://\(rejection.list)" : "check its name and rights")
+    case .unfetched(let error): line = "\(place): the list cannot be read: \(FailureWords(error).line)"
+    case .damaged(let why):
+      line =
+        "\(place): the list cannot be read from here on: \(why); what stands before is read. Get it again"
     case .notUTF8: line = "\(place): \"\(rejection.text)\" is not UTF-8; save the list as UTF-8"
     case .tooLong: line = "\(place): \"\(rejection.text)\" is longer than any address; is this a list?"
     case .malformed(let why): line = "\(place): \"\(rejection.text)\" is no address: \(Self.words(why))"

@@ -38,6 +38,37 @@ struct FilePartsTests {
       ])
   }
 
+  /// The trunk was broken off at the start of a part that a cache had not answered yet; what it then asked for was answered
+  /// with the whole, and it began anew, again and again until the cache had the file.
+  @Test func whoHasBroughtNothingIsOvertaken() throws {
+    var parts = FileParts()
+    #expect(parts.take(0, from: 50, trunk: 10, trunkRuns: true, total: 100) == 1)
+    #expect(parts.take(1, from: 75, trunk: 10, trunkRuns: true, total: 100) == 2)
+    parts.advance(2, to: 80)
+    parts.overtake(2)
+    #expect(parts.trunkEnd(total: 100) == 50, "it is not the next one")
+    parts.overtake(1)
+    #expect(parts[1] == nil)
+    #expect(parts.trunkEnd(total: 100) == 75)
+    parts.overtake(2)
+    #expect(parts.trunkEnd(total: 100) == 75, "it has brought something")
+    // Whoever was overtaken ends.
+    parts.advance(1, to: 60)
+    parts.release(1)
+    #expect(parts.length == 5)
+  }
+
+  @Test func whatWasAskedForIsKnown() throws {
+    var parts = FileParts()
+    #expect(parts.take(0, from: 50, trunk: 10, trunkRuns: true, total: 100) == 1)
+    parts.ask(1, upTo: 70)
+    #expect(parts.open(trunk: 10, trunkRuns: true, total: 100).map(\.asked) == [10, 70])
+    parts.advance(1, to: 75)
+    #expect(parts.open(trunk: 10, trunkRuns: true, total: 100).map(\.asked) == [10, 75])
+    parts.release(1)
+    #expect(parts.open(trunk: 10, trunkRuns: true, total: 100).map(\.asked) == [10, 75])
+  }
+
   @Test func recordsNameWhatIsThere() throws {
     var parts = FileParts()
     #expect(parts.take(0, from: 50, trunk: 10, trunkRuns: true, total: 100) == 1)

@@ -1,0 +1,240 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import dlm
+
+@Suite("A list at an address, and lists that are compressed")
+struct ListAtAddressTests {
+  private static func origin() throws -> FaultyOrigin {
+    let origin = try FaultyOrigin()
+    for name in ["a", "b", "c"] {
+      origin.route("/files/\(name).bin", .file(Array("the file \(name)".utf8)))
+    }
+    return origin
+  }
+
+  private static func text(_ lines: String...) -> [UInt8] {
+    Array((lines.joined(separator: "\n") + "\n").utf8)
+  }
+
+  @Test func linesAreRelativeToIt() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    origin.route(
+      "/files/lists/urls.txt",
+      .file(Self.text("# three", "../a.bin", "/files/b.bin", origin.url("/files/c.bin"), "mailto:x")))
+    let place = try Workplace()
+    let result = try await place.dlm("get", origin.url("/files/lists/urls.txt"), "--list")
+    #expect(result.status == 1, "\(result.errorText)")
+    #expect(result.errorText.contains("urls.txt:5: \"mailto:x\" is no address"), "\(result.errorText)")
+    #expect(try place.names() == ["a.bin", "b.bin", "c.bin"])
+    // By name it is an address like any other.
+    #expect(try await place.dlm("get", origin.url("/files/lists/urls.txt"), "-d", "plain").status == 0)
+    #expect(try place.names(in: "plain") == ["urls.txt"])
+  }
+
+  /// What a run remembers of it is where it is: the list is asked for again.
+  @Test func isTakenAgain() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    origin.route("/files/urls.txt", .file(Self.text("a.bin", "b.bin")))
+    let place = try Workplace()
+    #expect(try await place.dlm("get", origin.url("/files/urls.txt"), "--list").status == 0)
+    let again = try await place.dlm("get")
+    #expect(again.status == 0 && again.errorText.contains("2 unchanged"), "\(again.errorText)")
+    let compared = try await place.dlm("get", "--mode", "sequential")
+    #expect(compared.status == 0 && compared.errorText.contains("to compare"), "\(compared.errorText)")
+    let dry = try await place.dlm("get", "--dry-run")
+    #expect(dry.outputText.contains("a.bin") && dry.outputText.contains("b.bin"), "\(dry.outputText)")
+  }
+
+  @Test(.timeLimit(.minutes(5))) func filesComeWhileItArrives() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    let (list, gate) = (Self.text("a.bin", "b.bin"), try Gate())
+    origin.route("/files/urls.txt", .file(list, FileOptions(ending: .stall(after: 7, until: gate))))
+    let place = try Workplace()
+    let run = try place.start(["get", origin.url("/files/urls.txt"), "--list"])
+    try await origin.wait(forRequests: 1, path: "/files/a.bin")
+    #expect(origin.record.requests(to: "/files/b.bin").isEmpty)
+    gate.open()
+    #expect(try await run.waitForExit().status == 0)
+    #expect(try place.names() == ["a.bin", "b.bin"])
+  }
+
+  /// A signal ends the wait for a list that does not come.
+  @Test(.timeLimit(.minutes(5))) func interrupted() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    origin.route("/urls.txt", .silence())
+    let place = try Workplace()
+    let run = try place.start(["get", origin.url("/urls.txt"), "--list"])
+    try await origin.wait(forRequests: 1)
+    run.send(SIGINT)
+    #expect(try await run.waitForExit().status == 130)
+  }
+
+  @Test func relativeToWhereRedirectsLed() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    origin.route("/latest", .redirect(302, to: "/files/urls.txt"))
+    origin.route("/files/urls.txt", .file(Self.text("a.bin")))
+    let place = try Workplace()
+    let result = try await place.dlm("get", origin.url("/latest"), "--list")
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.names() == ["a.bin"])
+  }
+
+  @Test(arguments: [(404, Int32(66)), (503, 75), (403, 66)])
+  func cannotBeRead(status: Int, exit: Int32) async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    origin.route("/urls.txt", .status(status))
+    let place = try Workplace()
+    let result = try await place.dlm("get", origin.url("/urls.txt?key=secret"), "--list", "--retries", "0")
+    #expect(result.status == exit, "\(result.errorText)")
+    #expect(
+      result.errorText.contains("/urls.txt") && result.errorText.contains("the list cannot be read")
+        && result.errorText.contains("\(status)"), "\(result.errorText)")
+    #expect(!result.errorText.contains("secret"), "\(result.errorText)")
+    #expect(try place.names().isEmpty)
+  }
+
+  /// What comes again must be what came before; no file is fetched twice for it.
+  @Test func brokenOff() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    let list = Self.text("a.bin", "b.bin", "c.bin")
+    origin.route("/files/urls.txt", .file(list, FileOptions(ending: .close(after: 9))), .file(list))
+    let place = try Workplace()
+    let result = try await place.dlm("get", origin.url("/files/urls.txt"), "--list")
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.names() == ["a.bin", "b.bin", "c.bin"])
+    #expect(origin.record.requests(to: "/files/a.bin").count == 1)
+
+    origin.route(
+      "/files/urls.txt", .file(list, FileOptions(ending: .close(after: 9))),
+      .file(Self.text("x.bin", "b.bin", "c.bin")))
+    let changed = try await place.dlm(
+      "get", origin.url("/files/urls.txt"), "--list", "-d", "other", "--retries", "1")
+    #expect(changed.status == 66 && changed.errorText.contains("has changed"), "\(changed.errorText)")
+  }
+
+  /// A list can name any server; what is meant for the list's own is not sent there.
+  @Test func headerLinesStayAtHome() async throws {
+    let (origin, other) = (try Self.origin(), try Self.origin())
+    defer {
+      origin.stop()
+      other.stop()
+    }
+    origin.route("/files/urls.txt", .file(Self.text("a.bin", other.url("/files/b.bin"))))
+    let place = try Workplace()
+    let result = try await place.dlm(
+      "get", origin.url("/files/urls.txt"), "--list", "-H", "X-Key: value")
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(origin.log.map { $0.headers["x-key"] } == ["value", "value"])
+    #expect(other.log.map { $0.headers["x-key"] } == [nil])
+  }
+
+  @Test func loginsGoWithRelativeLines() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    origin.route("/files/urls.txt", .file(Self.text("a.bin")))
+    let place = try Workplace()
+    let address = origin.url("/files/urls.txt").replacing("://", with: "://user:word@")
+    let result = try await place.dlm("get", address, "--list")
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(origin.log.allSatisfy { $0.headers["authorization"] == "Basic dXNlcjp3b3Jk" })
+    #expect(!result.errorText.contains("word"))
+  }
+
+  // MARK: Compressed
+
+  private static func compressed(_ bytes: [UInt8]) async throws -> [UInt8] {
+    let folder = try TemporaryFolder()
+    let path = try folder.write(bytes, to: "list")
+    let run = try await CommandRun.result(of: "gzip", [path])
+    #expect(run.status == 0, "\(run.errorText)")
+    return try folder.read("list.gz")
+  }
+
+  /// By its magic number, whatever it is called and wherever it comes from; two in a row are one.
+  @Test(arguments: ["urls.txt.gz", "urls.txt", "-", "--list"])
+  func compressedLists(source: String) async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    let list =
+      try await Self.compressed(Self.text(origin.url("/files/a.bin"), origin.url("/files/b.bin")))
+      + Self.compressed(Self.text(origin.url("/files/c.bin"))) + [0, 0, 0]
+    let place = try Workplace()
+    try place.folder.write(list, to: "work/\(source.hasPrefix("-") ? "unused" : source)")
+    origin.route("/files/urls", .file(list))
+    let arguments = source == "--list" ? [source, origin.url("/files/urls")] : [source]
+    let result = try await place.start(
+      ["get", "-d", "out"] + arguments, input: .bytes(source == "-" ? list : [])
+    ).waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.names(in: "out") == ["a.bin", "b.bin", "c.bin"])
+    let again = try await place.dlm("get")
+    #expect(again.status == 0 && again.errorText.contains("3 unchanged"), "\(again.errorText)")
+  }
+
+  /// What stands before the damage is read; the message says where that is.
+  @Test func damaged() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    let first = try await Self.compressed(Self.text(origin.url("/files/a.bin")))
+    let second = try await Self.compressed(Self.text(origin.url("/files/b.bin")))
+    var flipped = second
+    flipped[second.count - 8] ^= 1
+    let cases: [([UInt8], String)] = [
+      (first + second.dropLast(6), "breaks off"), (first + flipped, "damaged"),
+      (first + [0, 0, 7], "something else stands behind"), (first + Array("plain".utf8), "damaged"),
+    ]
+    for (bytes, words) in cases {
+      let place = try Workplace()
+      try place.folder.write(bytes, to: "work/urls.gz")
+      let result = try await place.dlm("get", "urls.gz", "-d", "out")
+      #expect(result.status == 66, "\(result.errorText)")
+      #expect(result.errorText.contains("urls.gz:"), "\(result.errorText)")
+      #expect(result.errorText.contains(words), "\(result.errorText)")
+      #expect(try place.names(in: "out").first == "a.bin")
+      let again = try await place.dlm("get")
+      #expect(again.status == 64, "half a list is none: \(again.errorText)")
+    }
+  }
+
+  /// A few bytes that stand for many are decoded as they are wanted.
+  @Test func whatIsWellCompressedCostsNoMemory() async throws {
+    let bytes = try await Self.compressed([UInt8](repeating: UInt8(ascii: "#"), count: 20_000_000))
+    let inflater = try Inflater()
+    inflater.take(bytes)
+    var (count, most) = (0, 0)
+    while inflater.isPending {
+      let text = try inflater.decode()
+      (count, most) = (count + text.count, max(most, text.count))
+    }
+    try inflater.end()
+    #expect(count == 20_000_000)
+    #expect(most <= 64 * 1024)
+  }
+
+  /// However the bytes come.
+  @Test(arguments: [1, 2, 3, 1000])
+  func inPieces(size: Int) async throws {
+    let text = SplitMix64.bytes(count: 5000, seed: 3)
+    for bytes in [try await Self.compressed(text), Array("# plain\n".utf8), [0x1F], []] {
+      var decoder = ListDecoder()
+      var result: [UInt8] = []
+      var rest = bytes[...]
+      while true {
+        try decoder.take(Array(rest.prefix(size)))
+        while decoder.isPending { result += try decoder.next() }
+        if rest.isEmpty { break }
+        rest = rest.dropFirst(size)
+      }
+      #expect(result == (bytes.count > 100 ? text : bytes))
+    }
+  }
+}
