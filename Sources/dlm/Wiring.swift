@@ -42,6 +42,7 @@ struct Wiring: Sendable {
     if let cookies { jar = cookies } else { jar = try CookieJar(settings.cookieJar?.lines ?? []) }
     var options = settings.transport
     options.cookieJar = jar
+    options.group = TransportGroup()
     configuration.holdsCookies = { jar.holdsCookies }
     configuration.keyFolder = keyFolder
     configuration.names = names
@@ -49,8 +50,6 @@ struct Wiring: Sendable {
     configuration.onWait = { board.waitsForAnotherProcess($0) }
     var workers: [Worker] = []
     do throws(DownloadError) {
-      var options = settings.transport
-      options.group = TransportGroup()
       for _ in concurrency.widths {
         let transport = try CurlTransport(options)
         let cache =

@@ -55,8 +55,9 @@ struct KilledTests {
       let names = Self.bodies.indices.map { "f\($0)" }.sorted()
       #expect(try place.names(in: "out") == names, "seed \(seed), kill \(kill): something stray")
       let fetched = origin.record.bodyBytesSent.values.reduce(0, +) - before
-      // Where a part begins, the transfer before it has sent some pieces more by the time it is cut.
-      let surplus = 64 * 16 * 1024
+      // Where a part begins, the transfer before it has sent some pieces more by the time it is cut; and on a machine that
+      // is busy with other tests a request may be asked a second time over a warm connection.
+      let surplus = 128 * 16 * 1024
       #expect(
         fetched <= missing + surplus, "seed \(seed), kill \(kill): \(fetched) fetched, \(missing) missing")
       try FileManager.default.removeItem(atPath: "\(place.work)/out")
