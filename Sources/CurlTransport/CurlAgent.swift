@@ -307,7 +307,9 @@ actor CurlAgent {
         facts.add(busy: busy, idle: idle, answers: answers, firstAnswer: first)
       }
       let trials = group.trials(at: host)
-      switch OvertakenRule.judge(wait: wait, facts, since: watch.mark(host), trials) {
+      switch OvertakenRule.judge(
+        wait: wait, longest: settings.longestWait, facts, since: watch.mark(host), trials)
+      {
       case .wait: break
       case .tryOne(let loop, let isIdle): tryOne(host, on: loop, isIdle: isIdle)
       case .giveBack(let answering):
@@ -342,7 +344,7 @@ actor CurlAgent {
 
   private func giveBack(_ host: String, _ answering: [Int], on loop: Int) {
     for (transfer, wait) in waiting(for: host)
-    where wait >= OvertakenRule.leastWait {
+    where wait >= OvertakenRule.leastWait && wait / 2 >= transfer.waitedBefore ?? 0 {
       giveBack(transfer, after: wait, on: loop, answering: answering)
     }
   }

@@ -71,8 +71,15 @@ enum OvertakenRule {
     return max(leastWait, facts.firstAnswer &* 4) << UInt64(3 * min(trials.failures, 4))
   }
 
-  /// - Parameter wait: of the request that has waited longest.
-  static func judge(wait: UInt64, _ facts: Facts, since mark: Mark?, _ trials: Trials) -> Verdict {
+  /// - Parameters:
+  ///   - wait: of the request that has waited longest.
+  ///   - longest: what comes near to a stall: no retry is to be spent on it while the host is busy with others.
+  static func judge(
+    wait: UInt64, longest: UInt64 = .max, _ facts: Facts, since mark: Mark?, _ trials: Trials
+  ) -> Verdict {
+    if wait >= longest, facts.busy.contains(where: { $0 > 0 }) {
+      return .giveBack(answering: facts.answering)
+    }
     let answering = facts.answering.reduce(0, +)
     guard answering > 0, wait >= patience(facts, trials) else { return .wait }
     if isKnown(trials) { return .giveBack(answering: facts.answering) }

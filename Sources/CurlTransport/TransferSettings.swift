@@ -67,6 +67,10 @@ struct TransferSettings: ~Copyable {
   }
 
   var rateLimit: RateLimit? { options.rateLimit }
+
+  /// How long a request may wait for the first answer of its connection while its host is busy with others, in
+  /// nanoseconds: half of what is a stall.
+  var longestWait: UInt64 { UInt64(max(1, options.stallTimeout.milliseconds)) * 500_000 }
   var proxies: ProxyRoutes { options.proxies }
 
   /// Whether several transfers may have one connection at a time (HTTP/2).

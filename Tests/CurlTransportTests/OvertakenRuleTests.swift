@@ -57,6 +57,16 @@ struct OvertakenRuleTests {
     #expect(verdict == (isOdd ? .tryOne(loop: 1, isIdle: false) : .wait))
   }
 
+  /// Three long downloads have the three workers: who waits for one is given back before that is called a stall.
+  @Test func longDownloads() {
+    let (wait, mark) = (Self.milliseconds(15_000), Self.mark([3]))
+    let busy = Self.facts([3], [0])
+    #expect(Rule.judge(wait: wait, longest: wait, busy, since: mark, .init()) == .giveBack(answering: [3]))
+    #expect(Rule.judge(wait: wait - 1, longest: wait, busy, since: mark, .init()) == .wait)
+    // Nobody is served: it is the server, and a stall.
+    #expect(Rule.judge(wait: wait, longest: wait, Self.facts([0], [0]), since: mark, .init()) == .wait)
+  }
+
   /// Two that were answered quickly where others are answered: it is the connections. One that was not: it is the pages.
   @Test func whatTrialsSay() {
     var trials = Rule.Trials(pending: 2)
