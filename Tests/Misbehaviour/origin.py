@@ -1,7 +1,8 @@
 """An HTTP/1.1 origin on loopback that misbehaves by script.
 
 Raw sockets, a thread a connection: http.server is too polite to cut a body, lie about a range or speak garbage.
-The first part of a path names a Scene (one tool in one row), so that runs beside each other share nothing.
+Each Scene (one tool in one row) has an Origin with a port of its own, so that runs beside each other share nothing: not
+the places of a server that takes few connections either.
 """
 
 import collections
@@ -14,8 +15,10 @@ import threading
 import time
 
 BLOCK = 64 * 1024
-REASONS = {200: "OK", 206: "Partial Content", 302: "Found", 304: "Not Modified", 404: "Not Found",
-           416: "Range Not Satisfiable", 429: "Too Many Requests", 503: "Service Unavailable"}
+TLS_RECORD = b"\x16"  # how a handshake begins
+REASONS = {200: "OK", 206: "Partial Content", 302: "Found", 304: "Not Modified", 401: "Unauthorized",
+           403: "Forbidden", 404: "Not Found", 407: "Proxy Authentication Required", 416: "Range Not Satisfiable",
+           429: "Too Many Requests", 503: "Service Unavailable"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,12 +42,17 @@ class ConnectionOver(Exception):
 class Scene:
     """What the origin knows of one tool in one row: how to answer it, and what it has sent it."""
 
-    def __init__(self, name, answer):
-        self.name, self.answer = name, answer
+    def __init__(self, answer):
+        self.answer = answer
         self.lock = threading.Lock()
+        self.line = threading.Lock()           # held while a slow block is under way: all connections share the rate
         self.attempts = collections.Counter()  # by path
+        self.runs = 0                          # of the tool, begun
+        self.logins = 0                        # requests that carried one
         self.body_bytes = 0
         self.active = 0                        # requests that are being answered, for limits
+        self.challenges = 0                    # logins that were asked for
+        self.taken = set()                     # logins that were taken, each only once
         self.at_half = threading.Event()       # the moment to kill the tool
         self.log = []
 
@@ -60,9 +68,11 @@ class Exchange:
         self.connection, self.scene = connection, scene
         self.method, self.path, self.headers = method, path, headers
         with scene.lock:
+            scene.logins += "authorization" in headers or "proxy-authorization" in headers
             scene.attempts[path] += method == "GET"  # a HEAD is not an attempt
             self.attempt = scene.attempts[path]
-        shown = {key: value for key, value in headers.items() if "range" in key or key.startswith("if-")}
+        shown = {key: value for key, value in headers.items()
+                 if "range" in key or key.startswith("if-") or key.endswith(("authorization", "cookie"))}
         scene.note(f"{method} {path} attempt {self.attempt} {shown or ''}")
 
     @property
@@ -86,8 +96,11 @@ class Exchange:
         self.scene.note(f"  -> {status} {' | '.join(lines)}")
         self.raw("\r\n".join([f"HTTP/1.1 {status} {REASONS[status]}", *lines, "", ""]).encode())
 
-    def body(self, data, chunked=False, pause=0.0):
-        """Sends and counts. A HEAD gets none, and an end of a chunked body is the caller's to send."""
+    def body(self, data, chunked=False, pause=0.0, hold_at=None):
+        """Sends and counts. A HEAD gets none, and an end of a chunked body is the caller's to send.
+
+        `hold_at`: after so many bytes of all bodies of the scene nothing more comes.
+        """
         if self.method == "HEAD":
             return
         for start in range(0, len(data), BLOCK):
@@ -95,7 +108,11 @@ class Exchange:
             self.raw(b"%x\r\n%s\r\n" % (len(block), block) if chunked else block)
             with self.scene.lock:
                 self.scene.body_bytes += len(block)
-            time.sleep(pause)
+            with self.scene.line:
+                time.sleep(pause)
+            if hold_at is not None and self.scene.body_bytes >= hold_at:
+                self.scene.at_half.set()
+                self.hold()
 
     def short(self, status, *lines, body=b"<html>no</html>"):
         """A whole answer with a small page."""
@@ -128,33 +145,67 @@ class Exchange:
 
 
 class Origin:
-    """Listens on a loopback port from its making until the process ends."""
+    """Listens on a loopback port for one scene, until it is closed.
 
-    def __init__(self):
-        self.scenes = {}
+    `places`: so many connections are served at a time, idle ones too; further ones are closed at once.
+    `workers`: so many connections are served at a time, idle ones too; the kernel lets further ones wait.
+    `keep_alive`: after so many seconds without a request a connection is closed.
+    """
+
+    def __init__(self, scene, places=None, workers=None, keep_alive=150):
+        self.scene, self.places, self.keep_alive = scene, places, keep_alive
+        self.workers = threading.Semaphore(workers) if workers else None
+        self.connections = 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         # A small buffer, so that what was counted as sent has about arrived.
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BLOCK)
-        self.address = "http://127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.authority = "127.0.0.1:%d" % self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)  # wakes accept
+        self.listener.close()
 
     def _accept(self):
         while True:
-            connection, _ = self.listener.accept()
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            if self.workers:
+                self.workers.acquire()
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            if self._has_place():
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            else:
+                connection.close()
+
+    def _has_place(self):
+        with self.scene.lock:
+            if self.places is not None and self.connections >= self.places:
+                self.scene.log.append("  -- no place for a connection")
+                return False
+            self.connections += 1
+            return True
 
     def _serve(self, connection):
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.settimeout(150)
-        with connection, connection.makefile("rb") as reader:
-            try:
+        try:
+            with connection, connection.makefile("rb") as reader:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection.settimeout(self.keep_alive)
                 while exchange := self._next(connection, reader):
-                    exchange.scene.answer(exchange)
-            except (ConnectionOver, OSError):
-                pass
+                    self.scene.answer(exchange)
+        except (ConnectionOver, OSError):
+            pass
+        finally:
+            with self.scene.lock:
+                self.connections -= 1
+            if self.workers:
+                self.workers.release()
 
     def _next(self, connection, reader):
         """The next request of a connection; None at its end."""
+        if reader.peek(1)[:1] == TLS_RECORD:
+            return self._refuse_tls(connection, reader)
         line = reader.readline().decode("latin-1").split()
         if len(line) != 3:
             return None
@@ -162,5 +213,10 @@ class Origin:
         while (header := reader.readline().decode("latin-1").strip()):
             key, _, value = header.partition(":")
             headers[key.strip().lower()] = value.strip()
-        _, scene, path = line[1].split("/", 2)
-        return Exchange(connection, self.scenes[scene], line[0], path, headers) if scene in self.scenes else None
+        return Exchange(connection, self.scene, line[0], line[1].removeprefix("/"), headers)
+
+    def _refuse_tls(self, connection, reader):
+        """As servers and proxies answer TLS where HTTP is spoken. It is read first: unread it would make a RST."""
+        reader.read1(BLOCK)
+        self.scene.note("TLS\n  -> 400")
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")

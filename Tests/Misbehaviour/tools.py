@@ -12,12 +12,19 @@ import sys
 PACKAGES = {"curl": "curl", "wget": "wget", "wget2": "wget2", "aria2c": "aria2"}
 NAMES = ["dlm", *PACKAGES]
 
-# Four ways to call, and the rows that they are for.
+# The login that the origin takes where it wants one; no proxy takes it.
+USER, PASSWORD = "user", "password"
+
+# The ways to call, and the rows that they are for.
 WAYS = {
     "resume": "resume on: all rows but the following",
     "keep": "names protected: rows that say so",  # curl, wget and wget2 protect names only without resume
     "suggested": "Content-Disposition",
-    "list": "12 files at once; two addresses with one file name, resume on",
+    "list": "12 or 24 files at once; two addresses with one file name, resume on",
+    "decode": "gzip asked for with the tool's option",
+    "cookie": "cookie",
+    "login": "Digest login",
+    "proxy": "proxy that refuses the login (PROXY: its host and port)",
 }
 
 
@@ -40,18 +47,27 @@ def has_option(tool, option):
     return known.returncode == 0
 
 
-def command(tool, way, addresses, list_file, dlm):
+def command(tool, way, addresses, list_file, dlm, proxy):
     """The command line. curl takes addresses as arguments, the others take a list of several from a file."""
     options = {"dlm": _dlm, "curl": _curl, "wget": _wget, "wget2": _wget2, "aria2c": _aria2c}[tool](way)
     if len(addresses) == 1 or tool == "curl":
         source = list(addresses)
     else:
         source = {"dlm": [list_file]}.get(tool, ["-i", list_file])
-    return [dlm if tool == "dlm" else tool, *options, *source]
+    if way == "login" and tool == "dlm":
+        source = [_with_login(address) for address in source]
+    # All five know this variable, and the login in it.
+    surroundings = ["env", f"https_proxy=http://{USER}:{PASSWORD}@{proxy}"] if way == "proxy" else []
+    return [*surroundings, dlm if tool == "dlm" else tool, *options, *source]
+
+
+def _with_login(address):
+    scheme, slashes, rest = address.rpartition("//")
+    return f"{scheme}{slashes}{USER}:{PASSWORD}@{rest}"
 
 
 def _dlm(way):
-    # dlm honours Content-Disposition and keeps taken names by default: one way for all rows.
+    # dlm honours Content-Disposition, keeps taken names, decodes and has cookies by default: one way for all rows.
     return ["get", "--retries", "5", "--stall-timeout", "3", "--progress", "none",
             *(["-j", "12"] if way == "list" else [])]
 
@@ -63,26 +79,28 @@ def _curl(way):
               "--retry-all-errors", "--connect-timeout", "10", "--speed-limit", "1", "--speed-time", "3",
               "--remote-name-all"]
     return [*common, *{
-        "resume": ["-C", "-"],
         "keep": ["--fail-early", "--no-clobber"],      # --no-clobber takes names that -C - would go on with
         "suggested": ["-J"],                           # curl refuses -J together with -C -
         "list": ["-C", "-", "-Z", "--parallel-max", "12"],
-    }[way]]
+        "decode": ["-C", "-", "--compressed"],
+        "cookie": ["-C", "-", "-b", ""],               # without -b curl sends back no cookie
+        "login": ["-C", "-", "--anyauth", "--user", f"{USER}:{PASSWORD}"],
+    }.get(way, ["-C", "-"])]
 
 
 def _wget(way):
     common = ["-nv", "-t", "6", "--waitretry=1", "-T", "3", "--retry-connrefused", "--retry-on-http-error=503,429"]
     # Without -c wget numbers a name that is taken.
-    return [*common, *{"resume": ["-c"], "keep": [], "suggested": ["-c", "--content-disposition"],
-                       "list": ["-c"]}[way]]
+    return [*common, *{"keep": [], "suggested": ["-c", "--content-disposition"], "decode": ["--compression=auto"],
+                       "login": ["-c", f"--user={USER}", f"--password={PASSWORD}"]}.get(way, ["-c"])]
 
 
 def _wget2(way):
     common = ["-nv", "-t", "6", "--waitretry=1", "-T", "3", "--retry-connrefused"]
     if has_option("wget2", "--retry-on-http-error=503"):
         common.append("--retry-on-http-error=503,429")
-    return [*common, *{"resume": ["-c"], "keep": [], "suggested": ["-c", "--content-disposition"],
-                       "list": ["-c", "--max-threads=12"]}[way]]
+    return [*common, *{"keep": [], "suggested": ["-c", "--content-disposition"], "list": ["-c", "--max-threads=12"],
+                       "login": ["-c", f"--user={USER}", f"--password={PASSWORD}"]}.get(way, ["-c"])]
 
 
 def _aria2c(way):
@@ -91,7 +109,8 @@ def _aria2c(way):
               "--file-allocation=none", "--console-log-level=warn", "--summary-interval=0",
               "--auto-file-renaming=true"]
     # aria2 goes on with its own partial files without -c; with it also with those of other programs.
-    return [*common, *{"resume": ["-c"], "keep": [], "suggested": ["-c"], "list": ["-c", "-j", "12"]}[way]]
+    return [*common, *{"keep": [], "list": ["-c", "-j", "12"], "decode": ["-c", "--http-accept-gzip=true"],
+                       "login": ["-c", f"--http-user={USER}", f"--http-passwd={PASSWORD}"]}.get(way, ["-c"])]
 
 
 def version(tool, dlm):
