@@ -59,6 +59,7 @@ enum OvertakenRule {
   /// Shorter waits say nothing: a busy machine, a disk.
   static let leastWait: UInt64 = 50_000_000
   private static let trials = 2
+  private static let aSecond: UInt64 = 1_000_000_000
 
   private static func isKnown(_ trials: Trials) -> Bool {
     trials.successes >= self.trials && trials.successes > trials.failures
@@ -83,7 +84,8 @@ enum OvertakenRule {
     let answering = facts.answering.reduce(0, +)
     guard answering > 0, wait >= patience(facts, trials) else { return .wait }
     if isKnown(trials) { return .giveBack(answering: facts.answering) }
-    guard trials.pending < self.trials else { return .wait }
+    // One of which nothing is heard any more is not waited for either.
+    guard trials.pending < self.trials + Int(wait / aSecond) else { return .wait }
     if let loop = facts.idle.firstIndex(where: { $0 > 0 }), mark?.wasIdle == true {
       return .tryOne(loop: loop, isIdle: true)
     }

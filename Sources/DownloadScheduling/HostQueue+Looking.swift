@@ -58,7 +58,8 @@ extension HostQueue {
     if host.reserved.isEmpty { return nil }
     return host.reserved.firstIndex { one in
       if one.share != share { return state.inFlight[one.share] >= widths[one.share] }
-      return host.ends[share] >= one.ends || host.inUse[share] == 0
+      // With nothing else to be asked no transfer may end any more, and the connections that were answered are idle.
+      return host.ends[share] >= one.ends || host.inUse[share] == 0 || !host.isHeldForAny
     }
   }
 

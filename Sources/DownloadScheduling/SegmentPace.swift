@@ -6,7 +6,7 @@ import DownloadModel
 /// One at first. A file that would take longer than a third of a second, or than four times what a connection takes to
 /// bring something, is given a second, which finds out whether the server gives parts: a cache that does not have the
 /// file yet fetches all of it for each request, and answers with the whole. When it brings something, as many follow as
-/// can each fetch for as long as they take to begin, eight at most, or sixteen far away, where the beginning takes longest;
+/// can each fetch for as long as they take to begin, eight at most, or 32 far away, where the beginning takes longest;
 /// and four times as many again, if those brought more than one did: a server that limits each connection gives eight
 /// times as much to eight, a narrow link gives them no more than to one.
 struct SegmentPace: Sendable, Equatable {
@@ -44,7 +44,9 @@ struct SegmentPace: Sendable, Equatable {
   private static let gain = 1.25
   /// Before it is known whether more bring more.
   private static let firstStep = 8
-  private static let firstStepFar = 16
+  private static let firstStepFar = 32
+  /// Beyond so many each must be worth twice as much: a server has others to serve.
+  private static let many = 16
   /// From where the first byte takes so long, a look at what one connection brings is not waited for any longer than it
   /// takes to see that the file does not end at once: each round trip is a good part of the whole.
   private static let far = Duration.milliseconds(20)
@@ -156,7 +158,7 @@ struct SegmentPace: Sendable, Equatable {
     let least = rate * (max(delay, Self.leastDelay) * 2 / .seconds(1))
     var count = 2
     let most = isFar ? Self.firstStepFar : Self.firstStep
-    while count < most, Double(count) * least < Double(remaining) { count *= 2 }
+    while count < most, Double(count) * least * (count < Self.many ? 1 : 2) < Double(remaining) { count *= 2 }
     return count
   }
 

@@ -95,8 +95,27 @@ extension PartialTransfer {
       if BlockBuffer.ends(at: cursor) { try flush(&waiting, part: id) }
     }
     partBuffers[id] = waiting
+    arrived += Int64(bytes.count)
+    if arrived >= worthKeeping { try keepAll() }
     // Its end was given to another since it was asked for.
     if hasSurplus { throw .enough }
+  }
+
+  /// What a SIGKILL may cost of all parts together; more of a large file, whose record would else be written all the time.
+  private var worthKeeping: Int64 { max(1 << 20, min(8 << 20, (held.total ?? 0) / 256)) }
+
+  /// Writes what waits of every part, and the record. Of many slow parts none has a block full for a long time: of 8 MiB
+  /// once more than half was lost.
+  private mutating func keepAll() throws(DownloadError) {
+    for id in Array(partBuffers.keys) { try flush(part: id) }
+    try show()
+  }
+
+  private mutating func show() throws(DownloadError) {
+    unrecorded = [:]
+    arrived = partBuffers.values.reduce(0) { $0 + Int64($1.count) }
+    let record = record
+    try slot?.show(record)
   }
 
   /// Where the trunk must stop, which first overtakes the parts of which nothing has come.
@@ -168,9 +187,6 @@ extension PartialTransfer {
   /// Writes the record anew when too much would be lost without.
   mutating func note(_ span: Int, _ bytes: Int64) throws(DownloadError) {
     unrecorded[span, default: 0] += bytes
-    guard unrecorded[span, default: 0] >= Self.worthNoting else { return }
-    unrecorded = [:]
-    let record = record
-    try slot?.show(record)
+    if unrecorded[span, default: 0] >= Self.worthNoting { try show() }
   }
 }

@@ -35,6 +35,8 @@ struct PartialTransfer: ~Copyable {
   var trunkRuns = false
   /// Bytes that came since the record was written, by span.
   var unrecorded: [Int: Int64] = [:]
+  /// Bytes of all parts that have come since the record was last written.
+  var arrived: Int64 = 0
   /// Whether the body under way is that of a 206, and the length held when it began.
   private(set) var isSlice = false
   /// Whether the server was asked for bytes behind an end that proved nothing.

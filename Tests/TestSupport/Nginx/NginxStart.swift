@@ -34,12 +34,8 @@ extension NginxServer {
   }
 
   static func freePorts() throws(SupportFailure) -> (plain: UInt16, tls: UInt16) {
-    // Both are bound at the same time, so they differ.
-    let plain = try LoopbackSocket.bound()
-    defer { plain.socket.close() }
-    let tls = try LoopbackSocket.bound()
-    tls.socket.close()
-    return (plain.port, tls.port)
+    let ports = try LoopbackSocket.freePorts(2)
+    return (ports[0], ports[1])
   }
 
   static func start(
@@ -53,23 +49,8 @@ extension NginxServer {
     }
     let process = try CommandRun(binary, ["-p", folder.path, "-c", file, "-e", "stderr"])
     for port in [configuration.plainPort, configuration.tlsPort] {
-      try await waitUntilAccepting(port, process)
+      try await LoopbackServer.waitUntilAccepting(port, process)
     }
     return process
-  }
-
-  private static func waitUntilAccepting(_ port: UInt16, _ process: CommandRun) async throws(SupportFailure) {
-    for _ in 0..<2000 {
-      if let socket = try LoopbackSocket.connected(to: port) { return socket.close() }
-      if process.hasEnded {
-        throw SupportFailure("nginx ended at once: \(try await process.waitForExit().errorText)")
-      }
-      do {
-        try await Task.sleep(for: .milliseconds(10))
-      } catch {
-        throw SupportFailure("cancelled while nginx was starting")
-      }
-    }
-    throw SupportFailure("nginx does not accept connections on port \(port): \(process.errorText)")
   }
 }

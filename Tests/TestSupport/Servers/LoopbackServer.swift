@@ -93,7 +93,7 @@ public final class LoopbackServer: Sendable {
     return process
   }
 
-  private static func waitUntilAccepting(_ port: UInt16, _ process: CommandRun) async throws(SupportFailure) {
+  static func waitUntilAccepting(_ port: UInt16, _ process: CommandRun) async throws(SupportFailure) {
     for _ in 0..<6000 {
       if let socket = try LoopbackSocket.connected(to: port) { return socket.close() }
       if process.hasEnded {
