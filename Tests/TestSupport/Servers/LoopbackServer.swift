@@ -65,6 +65,14 @@ public final class LoopbackServer: Sendable {
 
   public var port: UInt16 { ports[0] }
 
+  /// Writes a file of the folder `root`, as if it had been there for long: of one that is younger than a second or two
+  /// Apache says that its tag is weak, and later that it is not.
+  public func serve(_ bytes: [UInt8], as name: String) throws {
+    let path = try folder.write(bytes, to: "root/\(name)")
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: path)
+  }
+
   /// What it said on standard output so far.
   public var outputText: String { process.outputText }
 

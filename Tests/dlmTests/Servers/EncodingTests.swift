@@ -26,7 +26,7 @@ struct EncodingTests {
   @Test func apachesForcedGzip() async throws {
     let server = try await Self.apache()
     defer { server.stop() }
-    for index in 0..<60 { _ = try server.folder.write(Self.page(index), to: "root/f\(index).html") }
+    for index in 0..<60 { try server.serve(Self.page(index), as: "f\(index).html") }
     let place = try Workplace()
     _ = try place.list((0..<60).map { server.url("/f\($0).html") })
     let sums = try await CommandRun.result(
@@ -59,7 +59,7 @@ struct EncodingTests {
   @Test func compressedFilesStayCompressed() async throws {
     let server = try await Self.apache()
     defer { server.stop() }
-    _ = try server.folder.write(CodedSample.gzip, to: "root/backup.tar.gz")
+    try server.serve(CodedSample.gzip, as: "backup.tar.gz")
     let place = try Workplace()
     let run = try await place.dlm("get", server.url("/backup.tar.gz"), "-v")
     #expect(run.status == 0, "\(run.errorText)")

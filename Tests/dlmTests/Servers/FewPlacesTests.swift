@@ -54,7 +54,7 @@ struct FewWorkersTests {
 
   private static func server() async throws -> LoopbackServer {
     let server = try await LoopbackServer.apache(workers: 3, lines: [keepAlive])
-    for (index, body) in bodies.enumerated() { try server.folder.write(body, to: "root/f\(index).bin") }
+    for (index, body) in bodies.enumerated() { try server.serve(body, as: "f\(index).bin") }
     return server
   }
 
@@ -101,7 +101,7 @@ struct FewWorkersTests {
       ])
     defer { server.stop() }
     let body = SplitMix64.bytes(count: 500_000, seed: 5)
-    for index in 0..<6 { try server.folder.write(body, to: "root/f\(index).bin") }
+    for index in 0..<6 { try server.serve(body, as: "f\(index).bin") }
     let place = try Workplace()
     _ = try place.list((0..<6).map { server.url("/f\($0).bin") })
     let run = try await place.start(

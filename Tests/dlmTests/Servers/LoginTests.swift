@@ -46,12 +46,6 @@ struct LoginTests {
   }
 
   /// A file that is older than a second: a younger one has weak validators only, and is neither split nor gone on with.
-  private static func write(_ server: LoopbackServer, _ bytes: [UInt8], to name: String) throws {
-    let path = try server.folder.write(bytes, to: name)
-    try FileManager.default.setAttributes(
-      [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: path)
-  }
-
   private static func statuses(_ server: LoopbackServer) throws -> [String] {
     String(decoding: try server.folder.read("access.log"), as: UTF8.self).split(separator: "\n").compactMap {
       $0.split(separator: " ").first.map(String.init)
@@ -68,7 +62,7 @@ struct LoginTests {
     defer { server.stop() }
     let place = try Workplace()
     let body = SplitMix64.bytes(count: 5000, seed: 3)
-    for index in 0..<200 { try Self.write(server, body, to: "root/d/f\(index).bin") }
+    for index in 0..<200 { try server.serve(body, as: "d/f\(index).bin") }
     _ = try place.list((0..<200).map { Self.with("user:secret", server.url("/d/f\($0).bin?a=b,c")) })
     let run = try await place.dlm("get", "urls.txt", "-d", "out", "-j", "8", "-m", mode.rawValue)
     #expect(run.status == 0, "\(run.errorText)")
@@ -90,7 +84,7 @@ struct LoginTests {
     var addresses: [String] = []
     for index in 0..<30 {
       let path = ["d", "e", "b", "open"][index % 4] + "/f\(index).bin"
-      try Self.write(server, [UInt8(index)], to: "root/\(path)")
+      try server.serve([UInt8(index)], as: "\(path)")
       addresses.append(Self.with("user:secret", server.url("/\(path)")))
     }
     _ = try place.list(addresses)
@@ -103,8 +97,8 @@ struct LoginTests {
     let server = try await Self.apache()
     defer { server.stop() }
     let place = try Workplace()
-    try Self.write(server, [1], to: "root/d/one.bin")
-    try Self.write(server, [2], to: "root/b/two.bin")
+    try server.serve([1], as: "d/one.bin")
+    try server.serve([2], as: "b/two.bin")
     try place.folder.write(Array("machine 127.0.0.1 login user password secret\n".utf8), to: "work/netrc")
     _ = try place.list([server.url("/d/one.bin"), server.url("/b/two.bin")])
     let run = try await place.dlm("get", "urls.txt", "--netrc-file", "netrc", "-m", "sequential")
@@ -118,7 +112,7 @@ struct LoginTests {
     let server = try await Self.apache()
     defer { server.stop() }
     let place = try Workplace()
-    try Self.write(server, [1], to: "root/d/f.bin")
+    try server.serve([1], as: "d/f.bin")
     let address = login.isEmpty ? server.url("/d/f.bin") : Self.with(login, server.url("/d/f.bin"))
     let run = try await place.dlm("get", address)
     #expect(run.status == 1)
@@ -136,7 +130,7 @@ struct LoginTests {
     defer { server.stop() }
     let place = try Workplace()
     let body = SplitMix64.bytes(count: 6_000_000, seed: 9)
-    try Self.write(server, body, to: "root/d/slow/large.bin")
+    try server.serve(body, as: "d/slow/large.bin")
     let address = Self.with("user:secret", server.url("/d/slow/large.bin"))
     let run = try place.start(["get", address, "-s", "1"])
     try await place.wait(forSize: 2_000_000, of: "large.bin.part")
@@ -158,7 +152,7 @@ struct LoginTests {
     defer { server.stop() }
     let place = try Workplace()
     let body = SplitMix64.bytes(count: 8_000_000, seed: 10)
-    try Self.write(server, body, to: "root/d/slow/large.bin")
+    try server.serve(body, as: "d/slow/large.bin")
     let run = try await place.dlm("get", Self.with("user:secret", server.url("/d/slow/large.bin")), "-s", "4")
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.file("large.bin") == body)

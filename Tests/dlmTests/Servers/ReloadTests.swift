@@ -18,7 +18,7 @@ struct ReloadTests {
       workers: 16, modules: ["env", "ratelimit"],
       lines: ["<Location />", "SetOutputFilter RATE_LIMIT", "SetEnv rate-limit 400", "</Location>"])
     defer { server.stop() }
-    for index in 0..<Self.count { try server.folder.write(Self.body, to: "root/f\(index).bin") }
+    for index in 0..<Self.count { try server.serve(Self.body, as: "f\(index).bin") }
     let place = try Workplace()
     _ = try place.list((0..<Self.count).map { server.url("/f\($0).bin") })
     let run = try place.start(["get", "urls.txt", "-d", "out", "-m", mode])
