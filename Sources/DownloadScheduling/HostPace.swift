@@ -90,7 +90,7 @@ struct HostPace: Sendable, Equatable {
     case givenUp
   }
 
-  /// The host refused: 429, 503, no connection.
+  /// The host refused (429, 503, no connection, or one that it closed before any answer), or left a request unanswered.
   mutating func refuse(
     _ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double
   ) -> Refusal {
