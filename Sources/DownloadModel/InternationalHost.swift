@@ -7,7 +7,8 @@ enum InternationalHost {
   /// - Parameter host: as written, in UTF-8; octets may be percent-encoded (RFC 3986 §3.2.2).
   /// - Returns: ASCII, small letters; nil if the name cannot be written so.
   static func ascii(_ host: some Collection<UInt8>) -> [UInt8]? {
-    guard let octets = decoded(host), String(validating: octets, as: UTF8.self) != nil else { return nil }
+    guard let octets = PercentEncoding.decodeStrictly(host), String(validating: octets, as: UTF8.self) != nil
+    else { return nil }
     var converted: UnsafeMutablePointer<CChar>?
     // An octet 0 would end the text there.
     guard !octets.contains(0),
@@ -27,31 +28,6 @@ enum InternationalHost {
       UInt8(ascii: "."), UInt8(ascii: "_"):
       true
     default: false
-    }
-  }
-
-  private static func decoded(_ host: some Collection<UInt8>) -> [UInt8]? {
-    var octets: [UInt8] = []
-    var rest = Array(host)[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        octets.append(byte)
-        continue
-      }
-      guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-        return nil
-      }
-      octets.append(high << 4 | low)
-    }
-    return octets
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
     }
   }
 }

@@ -1,3 +1,5 @@
+import DownloadModel
+
 /// The file name in a Content-Disposition field (RFC 6266 §4.1), with RFC 8187's encoded form. Values without quotes may
 /// hold blanks and UTF-8, as frameworks send them (http.md 36).
 struct ContentDisposition: Equatable {

@@ -1,15 +1,20 @@
 /// Percent-encoding (RFC 3986 §2.1), decoded once.
-enum PercentEncoding {
+public enum PercentEncoding {
   /// The octets that a text stands for; a `%` without two hex digits stays as it is.
   /// - Returns: nil if nothing is encoded.
-  static func decode(_ text: some StringProtocol) -> [UInt8]? {
+  public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
     return octets(Array(text.utf8), strict: false)
   }
 
   /// The octets of an RFC 8187 value; nil if a `%` lacks its two hex digits.
-  static func decodeStrictly(_ text: some StringProtocol) -> [UInt8]? {
-    octets(Array(text.utf8), strict: true)
+  public static func decodeStrictly(_ text: some StringProtocol) -> [UInt8]? {
+    decodeStrictly(text.utf8)
+  }
+
+  /// The same of octets: the host of an address (RFC 3986 §3.2.2).
+  static func decodeStrictly(_ text: some Collection<UInt8>) -> [UInt8]? {
+    octets(Array(text), strict: true)
   }
 
   private static func octets(_ bytes: [UInt8], strict: Bool) -> [UInt8]? {
