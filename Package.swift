@@ -84,13 +84,13 @@ let package = Package(
     // Tests: one target a room, and the program from outside
     .target(
       name: "TestSupport", dependencies: ["DownloadModel"], path: "Tests/TestSupport",
-      exclude: ["HTTP2/http2_origin.py", "Proxies/socks_server.py"],
+      exclude: ["Servers/http2_origin.py", "Servers/socks_server.py"],
       swiftSettings: settings),
     .testTarget(
       name: "TestSupportTests", dependencies: ["TestSupport", "DownloadModel"], swiftSettings: settings),
     .testTarget(name: "DownloadModelTests", dependencies: ["DownloadModel"], swiftSettings: settings),
     .testTarget(
-      name: "CurlTransportTests", dependencies: ["CurlTransport", "DownloadModel", "TestSupport"],
+      name: "CurlTransportTests", dependencies: ["CCurl", "CurlTransport", "DownloadModel", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "DownloadCachingTests",
@@ -107,18 +107,19 @@ let package = Package(
       name: "StrategyComparingTests", dependencies: ["StrategyComparing", "DownloadModel"],
       swiftSettings: settings),
     .testTarget(
-      name: "TerminalProgressTests", dependencies: ["TerminalProgress", "DownloadModel"],
+      name: "TerminalProgressTests", dependencies: ["TerminalProgress", "DownloadModel", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "DemoOriginTests",
       dependencies: [
-        "DemoOrigin", .product(name: "FlyingFox", package: "FlyingFox"),
+        "DemoOrigin", "TestSupport", .product(name: "FlyingFox", package: "FlyingFox"),
         .product(name: "FlyingSocks", package: "FlyingFox"),
       ], swiftSettings: settings),
     .testTarget(
       name: "dlmTests",
       dependencies: [
-        "dlm", "TestSupport", "DownloadModel", "StrategyComparing", "TerminalProgress",
+        "dlm", "TestSupport", "CurlTransport", "DownloadCaching", "DownloadModel", "DownloadScheduling",
+        "StrategyComparing", "TerminalProgress",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "SystemPackage", package: "swift-system"),

@@ -1,12 +1,9 @@
 """An Apache with few workers on loopback, as small hosts have it: each kept connection holds a worker."""
 
 import os
-import socket
-import subprocess
-import time
 
 from contents import make_file, write_file_set
-from nginx import free_ports
+from server import Server, free_ports
 
 # Prefork: a worker is a process that serves one connection at a time, and waits for its next request as long as
 # KeepAliveTimeout (Debian's is 5 s). Connections beyond the workers wait in the kernel's queue.
@@ -36,7 +33,7 @@ MaxRequestWorkers {workers}
 MODULES = "/usr/lib/apache2/modules"
 
 
-class Apache:
+class Apache(Server):
     """A running server with files of the given sizes."""
 
     def __init__(self, prefix, program, workers, sizes):
@@ -47,34 +44,11 @@ class Apache:
             prefix=prefix, port=self.port, modules=MODULES, workers=workers,
             # The folder is root's own if root runs this.
             user="User www-data\nGroup www-data" if os.geteuid() == 0 else ""))
-        # In a session of its own: it signals its whole process group when it ends.
-        self.process = subprocess.Popen(
-            [program, "-d", str(prefix), "-f", str(prefix / "httpd.conf"), "-D", "FOREGROUND"],
-            stdin=subprocess.DEVNULL, start_new_session=True)
+        super().__init__([program, "-d", str(prefix), "-f", str(prefix / "httpd.conf"), "-D", "FOREGROUND"])
 
-    def __enter__(self):
-        try:
-            self.wait_until_ready()
-            digests = {f"{index}.bin": make_file(self.prefix / "root" / f"{index}.bin", size)
-                       for index, size in enumerate(self.sizes)}
-            addresses = [f"http://127.0.0.1:{self.port}/{name}" for name in digests]
-            self.files = write_file_set(self.prefix / "list", addresses, digests, sum(self.sizes))
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-    def wait_until_ready(self):
-        for _ in range(500):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.01)
-        log = self.prefix / "error.log"
-        raise RuntimeError("Apache did not start: " + (log.read_text() if log.exists() else ""))
+    def prepare(self):
+        self.wait_for(self.port, self.prefix / "error.log")
+        digests = {f"{index}.bin": make_file(self.prefix / "root" / f"{index}.bin", size)
+                   for index, size in enumerate(self.sizes)}
+        addresses = [f"http://127.0.0.1:{self.port}/{name}" for name in digests]
+        self.files = write_file_set(self.prefix / "list", addresses, digests, sum(self.sizes))

@@ -1,13 +1,11 @@
 """An nginx of the benchmark's own on loopback, plain and over TLS, and the files that it serves."""
 
-import contextlib
 import os
 import pathlib
-import socket
 import subprocess
-import time
 
 from contents import digest_of, make_file, write_file_set
+from server import Server, free_ports
 
 # One worker, so that it does not take every core from the tools; it is the same for all of them.
 # The backlog takes thousands of connections at once: else a SYN is lost and costs a second.
@@ -45,16 +43,7 @@ http {{
 """
 
 
-def free_ports(count):
-    """Ports that are free now: all are held until each is known, so that no two are the same."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for held in sockets:
-            held.bind(("127.0.0.1", 0))
-        return [held.getsockname()[1] for held in sockets]
-
-
-class Nginx:
+class Nginx(Server):
     """A running server; `files` and `same_file` make what they serve when it is asked for first."""
 
     def __init__(self, prefix, program, descriptors):
@@ -73,9 +62,7 @@ class Nginx:
             connections=descriptors // 2,
             # The folder is root's own if root runs this.
             user="user root;" if os.geteuid() == 0 else ""))
-        self.process = subprocess.Popen(
-            [program, "-p", str(prefix), "-c", "nginx.conf", "-e", "error.log"],
-            stdin=subprocess.DEVNULL, start_new_session=True)  # Ctrl-C is for the benchmark; it ends nginx
+        super().__init__([program, "-p", str(prefix), "-c", "nginx.conf", "-e", "error.log"])
 
     def make_certificate(self):
         subprocess.run(
@@ -84,27 +71,8 @@ class Nginx:
              "-keyout", str(self.prefix / "key.pem"), "-out", str(self.certificate)],
             check=True, capture_output=True)
 
-    def __enter__(self):
-        try:
-            self.wait_until_ready()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-    def wait_until_ready(self):
-        for _ in range(500):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.plain_port)) == 0:
-                    return
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.01)
-        raise RuntimeError("nginx did not start: " + (self.prefix / "error.log").read_text())
+    def prepare(self):
+        self.wait_for(self.plain_port, self.prefix / "error.log")
 
     # Files
 

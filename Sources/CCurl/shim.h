@@ -1,8 +1,8 @@
 // The C door: what Swift cannot call by itself.
 //
-// libcurl's setopt and getinfo are variadic, which Swift does not import: one inline function per argument kind.
-// The kind must match the option (curl_easy_setopt(3)): an int where a long is read is garbage, so the Swift side
-// sees only these typed doors. epoll and eventfd are not in Swift's Glibc module.
+// libcurl's setopt and getinfo are variadic, which Swift does not import: one inline function per argument
+// kind. The kind must match the option (curl_easy_setopt(3)): an int where a long is read is garbage, so the
+// Swift side sees only these typed doors. epoll and eventfd are not in Swift's Glibc module.
 
 #pragma once
 #include <curl/curl.h>
@@ -15,9 +15,6 @@
 #include <stdint.h>
 
 static inline CURLcode dlm_setopt_long(CURL *easy, CURLoption option, long value) {
-  return curl_easy_setopt(easy, option, value);
-}
-static inline CURLcode dlm_setopt_offset(CURL *easy, CURLoption option, curl_off_t value) {
   return curl_easy_setopt(easy, option, value);
 }
 static inline CURLcode dlm_setopt_string(CURL *easy, CURLoption option, const char *value) {
@@ -51,9 +48,6 @@ static inline CURLcode dlm_getinfo_long(CURL *easy, CURLINFO info, long *value) 
 static inline CURLcode dlm_getinfo_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
   return curl_easy_getinfo(easy, info, value);
 }
-static inline CURLcode dlm_getinfo_string(CURL *easy, CURLINFO info, char **value) {
-  return curl_easy_getinfo(easy, info, value);
-}
 static inline CURLcode dlm_getinfo_pointer(CURL *easy, CURLINFO info, char **value) {
   return curl_easy_getinfo(easy, info, value);
 }
@@ -69,7 +63,8 @@ static const long dlm_auth_basic = (long)CURLAUTH_BASIC;
 static const long dlm_auth_digest = (long)CURLAUTH_DIGEST;
 static const long dlm_auth_negotiate = (long)CURLAUTH_NEGOTIATE;
 
-// A CURLSH that threads share: a mutex for each kind of data, since libcurl may hold one while it asks for another.
+// A CURLSH that threads share: a mutex for each kind of data, since libcurl may hold one while it asks for
+// another.
 typedef struct {
   pthread_mutex_t mutexes[CURL_LOCK_DATA_LAST];
 } dlm_share_locks;
@@ -95,13 +90,16 @@ static inline CURLSHcode dlm_share_cookies(CURLSH *share, dlm_share_locks *locks
   return code ? code : curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
 }
 
-typedef int (*dlm_socket_callback)(CURL *easy, curl_socket_t socket, int what, void *context, void *socketContext);
-static inline CURLMcode dlm_multi_set_socket_callback(CURLM *multi, dlm_socket_callback callback, void *context) {
+typedef int (*dlm_socket_callback)(
+  CURL *easy, curl_socket_t socket, int what, void *context, void *socketContext);
+static inline CURLMcode dlm_multi_set_socket_callback(
+  CURLM *multi, dlm_socket_callback callback, void *context) {
   CURLMcode code = curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
   return code ? code : curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
 }
 typedef int (*dlm_timer_callback)(CURLM *multi, long milliseconds, void *context);
-static inline CURLMcode dlm_multi_set_timer_callback(CURLM *multi, dlm_timer_callback callback, void *context) {
+static inline CURLMcode dlm_multi_set_timer_callback(
+  CURLM *multi, dlm_timer_callback callback, void *context) {
   CURLMcode code = curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
   return code ? code : curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
 }

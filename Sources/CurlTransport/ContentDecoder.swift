@@ -1,12 +1,12 @@
 import CCoding
 import DownloadModel
 
-/// Takes the content codings off a body (RFC 9110 §8.4) as it comes, in bounded memory: what comes out goes to the sink in
-/// pieces, which may refuse it (`--max-filesize`).
+/// Removes the content codings of a body (RFC 9110 §8.4) as it comes, in bounded memory: the decoded bytes go
+/// to the sink in buffers, and the sink may refuse them (`--max-filesize`).
 ///
-/// libcurl decodes too, but takes a coded body that was cut for one that has ended.
+/// libcurl decodes too, but takes a coded body that was cut short for a whole one.
 final class ContentDecoder {
-  /// The last one applied first.
+  /// In the order of decoding: the coding that was applied last comes first.
   private var stages: [any CodingStage]
   private var hasBegun = false
 
@@ -22,7 +22,7 @@ final class ContentDecoder {
     }
   }
 
-  /// Whether what has come is a whole: each coding marks its end. A body without a byte is an empty file.
+  /// Whether the body is whole: each coding marks its end. A body without a byte is an empty file.
   var isAtEnd: Bool { !hasBegun || stages.allSatisfy(\.isAtEnd) }
 
   /// - Throws: `.badResponse` if the bytes are not of the coding, or damaged; what `take` throws.
@@ -46,18 +46,18 @@ final class ContentDecoder {
   /// A body that ended before its coding did.
   static let cut = DownloadError(
     .shortBody, cause: .detail("the server's compressed body has no end"), activity: "decoding",
-    isPassing: true)
+    isTransient: true)
 
-  /// May pass, as a short body may: a proxy may have damaged it.
+  /// Temporary, as a short body is: a proxy may have damaged it.
   fileprivate static let damaged = DownloadError(
     .badResponse, cause: .detail("its Content-Encoding is not what came, or the body is damaged"),
-    activity: "decoding", isPassing: true)
+    activity: "decoding", isTransient: true)
 
   fileprivate static let noMemory = DownloadError(
-    .resources, cause: .detail("no memory to decode with"), activity: "decoding", isPassing: true)
+    .resources, cause: .detail("no memory to decode with"), activity: "decoding", isTransient: true)
 }
 
-/// One coding taken off.
+/// Removes one coding.
 private protocol CodingStage: AnyObject {
   var isAtEnd: Bool { get }
   func decode(
@@ -65,10 +65,10 @@ private protocol CodingStage: AnyObject {
   ) throws(DownloadError)
 }
 
-/// Where a stage puts what it decodes: given on when full.
+/// The size of a stage's output buffer, which is passed on when full.
 private let outputLength = 1 << 16
 
-/// gzip (RFC 1952) and deflate (RFC 1950, or bare RFC 1951), by zlib, which compares their checksums.
+/// gzip (RFC 1952) and deflate (RFC 1950, or bare RFC 1951), by zlib, which verifies the checksums.
 private final class InflateStage: CodingStage {
   private let isGzip: Bool
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -83,7 +83,7 @@ private final class InflateStage: CodingStage {
   }
 
   deinit {
-    // Of one that never began, it only says so.
+    // For a stream that never began, this only returns an error.
     inflateEnd(stream)
     stream.deallocate()
     output.deallocate()
@@ -99,7 +99,7 @@ private final class InflateStage: CodingStage {
       switch state {
       case .fresh: try begin(first)
       case .ended:
-        // A gzip file may be several, one after the other (RFC 1952 §2.2).
+        // A gzip file may have several members, one after the other (RFC 1952 §2.2).
         guard isGzip, first == 0x1F, inflateReset(stream) == Z_OK else { throw ContentDecoder.damaged }
         state = .inside
       case .inside: rest = try inflate(rest, take)
@@ -108,13 +108,14 @@ private final class InflateStage: CodingStage {
   }
 
   private func begin(_ first: UInt8) throws(DownloadError) {
-    // The low half of zlib's first byte is 8; a bare block begins so only where its encoder filled up with ones.
+    // The low half of zlib's first byte is 8; a bare block begins like that only if its encoder padded it
+    // with ones.
     let windowBits = isGzip ? 15 + 16 : first & 0x0F == 8 ? 15 : -15
     guard dlm_inflate_begin(stream, Int32(windowBits)) == Z_OK else { throw ContentDecoder.noMemory }
     state = .inside
   }
 
-  /// - Returns: what lies behind the end of the coded data.
+  /// - Returns: the bytes behind the end of the coded data.
   private func inflate(
     _ bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
   ) throws(DownloadError) -> UnsafeRawBufferPointer {
@@ -125,7 +126,7 @@ private final class InflateStage: CodingStage {
       stream.pointee.next_out = output
       stream.pointee.avail_out = UInt32(outputLength)
       let result = CCoding.inflate(stream, Z_NO_FLUSH)
-      // Z_BUF_ERROR: nothing more to do with what there is.
+      // Z_BUF_ERROR: no progress is possible with the bytes that are there.
       guard result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR else {
         throw result == Z_MEM_ERROR ? ContentDecoder.noMemory : ContentDecoder.damaged
       }

@@ -2,19 +2,21 @@ import CCurl
 public import DownloadModel
 import Synchronization
 
-/// The cookies of one run (RFC 6265), shared by all its transfers over all loops: what a page sets goes back to its origin
-/// with the files that it leads to. libcurl judges domains, paths and public suffixes.
+/// The cookies of one run (RFC 6265), for all its transfers over all loops: cookies that a page sets go back
+/// to its origin with the requests for the files that it leads to. libcurl judges domains, paths and public
+/// suffixes.
 ///
-/// `@unchecked Sendable` is sound because: `share` and `locks` are set once and freed with the last reference, which every
-/// easy handle that uses them holds one of; libcurl touches what is behind `share` only between calls of the lock functions
-/// that are set here (CURLSHOPT_LOCKFUNC), a mutex for each kind of data; `holdsAny` is an Atomic.
+/// `@unchecked Sendable` is sound because: `share` and `locks` are set once and freed with the last
+/// reference, and every easy handle that uses them holds a reference; libcurl accesses the data of `share`
+/// only between calls of the lock functions that are set here (CURLSHOPT_LOCKFUNC), a mutex for each kind of
+/// data; `holdsAny` is an Atomic.
 public final class CookieJar: @unchecked Sendable {
   let share: UnsafeMutableRawPointer
   private let locks: UnsafeMutablePointer<dlm_share_locks>
   private let holdsAny: Atomic<Bool>
 
-  /// - Parameter lines: cookies of earlier runs, each a line of Netscape's format as curl writes it (seven fields between
-  ///   tabs); what is no cookie is left out.
+  /// - Parameter lines: cookies of earlier runs, each a line of Netscape's format as curl writes it (seven
+  ///   fields separated by tabs); lines that are not cookies are ignored.
   public init(_ lines: [String] = []) throws(DownloadError) {
     do throws(CurlFailure) {
       try CurlTransport.initializeLibrary()
@@ -39,7 +41,7 @@ public final class CookieJar: @unchecked Sendable {
 
   deinit {
     guard curl_share_cleanup(share) == CURLSHE_OK else {
-      // Leaked rather than pulled away from under a handle.
+      // Leaked rather than freed while a handle uses it.
       return assertionFailure("a handle still uses the cookies")
     }
     dlm_share_locks_destroy(locks)
@@ -61,15 +63,15 @@ public final class CookieJar: @unchecked Sendable {
     }
   }
 
-  /// Whether requests may have carried a cookie: one was there from the start, or a server has set one.
+  /// Whether requests may have carried a cookie: one was loaded at the start, or a server has set one.
   public var holdsCookies: Bool { holdsAny.load(ordering: .relaxed) }
 
   func serverDidSetOne() { holdsAny.store(true, ordering: .relaxed) }
 
-  /// The handle gives the share back (CURLOPT_SHARE) before it and the jar are let go of.
+  /// The handle must drop the share (CURLOPT_SHARE) before handle and jar are released.
   func apply(to easy: borrowing EasyHandle) throws(CurlFailure) {
     try easy.set(CURLOPT_SHARE, pointer: share)
-    // No file: it turns the engine on.
+    // An empty file name enables the cookie engine without a file.
     try easy.set(CURLOPT_COOKIEFILE, "")
   }
 }

@@ -2,9 +2,6 @@ import CCurl
 import DownloadModel
 import Synchronization
 
-/// Names one transfer of a loop, so that a cancellation that comes late cannot hit the next one.
-struct TransferID: Hashable, Sendable { let number: UInt64 }
-
 /// Owns the easy handles of one loop and is isolated on it: libcurl's callbacks and the tasks that download
 /// enter it without a lock and without changing threads.
 actor CurlAgent {
@@ -12,15 +9,15 @@ actor CurlAgent {
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   private let settings: TransferSettings
-  /// Every transfer that was ever made, so that libcurl's pointers to them stay good. No table of those that run:
-  /// libcurl names an ended one by pointer, and only cancellations have to search.
+  /// Every transfer that was ever made, so that libcurl's pointers to them stay valid. Running transfers need
+  /// no table: libcurl reports an ended one by pointer, and only cancellations have to search.
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
   private var isClosed = false
-  /// Descriptors have run out once: idle connections are then not kept for long.
+  /// Descriptors ran out once, so idle connections are not kept for long any more.
   private var isShort = false
-  /// How many connections a host was seen to take of this loop; none for most.
-  private var quotas: [String: Int] = [:]
+  /// How many connections to a host this loop may have; most hosts have no entry.
+  private var permits: [String: Int] = [:]
   private let group: TransportGroup
   private var watch = UnansweredWatch()
   private let numbers = Atomic<UInt64>(0)
@@ -32,39 +29,35 @@ actor CurlAgent {
     group = options.group
   }
 
-  /// For any caller.
-  /// - Parameter goesOn: whether to return while a splittable body arrives.
-  func fetch(_ request: TransferRequest, into sink: any BodySink, goesOn: Bool) async throws(DownloadError)
-    -> TransferStage
-  {
+  /// Runs one transfer as `Transport.run` specifies; for any caller.
+  /// - Parameter triedProxy: the proxy whose login this transfer tries; it is told when the transfer has
+  ///   ended.
+  func run(
+    _ request: TransferRequest, into sink: any ByteSink, _ triedProxy: Proxy?
+  ) async throws(DownloadError) -> TransferStage {
     let id = nextID()
     let result = await withTaskCancellationHandler {
-      await withUnsafeContinuation {
-        startUnlessCancelled(id, request, sink, goesOn ? .untilHead($0) : .untilEnd($0))
-      }
+      await withUnsafeContinuation { begin(request, into: sink, Completion(id, triedProxy, $0)) }
     } onCancel: {
-      loop.cancel(id)
+      loop.cancel(Cancellation(id: id, reason: .starter))
     }
     return try result.get()
   }
 
-  /// The same without entering the agent by a job: for callers that are isolated on the loop themselves.
-  /// - Parameter isolation: the caller's. The closures below are in it because they name it; else Swift 6.3 would run
-  ///   them in nobody's isolation, two more jobs a file.
-  func fetchFromLoop(
-    _ request: TransferRequest, into sink: any BodySink, goesOn: Bool, isolation: isolated any Actor
+  /// The same without a job to enter the agent: for callers that are isolated on the loop themselves.
+  /// - Parameter isolation: the caller's. The closures below are isolated to it because they name it;
+  ///   otherwise Swift 6.3 would run them in no isolation, which costs two more jobs for each file.
+  func runFromLoop(
+    _ request: TransferRequest, into sink: any ByteSink, _ triedProxy: Proxy?, isolation: isolated any Actor
   ) async throws(DownloadError) -> TransferStage {
     let id = nextID()
     let result = await withTaskCancellationHandler {
       _ = isolation
       return await withUnsafeContinuation(isolation: isolation) { continuation in
-        assumeIsolated {
-          $0.startUnlessCancelled(
-            id, request, sink, goesOn ? .untilHead(continuation) : .untilEnd(continuation))
-        }
+        assumeIsolated { $0.begin(request, into: sink, Completion(id, triedProxy, continuation)) }
       }
     } onCancel: {
-      loop.cancel(id)
+      loop.cancel(Cancellation(id: id, reason: .starter))
     }
     return try result.get()
   }
@@ -73,60 +66,42 @@ actor CurlAgent {
     TransferID(number: numbers.wrappingAdd(1, ordering: .relaxed).newValue)
   }
 
-  /// Cancelled before it began: `onCancel` has run, found nothing, and will not run again, so it is looked at here.
-  /// Cancelled from here on: `onCancel` posts the id, which the loop reads only after this job has registered it.
-  private func startUnlessCancelled(
-    _ id: TransferID, _ request: TransferRequest, _ sink: any BodySink,
-    _ waits: CurlTransfer.Asker.Waits
-  ) {
-    if Task.isCancelled {
-      waits.end(.failure(DownloadError.cancelled.at(request.address)))
-    } else {
-      start(id, request, sink, waits)
-    }
-  }
-
-  /// Adds a transfer to the loop; whoever waits is told when it has ended, or at once when it cannot begin.
-  private func start(
-    _ id: TransferID, _ request: TransferRequest, _ sink: any BodySink,
-    _ waits: CurlTransfer.Asker.Waits
-  ) {
+  /// Adds a transfer to the loop. The completion is called when it has ended, or at once if it cannot begin.
+  ///
+  /// If the task was cancelled before this, `onCancel` has run, has found nothing and will not run again, so
+  /// cancellation is checked here. If it is cancelled from here on, `onCancel` posts the id, which the loop
+  /// reads only after this job has registered it.
+  private func begin(_ request: TransferRequest, into sink: any ByteSink, _ completion: Completion) {
     do {
-      if isClosed { throw DownloadError.cancelled.at(request.address) }
+      if isClosed || Task.isCancelled { throw DownloadError.cancelled.at(request.address) }
       let transfer = try takeIdle()
       do {
         try transfer.prepare(
           request, into: sink, settings, running: transfers.count - idle.count,
           connections: loop.connectionCount)
-        // Those idle for longer than a second are closed when the next transfer looks for one (CURLOPT_MAXAGE_CONN).
+        // Connections that were idle for more than a second are closed when the next transfer looks for one
+        // (CURLOPT_MAXAGE_CONN).
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
         try loop.add(transfer.easy)
       } catch {
-        _ = transfer.abort(.cancelled)  // lets go of the sink
+        _ = transfer.abort(.cancelled)  // releases the sink
         idle.append(transfer)
         throw error
       }
-      transfer.asker = CurlTransfer.Asker(id: id, waits: waits)
+      transfer.completion = completion
     } catch {
-      waits.end(.failure(Self.failure(error, request.address)))
+      completion.end(.failure(Self.failure(error).at(request.address)))
     }
   }
 
   private func takeIdle() throws(CurlFailure) -> CurlTransfer {
     if let transfer = idle.popLast() { return transfer }
-    let transfer = try CurlTransfer(
-      settings, logins, loopContext: Unmanaged.passUnretained(loop).toOpaque(),
-      cancel: { [loop] id in { loop.cancel(id) } }, onDrain: { [loop] end in loop.look(at: end) },
-      onOpen: { [loop, group] socket, host, wasTrial in
-        loop.socketDidOpen(socket, for: host)
-        // Nothing is learnt from a new connection.
-        if wasTrial { group.change(host) { $0.ended() } }
-      })
+    let transfer = try CurlTransfer(settings, logins, on: loop, group)
     transfers.append(transfer)
     return transfer
   }
 
-  private static func failure(_ error: any Error, _ address: Address) -> DownloadError {
+  private static func failure(_ error: any Error) -> DownloadError {
     if let error = error as? DownloadError { return error }
     let cause: DownloadError.Cause =
       switch error {
@@ -134,7 +109,7 @@ actor CurlAgent {
       case let error as MultiFailure: .detail(error.message)
       default: .detail("\(error)")
       }
-    return DownloadError(.transport, cause: cause, address: address.key, activity: "starting the transfer")
+    return DownloadError(.transport, cause: cause, activity: "starting the transfer")
   }
 
   /// libcurl reports an easy handle as done.
@@ -149,28 +124,27 @@ actor CurlAgent {
   private func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
     switch transfer.finish(code) {
     case .ended(let result): letGo(transfer, with: result)
-    case .redirected: follow(transfer)
+    case .goesOn: follow(transfer)
     }
   }
 
-  /// The next hop of a redirected transfer, on the same easy handle.
+  /// Sends the next request of a transfer, on the same easy handle.
   private func follow(_ transfer: CurlTransfer) {
     do {
       try loop.remove(transfer.easy)
       try transfer.follow(settings)
       try loop.add(transfer.easy)
     } catch {
-      let failure = transfer.current.map { Self.failure(error, $0.address) } ?? .cancelled
-      letGo(transfer, with: transfer.abort(failure))
+      letGo(transfer, with: transfer.abort(Self.failure(error)))
     }
   }
 
-  /// Ends transfers whose answer is known, and whose body has not come to its end in time.
+  /// Ends transfers whose answer is known but whose body did not end in time.
   /// - Returns: when the next of them is due.
   func endDrained(at now: UInt64) -> UInt64? {
     var next: UInt64?
-    for transfer in transfers where transfer.asker != nil {
-      guard let end = transfer.current?.drainsUntil else { continue }
+    for transfer in transfers where transfer.completion != nil {
+      guard let end = transfer.drainDeadline else { continue }
       if end <= now {
         finish(transfer, CURLE_OK)
       } else {
@@ -180,20 +154,24 @@ actor CurlAgent {
     return next
   }
 
-  func cancel(_ ids: [TransferID]) {
-    let cancelled = Set(ids)
-    // One that is not found ended while its cancellation was on the way.
-    for transfer in transfers where transfer.asker.map({ cancelled.contains($0.id) }) == true {
-      letGo(transfer, with: transfer.abort(.cancelled))
+  /// Removes cancelled transfers, except those that their sinks keep.
+  func cancel(_ cancellations: [Cancellation]) {
+    let reasons = Dictionary(grouping: cancellations, by: \.id)
+    for transfer in transfers {
+      // If the transfer is not found, it ended while its cancellation was on the way.
+      guard let id = transfer.completion?.id, let reasons = reasons[id] else { continue }
+      if !reasons.allSatisfy({ transfer.isKept(after: $0.reason) }) {
+        letGo(transfer, with: transfer.abort(.cancelled))
+      }
     }
   }
 
   /// Ends transfers that have stalled.
-  /// - Parameter time: nanoseconds since the last look.
-  /// - Returns: whether any goes on.
+  /// - Parameter time: nanoseconds since the last check.
+  /// - Returns: whether any transfer goes on.
   func endStalled(_ stalls: StallWatch, after time: UInt64) -> Bool {
     var goesOn = false
-    for transfer in transfers where transfer.asker != nil {
+    for transfer in transfers where transfer.completion != nil {
       if transfer.hasStalled(stalls, after: time) {
         letGo(transfer, with: transfer.abort(stalls.failure))
       } else {
@@ -203,14 +181,15 @@ actor CurlAgent {
     return goesOn
   }
 
-  /// The loop itself is broken (out of memory, out of descriptors): nobody is left waiting.
+  /// The loop itself is broken (out of memory, out of descriptors): fails all transfers, so that no task
+  /// waits for ever.
   func failAll(_ message: String) {
     let error = DownloadError(
-      .transport, cause: .detail(message), activity: "waiting for the network", isPassing: true)
+      .transport, cause: .detail(message), activity: "waiting for the network", isTransient: true)
     for transfer in transfers { letGo(transfer, with: transfer.abort(error)) }
   }
 
-  /// Ends everything; transfers that come later are refused.
+  /// Ends everything; later transfers are refused.
   func close() {
     isClosed = true
     for transfer in transfers { letGo(transfer, with: transfer.abort(.cancelled)) }
@@ -221,53 +200,57 @@ actor CurlAgent {
     transfers = []
   }
 
-  /// The easy handle leaves the multi handle first; then whoever waits goes on.
+  /// The easy handle leaves the multi handle first; then the completion is called.
   private func letGo(_ transfer: CurlTransfer, with result: Result<TransferReceipt, DownloadError>) {
-    guard let asker = transfer.asker else { return }  // idle
+    guard let completion = transfer.completion else { return }  // idle
     note(transfer, result)
     if case .failure(let error) = result, error.code == .resources {
       if !isShort { loop.keepFewerConnections() }
       isShort = true
     }
-    transfer.asker = nil
+    transfer.completion = nil
     do throws(MultiFailure) {
       try loop.remove(transfer.easy)
       idle.append(transfer)
-      if !quotas.isEmpty, let host = transfer.place?.hostAndPort { trim(host) }
+      if !permits.isEmpty, let host = transfer.destination?.hostAndPort { trim(host) }
     } catch {
-      // libcurl knows no such handle: it is not used again, and its result stands.
+      // libcurl does not know the handle: it is not used again, and its result stands.
       assertionFailure("curl_multi_remove_handle: \(error.message)")
     }
-    asker.waits.end(result)
+    completion.end(result)
   }
 
-  // MARK: What a host takes (http.md 37, 38)
+  // MARK: How many connections a host takes (HTTP rules 37, 38)
 
-  func keep(_ wanted: [ConnectionQuota]) {
-    for quota in wanted {
-      quotas[quota.host] = quota.count
-      trim(quota.host)
+  /// Sets how many connections to some hosts this loop may have.
+  func keep(_ wanted: [ConnectionPermits]) {
+    for wanted in wanted {
+      permits[wanted.host] = wanted.count
+      trim(wanted.host)
     }
   }
 
-  /// Closes idle connections of a host beyond what this loop may have.
+  /// Closes idle connections of a host beyond the number that this loop may have.
   private func trim(_ host: String) {
-    guard let quota = quotas[host] else { return }
+    guard let permits = permits[host] else { return }
     let idle = loop.idleConnections(to: host)
-    // Those that bring answers: what else is under way is about to be given back.
+    // Counts only connections that have brought an answer, because the requests on the others are about to be
+    // returned.
     let busy = busyConnections(to: host)
-    for socket in idle.prefix(max(0, idle.count + busy - quota)) { loop.end(idleConnection: socket) }
+    for socket in idle.prefix(max(0, idle.count + busy - permits)) { loop.end(idleConnection: socket) }
   }
 
-  /// Learns from a transfer that ended, where that is of use to others that wait.
+  /// Learns from a transfer that ended, where that helps requests that wait.
   private func note(_ transfer: CurlTransfer, _ result: Result<TransferReceipt, DownloadError>) {
     let receipt = if case .success(let receipt) = result { receipt } else { TransferReceipt?.none }
-    let isFirst = receipt?.reusedConnection == false
-    // Of most transfers there is nothing to learn.
-    guard isFirst || transfer.isTrial || group.isWatched, let host = transfer.place?.hostAndPort else {
+    let isFirst = receipt != nil && !transfer.reusedConnection
+    // Nothing can be learnt from most transfers.
+    guard isFirst || transfer.answerWait.isTrial || group.isWatched,
+      let host = transfer.destination?.hostAndPort
+    else {
       return
     }
-    if transfer.isTrial, let waited = transfer.waitedBefore {
+    if transfer.answerWait.isTrial, let waited = transfer.answerWait.before {
       let time = receipt == nil ? nil : transfer.answerTime
       group.change(host) { $0.ended(waited: waited, answered: time) }
     }
@@ -276,16 +259,17 @@ actor CurlAgent {
   }
 
   /// Looks for requests that a host leaves unanswered while it answers others.
-  /// - Parameter time: nanoseconds since the last look, as far as they count.
-  /// - Returns: whether any waits for the first answer of its connection.
+  /// - Parameter time: nanoseconds since the last check, as far as they count.
+  /// - Returns: whether any request waits for the first answer of its connection.
   func watchUnanswered(after time: UInt64) -> Bool {
-    // What a rate limit holds back may have its answer.
+    // Under a rate limit, an answer may be there but not read yet.
     if settings.sharesConnections || settings.rateLimit != nil { return false }
     var waits: [String: UInt64] = [:]
     var isWaiting = false
-    for transfer in transfers where transfer.asker != nil {
+    for transfer in transfers where transfer.completion != nil {
       isWaiting = isWaiting || transfer.wait != nil
-      guard transfer.passTime(time), let wait = transfer.wait, let host = transfer.place?.hostAndPort else {
+      guard transfer.passTime(time), let wait = transfer.wait, let host = transfer.destination?.hostAndPort
+      else {
         continue
       }
       if wait >= OvertakenRule.leastWait { waits[host] = max(waits[host] ?? 0, wait) }
@@ -293,7 +277,7 @@ actor CurlAgent {
     if watch.isOn != isWaiting { isWaiting ? group.watch() : group.unwatch() }
     watch.set(isOn: isWaiting, hosts: waits)
     if !waits.isEmpty, watch.begin() {
-      // Nobody waits for it: it asks the other loops, each on its own thread, and ends.
+      // No task waits for this one: it asks the other loops, each on its own thread, and ends.
       Task { await judge(waits) }
     }
     return isWaiting
@@ -320,9 +304,9 @@ actor CurlAgent {
     watch.end()
   }
 
-  /// Connections that have brought an answer, and have a transfer now.
+  /// How many connections have brought an answer and have a transfer now.
   private func busyConnections(to host: String) -> Int {
-    transfers.count { $0.asker != nil && $0.place?.hostAndPort == host && $0.isAnswered }
+    transfers.count { $0.completion != nil && $0.destination?.hostAndPort == host && $0.isAnswered }
   }
 
   /// What this loop knows of a host.
@@ -333,10 +317,11 @@ actor CurlAgent {
     )
   }
 
-  /// Gives the request that has waited longest back, to be asked again on a loop that has an answering connection.
+  /// Returns the request that has waited longest, so that it is asked again on a loop that has an answering
+  /// connection.
   private func tryOne(_ host: String, on loop: Int, isIdle: Bool) {
-    // One that came back waits longer each time.
-    let waiting = waiting(for: host).filter { $0.wait / 2 >= $0.transfer.waitedBefore ?? 0 }
+    // A request that was returned before must wait longer each time.
+    let waiting = waiting(for: host).filter { $0.wait / 2 >= $0.transfer.answerWait.before ?? 0 }
     guard let longest = waiting.max(by: { $0.wait < $1.wait }) else { return }
     group.change(host) { $0.pending += 1 }
     giveBack(longest.transfer, after: longest.wait, on: loop, isIdle: isIdle)
@@ -344,7 +329,7 @@ actor CurlAgent {
 
   private func giveBack(_ host: String, _ answering: [Int], on loop: Int) {
     for (transfer, wait) in waiting(for: host)
-    where wait >= OvertakenRule.leastWait && wait / 2 >= transfer.waitedBefore ?? 0 {
+    where wait >= OvertakenRule.leastWait && wait / 2 >= transfer.answerWait.before ?? 0 {
       giveBack(transfer, after: wait, on: loop, answering: answering)
     }
   }
@@ -358,12 +343,13 @@ actor CurlAgent {
       transfer,
       with: transfer.abort(
         DownloadError(
-          .unanswered, activity: "waiting for the answer", isPassing: true, overtaken: overtaken)))
+          .unanswered, activity: "waiting for the answer", isTransient: true, overtaken: overtaken)))
   }
 
+  /// Requests to a host that wait for the first answer of their connection, and for how many nanoseconds.
   private func waiting(for host: String) -> [(transfer: CurlTransfer, wait: UInt64)] {
     transfers.compactMap { transfer in
-      guard transfer.asker != nil, transfer.place?.hostAndPort == host, let wait = transfer.wait
+      guard transfer.completion != nil, transfer.destination?.hostAndPort == host, let wait = transfer.wait
       else {
         return nil
       }

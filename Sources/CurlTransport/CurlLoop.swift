@@ -1,23 +1,25 @@
-// Long because: the turns of one thread; cut, what only the thread may touch would lie open.
-
 import CCurl
 import Dispatch
 import DownloadModel
 import Glibc
 import Synchronization
 
-// Long because: what touches the multi handle and the poll is private to the loop.
+// Long because: everything that uses the multi handle and the poll is private to the loop.
 
-/// One thread, one epoll descriptor and one multi handle; the serial executor of `CurlAgent` and, by way of
+/// One thread, one epoll descriptor and one multi handle; the serial executor of `CurlAgent` and, through
 /// `LoopTaskExecutor`, of the tasks that download.
 ///
-/// Jobs, sockets and timers take turns on the thread. A download that prefers this executor runs here from the
-/// strategy to the last byte on disk, so a file costs no thread hop; what does not run here is the index, the
-/// renderer and everything that may wait.
+/// Jobs, sockets and timers take turns on the thread. A download that prefers this executor runs here from
+/// the strategy to the last byte on disk, so a file costs no thread hop. The index, the renderer and
+/// everything that may wait run elsewhere.
 ///
-/// `@unchecked Sendable` is sound because: `inbox` and `lateJobs` are Sendable and `owner` an Atomic; `agent` and `tasks` are
-/// set before the thread starts; `poll`, `multi`, `ready` and `due` are touched on the thread alone, which the
-/// assertions of every method that does so check (`isOnLoop`).
+/// `@unchecked Sendable` is sound because: `inbox`, `lateJobs`, `stallWatch` and `rateLimit` are Sendable and
+/// `owner` is an Atomic. Every other property is written before the thread starts, and after that is used on
+/// the thread alone: by its turns, by libcurl's callbacks, which the turns cause, and by the agent, whose
+/// executor this is. The methods that the callbacks and the agent call assert it (`assertOnLoop`). Jobs of
+/// the agent that come after the thread's end run one at a time, and after everything that the thread did
+/// with these properties (the inbox's lock orders them).
+/// did with these properties (the inbox's lock is between).
 final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private let inbox: LoopInbox
   private let owner = Atomic<pthread_t>(0)
@@ -29,28 +31,26 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var due: UInt64?
   private let stallWatch: StallWatch
   private var lastLook: UInt64?  // at the transfers; nil while there are none
-  private var drainsUntil: UInt64?  // the first of those whose body is only drained
+  private var drainDeadline: UInt64?  // the first of the transfers whose body is only drained
   private var watchAt: UInt64?  // next look at requests without an answer; nil while no connection is new
-  /// Which host a connection was opened for.
+  /// The host for which each connection was opened.
   private var hosts: [Int32: String] = [:]
   private static let watchInterval: UInt64 = 10_000_000
-  private let rateLimit: RateLimit?
-  /// Under a rate limit: the socket that was last read from.
+  private let rateLimit: RateLimiter?
+  /// The socket that was last read from under a rate limit.
   private var lastInTurn: Int32 = -1
   private var agent: CurlAgent?
-  /// Refers back to this loop: both live until the thread ends.
+  /// Refers back to this loop, so both live until the thread ends.
   private var tasks: LoopTaskExecutor?
 
-  init(_ stallWatch: StallWatch, _ rateLimit: RateLimit? = nil) throws {
+  init(_ stallWatch: StallWatch, _ rateLimit: RateLimiter? = nil) throws {
     self.stallWatch = stallWatch
     self.rateLimit = rateLimit
     poll = try EventPoll()
     multi = try MultiHandle()
-    inbox = LoopInbox(poll.alarm)
-    // The context is this loop, which its own thread keeps alive until the multi handle is closed.
-    let context = Unmanaged.passUnretained(self).toOpaque()
-    try multi.onSocket(curlSocketInterestDidChange, context: context)
-    try multi.onTimer(curlTimerDidChange, context: context)
+    inbox = LoopInbox(poll.wakeup)
+    try multi.onSocket(curlSocketInterestDidChange, context: callbackContext)
+    try multi.onTimer(curlTimerDidChange, context: callbackContext)
   }
 
   /// Starts the thread. Called once, before anything is enqueued.
@@ -59,7 +59,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     self.tasks = tasks
     try multi.set(CURLMOPT_MAXCONNECTS, count)
     var thread = pthread_t()
-    let retained = Unmanaged.passRetained(self)  // released by the thread's last line
+    let retained = Unmanaged.passRetained(self)  // the thread's last line releases it
     let code = pthread_create(&thread, nil, curlLoopThread, retained.toOpaque())
     guard code == 0 else {
       retained.release()
@@ -69,10 +69,17 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     pthread_detach(thread)
   }
 
-  /// Ends the thread once its jobs are done. The agent has let go of its transfers before.
+  /// Ends the thread once its jobs are done. The agent must have released its transfers before.
   func stop() async { await inbox.stop() }
 
   var isOnLoop: Bool { owner.load(ordering: .relaxed) == pthread_self() }
+
+  /// For code that must run on the thread, or as a late job, which run one at a time.
+  private func assertOnLoop() { assert(isOnLoop || inbox.hasEnded, "not on the curl loop's thread") }
+
+  /// The context that libcurl passes to the callbacks of this loop. Valid while the loop lives, and the
+  /// loop's thread keeps it alive until the multi handle is closed.
+  var callbackContext: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
   // MARK: Executor
 
@@ -86,7 +93,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  /// A job that arrives after the thread has ended still runs, or its task would wait for ever; one after the other still.
+  /// Runs a job that arrives after the thread has ended, since its task would otherwise wait for ever. Such
+  /// jobs still run one after the other.
   private func runLate(_ job: LoopJob) {
     lateJobs.async { job.run(serial: self.asUnownedSerialExecutor(), preferred: nil) }
   }
@@ -96,44 +104,50 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   func checkIsolated() { precondition(isOnLoop, "not on the curl loop's thread") }
   func isIsolatingCurrentContext() -> Bool? { isOnLoop }
 
-  /// Asks for the end of a transfer; from any thread. One that has ended already is not harmed.
-  func cancel(_ id: TransferID) { inbox.cancel(id) }
+  /// Requests the end of a transfer, from any thread. Does nothing if the transfer has ended.
+  func cancel(_ cancellation: Cancellation) { inbox.cancel(cancellation) }
 
-  /// From now on so many connections to a host; from any thread.
-  func keep(_ quota: ConnectionQuota) { inbox.keep(quota) }
+  /// Sets how many connections to a host this loop may have, from any thread.
+  func keep(_ permits: ConnectionPermits) { inbox.keep(permits) }
 
   // MARK: On the thread
 
   func add(_ easy: borrowing EasyHandle) throws(MultiFailure) {
-    assert(isOnLoop)
+    assertOnLoop()
     try multi.add(easy)
     if lastLook == nil { lastLook = Self.now }
   }
 
-  /// Connections that are open, idle ones included.
-  var connectionCount: Int { poll.connectionCount }
+  /// How many connections are open, idle ones included.
+  var connectionCount: Int {
+    assertOnLoop()
+    return poll.connectionCount
+  }
 
-  /// A transfer is to be looked at then, because its body is only drained.
-  func look(at time: UInt64) { drainsUntil = min(drainsUntil ?? time, time) }
+  /// Makes the loop check a transfer at that time, because its body is only drained.
+  func look(at time: UInt64) {
+    assertOnLoop()
+    drainDeadline = min(drainDeadline ?? time, time)
+  }
 
   func remove(_ easy: borrowing EasyHandle) throws(MultiFailure) {
-    assert(isOnLoop)
+    assertOnLoop()
     try multi.remove(easy)
   }
 
-  func runThread() {
+  fileprivate func runThread() {
     owner.store(pthread_self(), ordering: .relaxed)
     while turn() {}
     multi.close()
     (agent, tasks) = (nil, nil)
     owner.store(0, ordering: .relaxed)
-    let late = ready + inbox.finish()
+    let last = ready
     ready = []
-    for job in late { runLate(job) }
+    for job in last + inbox.finish() { runLate(job) }
   }
 
-  /// Jobs, then timers, then what ended, then sockets.
-  /// - Returns: false when the loop is to end.
+  /// Jobs, then timers, then ended transfers, then sockets.
+  /// - Returns: false when the loop must end.
   private func turn() -> Bool {
     if takeInbox() { return false }
     runJobs()
@@ -150,11 +164,11 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     let delivery = inbox.take()
     ready += delivery.jobs
     if !delivery.cancelled.isEmpty { agent?.assumeIsolated { $0.cancel(delivery.cancelled) } }
-    if !delivery.quotas.isEmpty { agent?.assumeIsolated { $0.keep(delivery.quotas) } }
+    if !delivery.permits.isEmpty { agent?.assumeIsolated { $0.keep(delivery.permits) } }
     return delivery.isStopping && ready.isEmpty
   }
 
-  /// Jobs make jobs: some hundred are run before sockets get their turn, so that neither starves.
+  /// Jobs create jobs, so at most 512 run before sockets get their turn, and neither starves.
   private func runJobs() {
     let (serial, preferred) = (asUnownedSerialExecutor(), tasks?.asUnownedTaskExecutor())
     var index = 0
@@ -166,7 +180,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func actOnTimers() {
-    // A timer is a read too, where more is there than one turn may take; so under a rate limit it waits like the sockets.
+    // A timer also reads where more bytes are there than one turn may take; so under a rate limit it waits
+    // like the sockets.
     guard let due, due <= Self.now, pause == 0 else { return }
     self.due = nil
     act(on: CURL_SOCKET_TIMEOUT, 0)
@@ -176,23 +191,23 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     guard let lastLook else { return }
     let now = Self.now
     guard now >= lastLook + stallWatch.interval else { return }
-    // What a rate limit holds back has not stalled.
+    // Transfers that the rate limit holds back have not stalled.
     let time = pause > 0 ? 0 : stallWatch.counted(now - lastLook)
     let goesOn = agent?.assumeIsolated { $0.endStalled(stallWatch, after: time) } ?? false
     self.lastLook = goesOn ? now : nil
   }
 
   private func endDrained() {
-    guard let due = drainsUntil else { return }
+    guard let due = drainDeadline else { return }
     let now = Self.now
-    if due <= now { drainsUntil = agent?.assumeIsolated { $0.endDrained(at: now) } ?? nil }
+    if due <= now { drainDeadline = agent?.assumeIsolated { $0.endDrained(at: now) } ?? nil }
   }
 
   private func watchUnanswered() {
     guard let time = watchAt else { return }
     let now = Self.now
     guard time <= now else { return }
-    // A loop that was held up may have answers waiting.
+    // If the loop was held up, answers may be waiting, so the time counts only in part.
     let goesOn =
       agent?.assumeIsolated {
         $0.watchUnanswered(after: min(now - time, Self.watchInterval) + Self.watchInterval)
@@ -210,11 +225,11 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func deliverFinished() {
-    // Under a rate limit a transfer has ended when its bytes are paid for: else many short ones would all come in one
-    // burst, and a run end before its last.
+    // Under a rate limit a transfer ends only when its bytes are paid for: otherwise many short ones would
+    // come in one burst, and a run could end before its last byte was due.
     if pause > 0 { return }
     while let (easy, code) = multi.nextFinished() {
-      // The handle's address crosses as a number: the agent finds its transfer by it.
+      // The handle's address is passed as a number, by which the agent finds its transfer.
       let address = UInt(bitPattern: easy)
       agent?.assumeIsolated { $0.finish(address, code) }
     }
@@ -225,9 +240,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     do throws(SystemFailure) {
       let pause = pause
       if pause > 0 {
-        return mayWait ? try poll.waitForAlarm(Int32(clamping: (pause + 999_999) / 1_000_000)) : ()
+        return mayWait ? try poll.waitForWakeup(Int32(clamping: (pause + 999_999) / 1_000_000)) : ()
       }
-      // A timer that is due already (a transfer was just added) comes before the next look at the sockets.
+      // A timer that is due already (a transfer was just added) comes before the sockets.
       if let due, due <= Self.now, mayWait { return }
       try poll.wait(mayWait ? millisecondsUntilDue : 0, into: &sockets)
     } catch {
@@ -242,8 +257,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     deliverFinished()
   }
 
-  /// One socket after the other, until what was due has come; those that are left are ready again next time, and then it
-  /// is their turn first.
+  /// Acts on one socket after the other until the rate limit is reached. The remaining sockets are ready
+  /// again next time, and then come first.
   private func actInTurn() {
     let start = sockets.firstIndex { $0.socket == lastInTurn }.map { $0 + 1 } ?? 0
     for offset in sockets.indices {
@@ -254,21 +269,22 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  /// How long nothing may be read, in nanoseconds.
+  /// For how many nanoseconds nothing may be read.
   private var pause: UInt64 { rateLimit?.pause(at: Self.now) ?? 0 }
 
   private var millisecondsUntilDue: Int32 {
     let due = min(
-      due ?? .max, lastLook.map { $0 + stallWatch.interval } ?? .max, drainsUntil ?? .max, watchAt ?? .max)
+      due ?? .max, lastLook.map { $0 + stallWatch.interval } ?? .max, drainDeadline ?? .max, watchAt ?? .max)
     if due == .max { return -1 }
     let now = Self.now
     return due <= now ? 0 : Int32(clamping: (due - now + 999_999) / 1_000_000)
   }
 
-  /// CLOCK_MONOTONIC in nanoseconds: this is an edge, where time is read and not passed in.
+  /// CLOCK_MONOTONIC in nanoseconds. The loop is where time is read; other code is given it.
   private static var now: UInt64 { monotonicNanoseconds() }
 
-  func socketInterestDidChange(_ socket: Int32, _ what: Int32) {
+  fileprivate func socketInterestDidChange(_ socket: Int32, _ what: Int32) {
+    assertOnLoop()
     let mask: UInt32 =
       switch what {
       case CURL_POLL_IN: EPOLLIN.rawValue
@@ -276,47 +292,110 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
       case CURL_POLL_INOUT: EPOLLIN.rawValue | EPOLLOUT.rawValue
       default: 0
       }
-    poll.wish(socket, mask)
+    poll.setInterest(socket, mask)
   }
 
-  func timerDidChange(_ milliseconds: Int) {
+  fileprivate func timerDidChange(_ milliseconds: Int) {
+    assertOnLoop()
     due = milliseconds < 0 ? nil : Self.now + UInt64(milliseconds) * 1_000_000
   }
 
-  /// Descriptors have run out: from now on half as many connections as are open are kept when they are idle.
+  /// Descriptors have run out: from now on, at most half as many connections as are open now are kept idle.
   func keepFewerConnections() {
+    assertOnLoop()
     do throws(MultiFailure) { try multi.set(CURLMOPT_MAXCONNECTS, max(1, poll.connectionCount / 2)) } catch {
       assertionFailure("CURLMOPT_MAXCONNECTS takes any number: \(error.message)")
     }
   }
 
-  /// - Parameter host: for whose transfer it was opened.
+  /// - Parameter host: the host for whose transfer it was opened.
   func socketDidOpen(_ socket: Int32, for host: String) {
+    assertOnLoop()
     hosts[socket] = host
     if watchAt == nil { watchAt = Self.now + Self.watchInterval }
     if var size = rateLimit?.receiveBuffer {
-      // A kernel that will not only makes the rate less even.
+      // If the kernel refuses, only the rate is less even.
       _ = setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
     poll.connected(socket)
   }
 
-  /// Connections to a host that no transfer has, and that the server has not closed.
+  /// Connections to a host that no transfer uses and that the server has not closed.
   func idleConnections(to host: String) -> [Int32] {
-    // An idle connection has nothing to read, neither a byte nor an end.
-    hosts.filter { $0.value == host && poll.isIdle($0.key) && !hasSomethingToRead($0.key) }.map(\.key)
+    assertOnLoop()
+    // An idle connection has nothing to read, neither a byte nor its end.
+    return hosts.filter { $0.value == host && poll.isIdle($0.key) && !hasSomethingToRead($0.key) }.map(\.key)
   }
 
-  /// Ends an idle connection. libcurl has no call for that: the server learns it now, and libcurl closes the descriptor
-  /// when it next looks for a connection and finds this one ended.
+  /// Ends an idle connection. libcurl has no call for that: the shutdown tells the server now, and libcurl
+  /// closes the descriptor when it next looks for a connection and finds this one ended.
   func end(idleConnection socket: Int32) {
+    assertOnLoop()
     hosts[socket] = nil
     shutdown(socket, Int32(SHUT_RDWR))
   }
 
-  func socketWillClose(_ socket: Int32) -> Int32 {
+  fileprivate func socketWillClose(_ socket: Int32) -> Int32 {
+    assertOnLoop()
     hosts[socket] = nil
     poll.forget(socket)
     return close(socket)
   }
+}
+
+/// Runs whole tasks on a loop's thread, including code that is isolated to no actor (SE-0417).
+///
+/// A separate type, so that the loop can tell Swift exactly where a job runs. Otherwise Swift assumes that
+/// the task is on the wrong executor and moves it by one more job at each of its steps.
+final class LoopTaskExecutor: TaskExecutor {
+  private let loop: CurlLoop
+
+  init(_ loop: CurlLoop) { self.loop = loop }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    loop.enqueue(.free(UnownedJob(job), asUnownedTaskExecutor()))
+  }
+
+  func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
+}
+
+// File-level, because nested @convention(c) closures can crash Swift 6.3. Each context is the loop, which
+// lives while its thread runs, and each call comes on that thread from a call of the loop into libcurl.
+
+private func curlLoopThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let context else { return nil }
+  let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue()
+  dlm_name_thread("curl-loop")
+  loop.runThread()
+  return nil
+}
+
+private func curlSocketInterestDidChange(
+  _ easy: UnsafeMutableRawPointer?, _ socket: Int32, _ what: Int32, _ context: UnsafeMutableRawPointer?,
+  _ socketContext: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard let context else { return 0 }
+  Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().socketInterestDidChange(socket, what)
+  return 0
+}
+
+private func curlTimerDidChange(
+  _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard let context else { return 0 }
+  Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().timerDidChange(milliseconds)
+  return 0
+}
+
+func curlWillCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32) -> Int32 {
+  guard let context else { return close(socket) }
+  return Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue().socketWillClose(socket)
+}
+
+/// CLOCK_MONOTONIC in nanoseconds.
+func monotonicNanoseconds() -> UInt64 {
+  var time = timespec()
+  // Fails only for an unknown clock or a bad pointer.
+  guard clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { return 0 }
+  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }

@@ -15,13 +15,14 @@ public final class CurlTransport: Transport {
     proxies = options.proxies
     do {
       try Self.initializeLibrary()
-      // A server that goes away while a request is written is an error of that transfer, not of the process.
+      // If a server closes while a request is written, that is an error of that transfer and must not end the
+      // process.
       signal(SIGPIPE, SIG_IGN)
       loop = try CurlLoop(StallWatch(options.stallTimeout), options.rateLimit)
       tasks = LoopTaskExecutor(loop)
       agent = try CurlAgent(loop, options)
-      // Twice the width: warm connections of a host outlive a lull and a redirect to a second host. But idle ones must not
-      // take the descriptors that files need.
+      // Twice the width, so that open connections of a host outlast a pause and a redirect to a second host.
+      // But idle connections must not take the descriptors that files need.
       try loop.start(
         agent, tasks, keepingConnections: min(max(16, options.width * 2), Self.descriptorLimit / 3))
       options.group.join(agent)
@@ -33,67 +34,55 @@ public final class CurlTransport: Transport {
       let isShortage = DownloadError.isShortage(failure.errno)
       throw DownloadError(
         isShortage ? .resources : .transport, cause: .errno(failure.errno), activity: activity,
-        isPassing: isShortage)
+        isTransient: isShortage)
     }
   }
 
-  public nonisolated(nonsending) func fetch(
-    _ transfer: TransferRequest, into sink: any BodySink
-  ) async throws(DownloadError) -> TransferReceipt {
-    switch try await run(transfer, into: sink, goesOn: false) {
-    case .ended(let receipt): return receipt
-    case .underWay(let running): return try await running.receipt()
-    }
-  }
-
-  public nonisolated(nonsending) func start(
-    _ transfer: TransferRequest, into sink: any BodySink
+  public nonisolated(nonsending) func run(
+    _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferStage {
-    try await run(transfer, into: sink, goesOn: true)
+    var triedProxy: Proxy?
+    if let proxy = proxies[transfer.address.scheme] {
+      do throws(DownloadError) { triedProxy = try await proxy.enter() ? proxy : nil } catch {
+        throw error.of(transfer.address)
+      }
+    }
+    let stage = try await begin(transfer, into: sink, triedProxy)
+    // If the task was cancelled just before the head came, it must now cancel the running transfer as its
+    // waiter.
+    if case .underWay(let running) = stage, Task.isCancelled { return .ended(try await running.receipt()) }
+    return stage
   }
 
-  private nonisolated(nonsending) func run(
-    _ transfer: TransferRequest, into sink: any BodySink, goesOn: Bool
-  ) async throws(DownloadError) -> TransferStage {
-    guard let proxy = proxies[transfer.address.scheme] else {
-      return try await ask(transfer, into: sink, goesOn: goesOn)
-    }
-    let triesLogin: Bool
-    do throws(DownloadError) { triesLogin = try await proxy.enter() } catch {
-      throw error.of(transfer.address)
-    }
-    defer { if triesLogin { proxy.left() } }
-    return try await ask(transfer, into: sink, goesOn: goesOn)
-  }
-
-  private nonisolated(nonsending) func ask(
-    _ transfer: TransferRequest, into sink: any BodySink, goesOn: Bool
+  private nonisolated(nonsending) func begin(
+    _ transfer: TransferRequest, into sink: any ByteSink, _ triedProxy: Proxy?
   ) async throws(DownloadError) -> TransferStage {
     let isolation = #isolation
     if let isolation, isolation.unownedExecutor.asSerialExecutor() === loop {
-      return try await agent.fetchFromLoop(transfer, into: sink, goesOn: goesOn, isolation: isolation)
+      return try await agent.runFromLoop(transfer, into: sink, triedProxy, isolation: isolation)
     } else {
-      return try await agent.fetch(transfer, into: sink, goesOn: goesOn)
+      return try await agent.run(transfer, into: sink, triedProxy)
     }
   }
 
-  /// From now on so many connections to a host at most, idle ones included; nil for as many as are wanted. Those beyond
-  /// that are closed as soon as no transfer has them. Never waits.
-  /// - Parameter host: with its port, as `Address.hostAndPort` has it.
+  /// Sets how many connections to a host, idle ones included, may be kept; nil for no limit. Connections
+  /// beyond that are closed as soon as no transfer uses them. Never waits.
+  /// - Parameter host: host and port, as in `Address.hostAndPort`.
   public func keep(connectionsTo host: String, atMost count: Int?) {
-    loop.keep(ConnectionQuota(host: host, count: count))
+    loop.keep(ConnectionPermits(host: host, count: count))
   }
 
-  /// Cancels what runs, closes the connections and ends the thread, in this order.
+  /// Cancels running transfers, closes the connections and ends the thread, in this order.
   public func shutdown() async {
     await agent.close()
     await loop.stop()
   }
 
-  /// Tasks that prefer it download without changing threads.
+  /// Tasks that prefer this executor download without changing threads.
   public var taskExecutor: any TaskExecutor { tasks }
 
-  /// Actors isolated on it are entered from a download without changing threads. They must never wait.
+  /// Actors isolated on this executor are entered from a download without changing threads. They must never
+  /// block.
   public var serialExecutor: any SerialExecutor { loop }
 
   /// The version of libcurl at run time: "7.88.1".
@@ -111,6 +100,6 @@ public final class CurlTransport: Transport {
     if code != CURLE_OK { throw CurlFailure(code) }
   }
 
-  /// Once a process, before any other call (curl_global_init(3)).
+  /// Called once in a process, before any other call (curl_global_init(3)).
   private static let libraryCode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }

@@ -3,71 +3,74 @@ import Glibc
 
 /// One epoll descriptor and the eventfd that interrupts its wait.
 ///
-/// Interest in a socket is kept as a wish and made true just before the wait: libcurl drops and renews its
-/// interest around each transfer on a kept connection, and two wishes that cancel out cost no system call.
+/// A change of interest in a socket is noted, and passed to the kernel just before the wait: libcurl drops
+/// and renews its interest around each transfer on a kept connection, and two changes that cancel out cost no
+/// system call.
 struct EventPoll: ~Copyable {
   private let epoll: Descriptor
-  private let wakeup: Descriptor
-  /// By descriptor: the kernel gives the smallest that is free, so there are no more than were ever open.
+  private let event: Descriptor
+  /// Indexed by descriptor: the kernel gives the smallest free number, so there are no more slots than
+  /// descriptors were ever open.
   private var slots: [Slot] = []
   private var changed: [Int32] = []
-  /// Connections that are open.
+  /// How many connections are open.
   private(set) var connectionCount = 0
   private var events = [epoll_event](repeating: epoll_event(), count: 256)
 
   private struct Slot {
     /// Announced by `connected`, until `forget`.
     var isConnection = false
-    /// EPOLLIN and EPOLLOUT bits; nil when nobody has an interest in the descriptor.
-    var wanted: UInt32?
-    /// What the kernel knows; nil when the descriptor is not in the set.
+    /// EPOLLIN and EPOLLOUT bits; nil without an interest in the descriptor.
+    var interest: UInt32?
+    /// What the kernel has registered; nil when the descriptor is not in the set.
     var registered: UInt32?
   }
 
   init() throws(SystemFailure) {
     let epoll = try Descriptor("epoll_create1", epoll_create1(Int32(EPOLL_CLOEXEC)))
-    let wakeup = try Descriptor("eventfd", eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)))
-    try check("epoll_ctl", dlm_epoll_control(epoll.number, EPOLL_CTL_ADD, wakeup.number, EPOLLIN.rawValue))
+    let event = try Descriptor("eventfd", eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)))
+    try check("epoll_ctl", dlm_epoll_control(epoll.number, EPOLL_CTL_ADD, event.number, EPOLLIN.rawValue))
     self.epoll = epoll
-    self.wakeup = wakeup
+    self.event = event
   }
 
   /// A way to interrupt the wait from any thread. It must not outlive the poll.
-  var alarm: Alarm { Alarm(descriptor: wakeup.number) }
+  var wakeup: Wakeup { Wakeup(descriptor: event.number) }
 
-  struct Alarm: Sendable {
+  struct Wakeup: Sendable {
     fileprivate let descriptor: Int32
-    func ring() {
+    func wake() {
       var one: UInt64 = 1
-      // EAGAIN means that the counter is full, thus that it rings already.
+      // EAGAIN means that the counter is full, so the wait is interrupted already.
       _ = write(descriptor, &one, MemoryLayout<UInt64>.size)
     }
   }
 
-  /// A connection was opened: its end will be announced (`forget`) before it is closed.
+  /// A connection was opened. `forget` must be called before it is closed.
   mutating func connected(_ socket: Int32) {
     let index = slot(of: socket)
     if !slots[index].isConnection { connectionCount += 1 }
     slots[index].isConnection = true
   }
 
-  /// Whether it is an open connection that no transfer has now.
+  /// Whether it is an open connection that no transfer uses.
   func isIdle(_ socket: Int32) -> Bool {
     let index = Int(socket)
-    return slots.indices.contains(index) && slots[index].isConnection && (slots[index].wanted ?? 0) == 0
+    return slots.indices.contains(index) && slots[index].isConnection && (slots[index].interest ?? 0) == 0
   }
 
   /// - Parameter mask: EPOLLIN and EPOLLOUT bits; 0 when the socket is of no interest for now.
-  mutating func wish(_ socket: Int32, _ mask: UInt32) {
+  mutating func setInterest(_ socket: Int32, _ mask: UInt32) {
     let index = slot(of: socket)
     if mask == 0, !slots[index].isConnection { return drop(index) }
-    // Of one that nobody had an interest in, none is no news.
-    if (slots[index].wanted ?? 0) == mask { return }
-    slots[index].wanted = mask
+    // A socket without an interest stays as it is if the new interest is none.
+    if (slots[index].interest ?? 0) == mask { return }
+    slots[index].interest = mask
     changed.append(socket)
   }
 
-  /// The descriptor is about to be closed, which takes it out of the kernel's set; its number may come back.
+  /// The descriptor is about to be closed, which removes it from the kernel's set; its number may be used
+  /// again.
   mutating func forget(_ socket: Int32) {
     let index = slot(of: socket)
     if slots[index].isConnection { connectionCount -= 1 }
@@ -80,32 +83,33 @@ struct EventPoll: ~Copyable {
     return index
   }
 
-  /// What is no connection (a resolver's pair) libcurl closes without a word, and its number may be the next
-  /// connection's: nothing of it may be kept for later.
+  /// libcurl closes descriptors that are not connections (a resolver's pair) without a callback, and the next
+  /// connection may get the same number: so nothing of them may be kept.
   private mutating func drop(_ index: Int) {
     let isKnown = slots[index].registered != nil
-    (slots[index].wanted, slots[index].registered) = (nil, nil)
-    // Gone already, or closed, which does the same.
+    (slots[index].interest, slots[index].registered) = (nil, nil)
+    // An error is ignored: the descriptor is gone or closed already, and so no longer in the set.
     if isKnown { _ = dlm_epoll_control(epoll.number, EPOLL_CTL_DEL, Int32(index), 0) }
   }
 
-  /// Each wish is taken off the list before it is acted on: one that fails is not tried for ever.
-  private mutating func applyWishes() throws(SystemFailure) {
+  /// Each change is removed from the list before it is applied, so that a failing one is not retried for
+  /// ever.
+  private mutating func applyInterests() throws(SystemFailure) {
     while let socket = changed.popLast() {
       let index = Int(socket)
       let known = slots[index].registered
-      guard let wanted = slots[index].wanted, wanted != known else { continue }
-      if wanted == 0 {
+      guard let interest = slots[index].interest, interest != known else { continue }
+      if interest == 0 {
         drop(index)
       } else {
-        (slots[index].wanted, slots[index].registered) = (nil, nil)
-        try register(socket, wanted, isKnown: known != nil)
-        (slots[index].wanted, slots[index].registered) = (wanted, wanted)
+        (slots[index].interest, slots[index].registered) = (nil, nil)
+        try register(socket, interest, isKnown: known != nil)
+        (slots[index].interest, slots[index].registered) = (interest, interest)
       }
     }
   }
 
-  /// The kernel's word counts, not ours, on whether the descriptor is in the set.
+  /// The kernel decides whether the descriptor is in the set, whatever was noted here.
   private func register(_ socket: Int32, _ mask: UInt32, isKnown: Bool) throws(SystemFailure) {
     let (first, second) = isKnown ? (EPOLL_CTL_MOD, EPOLL_CTL_ADD) : (EPOLL_CTL_ADD, EPOLL_CTL_MOD)
     if dlm_epoll_control(epoll.number, first, socket, mask) == 0 { return }
@@ -113,30 +117,40 @@ struct EventPoll: ~Copyable {
     try check("epoll_ctl", dlm_epoll_control(epoll.number, second, socket, mask))
   }
 
-  /// Waits for the alarm alone: the sockets are left as they are.
-  func waitForAlarm(_ milliseconds: Int32) throws(SystemFailure) {
-    var descriptor = pollfd(fd: wakeup.number, events: Int16(POLLIN), revents: 0)
+  /// Waits to be woken; leaves the sockets alone.
+  func waitForWakeup(_ milliseconds: Int32) throws(SystemFailure) {
+    var descriptor = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
     let count = poll(&descriptor, 1, milliseconds)
     if count < 0, errno != EINTR { throw SystemFailure(call: "poll", errno: errno) }
     if count > 0 { silence() }
   }
 
   private func silence() {
-    var rung: UInt64 = 0
-    _ = read(wakeup.number, &rung, MemoryLayout<UInt64>.size)  // EAGAIN: already silenced
+    var count: UInt64 = 0
+    _ = read(event.number, &count, MemoryLayout<UInt64>.size)  // EAGAIN: already silenced
   }
 
   struct Ready {
     var socket: Int32
     var mask: UInt32
+
+    /// The mask in libcurl's terms (curl_multi_socket_action(3)).
+    var curlBits: Int32 {
+      var bits: Int32 = 0
+      if mask & EPOLLIN.rawValue != 0 { bits |= CURL_CSELECT_IN }
+      if mask & EPOLLOUT.rawValue != 0 { bits |= CURL_CSELECT_OUT }
+      if mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { bits |= CURL_CSELECT_ERR }
+      return bits
+    }
   }
 
-  /// Waits for sockets or the alarm.
-  /// - Parameter milliseconds: -1 without limit.
-  /// - Returns: the ready sockets, without the alarm itself.
+  /// Waits for sockets, or to be woken.
+  /// - Parameters:
+  ///   - milliseconds: -1 without limit.
+  ///   - ready: gets the sockets that are ready.
   mutating func wait(_ milliseconds: Int32, into ready: inout [Ready]) throws(SystemFailure) {
     ready.removeAll(keepingCapacity: true)
-    try applyWishes()
+    try applyInterests()
     let count = epoll_wait(epoll.number, &events, Int32(events.count), milliseconds)
     if count < 0 {
       if errno == EINTR { return }
@@ -145,7 +159,7 @@ struct EventPoll: ~Copyable {
     for index in 0..<Int(count) {
       let socket = dlm_epoll_event_descriptor(&events[index])
       let mask = dlm_epoll_event_mask(&events[index])
-      if socket == wakeup.number {
+      if socket == event.number {
         silence()
       } else {
         ready.append(Ready(socket: socket, mask: mask))
@@ -154,7 +168,7 @@ struct EventPoll: ~Copyable {
   }
 }
 
-/// Whether a socket has bytes for its reader, or the other side's end.
+/// Whether a socket has bytes to read, or the end of the other side.
 func hasSomethingToRead(_ socket: Int32) -> Bool {
   var byte: UInt8 = 0
   return recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
@@ -180,15 +194,4 @@ private struct Descriptor: ~Copyable {
   }
 
   deinit { close(number) }
-}
-
-extension EventPoll.Ready {
-  /// The mask in libcurl's terms (curl_multi_socket_action(3)).
-  var curlBits: Int32 {
-    var bits: Int32 = 0
-    if mask & EPOLLIN.rawValue != 0 { bits |= CURL_CSELECT_IN }
-    if mask & EPOLLOUT.rawValue != 0 { bits |= CURL_CSELECT_OUT }
-    if mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { bits |= CURL_CSELECT_ERR }
-    return bits
-  }
 }

@@ -1,25 +1,27 @@
+import CCurl
 import DownloadModel
 
-/// How a request shows its login (RFC 9110 §11), and what a 401 makes of that (http.md 41).
+/// How a request sends its login (RFC 9110 §11), and what follows a 401 (HTTP rule 41).
 ///
-/// Basic is sent at once. A server that wants Digest or Negotiate says so with a 401, and gets that, once. libcurl makes
-/// the answer, but it keeps a challenge in the easy handle with the marks of all that came before, and then takes the
-/// next one for a refusal or does not look at it. So a challenge is always asked for anew, by a handle that knows none.
+/// Basic is sent at once. A server that requires Digest or Negotiate says so with a 401, and gets that, once.
+/// libcurl makes the answer, but it keeps a challenge and its history in the easy handle, and then takes the
+/// next challenge for a refusal or ignores it. So a challenge is always requested with a handle that has
+/// none.
 enum LoginStage: Equatable {
   /// Basic, or nothing where there is no login.
   case basic
   /// Nothing, so that the server challenges.
   case probe
   /// Digest (RFC 7616), with the challenge that the easy handle has.
-  /// - isFresh: it was asked for by this very transfer, so that a refusal is one of the login.
+  /// - isFresh: this transfer requested the challenge, so that a refusal means the login is wrong.
   case digest(isFresh: Bool)
   /// SPNEGO (RFC 4559), with the user's ticket.
   case negotiate
   /// Basic, where the origin wants something else for other files.
   case plainBasic
 
-  /// - Parameter offers: those of the 401 that was the answer.
-  /// - Returns: the next request for the same file; nil if the 401 is the last word.
+  /// - Parameter offers: the schemes that the 401 offers.
+  /// - Returns: the next request for the same file; nil if the 401 is final.
   func next(_ offers: LoginOffers) -> LoginStage? {
     switch self {
     case .basic: offers.contains(.digest) ? .probe : offers.contains(.negotiate) ? .negotiate : nil
@@ -29,15 +31,15 @@ enum LoginStage: Equatable {
       } else {
         offers.contains(.negotiate) ? .negotiate : offers.contains(.basic) ? .plainBasic : nil
       }
-    // A challenge that was good for other files: it has become stale, or is another realm's.
+    // The challenge was good for other files: it has become stale, or belongs to another realm.
     case .digest(isFresh: false):
       offers.contains(.digest) ? .probe : offers.contains(.basic) ? .plainBasic : nil
-    // Nor Basic: a password that was kept from the network so far would go over it in the clear.
+    // Basic is not tried either: it would send in the clear a password that was kept off the network so far.
     case .digest(isFresh: true), .negotiate, .plainBasic: nil
     }
   }
 
-  /// Whether libcurl would answer a further challenge by itself, behind our back.
+  /// Whether libcurl would answer a further challenge by itself.
   var isAnsweredByLibcurl: Bool {
     switch self {
     case .digest, .negotiate: true
@@ -56,7 +58,7 @@ struct LoginOffers: OptionSet, Hashable {
 
   init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// - Parameter field: all its lines, joined with commas: challenges and their parameters, all between commas.
+  /// - Parameter field: all its lines, joined with commas, which also separate challenges and parameters.
   init(_ field: String) {
     self = []
     var isQuoted = false
@@ -79,7 +81,8 @@ struct LoginOffers: OptionSet, Hashable {
     }
   }
 
-  /// - Parameter part: `Digest realm="x"`, `nonce="y"`, `Negotiate`: a word that is no parameter's name is a scheme.
+  /// - Parameter part: `Digest realm="x"`, `nonce="y"`, `Negotiate`. A word that is not a parameter's name is
+  ///   a scheme.
   private static func scheme(of part: [UInt8]) -> LoginOffers {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
     let text = part.drop(while: isBlank)
@@ -94,30 +97,45 @@ struct LoginOffers: OptionSet, Hashable {
   }
 }
 
-/// What a loop has learnt about the origins that want more than Basic: further files are then asked for without a detour.
+/// Which origins require more than Basic, as one loop has learnt: further files then get the right login at
+/// once.
 ///
 /// Used on the loop's thread only.
 final class LoginMemory {
-  private var wishes: [String: LoginOffers] = [:]
+  private var known: [String: LoginOffers] = [:]
 
   /// - Parameter challenger: the origin whose challenge the easy handle has.
   func stage(at address: Address, challenger: String?) -> LoginStage {
-    guard !wishes.isEmpty, let wish = wishes[Self.origin(address)] else { return .basic }
-    if wish == .negotiate { return .negotiate }
+    guard !known.isEmpty, let scheme = known[Self.origin(address)] else { return .basic }
+    if scheme == .negotiate { return .negotiate }
     return challenger == Self.origin(address) ? .digest(isFresh: false) : .probe
   }
 
-  /// A server refused one stage and gets another.
-  func learn(_ stage: LoginStage, at address: Address) {
+  /// The login for the next request after a 401; later files benefit from it.
+  /// - Parameter challenge: the 401's WWW-Authenticate; nil if it has none.
+  /// - Returns: nil if the 401 is final.
+  func next(after stage: LoginStage, challenge: String?, at address: Address) -> LoginStage? {
+    var offers = challenge.map { LoginOffers($0) } ?? []
+    if !Self.speaksNegotiate { offers.remove(.negotiate) }
+    guard let next = stage.next(offers) else {
+      // The origin accepts none of the user's tickets, so the next file begins with Basic again.
+      if stage == .negotiate { known[Self.origin(address)] = nil }
+      return nil
+    }
+    learn(next, at: address)
+    return next
+  }
+
+  /// Remembers what a server accepts instead of a refused stage.
+  private func learn(_ stage: LoginStage, at address: Address) {
     switch stage {
-    case .probe: wishes[Self.origin(address)] = .digest
-    case .negotiate: wishes[Self.origin(address)] = .negotiate
+    case .probe: known[Self.origin(address)] = .digest
+    case .negotiate: known[Self.origin(address)] = .negotiate
     case .basic, .digest, .plainBasic: break
     }
   }
 
-  /// There is no ticket that the origin takes: the next file begins anew.
-  func forget(_ address: Address) { wishes[Self.origin(address)] = nil }
+  private static let speaksNegotiate = dlm_curl_has_negotiate() != 0
 
   static func origin(_ address: Address) -> String { "\(address.scheme.rawValue)://\(address.hostAndPort)" }
 }

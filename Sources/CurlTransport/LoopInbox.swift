@@ -1,25 +1,26 @@
 import Synchronization
 
-/// What other threads hand to a loop's thread: jobs, cancellations, how many connections to keep, the wish to stop. Whoever puts something in
-/// rings the alarm only when the thread waits (or is about to), so a busy loop costs them no system call.
+/// What other threads pass to a loop's thread: jobs, cancellations, connection permits, the request to stop.
+/// A thread that adds something wakes the loop only if the loop waits or is about to, so a busy loop costs no
+/// system call.
 final class LoopInbox: Sendable {
-  private let alarm: EventPoll.Alarm
+  private let wakeup: EventPoll.Wakeup
   private let state = Mutex(State())
 
   private struct State {
     var jobs: [LoopJob] = []
-    var cancelled: [TransferID] = []
-    var quotas: [ConnectionQuota] = []
+    var cancelled: [Cancellation] = []
+    var permits: [ConnectionPermits] = []
     var isWaiting = false
     var isStopping = false
     var hasStopped = false
-    /// All that wait for the end: two may ask for it at once.
+    /// The tasks that wait for the end: two may do so at once.
     var whenStopped: [CheckedContinuation<Void, Never>] = []
   }
 
-  init(_ alarm: EventPoll.Alarm) { self.alarm = alarm }
+  init(_ wakeup: EventPoll.Wakeup) { self.wakeup = wakeup }
 
-  /// - Returns: false when the thread has ended: the job is the caller's again.
+  /// - Returns: false when the thread has ended: then the caller still has the job.
   func put(_ job: LoopJob) -> Bool {
     change { state in
       if state.hasStopped { return false }
@@ -28,9 +29,9 @@ final class LoopInbox: Sendable {
     }
   }
 
-  func cancel(_ id: TransferID) { change { $0.cancelled.append(id) } }
+  func cancel(_ cancellation: Cancellation) { change { $0.cancelled.append(cancellation) } }
 
-  func keep(_ quota: ConnectionQuota) { change { $0.quotas.append(quota) } }
+  func keep(_ permits: ConnectionPermits) { change { $0.permits.append(permits) } }
 
   /// Returns once the thread has ended.
   func stop() async {
@@ -44,17 +45,20 @@ final class LoopInbox: Sendable {
     }
   }
 
-  /// How many wait for the thread's end.
+  /// Whether the thread has ended.
+  var hasEnded: Bool { state.withLock { $0.hasStopped } }
+
+  /// How many tasks wait for the thread's end.
   var waitingForStop: Int { state.withLock { $0.whenStopped.count } }
 
   private func change<Value: Sendable>(_ body: (inout sending State) -> Value) -> Value {
-    let (value, mustRing) = state.withLock { state in
+    let (value, mustWake) = state.withLock { state in
       let value = body(&state)
-      let mustRing = state.isWaiting
+      let mustWake = state.isWaiting
       state.isWaiting = false
-      return (value, mustRing)
+      return (value, mustWake)
     }
-    if mustRing { alarm.ring() }
+    if mustWake { wakeup.wake() }
     return value
   }
 
@@ -62,31 +66,31 @@ final class LoopInbox: Sendable {
 
   struct Delivery {
     var jobs: [LoopJob]
-    var cancelled: [TransferID]
-    var quotas: [ConnectionQuota]
+    var cancelled: [Cancellation]
+    var permits: [ConnectionPermits]
     var isStopping: Bool
   }
 
   func take() -> Delivery {
     state.withLock { state in
-      defer { (state.jobs, state.cancelled, state.quotas, state.isWaiting) = ([], [], [], false) }
+      defer { (state.jobs, state.cancelled, state.permits, state.isWaiting) = ([], [], [], false) }
       return Delivery(
-        jobs: state.jobs, cancelled: state.cancelled, quotas: state.quotas, isStopping: state.isStopping)
+        jobs: state.jobs, cancelled: state.cancelled, permits: state.permits, isStopping: state.isStopping)
     }
   }
 
-  /// Announces a wait: from here on, whoever puts something in rings.
-  /// - Returns: false when there is something in it already.
+  /// Announces a wait: from here on, anything added wakes the loop.
+  /// - Returns: false if the inbox is not empty.
   func mayWait() -> Bool {
     state.withLock { state in
       state.isWaiting =
-        state.jobs.isEmpty && state.cancelled.isEmpty && state.quotas.isEmpty && !state.isStopping
+        state.jobs.isEmpty && state.cancelled.isEmpty && state.permits.isEmpty && !state.isStopping
       return state.isWaiting
     }
   }
 
-  /// The thread ends: jobs are refused from here on.
-  /// - Returns: those that came at the last moment.
+  /// Ends the inbox: from here on it refuses jobs.
+  /// - Returns: the jobs that came at the last moment.
   func finish() -> [LoopJob] {
     let (late, waiting) = state.withLock { state in
       state.hasStopped = true
@@ -98,8 +102,29 @@ final class LoopInbox: Sendable {
   }
 }
 
-/// How many connections to a host a loop may have, idle ones included; nil for as many as are wanted.
-struct ConnectionQuota: Sendable {
+/// How many connections to a host a loop may have, idle ones included; nil for no limit.
+struct ConnectionPermits: Sendable {
   var host: String
   var count: Int?
+}
+
+/// Something to run on a loop's thread.
+enum LoopJob: Sendable {
+  /// A job of a task that is isolated on the loop.
+  case isolated(UnownedJob)
+  /// A job of a task that has no isolation and prefers the executor.
+  case free(UnownedJob, UnownedTaskExecutor)
+
+  /// - Parameter preferred: the preference of tasks isolated on the loop, if they have one.
+  func run(serial: UnownedSerialExecutor, preferred: UnownedTaskExecutor?) {
+    switch self {
+    case .free(let job, let executor): job.runSynchronously(on: executor)
+    case .isolated(let job):
+      if let preferred {
+        job.runSynchronously(isolatedTo: serial, taskExecutor: preferred)
+      } else {
+        job.runSynchronously(on: serial)
+      }
+    }
+  }
 }

@@ -1,59 +1,98 @@
-import DownloadModel
+import CCurl
+public import DownloadModel
 
-/// Where a redirect leads (RFC 9110 §15.4), judged before anything is asked there (http.md 25).
+/// Where a transfer goes: first to the address of its request, then to where redirects lead (RFC 9110 §15.4);
+/// each target is judged before it is asked (HTTP rule 25).
 ///
-/// libcurl would follow by itself, but it has one list of header lines for all hosts, so that a key meant for one would go
-/// to the next (http.md 42). So each hop is a transfer of its own, on the same easy handle.
-enum Redirect {
-  /// As browsers have it.
+/// libcurl could follow redirects itself, but it has one list of header lines for all hosts, so a key meant
+/// for one host would go to the next (HTTP rule 42). So each hop is a transfer of its own, on the same easy
+/// handle.
+struct Route {
+  /// How many redirects are followed at most: as many as browsers follow.
   static let limit = 20
 
-  enum Step {
-    case follow(Address)
-    case refuse(DownloadError)
-  }
+  /// The address of the request; its login goes to its origin only.
+  let home: Address
+  private(set) var destination: Address
+  private var hops = 0
 
-  /// - Parameters:
-  ///   - location: as the server wrote it, often relative to `current` (RFC 9110 §10.2.2).
-  ///   - home: the address of the request; its login goes to its origin only.
-  ///   - count: redirects followed before this one.
-  static func step(from current: Address, to location: String, home: Address, count: Int) -> Step {
-    guard count < limit else { return refuse("more than \(limit) in a row") }
-    guard let text = AddressReference.resolved(location, against: current.key) else {
-      return refuse("it leads to no address: \(shown(location))")
+  init(_ home: Address) { (self.home, destination) = (home, home) }
+
+  /// Where redirects led, without credentials; nil if there were none.
+  var effectiveURL: String? { hops > 0 ? destination.key : nil }
+
+  /// - Parameter location: as the server wrote it, often relative to where it was sent (RFC 9110 §10.2.2).
+  /// - Throws: `.redirect` if it must not be followed.
+  func target(of location: String) throws(DownloadError) -> Address {
+    guard hops < Self.limit else { throw Self.refusal("more than \(Self.limit) in a row") }
+    guard let text = AddressReference.resolved(location, against: destination.key) else {
+      throw Self.refusal("it leads to no address: \(Self.shown(location))")
     }
     let target: Address
     do throws(Address.Malformed) { target = try Address(text) } catch {
       if case .unsupportedScheme(let scheme) = error {
-        return refuse("it leads to \(shown(text)); \(scheme): is neither http nor https")
+        throw Self.refusal("it leads to \(Self.shown(text)); \(scheme): is neither http nor https")
       }
-      return refuse("it leads to no address: \(shown(text))")
+      throw Self.refusal("it leads to no address: \(Self.shown(text))")
     }
-    if current.scheme == .https, target.scheme == .http {
-      return refuse("it leads from https to \(target), where others can read and change it")
+    if destination.scheme == .https, target.scheme == .http {
+      throw Self.refusal("it leads from https to \(target), where others can read and change it")
     }
-    if target.hasCredentials { return .follow(target) }
-    for known in [current, home] where known.hasCredentials && known.isSameOrigin(as: target) {
-      return .follow(target.withLogin(of: known))
+    if target.hasCredentials { return target }
+    for known in [destination, home] where known.hasCredentials && known.isSameOrigin(as: target) {
+      return target.withLogin(of: known)
     }
-    return .follow(target)
+    return target
   }
 
-  /// What may be no address and of any length, without what could be a secret.
+  mutating func follow(to target: Address) {
+    destination = target
+    hops += 1
+  }
+
+  /// A text that may not be an address and may be long, without what could be a secret.
   private static func shown(_ location: String) -> String {
     let text = Redaction.redactedAddress(location)
     return text.utf8.count > 500 ? "\(text.prefix(500))\(Redaction.mark)" : text
   }
 
-  private static func refuse(_ why: String) -> Step {
-    .refuse(DownloadError(.redirect, cause: .detail(why), activity: "following redirects"))
+  private static func refusal(_ why: String) -> DownloadError {
+    DownloadError(.redirect, cause: .detail(why), activity: "following redirects")
+  }
+}
+
+/// Resolves a text relative to an address (RFC 3986 §5): a `Location`, or a line of a list that was fetched
+/// from there.
+public enum AddressReference {
+  /// - Returns: nil if the result is not an address that dlm can fetch. Within the origin of `base` it gets
+  ///   the login of `base`.
+  public static func resolve(_ text: String, against base: Address) -> Address? {
+    resolved(text, against: base.key).flatMap { try? Address($0) }.map { address in
+      base.hasCredentials && !address.hasCredentials && address.isSameOrigin(as: base)
+        ? address.withLogin(of: base) : address
+    }
+  }
+
+  /// Uses libcurl's own parser, which also accepts what servers write against RFC 3986.
+  static func resolved(_ text: String, against base: String) -> String? {
+    guard let url = curl_url() else { return nil }
+    defer { curl_url_cleanup(url) }
+    let flags = UInt32(CURLU_URLENCODE | CURLU_ALLOW_SPACE | CURLU_NON_SUPPORT_SCHEME)
+    guard curl_url_set(url, CURLUPART_URL, base, 0) == CURLUE_OK,
+      curl_url_set(url, CURLUPART_URL, text, flags) == CURLUE_OK
+    else { return nil }
+    var result: UnsafeMutablePointer<CChar>?
+    guard curl_url_get(url, CURLUPART_URL, &result, 0) == CURLUE_OK, let result else { return nil }
+    defer { curl_free(result) }
+    return String(cString: result)
   }
 }
 
 extension Address {
-  /// Scheme, host and port (RFC 6454 §4): what a login or a header line of the user's is meant for.
+  /// Whether scheme, host and port are equal (RFC 6454 §4): a login or a header line of the user is meant for
+  /// one origin.
   func isSameOrigin(as other: Address) -> Bool {
-    // Mostly it is the very same.
+    // Usually it is the same address.
     self == other || scheme == other.scheme && host == other.host && port == other.port
   }
 
@@ -61,13 +100,13 @@ extension Address {
     Int(hostAndPort.dropFirst(host.count + 1)) ?? (scheme == .https ? 443 : 80)
   }
 
-  /// This address with another one's login.
+  /// This address with the login of another.
   func withLogin(of other: Address) -> Address {
     let prefix = other.scheme.rawValue.utf8.count + 3
     let wire = Array(other.wireText.utf8)
     let login = wire[prefix..<(prefix + wire.count - other.key.utf8.count)]
     let bytes = Array(wireText.utf8)
-    // Both are well formed: so is this, which is read again only to find its parts.
+    // Both are well formed, so the result is too; it is parsed only to find its components.
     return
       (try? Address(
         String(decoding: bytes[..<prefix] + login + bytes[prefix...], as: UTF8.self))) ?? self

@@ -2,32 +2,32 @@ import CCurl
 import DownloadModel
 import Glibc
 
-/// `TransportOptions` in libcurl's terms, made once a loop and applied once to each easy handle.
+/// `TransportOptions` as libcurl's options, made once for each loop and applied once to each easy handle.
 struct TransferSettings: ~Copyable {
-  /// Which header lines a request has besides its own.
+  /// Which header lines a request has in addition to its own.
   enum Lines {
     /// dlm's and the user's.
     case all
-    /// dlm's: for where the user's are not meant to go.
+    /// Only dlm's: for origins for which the user's are not meant.
     case plain
   }
 
   private let options: TransportOptions
   private let allTexts: [String]
   private let plainTexts: [String]
-  /// What the user gave with `-H Cookie: …`. libcurl puts it into one line with those that servers set, as RFC 6265 §5.4 has
-  /// it; in the list it would be a second one.
+  /// The cookies of the user's `-H Cookie: …`. libcurl puts them into one line with those that servers set,
+  /// as RFC 6265 §5.4 requires; as a header line they would be a second one.
   private let userCookies: String?
-  /// The user made the login themselves: `-H Authorization: …`.
+  /// The user wrote the login as a header line: `-H Authorization: …`.
   private let showsOwnLogin: Bool
   private let all: HeaderLines
   private let plain: HeaderLines
 
   init(_ options: TransportOptions) throws(CurlFailure) {
     self.options = options
-    // Without coding, bytes on disk are the origin's own, so that a range of them can be asked for later.
+    // Without coding, the bytes on disk are the origin's own, so that a range of them can be requested later.
     let coding = "Accept-Encoding: identity"
-    // As a line of the list: CURLOPT_USERAGENT would have libcurl print it twice for each request.
+    // As a header line, because CURLOPT_USERAGENT would make libcurl format it twice for each request.
     plainTexts = [coding, "User-Agent: \(options.userAgent)"]
     let namesItself = options.headerLines.contains { Self.name($0) == "user-agent" }
     allTexts =
@@ -38,7 +38,7 @@ struct TransferSettings: ~Copyable {
       }
     userCookies = cookies.isEmpty ? nil : cookies.joined(separator: "; ")
     showsOwnLogin = options.headerLines.contains { Self.name($0) == "authorization" }
-    // Neither is kept before both are made: what cannot be copied is not given up half made.
+    // Neither is stored before both are made, because a noncopyable value must not be left half initialised.
     let all = try HeaderLines(allTexts)
     let plain = try HeaderLines(plainTexts)
     self.all = all
@@ -49,13 +49,13 @@ struct TransferSettings: ~Copyable {
 
   var cookieJar: CookieJar? { options.cookieJar }
 
-  /// Whether there is a login for where a request goes, with which a challenge can be answered.
+  /// Whether a login is known with which a challenge of the destination can be answered.
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
     if showsOwnLogin, place.isSameOrigin(as: request.address) { return false }
     return place.hasCredentials || options.hasLogin?(place.host) == true
   }
 
-  /// The user's own cookies and certificate, as far as they are meant for where the request goes.
+  /// Whether the user gave cookies or a certificate, which must go to their own origin only.
   var hasGuardedOptions: Bool { userCookies != nil || options.tls.identity != nil }
 
   /// - Parameter isHome: whether the request goes to the origin of its own address.
@@ -66,17 +66,18 @@ struct TransferSettings: ~Copyable {
     try easy.set(CURLOPT_SSLKEY, isHome ? identity.key : nil)
   }
 
-  var rateLimit: RateLimit? { options.rateLimit }
+  var rateLimit: RateLimiter? { options.rateLimit }
 
-  /// How long a request may wait for the first answer of its connection while its host is busy with others, in
-  /// nanoseconds: half of what is a stall.
+  /// How long a request may wait for the first answer of its connection while its host is busy with others,
+  /// in nanoseconds: half the stall timeout.
   var longestWait: UInt64 { UInt64(max(1, options.stallTimeout.milliseconds)) * 500_000 }
   var proxies: ProxyRoutes { options.proxies }
 
-  /// Whether several transfers may have one connection at a time (HTTP/2).
+  /// Whether several transfers may use one connection at a time (HTTP/2).
   var sharesConnections: Bool { options.usesHTTP2 }
 
-  /// The user's lines go to the origin of the request's address, never across a redirect to another (http.md 42).
+  /// The user's lines go to the origin of the request's address, and never follow a redirect to another
+  /// origin (HTTP rule 42).
   func lines(for address: Address, of request: TransferRequest) -> Lines {
     if options.headerLines.isEmpty { return .all }
     let isHome = options.headerHomes?.contains { $0.isSameOrigin(as: request.address) } ?? true
@@ -87,7 +88,7 @@ struct TransferSettings: ~Copyable {
     try HeaderLines((lines == .all ? allTexts : plainTexts) + more)
   }
 
-  /// The header lines of a request that has none of its own.
+  /// Sets the header lines of a request that has none of its own.
   func apply(_ lines: Lines, to easy: borrowing EasyHandle) throws(CurlFailure) {
     switch lines {
     case .all: try easy.set(CURLOPT_HTTPHEADER, list: all)
@@ -98,20 +99,20 @@ struct TransferSettings: ~Copyable {
   func apply(to easy: borrowing EasyHandle) throws(CurlFailure) {
     try easy.set(CURLOPT_NOSIGNAL, true)
     try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
-    // Header lines are for the server, none for a proxy's CONNECT.
+    // Header lines are for the server; a proxy's CONNECT gets none.
     try easy.set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
     try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-    // A lookup that hangs must not hold up cancellation or the end of the process.
+    // A name lookup that hangs must not hold up cancellation or the end of the process.
     try easy.set(CURLOPT_QUICK_EXIT, true)
     try easy.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
     try easy.set(
       CURLOPT_HTTP_VERSION,
-      // Through a proxy libcurl 7.87 to 7.88.1 piles up connections when it multiplexes.
+      // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
       options.usesHTTP2 && options.proxies.https == nil
         ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
-    // Else libcurl searches the environment for six names with each transfer.
+    // Otherwise libcurl searches the environment for six names with each transfer.
     try easy.set(CURLOPT_PROXY, "")
-    // An https proxy is trusted as servers are.
+    // An https proxy's certificate is verified like a server's.
     if let file = options.caFile {
       try easy.set(CURLOPT_CAINFO, file)
       try easy.set(CURLOPT_PROXY_CAINFO, file)
@@ -121,7 +122,7 @@ struct TransferSettings: ~Copyable {
       for option in [CURLOPT_SSL_VERIFYHOST, CURLOPT_PROXY_SSL_VERIFYHOST] { try easy.set(option, 0) }
     }
     if let file = options.netrcFile {
-      // Read anew for each transfer, so only when there is one.
+      // libcurl reads the file for each transfer, so it is set only if there is one.
       try easy.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
       try easy.set(CURLOPT_NETRC_FILE, file)
     }
@@ -147,5 +148,99 @@ extension Duration {
     let (seconds, attoseconds) = components
     let value = Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
     return value == 0 && self > .zero ? 1 : value
+  }
+}
+
+/// The current options of an easy handle, so that only those that differ are set from one transfer to the
+/// next; all others stay as `TransferSettings` set them.
+struct TransferOptions: ~Copyable {
+  /// Kept as long as libcurl points to it.
+  private var ownLines: HeaderLines?
+  private var lines = TransferSettings.Lines.all
+  private var hasRange = false
+  private var isFresh = false
+  /// The proxy for the current destination.
+  private(set) var proxy: Proxy?
+  private var authentication = 0
+  private var isHome = true
+  /// CURLOPT_HTTPAUTH; libcurl's default is Basic.
+  private var schemes = dlm_auth_basic
+  private(set) var bufferSize = 0
+  /// The origin whose Digest challenge libcurl keeps in the handle.
+  var challenger: String?
+
+  /// Sets address, range and header lines.
+  /// - Parameter address: where the request goes: to its own address, or to where redirects led.
+  mutating func set(
+    _ request: TransferRequest, to address: Address, _ settings: borrowing TransferSettings,
+    on easy: borrowing EasyHandle
+  ) throws(CurlFailure) {
+    try easy.set(CURLOPT_URL, address.wireText)
+    try set(settings.proxies[address.scheme], on: easy)
+    if let start = request.rangeStart {
+      try easy.set(CURLOPT_RANGE, "\(start)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? ""))
+      hasRange = true
+    } else if hasRange {
+      try easy.set(CURLOPT_RANGE, nil)
+      hasRange = false
+    }
+    if settings.hasGuardedOptions {
+      let goesHome = address.isSameOrigin(as: request.address)
+      if goesHome != isHome { try settings.applyGuarded(goesHome, to: easy) }
+      isHome = goesHome
+    }
+    let wanted = settings.lines(for: address, of: request)
+    if !request.headerLines.isEmpty {
+      let lines = try settings.lines(wanted, adding: request.headerLines)
+      try easy.set(CURLOPT_HTTPHEADER, list: lines)
+      ownLines = consume lines
+    } else if ownLines != nil || lines != wanted {
+      try settings.apply(wanted, to: easy)
+      ownLines = nil
+    }
+    lines = wanted
+  }
+
+  private mutating func set(_ wanted: Proxy?, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    if wanted !== proxy {
+      try easy.set(CURLOPT_PROXY, wanted?.address.wireText ?? "")
+      proxy = wanted
+    }
+    guard let wanted, wanted.authentication != authentication else { return }
+    try easy.set(CURLOPT_PROXYAUTH, wanted.authentication)
+    authentication = wanted.authentication
+  }
+
+  mutating func set(_ login: LoginStage, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    let wanted =
+      switch login {
+      case .basic, .plainBasic: dlm_auth_basic
+      case .probe: dlm_auth_none
+      case .digest: dlm_auth_digest
+      case .negotiate: dlm_auth_negotiate
+      }
+    guard schemes != wanted else { return }
+    try easy.set(CURLOPT_HTTPAUTH, wanted)
+    schemes = wanted
+  }
+
+  /// - Parameter wanted: whether to open a connection without looking for an idle one
+  ///   (CURLOPT_FRESH_CONNECT).
+  mutating func set(isFresh wanted: Bool, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    guard isFresh != wanted else { return }
+    try easy.set(CURLOPT_FRESH_CONNECT, wanted)
+    isFresh = wanted
+  }
+
+  mutating func set(bufferSize size: Int, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    guard bufferSize != size else { return }
+    do throws(CurlFailure) {
+      try easy.set(CURLOPT_BUFFERSIZE, size)
+      bufferSize = size
+    } catch {
+      // The handle still has its last transfer's buffer, because other transfers use the same connection
+      // (HTTP/2).
+      guard error.code == CURLE_BAD_FUNCTION_ARGUMENT else { throw error }
+    }
   }
 }

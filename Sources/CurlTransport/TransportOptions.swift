@@ -1,40 +1,168 @@
 public import DownloadModel
+import Synchronization
 
-/// What the user may say about connections; the same for every transfer of a transport.
+/// The user's settings for connections; the same for every transfer of a transport.
 public struct TransportOptions: Sendable {
   public var userAgent: String
-  /// Header lines of the user's own, sent with every request to the origin of its address: not to a proxy, and not to
-  /// another origin that a redirect leads to.
+  /// The user's own header lines, sent with every request to the origin of its address, but not to a proxy,
+  /// and not to another origin to which a redirect leads.
   public var headerLines: [String] = []
-  /// Whose addresses get `headerLines`, by their origins; nil for all. What a stranger lists is not sent what is meant for
-  /// another.
+  /// The addresses whose origins get `headerLines`; nil for all. An origin that only a list names must not
+  /// get header lines that are meant for another.
   public var headerHomes: [Address]?
   /// CURLOPT_CONNECTTIMEOUT_MS.
   public var connectTimeout: Duration = .seconds(10)
-  /// A transfer without a byte for so long, once its connection is up, has stalled.
+  /// A transfer has stalled if no byte comes for this time, once its connection is up.
   public var stallTimeout: Duration = .seconds(30)
-  /// CURLOPT_CAINFO; nil takes libcurl's own.
+  /// CURLOPT_CAINFO; nil for libcurl's default.
   public var caFile: String?
   /// Accepts any certificate (CURLOPT_SSL_VERIFYPEER and VERIFYHOST off).
   public var isInsecure = false
-  /// Whom to go through; shared by all transports of a run. libcurl's own list of variables is not looked at, but for
-  /// `NO_PROXY`.
+  /// The proxies, used by all transports of a run. libcurl's own variables are ignored, except `NO_PROXY`.
   public var proxies = ProxyRoutes()
   /// CURLOPT_NETRC_FILE.
   public var netrcFile: String?
-  /// Whether the netrc file has a login for a host, as an address writes it; nil without such a file.
+  /// Whether the netrc file has a login for a host, in the form of an address; nil without such a file.
   public var hasLogin: (@Sendable (_ host: String) -> Bool)?
   public var tls = TLSOptions()
-  /// Shared by all transports of a run; nil for a run that keeps no cookies.
+  /// Used by all transports of a run; nil for a run that keeps no cookies.
   public var cookieJar: CookieJar?
-  /// Asks for HTTP/2 over TLS. Off by default, since libcurl below 8.4 cannot be trusted with its bodies.
+  /// Asks for HTTP/2 over TLS. Off by default, because libcurl below 8.4 does not handle its bodies reliably.
   public var usesHTTP2 = false
-  /// The most transfers at a time that connections are kept for.
+  /// For how many transfers at a time connections are kept, at most.
   public var width = 64
-  /// Shared by all transports of a run; nil for no limit.
-  public var rateLimit: RateLimit?
-  /// Shared by all transports of a run, which join it in the order in which they are made.
+  /// Used by all transports of a run; nil for no limit.
+  public var rateLimit: RateLimiter?
+  /// Used by all transports of a run, which join it in the order in which they are made.
   public var group = TransportGroup()
 
   public init(userAgent: String) { self.userAgent = userAgent }
+}
+
+/// The user's settings for TLS, except which certificates to trust.
+public struct TLSOptions: Sendable {
+  /// The user's certificate for servers that require one.
+  public struct Identity: Sendable {
+    /// Its path (CURLOPT_SSLCERT).
+    public var certificate: String
+    /// Whether the certificate is PKCS #12, with its key, and not PEM.
+    public var isPKCS12: Bool
+    /// The key's path in PEM (CURLOPT_SSLKEY); nil if the key is in the certificate's file.
+    public var key: String?
+    /// CURLOPT_KEYPASSWD. A secret. Empty for none: if it were not set, OpenSSL would ask at the terminal, on
+    /// a loop's thread.
+    public var passphrase: String
+
+    public init(certificate: String, isPKCS12: Bool, key: String? = nil, passphrase: String = "") {
+      self.certificate = certificate
+      self.isPKCS12 = isPKCS12
+      self.key = key
+      self.passphrase = passphrase
+    }
+  }
+
+  public enum Version: Int, Sendable, Comparable {
+    /// CURL_SSLVERSION_TLSv1_2.
+    case tls12 = 6
+    /// CURL_SSLVERSION_TLSv1_3.
+    case tls13 = 7
+
+    public static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  /// Shown to the origins of the requested addresses, and not to others to which redirects lead.
+  public var identity: Identity?
+  /// The oldest version; nil for libcurl's default.
+  public var oldest: Version?
+  /// The newest version; nil for libcurl's default.
+  public var newest: Version?
+  /// CURLOPT_PINNEDPUBLICKEY: `sha256//…;sha256//…` or a path.
+  public var pinnedKeys: String?
+  /// CURLOPT_CRLFILE, in PEM.
+  public var revocationList: String?
+
+  public init() {}
+
+  /// CURLOPT_SSLVERSION; nil for libcurl's default.
+  var versionBits: Int? {
+    guard oldest != nil || newest != nil else { return nil }
+    return (oldest?.rawValue ?? 0) | (newest?.rawValue ?? 0) << 16
+  }
+}
+
+/// A limit on the bytes a second of all transfers together (`--limit-rate`), over all loops.
+///
+/// A loop that has received more than was due does not read its sockets until the time has caught up. TCP
+/// does the rest: the kernel's buffers fill, and servers wait. So no transfer is paused (which loses data on
+/// HTTP/2 before libcurl 8.4), and thousands of small files are limited just as a large one.
+public final class RateLimiter: Sendable {
+  public let bytesPerSecond: Int64
+  private let bucket: Mutex<TokenBucket>
+
+  /// - Parameter bytesPerSecond: at least 1.
+  public init(bytesPerSecond: Int64) {
+    self.bytesPerSecond = max(1, bytesPerSecond)
+    bucket = Mutex(TokenBucket(bytesPerSecond: self.bytesPerSecond))
+  }
+
+  /// Counts received bytes.
+  /// - Parameter now: in nanoseconds, of a clock that never goes back.
+  func received(_ bytes: Int, at now: UInt64) { bucket.withLock { $0.add(Int64(bytes), at: now) } }
+
+  /// How long nothing may be read, in nanoseconds; 0 if reading is allowed.
+  func pause(at now: UInt64) -> UInt64 { bucket.withLock { $0.pause(at: now) } }
+
+  /// CURLOPT_BUFFERSIZE: libcurl 7.88 reads up to a hundred times in a row from a socket that has more, and
+  /// that must be at most a quarter of a second's bytes. (It takes no buffer below 1 KiB.)
+  var bufferSize: Int { Int(min(48 * 1024, max(1024, bytesPerSecond / 400))) }
+
+  /// SO_RCVBUF: how much the kernel receives in advance. The least that keeps a slow rate even; nil where the
+  /// kernel's default suffices.
+  var receiveBuffer: Int32? { bytesPerSecond < 8 << 20 ? Int32(max(4096, bytesPerSecond / 8)) : nil }
+}
+
+/// The bytes received beyond what was due: a token bucket that may be overdrawn, as a function of time.
+struct TokenBucket: Sendable, Equatable {
+  let bytesPerSecond: Int64
+  /// The time up to which the received bytes are paid for, in nanoseconds.
+  private var paidUntil: UInt64 = 0
+
+  /// Allowance that is unused for this long is lost, so that no burst follows a pause.
+  static let allowance: UInt64 = 100_000_000
+
+  init(bytesPerSecond: Int64) { self.bytesPerSecond = bytesPerSecond }
+
+  mutating func add(_ bytes: Int64, at now: UInt64) {
+    let start = max(paidUntil, now - min(now, Self.allowance))
+    paidUntil = start + UInt64(Double(bytes) / Double(bytesPerSecond) * 1e9)
+  }
+
+  func pause(at now: UInt64) -> UInt64 { paidUntil > now ? paidUntil - now : 0 }
+}
+
+/// How much one read from a socket may bring (CURLOPT_BUFFERSIZE).
+///
+/// Each transfer has a buffer of its own while it runs. A large one saves system calls (512 KiB instead of 48
+/// KiB saves a fifth of the processor time of large files on loopback), but it costs memory and a slower
+/// allocation, so only the few transfers that bring much get one.
+enum ReceiveBuffer {
+  /// How much the write callback gets at a time.
+  static let least = 16 * 1024
+  /// The most that libcurl 7.88 accepts.
+  static let most = 512 * 1024
+  /// Enough for a small file with its head.
+  static let small = 32 * 1024
+  /// For all transfers of a loop together, unless there are so many that the least for each is more.
+  static let budget = 2 * 1024 * 1024
+
+  /// - Parameters:
+  ///   - running: the transfers of the loop, this one included.
+  ///   - lastBody: the length of the last body that this handle received, as an estimate for the next; nil at
+  ///     first.
+  /// - Returns: bytes. There are few different sizes, so that allocations are reused.
+  static func size(running: Int, lastBody: Int64?) -> Int {
+    var size = lastBody.map { $0 < small } == true ? small : most
+    while size > least, size * running > budget { size /= 2 }
+    return size
+  }
 }

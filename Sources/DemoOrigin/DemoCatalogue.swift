@@ -65,3 +65,76 @@ public struct DemoCatalogue: Sendable, Equatable {
     ("/images/thumb-004.webp", 8_990),
   ]
 }
+
+/// One file of the demonstration origin. Its bytes follow from the seed; nothing is stored.
+public struct DemoFile: Sendable, Equatable {
+  /// Absolute path as it stands in an address, percent-encoded where needed: `/archives/site.tar.gz`.
+  public let path: String
+  /// Length in bytes.
+  public let size: Int
+  public let seed: UInt64
+
+  public init(path: String, size: Int, seed: UInt64) {
+    self.path = path
+    self.size = size
+    self.seed = seed
+  }
+
+  /// The bytes that a client must end up with; `range` is cut to the file.
+  public func bytes(in range: Range<Int>) -> [UInt8] {
+    content.bytes(in: range.clamped(to: 0..<size))
+  }
+
+  /// A strong entity tag with its quotes (RFC 9110 §8.8.3): the bytes follow from seed and length alone.
+  public var entityTag: String {
+    "\"\(String(seed, radix: 16))-\(String(size, radix: 16))\""
+  }
+
+  /// Seconds since 1970: a fixed day of 2024, far enough back that it is a strong date (RFC 9110 §8.8.2.2),
+  /// and another minute for each seed.
+  var lastModified: Int64 { 1_717_236_000 + Int64(seed % 1440) * 60 }
+
+  var content: DemoContent { DemoContent(seed: seed) }
+}
+
+/// Pseudo-random bytes that can be made anywhere without making what stands before them.
+///
+/// Byte `i` depends on the seed and on `i` alone (SplitMix64 as a counter), so a range costs only its own
+/// length, nothing is kept in memory, and a client's copy can be verified against the same function.
+struct DemoContent: Sendable, Equatable {
+  let seed: UInt64
+
+  /// The bytes of `range`; offsets are not negative.
+  func bytes(in range: Range<Int>) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+      let raw = UnsafeMutableRawBufferPointer(buffer)
+      var offset = range.lowerBound
+      while offset < range.upperBound {
+        let word = Self.word(offset / 8, key: key).littleEndian
+        let lead = offset % 8
+        let length = min(8 - lead, range.upperBound - offset)
+        withUnsafeBytes(of: word) { source in
+          UnsafeMutableRawBufferPointer(rebasing: raw[count..<(count + length)])
+            .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[lead..<(lead + length)]))
+        }
+        offset += length
+        count += length
+      }
+    }
+  }
+
+  // Mixed once, so that seeds 1, 2, 3 do not give the same words one step apart.
+  private var key: UInt64 { Self.mix(seed) }
+
+  private static func word(_ index: Int, key: UInt64) -> UInt64 {
+    // 2⁶⁴ divided by the golden ratio, SplitMix64's own step.
+    mix(key &+ UInt64(index) &* 0x9E37_79B9_7F4A_7C15)
+  }
+
+  private static func mix(_ value: UInt64) -> UInt64 {
+    var value = value
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+}

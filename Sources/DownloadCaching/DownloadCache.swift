@@ -1,84 +1,140 @@
+// Long because: it holds the three tiers in the order in which they are tried, and the commit.
+
 public import DownloadModel
 import SystemPackage
 
-/// Where finished files stand: answers a request from memory, from the disk, or through the network.
+/// The downloaded files: answers a request from memory, from the disk, or through the network.
 ///
-/// Isolated on a transport's executor, so that a download changes no thread on its way. It therefore never
-/// blocks on SQLite: the index is an actor of its own, asked only where it can know something, and told in
-/// batches. A file gets its final name in one synchronous call: nobody sees a commit half done.
+///     open ──► memory ──► in flight ──► disk ──► missing: transfers fill it
+///                                                   │
+///     answered ◄────────── commit: verified, named, remembered
 ///
-/// A run over several loops has one of these a loop; what they must agree on is in `CacheCommons`.
+/// An actor on a network loop's thread, so that a download never changes threads. It must therefore not block
+/// on SQLite: the index is an actor of its own, which is asked only where it can know something and receives
+/// new rows in batches. A file gets its final name in one synchronous step, so that no other request sees a
+/// commit half done.
+///
+/// A run over several loops has one cache for each loop, and equal requests go to the same loop. So one actor
+/// alone holds what is in flight, what was finished last and which rows the index does not have yet.
+/// `CacheResources` holds what all loops share.
 public actor DownloadCache: DownloadStore {
-  let configuration: CacheConfiguration
-  let commons: CacheCommons
+  private let configuration: CacheConfiguration
+  private let shared: SharedConfiguration
+  private let resources: CacheResources
   private nonisolated let executor: any SerialExecutor
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// Rows of files that this actor finished and SQLite does not know yet.
-  var batch = RowBatch()
-  var warnings: [CacheWarning] = []
-  // What the commons opened, kept here so that a file takes no lock for it.
-  var openedDirectory: OutputDirectory?
-  var openedIndex: CacheIndex?
-  var indexWasOpened = false
-  var scopes: CredentialScope?
-  /// What `Vary` texts come to for this run's requests: most servers say the same in each answer.
-  var selections: [String: String?] = [:]
-  /// `RequestFields.key`, made once.
-  let keyedFields: String?
+  private var memory = MemoryCache()
+  private var inFlight: [DownloadRequest.Key: InFlight] = [:]
+  private let index: IndexSession
+  private var openedDirectory: OutputDirectory?
+  /// Counts the requests that ever waited for an equal one; the count identifies each of them.
+  private var waited = 0
 
   /// Touches nothing on disk yet.
   /// - Parameters:
-  ///   - executor: that of the transport, so that neither waits for the other's thread.
+  ///   - executor: the transport's, so that transport and cache need not wait for each other's threads.
   public init(configuration: CacheConfiguration, executor: any SerialExecutor) {
     self.init(
       configuration,
-      CacheCommons(
+      CacheResources(
         claimsFolder: configuration.claimsFolder,
         keyFolder: configuration.keyFolder ?? configuration.cacheFolder),
       executor)
   }
 
-  /// The same cache for another loop. Both are to be closed.
+  /// The same cache for another loop. Each must be closed.
   public nonisolated func sibling(executor: any SerialExecutor) -> DownloadCache {
-    DownloadCache(configuration, commons, executor)
+    DownloadCache(configuration, resources, executor)
   }
 
   private init(
-    _ configuration: CacheConfiguration, _ commons: CacheCommons, _ executor: any SerialExecutor
+    _ configuration: CacheConfiguration, _ resources: CacheResources, _ executor: any SerialExecutor
   ) {
     self.configuration = configuration
-    keyedFields = configuration.fields.key
-    self.commons = commons
+    shared = SharedConfiguration(configuration)
+    self.resources = resources
     self.executor = executor
-    commons.enter(self)
+    index = IndexSession(resources, configuration)
+    resources.enter(self)
   }
 
-  /// - Throws: what `fetch` threw; `.folder`, `.disk`, `.diskFull`, `.conflict` of the output folder; `.status`,
-  ///   `.badResponse`, `.range`, `.shortBody`, `.longBody` of the answer; `.cache` when offline and not on disk;
-  ///   `.cancelled` as soon as the calling task is cancelled.
-  public func file(
-    for request: DownloadRequest, meter: TransferMeter,
-    fetch: @escaping DownloadStore.Fetch
-  ) async throws(DownloadError) -> DownloadOutcome {
-    if let name = request.outputName, !FileNaming.isUsable(name) {
-      throw DownloadError(.conflict, cause: .detail("not a file name"), path: name, activity: "naming")
-        .at(request.address)
-    }
-    let key = DownloadKey(request)
+  /// Opens the output folder, which is made if missing, and the index. Called once before a run, so that an
+  /// unusable folder is one failure and not one for each file.
+  /// - Throws: `.folder` with errno and path.
+  public func prepare() throws(DownloadError) { _ = try outputDirectory() }
+
+  private func outputDirectory() throws(DownloadError) -> OutputDirectory {
+    if let openedDirectory { return openedDirectory }
+    index.open()
+    let directory = try resources.directory(configuration.directory)
+    openedDirectory = directory
+    return directory
+  }
+
+  // MARK: The three tiers
+
+  public func open(
+    _ request: DownloadRequest, meter: TransferMeter
+  ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
+    if let name = request.outputName { try checkName(name, request.address) }
+    let key = request.key
     while true {
-      switch commons.downloads.begin(key) {
-      case .recent(let entry):
-        if let outcome = try recall(entry, meter) { return outcome }
-        commons.downloads.forget(key)
-      case .another:
-        if let outcome = try await commons.downloads.answer(to: key) { return Self.shared(outcome, meter) }
-      case .begun: return try await work(on: key, request, meter, fetch)
+      if let outcome = try fromMemory(key, meter) { return .answered(outcome) }
+      guard let flight = inFlight[key] else {
+        let flight = InFlight()
+        inFlight[key] = flight
+        return try await begin(request, flight, meter)
+      }
+      switch await turn(at: flight, key) {
+      case .answer(let outcome): return .answered(Self.shared(outcome, meter))
+      case .failure(let error): throw error
+      case .askAnew: continue
+      case .goOn(let download):
+        download.look { $0.show(on: meter) }
+        return .missing(download)
       }
     }
   }
 
-  /// The answer for those who waited: their run transferred nothing of its own.
+  /// A file that this loop finished or found a moment ago, if it is still there unchanged.
+  private func fromMemory(
+    _ key: DownloadRequest.Key, _ meter: TransferMeter
+  ) throws(DownloadError) -> DownloadOutcome? {
+    guard let entry = memory[key] else { return nil }
+    let directory = try outputDirectory()
+    let there: FileIdentity?
+    do throws(Errno) { there = try directory.folder.identity(of: entry.name) } catch {
+      throw directory.failure(error, "looking at", entry.name)
+    }
+    guard let there, entry.identity.map({ $0 == there }) ?? (entry.size == there.size) else {
+      memory.forget(key)
+      return nil
+    }
+    meter.begin(at: entry.size, total: entry.size)
+    return DownloadOutcome(kind: .unchanged, path: directory.path(of: entry.name), size: entry.size)
+  }
+
+  /// Waits for the task of an equal request that is in flight.
+  private func turn(at flight: InFlight, _ key: DownloadRequest.Key) async -> InFlight.Turn {
+    waited += 1
+    let number = waited
+    return await withTaskCancellationHandler {
+      _ = self  // without naming `self` here, Swift 6.3 infers that the operation runs on no actor
+      return await withCheckedContinuation { continuation in
+        // Cancelled before it was in the list: the handler below has run already, or will find nothing.
+        if Task.isCancelled { return continuation.resume(returning: .failure(.cancelled)) }
+        flight.wait(number, continuation)
+      }
+    } onCancel: {
+      // Unstructured, because a handler cannot wait for the actor.
+      Task { await self.leave(number, key) }
+    }
+  }
+
+  private func leave(_ number: Int, _ key: DownloadRequest.Key) { inFlight[key]?.leave(number) }
+
+  /// The answer for a coalesced request: its own task transferred nothing.
   private static func shared(_ outcome: DownloadOutcome, _ meter: TransferMeter) -> DownloadOutcome {
     var outcome = outcome
     if outcome.kind != .skipped { outcome.kind = .unchanged }
@@ -88,38 +144,394 @@ public actor DownloadCache: DownloadStore {
     return outcome
   }
 
-  private func work(
-    on key: DownloadKey, _ request: DownloadRequest, _ meter: TransferMeter, _ fetch: DownloadStore.Fetch
-  ) async throws(DownloadError) -> DownloadOutcome {
+  private func begin(
+    _ request: DownloadRequest, _ flight: InFlight, _ meter: TransferMeter
+  ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     do throws(DownloadError) {
-      let outcome = try await produce(request, meter, fetch)
-      commons.downloads.ended(key, .success(outcome))
-      return outcome
+      let opened = try await fromDisk(request, meter)
+      switch opened {
+      case .answered(let outcome): land(request.key, .success(outcome))
+      case .missing(let download): flight.download = download
+      }
+      return opened
     } catch {
-      commons.downloads.ended(key, .failure(error))
+      land(request.key, .failure(error))
       throw error
     }
   }
 
-  /// A file that this process finished or proved a moment ago, if it still stands there.
-  private func recall(
-    _ entry: RecentFiles.Entry, _ meter: TransferMeter
-  ) throws(DownloadError) -> DownloadOutcome? {
+  /// Looks for the file on the disk, as far as the index knows of it; else begins a download.
+  private func fromDisk(
+    _ request: DownloadRequest, _ meter: TransferMeter
+  ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     let directory = try outputDirectory()
-    let there: FileIdentity?
-    do throws(Errno) { there = try directory.folder.identity(of: entry.name) } catch {
-      throw directory.failure(error, "looking at", entry.name)
+    let rowKey = rowKey(request, directory)
+    var claim: ProcessClaims.Claim?
+    var cameSecond = false
+    if let claims = resources.claims {
+      claim = claims.take(rowKey.stableHash)
+      cameSecond = claim == nil
+      if cameSecond { claim = try await waitForAnotherProcess(request, claims, rowKey.stableHash) }
     }
-    guard let there, entry.identity.map({ $0 == there }) ?? (entry.size == there.size) else { return nil }
-    meter.begin(at: entry.size, total: entry.size)
-    return DownloadOutcome(kind: .unchanged, path: directory.path(of: entry.name), size: entry.size)
+    let known = await index.known(rowKey)
+    // Asynchronous calls are skipped where there is nothing to ask: each costs half a per cent of a small
+    // file's time.
+    let hasDigest = known.own == nil ? nil : try await hasExpectedDigest(known.own, request)
+    let lookup = CacheLookup.decide(
+      known,
+      CacheLookup.Question(
+        hasDigest: hasDigest, cameSecond: cameSecond, refreshes: configuration.refresh,
+        isOffline: configuration.offline))
+    var version: KnownVersion?
+    if case .ask(let known) = lookup { version = known }
+    let plan = DownloadPlan(
+      request, shared, in: directory, rowKey: rowKey, own: known.own, elsewhere: known.elsewhere,
+      ownership: known.ownership, known: version,
+      owners: configuration.conflictPolicy == .skip ? await index.owners(in: directory) : nil,
+      isIndexed: index.records,
+      mayStandAlready: request.isRepeat || resources.claims?.hasCompany == true)
+    if case .hit(let row, let proof) = lookup { return .answered(await hit(row, plan, meter, proof)) }
+    if known.own == nil, plan.hasUserDigests, let outcome = try await fileWithDigest(plan, meter) {
+      return .answered(outcome)
+    }
+    let download = FileDownload(plan, meter: meter, claim: claim)
+    switch lookup {
+    case .fail(let error): throw error.at(request.address)
+    case .copy(let row): return .answered(try await copyOffline(row, to: download))
+    case .ask, .hit: break
+    }
+    if let name = plan.certainName, let standing = try plan.fileToLeave(name) {
+      return .answered(
+        DownloadOutcome(
+          kind: .skipped, path: directory.path(of: name), size: max(0, standing.identity.size)))
+    }
+    return .missing(download)
   }
 
-  /// Writes what the index does not know yet. To be called once, when every file that was asked for is answered.
+  /// How long to wait before asking again whether another process still has the file. Random, so that two
+  /// waiting processes do not keep asking at the same moments.
+  private static let askAgain: Range<Double> = 0.02..<0.1
+
+  private func waitForAnotherProcess(
+    _ request: DownloadRequest, _ claims: ProcessClaims, _ hash: UInt64
+  ) async throws(DownloadError) -> ProcessClaims.Claim {
+    configuration.onWait(request)
+    while true {
+      do { try await Task.sleep(for: .seconds(Double.random(in: Self.askAgain))) } catch { throw .cancelled }
+      if let claim = claims.take(hash) { return claim }
+    }
+  }
+
+  // MARK: Hits
+
+  /// Answers with a file that is already here.
+  private func hit(
+    _ row: CacheRow, _ plan: DownloadPlan, _ meter: TransferMeter, _ proof: Proof? = nil
+  ) async -> DownloadOutcome {
+    var row = row
+    if proof == .digest {
+      row = stamped(row, nil)
+      let digest = plan.userDigest(named: row.wanted).map { "\($0)" }
+      if row.digest != digest, plan.isIndexed {
+        row.digest = digest
+        if index.add(row) { await index.flush() }
+      }
+    }
+    return answer(row, plan, meter, proof)
+  }
+
+  private func answer(
+    _ row: CacheRow, _ plan: DownloadPlan, _ meter: TransferMeter, _ proof: Proof?
+  ) -> DownloadOutcome {
+    let size = row.identity.size
+    memory.remember(
+      MemoryCache.Entry(name: row.name, size: size, identity: row.identity), for: plan.request.key)
+    meter.begin(at: size, total: size)
+    return DownloadOutcome(
+      kind: .unchanged, path: plan.directory.path(of: row.name), size: size, proof: proof)
+  }
+
+  /// Whether a finished file has the checksum that the user gave; nil where there is no file or no checksum,
+  /// or where the file is fetched in any case.
+  private func hasExpectedDigest(
+    _ row: CacheRow?, _ request: DownloadRequest
+  ) async throws(DownloadError) -> Bool? {
+    guard let row, !configuration.refresh,
+      let expected = request.checksum ?? configuration.checksums?.digest(of: row.wanted)
+    else { return nil }
+    if row.digest == "\(expected)" { return true }
+    return try await resources.worker.digest(of: row, expected.algorithm) == expected
+  }
+
+  /// A file that has the wanted name and the right checksum but no row: it is from before the cache was
+  /// cleared, or was copied there by hand. It must belong to no other address (HTTP rule 22).
+  /// - Returns: nil if there is none.
+  private func fileWithDigest(
+    _ plan: DownloadPlan, _ meter: TransferMeter
+  ) async throws(DownloadError) -> DownloadOutcome? {
+    guard !configuration.refresh else { return nil }
+    let name = plan.preferred(plan.nameByAddress)
+    guard let expected = plan.userDigest(named: plan.nameByAddress),
+      let standing = try plan.directory.standing(name), standing.identity.isRegularFile
+    else { return nil }
+    guard !plan.isOfAnotherAddress(standing, await index.owners(in: plan.directory)) else { return nil }
+    let row = CacheRow(
+      key: plan.rowKey, name: name, wanted: plan.nameByAddress, identity: standing.identity,
+      validator: Validator(), fetchedAt: configuration.now(), freshness: FreshnessFields(),
+      digest: "\(expected)")
+    // A file that cannot be read proves nothing, so it is fetched.
+    guard let found = try? await resources.worker.digest(of: row, expected.algorithm), found == expected
+    else {
+      return nil
+    }
+    plan.directory.give(standing.identity, to: plan.rowKey)
+    if plan.isIndexed, index.add(row) { await index.flush() }
+    return answer(row, plan, meter, .digest)
+  }
+
+  private func copyOffline(
+    _ source: CacheRow, to download: FileDownload
+  ) async throws(DownloadError) -> DownloadOutcome {
+    do throws(DownloadError) {
+      // This stages the file in the output folder; the request that it returns is not sent.
+      _ = try download.nextTransfer()
+      if let outcome = try await copy(source, to: download) { return outcome }
+      throw DownloadError(
+        .cache, cause: .detail("the file on disk has changed"), activity: "answering offline"
+      ).at(download.plan.address)
+    } catch {
+      abandon(download)
+      throw error
+    }
+  }
+
+  // MARK: The way back
+
+  public func commit(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
+    guard case .finished(let finished) = download.look({ $0.phase }) else { return nil }
+    let outcome: DownloadOutcome?
+    switch finished {
+    case .whole(let proof): outcome = try await finish(download, proof)
+    case .unchanged: outcome = try await confirm(download)
+    case .partly: outcome = nil
+    case .skipped:
+      let name = download.plan.preferred(download.look { $0.finalName })
+      abandon(download)
+      let directory = download.plan.directory
+      outcome = DownloadOutcome(
+        kind: .skipped, path: directory.path(of: name), size: try directory.size(of: name))
+    }
+    if let outcome { land(download, .success(outcome)) }
+    return outcome
+  }
+
+  public func close(_ download: FileDownload, after error: DownloadError) async {
+    if error.code == .cancelled, inFlight[download.plan.request.key]?.handOn(download) == true { return }
+    abandon(download)
+    land(download, .failure(error))
+  }
+
+  /// Gives up a download; keeps its part if it can be resumed.
+  private func abandon(_ download: FileDownload) {
+    do throws(DownloadError) {
+      try download.access { reception throws(DownloadError) in try reception.abandon() }
+    } catch {
+      index.warn(CacheWarning(.partialNotKept, path: FilePath(error.path ?? ""), detail: error.reason))
+    }
+  }
+
+  /// Frees the claim, so that other processes may go on with the file, and answers the coalesced requests.
+  private func land(_ download: FileDownload, _ result: Result<DownloadOutcome, DownloadError>) {
+    download.look { $0.endClaim() }
+    land(download.plan.request.key, result)
+  }
+
+  private func land(_ key: DownloadRequest.Key, _ result: Result<DownloadOutcome, DownloadError>) {
+    inFlight.removeValue(forKey: key)?.land(result)
+  }
+
+  /// Verifies a whole file and gives it its name.
+  /// - Returns: nil if its bytes were wrong and it is to be fetched once more.
+  private func finish(
+    _ download: FileDownload, _ proof: Proof
+  ) async throws(DownloadError) -> DownloadOutcome? {
+    let plan = download.plan
+    // Not awaited where there is no checksum: each asynchronous call costs half a per cent of a small file's
+    // time.
+    var verdict = download.look { $0.verdict }
+    if case .unread(let expected) = verdict {
+      verdict = try await resources.worker.verdict(on: download, expected)
+    }
+    guard let proof = try Verification.judge(verdict, proof, of: download) else { return nil }
+    if configuration.usesRemoteTime {
+      try download.access { reception throws(DownloadError) in try reception.stamp() }
+    }
+    // The data first: after a power cut, a name must not stand for bytes that were lost.
+    if configuration.syncs { try await resources.syncer.sync(download) }
+    let committed = try await Commit(download, proof: proof).run(index, resources.worker)
+    if committed.outcome.kind != .skipped {
+      memory.remember(
+        MemoryCache.Entry(
+          name: committed.name, size: committed.outcome.size, identity: committed.row?.identity),
+        for: plan.request.key)
+      if let row = committed.row { index.add(row) }
+    }
+    if configuration.syncs { try await resources.syncer.syncNames(plan.directory) }
+    if index.isFull { await index.flush() }
+    return committed.outcome
+  }
+
+  /// The server said 304 (RFC 9110 §15.4.5).
+  /// - Returns: nil if the file that the 304 was about has since changed on this disk, which the server
+  ///   cannot know.
+  private func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
+    let plan = download.plan
+    if let own = plan.own {
+      if own.isIntact { return try await confirm(own, download) }
+    } else {
+      guard let source = plan.elsewhere else {
+        throw DownloadError(.badResponse, cause: .http(status: 304), activity: "receiving").at(plan.address)
+      }
+      if let outcome = try await copy(source, to: download) { return outcome }
+    }
+    try download.access { reception throws(DownloadError) in
+      try reception.startAgain(without: .knownVersion)
+    }
+    return nil
+  }
+
+  private func confirm(
+    _ own: CacheRow, _ download: FileDownload
+  ) async throws(DownloadError) -> DownloadOutcome {
+    let (plan, head, meter) = (download.plan, download.look { $0.head }, download.look { $0.meter })
+    abandon(download)
+    let expected = plan.expectedDigest(named: own.wanted, nil)
+    if expected == nil, configuration.requiredProof == .digest {
+      throw Verification.unproven("no checksum is known for it").at(plan.address)
+    }
+    let row = stamped(own, head)
+    if let head { await renew(row, head, expected) }
+    return answer(row, plan, meter, expected == nil ? nil : .digest)
+  }
+
+  /// Stores the header fields that a 304 renews (RFC 9111 §4.3.4), and the checksum that was compared. Writes
+  /// no row if neither adds anything.
+  private func renew(_ row: CacheRow, _ head: ResponseHead, _ proven: ContentDigest?) async {
+    let freshness = FreshnessFields(head)
+    let digest = proven.map { "\($0)" } ?? row.digest
+    guard !configuration.fields.forbidsStoring, !freshness.isEmpty || digest != row.digest else { return }
+    var renewed = row
+    renewed.fetchedAt = configuration.now()
+    renewed.freshness.update(freshness)
+    renewed.digest = digest
+    if freshness.forbidsStoring { renewed.validator = Validator() }
+    if index.add(renewed) { await index.flush() }
+  }
+
+  /// - Returns: nil if the source of the copy has changed meanwhile.
+  private func copy(_ source: CacheRow, to download: FileDownload) async throws(DownloadError)
+    -> DownloadOutcome?
+  {
+    guard try await resources.worker.fill(download, from: source) else { return nil }
+    guard var outcome = try await finish(download, .length) else { return nil }
+    if outcome.kind == .fetched { outcome.kind = .copied }
+    return outcome
+  }
+
+  /// Sets the server's time on a file that dlm knows (`--remote-time`), if the file has another one: an
+  /// earlier run lacked the option, or the server's time has changed while the bytes have not.
+  /// - Parameter head: of the answer that vouched for the file.
+  /// - Returns: the file's row as it is now.
+  private func stamped(_ row: CacheRow, _ head: ResponseHead?) -> CacheRow {
+    guard configuration.usesRemoteTime, !configuration.fields.forbidsStoring,
+      let seconds = RemoteTime.seconds(
+        head?["last-modified"] ?? row.validator.lastModified, now: configuration.now())
+    else { return row }
+    var stamped = row
+    stamped.identity.modified = seconds * 1_000_000_000
+    guard stamped.identity != row.identity else { return row }
+    // Before the file changes: else dlm, killed in between, would later take the file for touched by another
+    // program.
+    index.journal(stamped)
+    do throws(Errno) {
+      guard let identity = try Descriptor.stamp(row, seconds) else { return row }
+      stamped.identity = identity
+    } catch {
+      index.warn(
+        CacheWarning(.unusable, path: FilePath(row.path), detail: "its time cannot be set: \(error)"))
+      return row
+    }
+    index.add(stamped)
+    return stamped
+  }
+
+  // MARK: Names that a person decided on
+
+  private func checkName(_ name: String, _ address: Address) throws(DownloadError) {
+    guard FileNaming.isUsable(name) else {
+      throw DownloadError(.conflict, cause: .detail("not a file name"), path: name, activity: "naming")
+        .at(address)
+    }
+  }
+
+  private func rowKey(_ request: DownloadRequest, _ directory: OutputDirectory) -> RowKey {
+    RowKey(
+      address: request.address.key, scope: index.scope(of: request.address),
+      directory: directory.canonicalPath, requested: request.outputName ?? "")
+  }
+
+  /// Carries out the user's decision on the name of a file that this run fetched.
+  /// - Returns: the path of the file after that; nil if it was removed.
+  /// - Throws: `.conflict` when the new name is taken or is no valid file name; `.disk`, `.folder`.
+  public func carryOut(
+    _ decision: NameDecision, on outcome: DownloadOutcome, of request: DownloadRequest
+  ) async throws(DownloadError) -> String? {
+    if case .rename(let name) = decision { try checkName(name, request.address) }
+    let directory = try outputDirectory()
+    let old = outcome.name
+    guard let new = try decision.carryOut(outcome, in: directory, for: request.address) else { return nil }
+    guard !new.utf8.elementsEqual(old.utf8) else { return outcome.path }
+    let key = rowKey(request, directory)
+    for cache in resources.members where await cache.note(key, from: old, to: new) {
+      return directory.path(of: new)
+    }
+    await index.noteStored(key, from: old, to: new)
+    return directory.path(of: new)
+  }
+
+  private func note(_ key: RowKey, from old: String, to new: String) -> Bool {
+    index.note(key, from: old, to: new)
+  }
+
+  /// Where an earlier run put the file of a request in this folder, as the user would write the path; nil if
+  /// the index does not know. No server is asked and nothing is changed, and the file may have changed since.
+  /// - Throws: `.folder` when the output folder cannot be opened.
+  public func standingPath(of request: DownloadRequest) async throws(DownloadError) -> String? {
+    let directory = try outputDirectory()
+    return await index.row(rowKey(request, directory)).map { directory.path(of: $0.name) }
+  }
+
+  // MARK: The end
+
+  /// Writes the rows that the index does not have yet. Must be called once, when every request is answered.
   /// - Returns: what went wrong with the cache since the last call of `takeWarnings`.
   public func close() async -> [CacheWarning] {
-    await flush()
-    if commons.leave(self) { await openedIndex?.close() }
+    await index.flush()
+    if resources.leave(self) { await index.close() }
     return await takeWarnings()
   }
+
+  /// What went wrong with the cache since the last call; each problem is told once.
+  public func takeWarnings() async -> [CacheWarning] { await index.takeWarnings() }
+
+  nonisolated var worker: DiskWorker { resources.worker }
+
+  /// How many rows the index does not have yet.
+  var pending: Int { index.pending }
+
+  /// Limits a generation of the memory cache from now on, and empties it.
+  func remember(atMost limit: Int) { memory = MemoryCache(limit: limit) }
+
+  /// How many requests wait for an equal one.
+  func waiting(for key: DownloadRequest.Key) -> Int { inFlight[key]?.count ?? 0 }
 }

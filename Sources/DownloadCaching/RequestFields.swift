@@ -1,7 +1,8 @@
-/// The header lines that every request of a run has by the user's wish, as far as an answer may depend on them.
+/// The header lines that the user adds to every request of a run, as far as an answer may depend on them.
 ///
-/// Each line that can select or unlock an answer is part of the key of what is stored (http.md 30). A short list of
-/// harmless ones is not: of those an answer depends only if it says so (`Vary`, RFC 9111 §4.1; http.md 29).
+/// Each line that can select or unlock an answer is part of the key of what is stored (HTTP rule 30). A short
+/// list of harmless ones is not: an answer depends on one of those only if its `Vary` names it (RFC 9111
+/// §4.1; HTTP rule 29).
 public struct RequestFields: Sendable {
   private struct Field: Sendable, Equatable {
     /// Lower case.
@@ -14,8 +15,8 @@ public struct RequestFields: Sendable {
   /// Whether the request may leave no trace in a cache (`Cache-Control: no-store`, RFC 9111 §5.2.1.5).
   public let forbidsStoring: Bool
 
-  /// What names the client, steers caches and connections on the way, or follows a request through logs: no server means
-  /// another file by it.
+  /// Fields that name the client, steer caches and connections on the way, or follow a request through logs.
+  /// No server chooses another file because of them.
   private static let harmlessNames: Set<String> = [
     "user-agent", "cache-control", "pragma", "connection", "keep-alive", "proxy-connection", "te", "priority",
     "dnt",
@@ -24,19 +25,20 @@ public struct RequestFields: Sendable {
 
   /// - Parameters:
   ///   - lines: `Name: value` as the user wrote them, without line ends.
-  ///   - userAgent: sent where no line says another; empty for none.
-  ///   - cookieJar: the path of the cookies that are kept between runs, which says who asks; nil for none.
+  ///   - userAgent: sent unless a line gives another; empty for none.
+  ///   - cookieJar: the path of the cookies that are kept between runs, which identify the user to servers;
+  ///     nil for none.
   public init(_ lines: [String] = [], userAgent: String = "", cookieJar: String? = nil) {
     var fields: [Field] = []
     for line in lines {
       let field = Self.field(line)
-      // The same line from a settings file and the command line says nothing more.
+      // The same line in the settings file and on the command line counts once.
       if !fields.contains(field) { fields.append(field) }
     }
     if !userAgent.isEmpty, !fields.contains(where: { $0.name == "user-agent" }) {
       fields.append(Field(name: "user-agent", value: userAgent))
     }
-    // A blank, which no field's name has.
+    // No real field's name contains a blank.
     if let cookieJar { fields.append(Field(name: "cookie jar", value: cookieJar)) }
     // Stable: the order of lines with one name is part of what they say (RFC 9110 §5.3).
     let sorted = fields.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
@@ -46,7 +48,7 @@ public struct RequestFields: Sendable {
     forbidsStoring = FreshnessFields(cacheControl: directives).forbidsStoring
   }
 
-  /// What tells these requests from others', as text; nil for nothing. It may hold secrets.
+  /// Identifies these requests among other runs' requests, as text; nil if no field does. May hold secrets.
   var key: String? { keyed.isEmpty ? nil : Self.text(keyed) }
 
   /// The values of the fields that an answer's `Vary` names, as far as they are not in the key; nil for none.
@@ -77,5 +79,123 @@ public struct RequestFields: Sendable {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
     let bytes = Array(text.utf8.drop(while: isBlank))
     return String(decoding: bytes[..<(bytes.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? 0)], as: UTF8.self)
+  }
+}
+
+/// The logins of a netrc file, as curl and ftp know it: `machine HOST login NAME password SECRET`, `default
+/// …`.
+///
+/// The transport reads the file itself; this only distinguishes the answers that different logins get.
+public struct NetrcLogins: Sendable {
+  private var machines: [String: String] = [:]
+  private var fallback: String?
+  /// The text of all entries, for an answer that came through redirects over other hosts.
+  let all: String
+
+  public init(_ text: [UInt8]) {
+    var entries: [(machine: String?, words: [String])] = []
+    for word in Self.words(text) {
+      switch word {
+      case .machine(let host): entries.append((host.lowercased(), []))
+      case .fallback: entries.append((nil, []))
+      case .other(let word): if !entries.isEmpty { entries[entries.count - 1].words.append(word) }
+      }
+    }
+    for (machine, words) in entries {
+      let login = words.joined(separator: "\u{0}") + "\n"
+      if let machine {
+        machines[machine, default: ""] += login
+      } else {
+        fallback = (fallback ?? "") + login
+      }
+    }
+    all = entries.map { ([$0.machine ?? ""] + $0.words).joined(separator: "\u{0}") }.joined(separator: "\n")
+  }
+
+  /// What the file says for a host, as text that is different for different logins; nil for nothing. A
+  /// secret.
+  /// - Parameter host: as in an address: lower case, an IPv6 address in brackets.
+  func login(for host: String) -> String? {
+    machines[host.first == "[" ? String(host.dropFirst().dropLast()) : host] ?? fallback
+  }
+
+  /// Whether the file says something for a host.
+  /// - Parameter host: as in an address.
+  public func hasLogin(for host: String) -> Bool { login(for: host) != nil }
+
+  private enum Word {
+    case machine(String)
+    case fallback
+    case other(String)
+  }
+
+  private static func words(_ text: [UInt8]) -> [Word] {
+    var words: [Word] = []
+    var namesMachine = false
+    var isValue = false
+    var isMacro = false
+    for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      let tokens = tokens(line)
+      // A macro (`macdef`) ends at an empty line.
+      if isMacro {
+        isMacro = !tokens.isEmpty
+        continue
+      }
+      for token in tokens {
+        if namesMachine {
+          words.append(.machine(token))
+          namesMachine = false
+          continue
+        }
+        if isValue {
+          words.append(.other(token))
+          isValue = false
+          continue
+        }
+        switch token.lowercased() {
+        case "login", "password", "account":
+          words.append(.other(token.lowercased()))
+          isValue = true
+        case "machine": namesMachine = true
+        case "default": words.append(.fallback)
+        case "macdef": isMacro = true
+        default: words.append(.other(token))
+        }
+        if isMacro { break }
+      }
+    }
+    return words
+  }
+
+  /// Words between blanks. A word in double quotes may contain blanks, and a backslash in it makes the next
+  /// character literal. A word that begins with `#` makes the rest of the line a comment.
+  private static func tokens(_ line: ArraySlice<UInt8>) -> [String] {
+    var tokens: [String] = []
+    var index = line.startIndex
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+    while index < line.endIndex {
+      if isBlank(line[index]) {
+        index += 1
+        continue
+      }
+      if line[index] == UInt8(ascii: "#") { break }
+      var token: [UInt8] = []
+      if line[index] == UInt8(ascii: "\"") {
+        index += 1
+        while index < line.endIndex, line[index] != UInt8(ascii: "\"") {
+          if line[index] == UInt8(ascii: "\\"), index + 1 < line.endIndex { index += 1 }
+          token.append(line[index])
+          index += 1
+        }
+        index += 1
+      } else {
+        while index < line.endIndex, !isBlank(line[index]) {
+          token.append(line[index])
+          index += 1
+        }
+      }
+      tokens.append(String(decoding: token, as: UTF8.self))
+    }
+    return tokens
   }
 }

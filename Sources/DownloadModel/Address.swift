@@ -1,17 +1,19 @@
+import CIDN
+
 /// A web address (RFC 3986) that dlm can fetch: absolute, `http` or `https`, without fragment.
 ///
-/// Credentials in the address (`https://user:secret@host/`) are kept for the wire only: `description` and
-/// `key` never hold them, so no message, log or index can show or store one.
+/// Credentials in the address (`https://user:secret@host/`) are sent, but never shown: `description` and
+/// `key` do not contain them, so no message, log or index can show or store them.
 public struct Address: Sendable {
   public enum Scheme: String, Sendable { case http, https }
 
   /// What the transport sends: with credentials, percent-encoded, without fragment.
   public var wireText: String { parts.wireText }
-  /// The address without credentials: for people, logs and the index.
+  /// The address without credentials: for messages, logs and the index.
   public var key: String { parts.key }
   public var scheme: Scheme { parts.scheme }
 
-  /// Behind a reference, since an address is handed on at each step of a download.
+  /// Behind a reference, because an address is passed on at each step of a download.
   private let parts: Parts
 
   private final class Parts: Sendable {
@@ -23,7 +25,7 @@ public struct Address: Sendable {
     let hostEnd: Int
     let authorityEnd: Int
     let pathEnd: Int
-    /// Of `wireText`, hashed once: a download is looked up by its address at several steps.
+    /// The hash of `wireText`, computed once: a download is looked up by its address at several steps.
     let hash: Int
 
     init(
@@ -41,20 +43,15 @@ public struct Address: Sendable {
     }
   }
 
-  /// Parses one address. Blanks and bytes above ASCII in path or query are percent-encoded, and a host's name is written
-  /// in ASCII (RFC 5891), as browsers do.
+  /// Parses one address. Blanks and bytes above ASCII in path or query are percent-encoded, and an
+  /// international host name is converted to ASCII (RFC 5891), as browsers do.
   public init(_ text: some StringProtocol) throws(Malformed) {
     var bytes = Array(text.utf8)
     guard !bytes.isEmpty else { throw .empty }
     if bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) { throw .controlCharacter }
     if let hash = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes.removeSubrange(hash...) }
 
-    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
-      bytes[colon...].starts(with: "://".utf8)
-    else { throw .noScheme }
-    guard let scheme = Scheme(rawValue: String(decoding: bytes[..<colon], as: UTF8.self).lowercased())
-    else { throw .unsupportedScheme(String(decoding: bytes[..<colon], as: UTF8.self)) }
-
+    let (scheme, colon) = try Self.scheme(bytes)
     let authorityStart = colon + 3
     var authorityEnd = bytes[authorityStart...].firstIndex { Self.endsAuthority($0) } ?? bytes.count
     let at = bytes[authorityStart..<authorityEnd].lastIndex(of: UInt8(ascii: "@"))
@@ -71,7 +68,7 @@ public struct Address: Sendable {
       hostEnd = hostStart + name.count
       authorityEnd += bytes.count - length
     }
-    // RFC 3986 §6.2.2.1: neither cares for case, so one file must not count as two.
+    // RFC 3986 §6.2.2.1: scheme and host are case-insensitive, so one file must not count as two.
     for index in Array(0..<colon) + Array(hostStart..<hostEnd)
     where bytes[index] >= 0x41 && bytes[index] <= 0x5A {
       bytes[index] |= 0x20
@@ -90,19 +87,29 @@ public struct Address: Sendable {
       wireText, key, scheme, hostAndPort, hostEnd - removed, authorityEnd - removed, query - removed)
   }
 
-  /// Host and port as written, lower-cased: what a connection and a per-host limit belong to.
+  /// - Returns: the scheme, and where its colon stands.
+  private static func scheme(_ bytes: [UInt8]) throws(Malformed) -> (Scheme, Int) {
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8)
+    else { throw .noScheme }
+    let text = String(decoding: bytes[..<colon], as: UTF8.self)
+    guard let scheme = Scheme(rawValue: text.lowercased()) else { throw .unsupportedScheme(text) }
+    return (scheme, colon)
+  }
+
+  /// Host and port as written, in lower case: the key of connections and of per-host limits.
   public var hostAndPort: String { parts.hostAndPort }
 
   public var host: String { String(piece(scheme.rawValue.utf8.count + 3, parts.hostEnd)) }
 
-  /// The last segment of the path as written (still percent-encoded); empty for `http://host/` or `…/folder/`.
+  /// The last segment of the path as written (still percent-encoded); empty for `http://host/` or
+  /// `…/folder/`.
   public var lastPathSegment: Substring {
     let path = piece(parts.authorityEnd, parts.pathEnd)
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
     return path[path.utf8.index(after: slash)...]
   }
 
-  /// Whether the address carries credentials of its own.
+  /// Whether the address contains credentials.
   public var hasCredentials: Bool { wireText.utf8.count != key.utf8.count }
 
   private func piece(_ start: Int, _ end: Int) -> Substring {
@@ -112,7 +119,7 @@ public struct Address: Sendable {
 }
 
 extension Address {
-  /// Why a text is no address. The words for people are the front door's.
+  /// Why a text is not an address. The front door words the message.
   public enum Malformed: Error, Equatable, Sendable {
     case empty
     case controlCharacter
@@ -120,12 +127,13 @@ extension Address {
     case unsupportedScheme(String)
     case noHost
     case badHost
-    /// Its host is not written in ASCII, and cannot be (RFC 5891).
+    /// The host is not in ASCII and cannot be converted (RFC 5891).
     case badInternationalHost
     case badPort
   }
 
-  /// The login ends at the last `@` (WHATWG URL), where libcurl takes the first: those before are encoded.
+  /// The login ends at the last `@` (WHATWG URL), but libcurl ends it at the first, so all but the last are
+  /// encoded.
   private static func withPlainLogin(_ bytes: [UInt8], _ start: Int, _ host: Int) -> String {
     let login = bytes[start..<host - 1].split(
       separator: UInt8(ascii: "@"), omittingEmptySubsequences: false
@@ -137,7 +145,8 @@ extension Address {
     byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?")
   }
 
-  /// Where the host of `host[:port]` or `[v6]:port` ends; refuses an empty host and a port outside 1…65535.
+  /// The end of the host in `host[:port]` or `[v6]:port`; throws for an empty host and a port outside
+  /// 1…65535.
   private static func endOfHost(_ authority: ArraySlice<UInt8>) throws(Malformed) -> Int {
     guard let first = authority.first else { throw .noHost }
     var end = authority.endIndex
@@ -182,11 +191,93 @@ extension Address {
 }
 
 extension Address: Hashable, CustomStringConvertible {
-  /// Equal when the wire form is equal: an address with credentials never answers for one without (RFC 9111 §4).
+  /// Equal when the wire form is equal: an answer for an address with credentials never serves one without
+  /// (RFC 9111 §4).
   public static func == (left: Address, right: Address) -> Bool {
     left.parts === right.parts
       || (left.parts.hash == right.parts.hash && left.wireText == right.wireText)
   }
   public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
   public var description: String { key }
+}
+
+/// The name of a host as it is sent (RFC 5891; UTS #46): `bücher.example` is `xn--bcher-kva.example`.
+///
+/// Converted when an address is parsed, so that both spellings are one address: for limits, logins, the cache
+/// and the log.
+enum InternationalHost {
+  /// - Parameter host: as written, in UTF-8; octets may be percent-encoded (RFC 3986 §3.2.2).
+  /// - Returns: ASCII in lower case; nil if the name cannot be converted.
+  static func ascii(_ host: some Collection<UInt8>) -> [UInt8]? {
+    guard let octets = PercentEncoding.decodeStrictly(host), String(validating: octets, as: UTF8.self) != nil
+    else { return nil }
+    var converted: UnsafeMutablePointer<CChar>?
+    // A zero byte would end the C string early.
+    guard !octets.contains(0),
+      (octets + [0]).withUnsafeBytes({ bytes in
+        dlm_host_to_ascii(bytes.assumingMemoryBound(to: CChar.self).baseAddress, &converted)
+      }) == IDN2_OK.rawValue, let converted
+    else { return nil }
+    defer { idn2_free(converted) }
+    let name = Array(String(cString: converted).utf8)
+    return !name.isEmpty && name.allSatisfy(isOfName) ? name : nil
+  }
+
+  /// An encoded octet may be a separator; then the text is not a host name.
+  private static func isOfName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+      UInt8(ascii: "."), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+}
+
+/// Percent-encoding (RFC 3986 §2.1); decodes one level.
+public enum PercentEncoding {
+  /// The octets that a text encodes; a `%` without two hex digits stays as it is.
+  /// - Returns: nil if nothing is encoded.
+  public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
+    return octets(Array(text.utf8), strict: false)
+  }
+
+  /// The octets of an RFC 8187 value; nil if a `%` lacks its two hex digits.
+  public static func decodeStrictly(_ text: some StringProtocol) -> [UInt8]? {
+    decodeStrictly(text.utf8)
+  }
+
+  /// The same for octets: the host of an address (RFC 3986 §3.2.2).
+  static func decodeStrictly(_ text: some Collection<UInt8>) -> [UInt8]? {
+    octets(Array(text), strict: true)
+  }
+
+  private static func octets(_ bytes: [UInt8], strict: Bool) -> [UInt8]? {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(bytes.count)
+    var index = 0
+    while index < bytes.count {
+      if bytes[index] == UInt8(ascii: "%") {
+        if index + 2 < bytes.count, let high = digit(bytes[index + 1]), let low = digit(bytes[index + 2]) {
+          decoded.append(high << 4 | low)
+          index += 3
+          continue
+        }
+        if strict { return nil }
+      }
+      decoded.append(bytes[index])
+      index += 1
+    }
+    return decoded
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
 }

@@ -1,6 +1,7 @@
 /// A checksum of a file's bytes.
 public struct ContentDigest: Sendable, Hashable {
-  /// The functions that checksum lists use. MD5 and SHA-1 find accidents; they no longer withstand an attacker.
+  /// The functions that checksum lists use. MD5 and SHA-1 find accidents; they no longer withstand an
+  /// attacker.
   public enum Algorithm: String, Sendable, CaseIterable {
     case md5, sha1, sha256, sha384, sha512
 
@@ -53,11 +54,7 @@ public struct ContentDigest: Sendable, Hashable {
     self.init(algorithm, hex: text[text.index(after: colon)...])
   }
 
-  public var hex: String {
-    String(decoding: bytes.flatMap { [Self.digit($0 >> 4), Self.digit($0 & 15)] }, as: UTF8.self)
-  }
-
-  private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+  public var hex: String { bytes.hexadecimal }
 
   private static func value(_ digit: UInt8) -> UInt8? {
     switch digit {
@@ -73,13 +70,13 @@ extension ContentDigest: CustomStringConvertible {
   public var description: String { "\(algorithm.rawValue):\(hex)" }
 }
 
-/// What shows that a finished file is the whole and the right one, from weak to strong (http.md 24).
+/// What proves that a finished file is whole and right, from weak to strong (HTTP rule 24).
 public enum Proof: String, Sendable, Equatable, Comparable, CaseIterable {
-  /// Only the closing connection ended it: a cut looks the same (RFC 9112 §8).
+  /// Only the closing connection ended it; a body that was cut short looks the same (RFC 9112 §8).
   case nothing = "none"
   /// The protocol marked the end (last chunk, END_STREAM).
   case framing = "protocol"
-  /// As long as the server had said.
+  /// Its length is the one that the server gave.
   case length
   /// Its checksum is the expected one.
   case digest
@@ -93,5 +90,13 @@ public enum Proof: String, Sendable, Equatable, Comparable, CaseIterable {
     case .length: 2
     case .digest: 3
     }
+  }
+}
+
+extension Sequence<UInt8> {
+  /// Two lower-case hexadecimal digits for each byte.
+  public var hexadecimal: String {
+    func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+    return String(decoding: flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
   }
 }

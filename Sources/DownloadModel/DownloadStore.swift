@@ -1,75 +1,102 @@
-/// Where finished files stand and unfinished ones wait. DownloadCaching is the real one.
+/// Stores finished files and the parts of unfinished ones. DownloadCaching implements it.
+///
+/// A download goes straight ahead: `open` answers the request or returns a download; transfers fill it;
+/// `commit` verifies it and gives it its name. Every download that `open` returns must be committed or closed
+/// exactly once.
 public protocol DownloadStore: Sendable {
-  /// Transfers into the target until it is whole. It runs in the store's isolation, so that a store on the
-  /// transport's executor is not left and entered again for each file.
-  typealias Fetch =
-    nonisolated(nonsending) @Sendable (any DownloadTarget) async throws(DownloadError) -> TransferReceipt
+  associatedtype Download: DownloadTarget
 
-  /// The file of a request: from memory, from disk, or through `fetch` from the network.
+  /// Answers a request from memory or from disk, or begins its download.
   ///
-  /// Equal requests at one time share one piece of work. It is done in the task of one of them, and when that is
-  /// cancelled, in that of another.
-  /// - Parameter fetch: transfers into the target until it is whole; called once, a second time when the bytes did
-  ///   not match their checksum, and not at all when the answer is already known.
-  nonisolated(nonsending) func file(
-    for request: DownloadRequest, meter: TransferMeter,
-    fetch: @escaping Fetch
-  ) async throws(DownloadError) -> DownloadOutcome
+  /// Equal requests at one time are coalesced into one download. The task of one of them fills it; the others
+  /// wait in this call. When that task is cancelled, one of the others continues the download, and with it
+  /// the transfer that is in flight.
+  /// - Parameter meter: shows the progress of the file.
+  /// - Throws: `.cancelled` as soon as the calling task is cancelled; a failure of disk or index; the failure
+  ///   of the equal request for which this one waited (`DownloadError.isCoalesced`).
+  nonisolated(nonsending) func open(
+    _ request: DownloadRequest, meter: TransferMeter
+  ) async throws(DownloadError) -> OpenedDownload<Download>
+
+  /// Verifies a download that has all its bytes, gives it its final name, and remembers it.
+  /// - Returns: nil if it must be fetched once more: its bytes did not have the checksum, or the file that
+  ///   the server vouched for is gone.
+  /// - Throws: `.digest`, `.unproven`; `.disk`, `.diskFull`, `.folder`, `.conflict`. The download must then
+  ///   be closed.
+  nonisolated(nonsending) func commit(_ download: Download) async throws(DownloadError) -> DownloadOutcome?
+
+  /// Ends a download that did not finish; keeps the part if it can be resumed. If its task was cancelled and
+  /// equal requests wait for it, one of them continues it.
+  nonisolated(nonsending) func close(_ download: Download, after error: DownloadError) async
 }
 
-/// A file on its way: a sink that knows what it still needs.
-public protocol DownloadTarget: BodySink {
-  /// The request that the next attempt is to send: whole, ranged or conditional, by what is on disk now.
-  /// Called before each attempt.
-  func nextTransfer() throws(DownloadError) -> TransferRequest
-
-  /// Judges the end of an attempt that was whole by the protocol. Called after each.
-  /// - Returns: false if the server sent less than was asked for: `nextTransfer` asks for the rest, which is no
-  ///   further try.
-  /// - Throws: what is wrong with the answer or its length; a passing failure may be tried again.
-  func isWhole(after receipt: TransferReceipt) throws(DownloadError) -> Bool
+/// What `open` returns.
+public enum OpenedDownload<Download: DownloadTarget>: Sendable {
+  case answered(DownloadOutcome)
+  /// Must be filled, and then committed or closed.
+  case missing(Download)
 }
 
-/// A target that several transfers can fill at a time, each its own part.
-public protocol SplittableTarget: DownloadTarget {
-  /// What is not there yet, in the order of the file.
-  var openSpans: [OpenSpan] { get }
+/// What one transfer at a time fills: a whole file, or a segment of it.
+public protocol SegmentTarget: ByteSink {
+  /// The request that the next attempt must send: whole, ranged or conditional, by what is on disk now.
+  /// - Returns: nil if no bytes are left to request.
+  func nextTransfer() throws(DownloadError) -> TransferRequest?
 
-  /// Takes the end of a span from whoever fetches it, or all of one that nobody fetches.
-  /// - Parameter offset: where the part begins: behind the span's position, or at it if nobody fetches the span.
-  /// - Returns: a target for the part, and the number of its span; nil if the span has changed meanwhile, or cannot be
-  ///   split there.
-  func takePart(of span: Int, from offset: Int64) throws(DownloadError) -> (
-    id: Int, target: any DownloadTarget
+  /// Judges the end of a transfer that was complete by the protocol. Must be called once for each.
+  /// - Returns: false if the server sent less than was asked for: `nextTransfer` then asks for the rest, and
+  ///   that is not a retry.
+  /// - Throws: what is wrong with the answer or its length; after a temporary failure a retry may help.
+  func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool
+}
+
+/// A download in flight, which knows which bytes it lacks. Several transfers can fill it at a time, each its
+/// own segment; a transfer that uses the download itself as its target fills the first segment.
+public protocol DownloadTarget: SegmentTarget, AnyObject {
+  /// Returns, once, a transfer that goes on although the task that began it was cancelled. It must be awaited
+  /// instead of starting another.
+  func takeRunning() -> RunningTransfer?
+
+  /// The segments that have bytes still to arrive, in the order of the file; empty while its length is
+  /// unknown.
+  var openSegments: [OpenSegment] { get }
+
+  /// Takes the end of a segment from the transfer that fills it, or all of a segment that no transfer fills.
+  /// - Parameter offset: where the new segment begins: behind the position of the old one, or at it if no
+  ///   transfer fills the old one.
+  /// - Returns: a target for the new segment, and its number; nil if the segment has changed meanwhile, or
+  ///   cannot be divided there.
+  func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (
+    id: Int, target: any SegmentTarget
   )?
 
-  /// How much of a part is asked for at a time, from the next request on.
-  func ask(for piece: PieceSize)
+  /// Sets how much of a further segment is asked for at a time, from the next request on.
+  func ask(for size: RequestSize)
 
-  /// The server gives no parts of the file, or not soon enough: it is not to be asked for any more of them.
-  func refuseParts()
+  /// Notes that the server gives no ranges of the file, or not soon enough, so that no further segment is
+  /// begun.
+  func refuseSegments()
 
-  /// Nobody fetches the part any more (or, with this target itself, the start of the file): what it still lacks is open
-  /// to others.
-  /// - Throws: `.disk`, `.diskFull` when what had arrived could not be written.
-  func release(_ part: any DownloadTarget) throws(DownloadError)
+  /// Notes that no transfer fills the segment any more, so that another may fetch what it lacks.
+  /// - Throws: `.disk`, `.diskFull` when bytes that had arrived could not be written.
+  func release(_ segment: Int) throws(DownloadError)
 }
 
-/// A run of bytes of a file that is to come.
-public struct OpenSpan: Sendable, Equatable, Identifiable {
-  /// The number of the span that the file's own target fetches: the first gap from the start of the file.
-  public static let trunk = 0
+/// A segment of a file, with the bytes that are still to arrive.
+public struct OpenSegment: Sendable, Equatable, Identifiable {
+  /// The number of the segment at the start of the file, which the download's own target fills.
+  public static let first = 0
 
   public let id: Int
   /// Offset in the file of the next byte to come.
   public var position: Int64
   /// Offset behind the last byte.
   public var end: Int64
-  /// Whether a transfer fetches it.
+  /// Whether a transfer fills it.
   public var isTaken: Bool
-  /// Offset behind what its transfer is bound to bring: what lies behind that can be given to another, and no byte comes
-  /// twice. The start of the file is asked for without an end, and must be broken off wherever others begin: it is
-  /// bound to nothing.
+  /// Offset behind the bytes that the current request must bring: another transfer can take what lies behind
+  /// it, and no byte comes twice. The first request of a file has no end and is broken off wherever another
+  /// segment begins; so for the first segment this is `position`.
   public var asked: Int64
 
   public init(id: Int, position: Int64, end: Int64, isTaken: Bool, asked: Int64? = nil) {
@@ -83,14 +110,15 @@ public struct OpenSpan: Sendable, Equatable, Identifiable {
   public var length: Int64 { end - position }
 }
 
-/// How much of a part is asked for at a time: a rule without state.
+/// How much of a segment is asked for in one request. Pure.
 ///
-/// Never all of it, as long as it is long: whoever is free then takes what nobody has asked for, and no connection is
-/// broken off with bytes on their way. Each piece costs a round trip on a connection that is there.
-public struct PieceSize: Sendable, Equatable {
-  /// So much of what the part lacks: a half, a quarter.
+/// While a segment is long, a request never asks for all of it: a transfer that becomes free can then take
+/// what no other has asked for, and no connection is broken off with bytes on their way. Each request costs
+/// one round trip on an open connection.
+public struct RequestSize: Sendable, Equatable {
+  /// The segment's missing bytes are divided by this: a half, a quarter.
   public var divisor: Int64
-  /// Bytes; less than twice as many are asked for at once.
+  /// In bytes. If less than twice as many are missing, one request asks for all of them.
   public var least: Int64
 
   public static let smallest: Int64 = 1 << 20
@@ -101,11 +129,11 @@ public struct PieceSize: Sendable, Equatable {
   }
 
   /// - Parameters:
-  ///   - position: offset of the part's next byte.
+  ///   - position: offset of the segment's next byte.
   ///   - end: offset behind its last.
   /// - Returns: offset behind the last byte to ask for.
   public func end(from position: Int64, to end: Int64) -> Int64 {
-    let piece = max(least, (end - position) / divisor)
-    return end - position - piece < least ? end : position + piece
+    let size = max(least, (end - position) / divisor)
+    return end - position - size < least ? end : position + size
   }
 }

@@ -1,15 +1,15 @@
-/// Takes secrets out of texts for people: logins in addresses (RFC 3986 §3.2.1) and the parameters that sign an address
-/// or unlock it. A pure function of the text; every text for a person goes through it, by way of the two gates of the
-/// front door and of TerminalProgress. What must be fetched again (the wire, the index, `--failed`) does not.
+/// Removes secrets from texts for users: logins in addresses (RFC 3986 §3.2.1), and the parameters that sign
+/// or unlock an address. Pure. Every text for a user goes through it, in the two gates of the front door and
+/// of TerminalProgress. Texts from which something is fetched again (the wire, the index, `--failed`) do not.
 public enum Redaction {
-  /// What stands where a secret stood.
+  /// The text that replaces a secret.
   public static let mark = "…"
 
-  /// A text in which addresses may stand, without their logins and the values of their secret parameters.
+  /// A text that may contain addresses, without their logins and the values of their secret parameters.
   ///
   ///     https://u:p@host/x?X-Amz-Signature=1f&part=2  →  https://host/x?X-Amz-Signature=…&part=2
   public static func redacted(_ text: some StringProtocol) -> String {
-    // Most texts hold neither an @ nor a =.
+    // Most texts contain neither an @ nor a =.
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "=") }) else {
       return String(text)
     }
@@ -17,7 +17,8 @@ public enum Redaction {
   }
 
   /// A text that is meant as one address, well formed or not: `user:secret@host/x` without a scheme and
-  /// `https:/user:secret@host` hold a login too. What is no address loses everything before its last `@`.
+  /// `https:/user:secret@host` contain a login too. A text that is not an address loses everything from its
+  /// scheme's end to its last `@`.
   public static func redactedAddress(_ text: some StringProtocol) -> String {
     if let address = try? Address(text) { return address.redacted }
     var bytes = Array(text.utf8)
@@ -26,8 +27,8 @@ public enum Redaction {
     return scan(bytes) { _ in false }
   }
 
-  /// Whether a text without a scheme looks like an address with a login: `user:secret@host/x`. A file of that name can be
-  /// named `./user:secret@host/x`.
+  /// Whether a text without a scheme looks like an address with a login: `user:secret@host/x`. A file of that
+  /// name can be named `./user:secret@host/x`.
   public static func isLoginWithoutScheme(_ text: some StringProtocol) -> Bool {
     let bytes = text.utf8
     guard
@@ -37,10 +38,11 @@ public enum Redaction {
     return bytes[end...].contains(UInt8(ascii: "@")) && bytes[end...].firstRange(of: "://".utf8) == nil
   }
 
-  /// Whether the value of a parameter of this name signs the address or unlocks what it names.
+  /// Whether the value of a parameter with this name signs the address or unlocks what it names.
   ///
-  /// Signing schemes: AWS (`X-Amz-…`, version 2's `Signature`), Google (`X-Goog-…`), Azure (`sig`), CloudFront
-  /// (`Signature`, `Policy`, `Key-Pair-Id`), Akamai (`hdnts`, `hdnea`); and what services call their tokens and keys.
+  /// Signing schemes: AWS (`X-Amz-…`, version 2's `Signature`), Google (`X-Goog-…`), Azure (`sig`),
+  /// CloudFront (`Signature`, `Policy`, `Key-Pair-Id`), Akamai (`hdnts`, `hdnea`); and the usual names of
+  /// tokens and keys.
   public static func isSecret(parameter name: some StringProtocol) -> Bool {
     let plain = String(decoding: name.utf8.filter { !"-_.".utf8.contains($0) }, as: UTF8.self).lowercased()
     return names.contains(plain) || endings.contains { plain.hasSuffix($0) }
@@ -57,7 +59,8 @@ public enum Redaction {
 
   // MARK: Scanning
 
-  /// - Parameter endsValue: what ends a parameter's value besides `&`, `;` and `#`: in a sentence also a blank.
+  /// - Parameter endsValue: what ends a parameter's value besides `&`, `;` and `#`: in a sentence, a blank or
+  ///   a quote.
   fileprivate static func scan(_ bytes: [UInt8], _ endsValue: (UInt8) -> Bool) -> String {
     var kept: [UInt8] = []
     kept.reserveCapacity(bytes.count)
@@ -85,8 +88,8 @@ public enum Redaction {
     return String(decoding: kept, as: UTF8.self)
   }
 
-  /// Where the host begins: behind the last `@` of the authority. A login that is the mark already has nothing to hide: it
-  /// says that one is to be given.
+  /// Where the host begins: behind the last `@` of the authority. A login that is only the mark hides
+  /// nothing; it stays, because it shows that a login is to be given.
   private static func endOfLogin(_ bytes: [UInt8], from start: Int) -> Int {
     let end = bytes[start...].firstIndex { "/?#\n\"'".utf8.contains($0) } ?? bytes.count
     guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return start }
@@ -106,7 +109,7 @@ public enum Redaction {
 }
 
 extension Address {
-  /// For people: `key` without the values of its secret parameters.
+  /// For users: `key` without the values of its secret parameters.
   public var redacted: String {
     key.utf8.contains(UInt8(ascii: "=")) ? Redaction.scan(Array(key.utf8)) { _ in false } : key
   }

@@ -1,9 +1,9 @@
-/// Status line and header fields of a final response, kept as the bytes that arrived: a field costs
-/// nothing until it is asked for.
+/// Status and header fields of a final response, kept as the bytes that arrived: a field costs nothing until
+/// it is read.
 public struct ResponseHead: Sendable {
   public let status: Int
-  /// The address that answered, without credentials, where redirects led away from the one that was asked.
-  public var answeredBy: String?
+  /// The address that answered, without credentials, where redirects led away from the requested one.
+  public var effectiveURL: String?
   private let block: [UInt8]
   private let starts: [Int]
 
@@ -24,8 +24,9 @@ public struct ResponseHead: Sendable {
       status: status, block: Array(fields.map { "\($0): \($1)\r\n" }.joined().utf8))
   }
 
-  /// The values of every line of that name, blanks trimmed, joined with ", " (RFC 9110 §5.3); nil if there is none. What
-  /// is no UTF-8 is read as ISO-8859-1, as older servers mean it (RFC 9110 §5.5).
+  /// The values of every line of that name, without blanks around them, joined with ", " (RFC 9110 §5.3); nil
+  /// if there is none. A value that is not UTF-8 is read as ISO-8859-1, as older servers mean it (RFC 9110
+  /// §5.5).
   /// - Parameter name: lower case.
   public subscript(_ name: StaticString) -> String? {
     var found: String?
@@ -65,7 +66,7 @@ public struct ResponseHead: Sendable {
 
   public var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
 
-  /// Whether the body is as stored at the origin: no Content-Encoding but `identity` (RFC 9110 §8.4).
+  /// Whether the body is as stored at the origin: no Content-Encoding except `identity` (RFC 9110 §8.4).
   public var isIdentityEncoded: Bool { bodyCoding == .none }
 
   @inline(__always)
@@ -86,10 +87,10 @@ public struct ResponseHead: Sendable {
     }
   }
 
-  /// What makes an ASCII letter a small one.
+  /// The bit that makes an ASCII capital a small letter.
   private static func caseBit(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? 0x20 : 0 }
 
-  /// Where each line begins. Found once: a head is searched for some ten names.
+  /// Where each line begins. Computed once, because a head is searched for some ten names.
   private static func lineStarts(_ block: [UInt8]) -> [Int] {
     block.withUnsafeBufferPointer { bytes in
       var starts: [Int] = []
@@ -105,7 +106,7 @@ public struct ResponseHead: Sendable {
 
   private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
-    // By index: removing bytes from a slice that shares its storage copies the storage.
+    // By index, because removing bytes from a slice that shares its storage copies the storage.
     var (start, end) = (bytes.startIndex, bytes.endIndex)
     while start < end, isBlank(bytes[start]) { start += 1 }
     while start < end, isBlank(bytes[end - 1]) { end -= 1 }
@@ -125,9 +126,9 @@ public struct ResponseHead: Sendable {
 
 /// Content-Range (RFC 9110 §14.4) of unit `bytes`: `bytes 0-9/100`, `bytes 0-9/*`, `bytes */100`.
 public struct ContentRange: Sendable, Equatable {
-  /// First to last byte; nil in an answer 416, which names only the complete length.
+  /// First to last byte; nil in a 416, which gives only the complete length.
   public let range: ClosedRange<Int64>?
-  /// Length of the whole file in bytes; nil if the server does not say.
+  /// Length of the whole file in bytes; nil if the server does not give it.
   public let completeLength: Int64?
 
   public init?(_ text: String) {
@@ -151,5 +152,86 @@ public struct ContentRange: Sendable, Equatable {
     else { return nil }
     if let completeLength, last >= completeLength { return nil }
     range = first...last
+  }
+}
+
+/// What distinguishes one version of a file from the next (RFC 9110 §8.8).
+public struct Validator: Sendable, Equatable, Codable {
+  /// The entity tag as sent, with quotes and a possible `W/`.
+  public var etag: String?
+  /// Last-Modified as sent.
+  public var lastModified: String?
+  /// Date as sent: it decides whether Last-Modified is strong.
+  public var date: String?
+
+  public init(etag: String? = nil, lastModified: String? = nil, date: String? = nil) {
+    self.etag = etag
+    self.lastModified = lastModified
+    self.date = date
+  }
+
+  public init(_ head: ResponseHead) {
+    self.init(etag: head["etag"], lastModified: head["last-modified"], date: head["date"])
+  }
+
+  /// An entity tag that promises equal bytes (RFC 9110 §8.8.3).
+  public var strongETag: String? {
+    guard let etag, etag.hasPrefix("\""), etag.count >= 2, etag.hasSuffix("\"") else { return nil }
+    return etag
+  }
+
+  public var isEmpty: Bool { etag == nil && lastModified == nil }
+}
+
+/// A content coding (RFC 9110 §8.4.1) that dlm can remove.
+public enum ContentCoding: Sendable, Equatable {
+  case gzip
+  /// The zlib format; some servers send bare DEFLATE data under this name.
+  case deflate
+  case brotli
+
+  /// - Parameter token: lower case.
+  init?(_ token: some StringProtocol) {
+    switch token {
+    case "gzip", "x-gzip": self = .gzip
+    case "deflate": self = .deflate
+    case "br": self = .brotli
+    default: return nil
+    }
+  }
+}
+
+extension ResponseHead {
+  /// How a body is coded in addition to how it is stored at the origin (RFC 9110 §8.4).
+  public enum BodyCoding: Sendable, Equatable {
+    case none
+    /// The codings, in the order in which they were applied.
+    case known([ContentCoding])
+    /// One of them is unknown to dlm, or there are too many.
+    case unknown
+  }
+
+  /// Each layer can multiply the size of the one below it.
+  private static let mostCodings = 3
+
+  /// The codings in Content-Encoding. dlm asks for `identity`, but some servers send another coding.
+  public var bodyCoding: BodyCoding {
+    guard let field = self["content-encoding"] else { return .none }
+    let tokens = field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
+    guard !tokens.isEmpty else { return .none }
+    let codings = tokens.compactMap { ContentCoding($0) }
+    return codings.count == tokens.count && codings.count <= Self.mostCodings ? .known(codings) : .unknown
+  }
+}
+
+/// What a status code says about trying again (RFC 9110 §15, HTTP rule 11).
+public enum HTTPStatus {
+  /// Whether the failure is temporary: 408, 425, 429, and every status from 500 on except 501 and 505.
+  public static func isTransient(_ status: Int) -> Bool {
+    switch status {
+    case 408, 425, 429: true
+    case 501, 505: false
+    default: status >= 500
+    }
   }
 }

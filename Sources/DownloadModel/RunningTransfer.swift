@@ -1,61 +1,110 @@
 import Synchronization
 
-/// How far a transfer had come when its starter was told.
+/// How far a transfer has come when `Transport.run` returns.
 public enum TransferStage: Sendable {
   case ended(TransferReceipt)
+  /// The sink called its body `.splittable`, and the body is arriving. The task that began the transfer must
+  /// now await it.
   case underWay(RunningTransfer)
 }
 
-/// A transfer whose body is arriving: to be awaited by whoever started it.
+/// A transfer that goes on while other work is done: its body is arriving, or the sink kept it when its task
+/// was cancelled (`ByteSink.keep`). One task at a time awaits it, or calls `cancel`.
 ///
-/// A lock and not an actor: the transport's thread ends it and may not wait.
+/// A lock and not an actor, because the transport's thread ends it and must not wait.
 public final class RunningTransfer: Sendable {
   public typealias End = Result<TransferReceipt, DownloadError>
 
-  /// The address that answers, without credentials, where redirects led away from the one that was asked.
-  public let answeredBy: String?
-  /// From the start of the transfer to the first byte of its answer: what another one would take, at the least.
-  public let delay: Duration
-  private let cancel: @Sendable () -> Void
-  private let state = Mutex(State.running)
+  /// One call of `receipt`. A cancellation names its waiter, so that a late one cannot hit the task that
+  /// awaits the transfer next.
+  public struct Waiter: Sendable, Equatable { fileprivate let number: Int }
 
-  private enum State {
-    case running
-    case awaited(CheckedContinuation<End, Never>)
-    case ended(End)
+  private typealias Continuation = CheckedContinuation<End, Never>
+
+  private struct State {
+    var answer: (address: String?, delay: Duration)?
+    var end: End?
+    var waiting: [(waiter: Waiter, continuation: Continuation)] = []
+    var lastWaiter = 0
+    /// The last waiter from which the transfer was detached; all waiters before it are detached too.
+    var detached: (waiter: Waiter, error: DownloadError)?
   }
 
-  /// - Parameter cancel: ends the transfer; from any thread, also when it has ended.
-  public init(answeredBy: String?, delay: Duration, cancel: @escaping @Sendable () -> Void) {
-    self.answeredBy = answeredBy
-    self.delay = delay
-    self.cancel = cancel
-  }
+  private let cancelTransfer: @Sendable (Waiter?) -> Void
+  private let state = Mutex(State())
 
-  /// Called once, by the transport.
-  public func end(_ result: End) {
-    let waiter = state.withLock { state -> CheckedContinuation<End, Never>? in
-      defer { state = .ended(result) }
-      if case .awaited(let continuation) = state { return continuation }
-      return nil
-    }
-    waiter?.resume(returning: result)
-  }
+  /// - Parameter cancel: called with a waiter, tells the transport that the waiter's task was cancelled, and
+  ///   then the sink may keep the transfer; called with nil, ends the transfer. Called from any thread, also
+  ///   after the transfer has ended.
+  public init(cancel: @escaping @Sendable (Waiter?) -> Void) { cancelTransfer = cancel }
 
-  /// Waits for the end; to be called once. Cancelling the task ends the transfer.
+  /// The address that answers, without credentials, where redirects led away from the requested one; nil also
+  /// until there is an answer.
+  public var effectiveURL: String? { state.withLock { $0.answer?.address } }
+
+  /// The time from the start of the transfer to the first byte of its answer, which another transfer would
+  /// take at least. Zero until there is an answer.
+  public var delay: Duration { state.withLock { $0.answer?.delay ?? .zero } }
+
+  /// Waits for the end, or returns the stored result of a transfer that has ended. Cancelling the task ends
+  /// the transfer, unless the sink keeps it (`ByteSink.keep`): then another task may await it.
   public func receipt() async throws(DownloadError) -> TransferReceipt {
+    let waiter = state.withLock { state in
+      state.lastWaiter += 1
+      return Waiter(number: state.lastWaiter)
+    }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let early = state.withLock { state -> End? in
-          if case .ended(let result) = state { return result }
-          state = .awaited(continuation)
-          return nil
-        }
+        let early = state.withLock { Self.enlist(waiter, continuation, &$0) }
         if let early { continuation.resume(returning: early) }
       }
     } onCancel: {
-      cancel()
+      cancelTransfer(waiter)
     }
     return try result.get()
+  }
+
+  /// - Returns: the result for a waiter that need not wait.
+  private static func enlist(
+    _ waiter: Waiter, _ continuation: Continuation, _ state: inout State
+  ) -> End? {
+    if let detached = state.detached, waiter.number <= detached.waiter.number {
+      return .failure(detached.error)
+    }
+    if let end = state.end { return end }
+    state.waiting.append((waiter, continuation))
+    return nil
+  }
+
+  /// Ends the transfer without waiting for its end; does nothing if it has ended. The sink cannot keep it.
+  public func cancel() { cancelTransfer(nil) }
+
+  // MARK: For the transport
+
+  /// The head has come, and the sink accepted it.
+  public func answered(by address: String?, after delay: Duration) {
+    state.withLock { $0.answer = (address, delay) }
+  }
+
+  /// The sink kept the transfer when the waiter's task was cancelled: the waiter gets the error, and the
+  /// transfer goes on.
+  public func detach(_ waiter: Waiter, _ error: DownloadError) {
+    let continuation = state.withLock { state -> Continuation? in
+      // The waiter may not be enlisted yet.
+      if state.detached.map({ $0.waiter.number < waiter.number }) ?? true { state.detached = (waiter, error) }
+      guard let index = state.waiting.firstIndex(where: { $0.waiter == waiter }) else { return nil }
+      return state.waiting.remove(at: index).continuation
+    }
+    continuation?.resume(returning: .failure(error))
+  }
+
+  /// The transfer has ended. Called once.
+  public func end(_ result: End) {
+    let waiting = state.withLock { state in
+      state.end = result
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for (_, continuation) in waiting { continuation.resume(returning: result) }
   }
 }

@@ -1,40 +1,45 @@
-/// Fetches one response and hands its body to a sink. CurlTransport is the real one; tests use fakes.
+/// Fetches one response and passes its body to a sink. CurlTransport implements it; tests use fakes.
 public protocol Transport: Sendable {
-  /// Runs one transfer to its end. Cancelling the task removes the transfer at once.
+  /// Begins one transfer. Returns when it has ended, or as soon as the sink has called its body
+  /// `.splittable`; then the task that began the transfer must await it (`RunningTransfer.receipt`).
   ///
-  /// It stays in the caller's isolation: between actors on one executor a file then costs no hop.
+  /// Cancelling the task removes the transfer at once, unless the sink keeps it (`ByteSink.keep`).
   ///
-  /// - Returns: what was received, when the sink took the response and the body ended as its framing says.
-  /// - Throws: `DownloadError` of the network, of HTTP's framing, or the one that the sink itself threw.
-  nonisolated(nonsending) func fetch(
-    _ transfer: TransferRequest, into sink: any BodySink
-  ) async throws(DownloadError) -> TransferReceipt
-
-  /// The same, but returns as soon as the sink has called its body `.splittable`, while the body arrives.
-  nonisolated(nonsending) func start(
-    _ transfer: TransferRequest, into sink: any BodySink
+  /// It stays in the caller's isolation, so that between actors on one executor a file costs no hop.
+  ///
+  /// - Throws: `DownloadError` of the network, of HTTP's framing, or thrown by the sink.
+  nonisolated(nonsending) func run(
+    _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferStage
 }
 
 extension Transport {
-  /// Without parts, a transfer is told of when it has ended.
-  public nonisolated(nonsending) func start(
-    _ transfer: TransferRequest, into sink: any BodySink
-  ) async throws(DownloadError) -> TransferStage {
-    .ended(try await fetch(transfer, into: sink))
+  /// Runs one transfer to its end.
+  /// - Returns: what was received, when the sink accepted the response and the body ended as its framing
+  ///   requires.
+  /// - Throws: what `run` throws.
+  public nonisolated(nonsending) func fetch(
+    _ transfer: TransferRequest, into sink: any ByteSink
+  ) async throws(DownloadError) -> TransferReceipt {
+    switch try await run(transfer, into: sink) {
+    case .ended(let receipt): return receipt
+    case .underWay(let running): return try await running.receipt()
+    }
   }
 }
 
-/// One GET (RFC 9110 §9.3.1) as the transport is to send it.
+/// One GET (RFC 9110 §9.3.1) that the transport is to send.
 public struct TransferRequest: Sendable {
   public var address: Address
   /// First byte wanted: sends `Range: bytes=N-` (RFC 9110 §14.2); nil asks for the whole file.
   public var rangeStart: Int64?
-  /// The byte behind the last one wanted: with `rangeStart`, sends `Range: bytes=N-M`; nil asks for all that follows.
+  /// The offset behind the last byte wanted: with `rangeStart`, sends `Range: bytes=N-M`; nil asks for all
+  /// that follows.
   public var rangeEnd: Int64?
   /// Further header lines (`If-Range: "v1"`), in addition to those of every request.
   public var headerLines: [String]
-  /// How long it was left unanswered before it was given back (`DownloadError.overtaken`); nil for the first time.
+  /// How long it stayed unanswered before it was returned (`DownloadError.overtaken`); nil for the first
+  /// time.
   public var waited: Duration?
 
   public init(
@@ -50,14 +55,12 @@ public struct TransferRequest: Sendable {
 /// What a finished transfer was.
 public struct TransferReceipt: Sendable, Equatable {
   public var status: Int
-  /// Body bytes that arrived for the sink, as the server sent them: of a body that was decoded, the coded ones.
+  /// Body bytes that arrived for the sink, as the server sent them: for a decoded body, the coded bytes.
   public var bodyBytes: Int64
   /// What the end of the body proves about its length.
   public var framing: Framing
-  /// The address that answered, when redirects led elsewhere.
-  public var redirectedTo: String?
-  /// Whether a warm connection carried it.
-  public var reusedConnection: Bool
+  /// The address that answered, where redirects led to another one.
+  public var effectiveURL: String?
 
   /// How the end of a body was known (RFC 9112 §6.3).
   public enum Framing: Sendable, Equatable {
@@ -65,39 +68,51 @@ public struct TransferReceipt: Sendable, Equatable {
     case length
     /// The protocol marked the end (last chunk, END_STREAM).
     case marked
-    /// Only the closing connection ended it: a cut cannot be told from the end.
+    /// Only the closing connection ended it, so a body that was cut short looks the same.
     case closed
   }
 
   public init(
-    status: Int, bodyBytes: Int64, framing: Framing, redirectedTo: String? = nil,
-    reusedConnection: Bool = false
+    status: Int, bodyBytes: Int64, framing: Framing, effectiveURL: String? = nil
   ) {
     self.status = status
     self.bodyBytes = bodyBytes
     self.framing = framing
-    self.redirectedTo = redirectedTo
-    self.reusedConnection = reusedConnection
+    self.effectiveURL = effectiveURL
   }
 }
 
-/// Takes a response. Called on the transport's own thread, so it must not wait for anything but the disk.
-public protocol BodySink: Sendable {
+/// Receives a response. Called on the transport's own thread, so it must not wait for anything but the disk.
+public protocol ByteSink: Sendable {
   /// Judges status, headers and range before a byte of the body is delivered.
   func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition
   /// Takes the next bytes of the body, in order; the pointer is valid during the call only.
-  /// - Throws: `.enough` when no more are wanted, which ends the transfer like any other error.
-  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError)
+  /// - Returns: `.enough` when no more are wanted: the transfer ends without a failure.
+  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand
+  /// The task that awaits the transfer was cancelled. A sink for which another task waits keeps the transfer:
+  /// it then goes on, and ends as `running`, which that task awaits or cancels.
+  /// - Parameter running: the same object each time, also the one that the cancelled task had.
+  /// - Returns: false to have the transfer removed at once.
+  func keep(_ running: RunningTransfer) -> Bool
 }
+
+extension ByteSink {
+  public func keep(_ running: RunningTransfer) -> Bool { false }
+}
+
+/// Whether a sink wants more bytes.
+public enum SinkDemand: Sendable, Equatable { case more, enough }
 
 public enum BodyDisposition: Sendable, Equatable {
   /// Deliver the body to the sink.
   case write
-  /// The same; and the body is long, and others could fetch parts of it meanwhile.
+  /// The same, and the body is long, so that other transfers could fetch segments of it meanwhile.
   case splittable
-  /// Take the content codings off that the head names (RFC 9110 §8.4), and deliver what was coded. All of them are known
-  /// (`ContentCoding`).
+  /// Remove the content codings that the head names (RFC 9110 §8.4), and deliver the decoded bytes. All of
+  /// them are known (`ContentCoding`).
   case decode
-  /// The answer is in the head; read and drop a short body so that the connection can be kept.
+  /// The answer needs no body; read and drop a short body so that the connection can be kept.
   case drain
+  /// The rest is not wanted: the transfer ends without a failure.
+  case enough
 }

@@ -8,7 +8,8 @@ public struct ComparisonReport: Sendable, Equatable {
   public let conclusion: Conclusion?
 
   /// Least and most bytes that a run moved over the network, when not all moved the same: a cache helped one,
-  /// or another fetched something twice, and the times are not of equal work. nil when that is less than a hundredth.
+  /// or another fetched something twice, and the times are not of equal work. nil when that is less than a
+  /// hundredth.
   public let unequalBytes: ClosedRange<Int64>?
 
   /// - Parameter measurements: counted runs in any order.
@@ -31,5 +32,141 @@ public struct ComparisonReport: Sendable, Equatable {
   public func speed(of mode: DownloadMode, against reference: DownloadMode) -> RelativeSpeed? {
     guard let own = result(of: mode), let other = result(of: reference) else { return nil }
     return RelativeSpeed(of: own.times, against: other.times)
+  }
+}
+
+/// The runs of one mode and what they say.
+public struct ModeResult: Sendable, Equatable {
+  public let mode: DownloadMode
+  /// In the order of their rounds.
+  public let runs: [RunMeasurement]
+  public let times: SampleSummary
+  public let warnings: [MeasurementWarning]
+
+  /// - Parameter runs: all of `mode`; nil comes of none.
+  public init?(mode: DownloadMode, runs: [RunMeasurement]) {
+    guard let times = SampleSummary(runs.map(\.wall)) else { return nil }
+    self.mode = mode
+    self.runs = runs
+    self.times = times
+    warnings = MeasurementWarning.all(for: runs, times: times)
+  }
+
+  /// Bytes a second over the network at the median time; nil when that is no time at all.
+  public var bytesPerSecond: Double? {
+    guard times.median > .zero else { return nil }
+    let bytes = runs.reduce(0.0) { $0 + Double($1.bytes) } / Double(runs.count)
+    return bytes / (times.median / .seconds(1))
+  }
+}
+
+/// One valid, counted run of a mode.
+public struct RunMeasurement: Sendable, Equatable {
+  public let mode: DownloadMode
+  /// From 1: the round of the plan.
+  public let round: Int
+  public let wall: Duration
+  public let files: Int
+  /// Body bytes that came over the network.
+  public let bytes: Int64
+  /// A fingerprint of every request and its file's bytes together; the same in every run of a valid
+  /// comparison.
+  public let contentDigest: String
+
+  public init(
+    mode: DownloadMode, round: Int, wall: Duration, files: Int, bytes: Int64, contentDigest: String
+  ) {
+    self.mode = mode
+    self.round = round
+    self.wall = wall
+    self.files = files
+    self.bytes = bytes
+    self.contentDigest = contentDigest
+  }
+
+  init(_ step: ComparisonPlan.Step, _ observation: RunObservation) {
+    self.init(
+      mode: step.mode, round: step.round, wall: observation.wall, files: observation.files,
+      bytes: observation.bytes, contentDigest: observation.contentDigest)
+  }
+}
+
+/// "parallel is 5.2 ± 0.3 times as fast as sequential", as data.
+public struct Conclusion: Sendable, Equatable {
+  /// The mode with the smallest median time.
+  public let winner: DownloadMode
+  /// What it is compared with: sequential, or, when that won, the next fastest.
+  public let reference: DownloadMode
+  public let speed: RelativeSpeed
+  public let certainty: Certainty
+
+  public enum Certainty: Sendable, Equatable {
+    /// The factor is above 1 by more than two standard deviations: chance alone hardly does that.
+    case clear
+    /// A factor below 1.05, which is rounded to 1.0 when it is shown: there is no winner, however sure the
+    /// difference is.
+    case tie
+    /// The difference is no larger than the scatter of the runs: there is no winner.
+    case withinScatter
+    /// A mode ran only once, so nothing is known of its scatter.
+    case unknown
+  }
+
+  /// nil with fewer than two modes, or with times of zero.
+  init?(_ results: [ModeResult]) {
+    let ranked = results.sorted { $0.times.median < $1.times.median }
+    guard ranked.count > 1, let best = ranked.first else { return nil }
+    let others = ranked.dropFirst()
+    guard let reference = others.first(where: { $0.mode == .sequential }) ?? others.first,
+      let speed = RelativeSpeed(of: best.times, against: reference.times)
+    else { return nil }
+    winner = best.mode
+    self.reference = reference.mode
+    self.speed = speed
+    certainty = Certainty(speed)
+  }
+}
+
+extension Conclusion.Certainty {
+  /// Below this factor two times are called equal.
+  public static let leastFactor = 1.05
+
+  init(_ speed: RelativeSpeed) {
+    // Medians rank, means give the factor: an odd run can set them at odds, and then nothing is clear.
+    if let deviation = speed.deviation, speed.factor - 2 * deviation <= 1 {
+      self = .withinScatter
+    } else if speed.factor < Self.leastFactor {
+      self = .tie
+    } else {
+      self = speed.deviation == nil ? .unknown : .clear
+    }
+  }
+}
+
+/// How many times as fast one thing is as another, and how sure that is.
+public struct RelativeSpeed: Sendable, Equatable {
+  /// Ratio of the mean times: above 1 is faster.
+  public let factor: Double
+  /// One standard deviation of the factor; nil when one side ran only once.
+  public let deviation: Double?
+
+  public init(factor: Double, deviation: Double?) {
+    self.factor = factor
+    self.deviation = deviation
+  }
+
+  /// As hyperfine does: r = μ₂/μ₁, and σ of r by propagation, r · √((σ₁/μ₁)² + (σ₂/μ₂)²), the runs of the two
+  /// being independent. nil when a mean is no time at all.
+  public init?(of sample: SampleSummary, against reference: SampleSummary) {
+    guard sample.mean > .zero, reference.mean > .zero else { return nil }
+    let factor = reference.mean / sample.mean
+    self.factor = factor
+    if let own = sample.standardDeviation, let other = reference.standardDeviation {
+      let ownPart = own / sample.mean
+      let otherPart = other / reference.mean
+      deviation = factor * (ownPart * ownPart + otherPart * otherPart).squareRoot()
+    } else {
+      deviation = nil
+    }
   }
 }

@@ -1,7 +1,7 @@
 /// What a run downloaded: for each request its address and a fingerprint of the bytes that came.
 ///
-/// Requests and not names, since names may depend on what servers answer, and on which of two addresses that end in one
-/// name is answered first.
+/// Requests and not names, since names may depend on what servers answer, and on which of two addresses that
+/// end in one name is answered first.
 public struct ContentManifest: Sendable, Equatable {
   public struct File: Sendable, Equatable {
     /// Position of the request in the list, the same in every run of it.
@@ -45,5 +45,46 @@ public struct ContentManifest: Sendable, Equatable {
         other = theirs.next()
       }
     }
+  }
+}
+
+/// How the files of one run differ from those of another.
+public enum ContentDifference: Sendable, Equatable {
+  case bytes(address: String)
+  /// The other run had it.
+  case missing(address: String)
+  /// The other run did not have it.
+  case unexpected(address: String)
+  /// The digests over everything differ, and the runs told no files that would say where.
+  case somewhere
+}
+
+/// The first run's content, which every later run must have too.
+struct ContentReference: Sendable {
+  private let step: ComparisonPlan.Step
+  private let digest: String
+  private let manifest: ContentManifest?
+
+  init(_ step: ComparisonPlan.Step, _ observation: RunObservation) {
+    self.step = step
+    digest = observation.contentDigest
+    manifest = observation.manifest
+  }
+
+  /// Why a run does not count; nil if it does.
+  /// - Parameter reference: nil for the first run.
+  static func objection(
+    to observation: RunObservation, of step: ComparisonPlan.Step, reference: ContentReference?
+  ) -> InvalidRun? {
+    if !observation.failures.isEmpty {
+      return InvalidRun(step: step, reason: .failed(observation.failures))
+    }
+    if observation.files == 0 { return InvalidRun(step: step, reason: .nothingDownloaded) }
+    guard let reference, reference.digest != observation.contentDigest else { return nil }
+    var difference: ContentDifference?
+    if let manifest = observation.manifest, let expected = reference.manifest {
+      difference = manifest.firstDifference(from: expected)
+    }
+    return InvalidRun(step: step, reason: .differs(difference ?? .somewhere, from: reference.step))
   }
 }

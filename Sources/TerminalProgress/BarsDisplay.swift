@@ -7,14 +7,14 @@ struct BarsDisplay: ProgressDisplay {
 
   private let glyphs: Glyphs
   private let isColored: Bool
-  private let words: ProgressWords
+  private let words: ProgressMessages
   private let usesTaskbar: Bool
   private var writer = FrameWriter()
   private var rows: ActiveRows
   private var total: RunTotal
   private var taskbar = TaskbarProgress.hidden
 
-  init(environment: TerminalEnvironment, isColored: Bool, words: ProgressWords) {
+  init(environment: TerminalEnvironment, isColored: Bool, words: ProgressMessages) {
     glyphs = environment.glyphs
     usesTaskbar = environment.takesTaskbarProgress
     self.isColored = isColored
@@ -66,5 +66,33 @@ struct BarsDisplay: ProgressDisplay {
       retries[address] = ActiveRow.Retry(next: next, until: now + next.delay)
     }
     return retries
+  }
+}
+
+/// Progress on the taskbar or tab of terminals that show it (ConEmu's `OSC 9;4`).
+enum TaskbarProgress: Sendable, Equatable {
+  case hidden
+  /// Under way, how far is not known.
+  case busy
+  case percent(Int)
+  /// As far as that, and something failed.
+  case failing(Int)
+
+  init(fraction: Double?, failed: Int) {
+    guard let fraction else {
+      self = .busy
+      return
+    }
+    let percent = Int(min(max(fraction, 0), 1) * 100)
+    self = failed > 0 ? .failing(percent) : .percent(percent)
+  }
+
+  var sequence: String {
+    switch self {
+    case .hidden: "\u{1B}]9;4;0;0\u{1B}\\"
+    case .percent(let percent): "\u{1B}]9;4;1;\(percent)\u{1B}\\"
+    case .failing(let percent): "\u{1B}]9;4;2;\(percent)\u{1B}\\"
+    case .busy: "\u{1B}]9;4;3;0\u{1B}\\"
+    }
   }
 }

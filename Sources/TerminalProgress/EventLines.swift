@@ -3,16 +3,16 @@ import DownloadModel
 /// What scrolls away above the bars: a line for each file that ended, was tried again or was refused.
 struct EventLines {
   /// Files that may end well in one frame before only some of them are named.
-  static let limit = 40
+  private static let limit = 40
   /// How many are named then.
-  static let named = 8
+  private static let named = 8
 
-  let layout: FrameLayout
-  let words: ProgressWords
+  private let layout: FrameLayout
+  private let words: ProgressMessages
   private var glyphs: Glyphs { layout.glyphs }
   private var usable: Int { layout.columns.usable }
 
-  init(layout: FrameLayout, words: ProgressWords) {
+  init(layout: FrameLayout, words: ProgressMessages) {
     self.layout = layout
     self.words = words
   }
@@ -54,7 +54,7 @@ struct EventLines {
   /// Name, size and note; sizes stand below one another unless a long name or note needs the room.
   private func done(_ outcome: DownloadOutcome) -> String {
     var line = mark(glyphs.done, .done)
-    let name = StyledLine.shown(OutcomeNote.name(outcome), glyphs)
+    let name = StyledLine.shown(outcome.wantedName, glyphs)
     let note = StyledLine.shown(OutcomeNote.text(outcome), glyphs)
     let gap = RowColumns.gap
     let size = gap + RowColumns.bytesWidth
@@ -92,9 +92,9 @@ struct EventLines {
   /// Name, reason, and what is done. Where the window is too narrow for all, the reason is cut first.
   private func retry(_ address: Address, _ next: NextAttempt, _ error: DownloadError) -> String {
     var line = mark(glyphs.retry, .retry)
-    let when = NextWords.text(next)
+    let when = RetryMessages.text(next)
     let reason = StyledLine.shown(words.cause(error), glyphs)
-    let tail = CellWidth.of(NextWords.text(reason, next))
+    let tail = CellWidth.of(RetryMessages.text(reason, next))
     let name = ActiveRow.name(of: address, glyphs)
     let room = usable - line.width - RowColumns.gap - tail
     let width = max(min(12, usable - line.width), min(room, CellWidth.of(name)))

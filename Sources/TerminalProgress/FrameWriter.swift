@@ -1,12 +1,12 @@
 /// From the lines that stand to the lines that should: one buffer, one write.
 ///
-/// Between frames the cursor rests, hidden, at the first cell of the region. So "erase below" is all it takes to
-/// remove the region, even after the window was narrowed and the terminal has broken its lines in two.
+/// Between frames the cursor rests, hidden, at the first cell of the region. So "erase below" is all it takes
+/// to remove the region, even after the window was narrowed and the terminal has broken its lines in two.
 struct FrameWriter: Sendable {
   private var region: [String] = []
   private var size: TerminalSize?
   /// Whether the cursor is hidden.
-  private(set) var isActive = false
+  private var isActive = false
 
   /// - Parameters:
   ///   - above: lines that scroll away above the region.
@@ -62,4 +62,21 @@ struct FrameWriter: Sendable {
     ]
     return Array(parts.joined().utf8)
   }
+}
+
+/// The terminal commands that frames use (ECMA-48, xterm, synchronized output).
+private enum ControlSequence {
+  static let beginFrame = "\u{1B}[?2026h"
+  static let endFrame = "\u{1B}[?2026l"
+  static let hideCursor = "\u{1B}[?25l"
+  static let showCursor = "\u{1B}[?25h"
+  static let wrapOff = "\u{1B}[?7l"
+  static let wrapOn = "\u{1B}[?7h"
+  static let resetStyle = "\u{1B}[0m"
+  static let eraseToLineEnd = "\u{1B}[K"
+  static let eraseBelow = "\u{1B}[J"
+  /// The descriptor may be in raw mode, where a line feed alone does not return.
+  static let newLine = "\r\n"
+
+  static func up(_ lines: Int) -> String { lines > 0 ? "\u{1B}[\(lines)A" : "" }
 }

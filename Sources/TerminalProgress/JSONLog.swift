@@ -1,17 +1,19 @@
 import DownloadModel
 
-/// Progress as JSON lines for programs: an object a line, of type plan, start, progress, retry, wait, done, error or summary.
+/// Progress as JSON lines for programs: an object a line, of type plan, start, progress, retry, wait, done,
+/// error or summary.
 ///
-/// Each has `v` (1), `t` (RFC 3339), `type`, `id` and `url`; what is not known is null. A `url` is without what signs it
-/// (`Redaction`), since such output is kept in logs: `id`, the place in the list from 0, says which one it is. The summary
-/// is always the last line, also of an interrupted run. Readers must ignore types and fields that they do not know.
+/// Each has `v` (1), `t` (RFC 3339), `type`, `id` and `url`; what is not known is null. A `url` is without
+/// what signs it (`Redaction`), since such output is kept in logs: `id`, the place in the list from 0, says
+/// which one it is. The summary is always the last line, also of an interrupted run. Readers must ignore
+/// types and fields that they do not know.
 struct JSONLog: ProgressDisplay {
   let interval = Duration.milliseconds(100)
   let restoring: [UInt8] = []
   /// Files under way that a progress line names.
-  static let named = 16
+  private static let named = 16
 
-  private let words: ProgressWords
+  private let words: ProgressMessages
   private var latest: Numbers?
   private var plan: Plan?
   /// Requests under way, by address: events that end them name the address only.
@@ -27,7 +29,7 @@ struct JSONLog: ProgressDisplay {
     var isComplete: Bool
   }
 
-  init(words: ProgressWords) { self.words = words }
+  init(words: ProgressMessages) { self.words = words }
 
   mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
     var text = lines(sample)
@@ -72,7 +74,7 @@ struct JSONLog: ProgressDisplay {
         [
           "attempt": .number(Int64(next.attempt)), "delay": .decimal(next.delay.inSeconds),
           "retry": .number(Int64(next.retry)), "retries": next.retries.map { .number(Int64($0)) } ?? .null,
-        ].merging(fields(error, NextWords.text(words.cause(error), next))) { $1 })
+        ].merging(fields(error, RetryMessages.text(words.cause(error), next))) { $1 })
     case .ended(let address, .success(let outcome)):
       return line(
         "done", ended(address), address.redacted,
@@ -105,7 +107,7 @@ struct JSONLog: ProgressDisplay {
 
   private func fields(_ error: DownloadError, _ message: String) -> [String: JSONValue] {
     [
-      "code": .text(error.code.rawValue), "passing": .flag(error.isPassing),
+      "code": .text(error.code.rawValue), "passing": .flag(error.isTransient),
       "message": .text(Redaction.redacted(message)),
     ]
   }
@@ -180,8 +182,8 @@ enum JSONValue: Sendable, Equatable {
     }
   }
 
-  /// RFC 8259 §7: quote, backslash and control characters are escaped; and whatever a terminal must not get, since people
-  /// look at such lines too. The value stays what it is.
+  /// RFC 8259 §7: quote, backslash and control characters are escaped, and so is all that a terminal must not
+  /// get, since people look at such lines too. The value stays what it is.
   private static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {

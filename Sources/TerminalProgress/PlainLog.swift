@@ -1,22 +1,23 @@
 import DownloadModel
 
-/// Progress as lines for a log, a pipe or a screen reader: words instead of signs, nothing is ever overwritten.
+/// Progress as lines for a log, a pipe or a screen reader: words instead of signs, nothing is ever
+/// overwritten.
 struct PlainLog: ProgressDisplay {
   let interval = Duration.milliseconds(250)
   let restoring: [UInt8] = []
-  /// Files that may be named in one tick; the rest are counted. A log of thousands a second is read by nobody.
-  static let named = 20
-  static let summaryInterval = Duration.seconds(10)
+  /// Files that may be named in one tick; the rest are counted: no one can read thousands of lines a second.
+  private static let named = 20
+  private static let summaryInterval = Duration.seconds(10)
   /// How often a run in which nothing moves says that it is still there.
-  static let quietInterval = Duration.seconds(60)
+  private static let quietInterval = Duration.seconds(60)
 
   private let isColored: Bool
-  private let words: ProgressWords
+  private let words: ProgressMessages
   private var total = RunTotal()
   private var latestSummary = Duration.zero
   private var summarized: RunProgress?
 
-  init(isColored: Bool, words: ProgressWords) {
+  init(isColored: Bool, words: ProgressMessages) {
     self.isColored = isColored
     self.words = words
   }
@@ -66,7 +67,7 @@ struct PlainLog: ProgressDisplay {
       return head("failed", .failed) + TerminalText.sanitized("\(address.key): \(words.failure(error))")
     case .retry(let address, let next, let error):
       return head("retry", .retry)
-        + TerminalText.sanitized("\(address.key): \(NextWords.text(words.cause(error), next))")
+        + TerminalText.sanitized("\(address.key): \(RetryMessages.text(words.cause(error), next))")
     case .waitsForAnotherProcess(let address):
       return head("waits", .retry) + TerminalText.sanitized("\(address.key): \(OutcomeNote.waits)")
     case .rejected(let rejection):
@@ -79,5 +80,32 @@ struct PlainLog: ProgressDisplay {
     line.append(word + ":", tone)
     line.append(" ")
     return line.text
+  }
+}
+
+/// The state of a run in one sentence.
+private struct PlainSummary {
+  let text: String
+
+  init(_ sum: TotalLine.Content) {
+    let progress = sum.progress
+    let tally = progress.tally
+    let bound = tally.listIsComplete ? "" : "at least "
+    var parts = ["\(Quantity.count(tally.done)) of \(bound)\(Quantity.count(tally.listed)) files done"]
+    if tally.failed > 0 { parts.append("\(Quantity.count(tally.failed)) failed") }
+    let whole = progress.totalBytes.map { " of \(Quantity.bytes($0))" } ?? ""
+    parts.append(Quantity.bytes(progress.bytes) + whole)
+    parts.append(Quantity.rate(sum.rate))
+    if let left = sum.timeLeft, progress.remaining > 0 {
+      let bound = progress.isLowerBound ? "at least" : "about"
+      parts.append("\(bound) \(Self.rounded(left)) left")
+    }
+    text = "progress: " + parts.joined(separator: ", ")
+  }
+
+  /// A guess has no tenths.
+  private static func rounded(_ left: Duration) -> String {
+    let seconds = Int64(min(left.inSeconds, 1e15).rounded(.up))
+    return seconds < 60 ? "\(seconds) s" : Quantity.duration(.seconds(seconds))
   }
 }

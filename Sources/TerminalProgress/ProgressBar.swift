@@ -4,8 +4,8 @@ struct ProgressBar: Equatable {
   enum Extent: Equatable {
     /// From 0 to 1.
     case part(Double)
-    /// Bytes come, but how many are to come is not known: a block that goes to and fro. Its step is moved on by
-    /// whoever saw bytes arrive, so that the block stands still when nothing comes.
+    /// Bytes come, but how many are to come is not known: a block that goes to and fro. Its step
+    /// grows only when bytes arrive, so that the block stands still when nothing comes.
     case moving(step: Int)
     /// Nothing has come yet.
     case empty
@@ -40,4 +40,41 @@ struct ProgressBar: Equatable {
     let full = String(repeating: glyphs.steps.last ?? "#", count: count / steps)
     return count % steps == 0 ? full : full + glyphs.steps[count % steps - 1]
   }
+}
+
+/// The characters that frames are drawn with, for a locale that has them and for one that has not.
+struct Glyphs: Sendable, Equatable {
+  /// What a bar is made of; all are one cell wide.
+  struct Bar: Sendable, Equatable {
+    var start: String
+    /// The last cell of the filled part, from hardly anything to full.
+    var steps: [String]
+    var empty: String
+    var end: String
+
+    /// Thin, so that many stand above one another and stay apart.
+    static let line = Bar(start: " ", steps: ["╾", "━"], empty: "─", end: " ")
+    /// Solid and fine-grained, for one that stands alone.
+    static let block = Bar(
+      start: "▕", steps: ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"], empty: " ", end: "▏")
+    static let ascii = Bar(start: "[", steps: ["#"], empty: ".", end: "]")
+  }
+
+  var isASCII: Bool
+  var done: String
+  var failed: String
+  var retry: String
+  var ellipsis: String
+  var atLeast: String
+  var separator: String
+  var rowBar: Bar
+  var totalBar: Bar
+
+  static let unicode = Glyphs(
+    isASCII: false, done: "✓", failed: "✗", retry: "↻", ellipsis: "…", atLeast: "≥", separator: " · ",
+    rowBar: .line, totalBar: .block)
+
+  static let ascii = Glyphs(
+    isASCII: true, done: "+", failed: "x", retry: "~", ellipsis: "..", atLeast: ">=", separator: ", ",
+    rowBar: .ascii, totalBar: .ascii)
 }

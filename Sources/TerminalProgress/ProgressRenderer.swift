@@ -1,14 +1,17 @@
 public import DownloadModel
+import Synchronization
 
-/// The shell around a display: it looks at the board now and then, has the frame made, and writes it.
+/// The shell around a display: a reader of the feed at the display's pace, which has the frame made and
+/// writes it.
 ///
-/// It runs on a thread of its own, as a terminal can be slow or stopped (Ctrl-S). Nobody waits for it but who
-/// calls `finish()`.
+/// It runs on a thread of its own, as a terminal can be slow or stopped (Ctrl-S). Only the caller of
+/// `finish()` waits for it.
 public actor ProgressRenderer {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   private let thread = BlockingExecutor(label: "dlm.progress")
-  private let board: ProgressBoard
+  private let feed: ProgressFeed
+  private var reader: ProgressReader
   private let output: any ProgressOutput
   private let elapsed: @Sendable () -> Duration
   private let sleep: @Sendable (Duration) async throws -> Void
@@ -18,18 +21,21 @@ public actor ProgressRenderer {
   private var display: any ProgressDisplay
   private var isFinished = false
   private var isSuspended = false
-  /// Set when nobody reads any more: why, from then on.
+  /// Why nothing is written any more: the terminal, the pipe or the file is gone.
   public private(set) var lost: OutputLost?
 
   /// - Parameters:
-  ///   - board: one that keeps events, unless the style is `none`.
+  ///   - detail: what is shown; the totals alone are for a run that is measured.
   ///   - clock: monotonic; its `now` is the start of the run.
   public init(
-    board: ProgressBoard, style: ProgressStyle.Resolved, isColored: Bool, output: any ProgressOutput,
-    environment: TerminalEnvironment, words: ProgressWords,
+    feed: ProgressFeed, detail: ProgressFeed.Detail = .events, style: ProgressStyle.Resolved, isColored: Bool,
+    output: any ProgressOutput,
+    environment: TerminalEnvironment, words: ProgressMessages,
     clock: some Clock<Duration> = ContinuousClock()
   ) {
-    self.board = board
+    self.feed = feed
+    // For a style that shows nothing, nothing is kept.
+    reader = feed.reader(of: style == .none ? .totals : detail)
     self.output = output
     let start = clock.now
     elapsed = { start.duration(to: clock.now) }
@@ -55,12 +61,13 @@ public actor ProgressRenderer {
     }
   }
 
-  /// Writes what is left to say, removes the region, and gives the terminal back. Nothing is drawn afterwards.
+  /// Writes what is left to say, removes the region, and gives the terminal back. Nothing is drawn
+  /// afterwards.
   public func finish() {
     guard !isFinished else { return }
     isFinished = true
     ended.continuation.finish()
-    if lost == nil { write(display.end(board.take(), at: elapsed(), size: output.size ?? .usual)) }
+    if lost == nil { write(display.end(reader.take(), at: elapsed(), size: output.size ?? .usual)) }
     cursor.giveBack()
   }
 
@@ -72,8 +79,8 @@ public actor ProgressRenderer {
     cursor.giveBack()
   }
 
-  /// After the process goes on (SIGCONT): draws anew from the line where the cursor stands. Also right if nobody
-  /// could call `suspend()` before (SIGSTOP).
+  /// After the process goes on (SIGCONT): draws anew from the line where the cursor stands. Also right if
+  /// `suspend()` could not be called before (SIGSTOP).
   public func resume() {
     guard !isFinished else { return }
     suspend()
@@ -97,21 +104,18 @@ public actor ProgressRenderer {
     }
   }
 
-  /// Events stay on the board while the terminal takes nothing.
+  /// Events stay in the feed while the terminal takes nothing.
   func drawFrame() {
-    guard !isFinished, !isSuspended, output.isReady else { return }
-    guard lost == nil else {
-      _ = board.take()  // Or the events of a long run would pile up unread.
-      return
-    }
+    guard !isFinished, !isSuspended, lost == nil, output.isReady else { return }
     var size = output.size ?? .usual
     guard !output.isInForeground else {
-      write(display.draw(board.take(), at: elapsed(), size: size))
+      write(display.draw(reader.take(), at: elapsed(), size: size))
       return
     }
-    // The shell has the terminal: lines may scroll by, but there is no room for a region, and the cursor is its.
+    // The shell has the terminal: lines may scroll by, but there is no room for a region, and the cursor is
+    // its.
     size.rows = 0
-    write(display.draw(board.take(), at: elapsed(), size: size) + display.suspend())
+    write(display.draw(reader.take(), at: elapsed(), size: size) + display.suspend())
     cursor.giveBack()
   }
 
@@ -120,9 +124,63 @@ public actor ProgressRenderer {
     do throws(OutputLost) {
       try output.write(bytes)
     } catch {
-      lost = error  // The downloads are not to suffer for it; whoever started the run may say it.
+      lost = error  // The downloads do not suffer for it; the run says so at its end.
+      reader = feed.reader(of: .totals)  // Or the events of a long run would pile up unread.
     }
     // The second signal came in the middle of this write, and what it restored was drawn over.
     if cursor.isSealed { output.writeAtOnce(restoring) }
   }
+}
+
+/// A way to show progress: numbers in, bytes out. It neither waits nor writes.
+protocol ProgressDisplay: Sendable {
+  /// Time between two looks at the numbers.
+  var interval: Duration { get }
+
+  /// - Parameter now: since the start, on a monotonic clock.
+  /// - Returns: nothing if there is nothing new to show.
+  mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8]
+
+  /// The last words: every event that is left, and the terminal as it was found.
+  mutating func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8]
+
+  /// Gives the terminal back for a while; the next `draw` takes it again.
+  mutating func suspend() -> [UInt8]
+
+  /// What gives the terminal back from any state at all; empty if it is never taken.
+  var restoring: [UInt8] { get }
+}
+
+/// Shows nothing.
+private struct SilentDisplay: ProgressDisplay {
+  let interval = Duration.seconds(1)
+  let restoring: [UInt8] = []
+
+  func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] { [] }
+  func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] { [] }
+  func suspend() -> [UInt8] { [] }
+}
+
+/// Whether the renderer has the terminal, which is given back exactly once: by the renderer, or by a second
+/// signal.
+private final class CursorGuard: Sendable {
+  private enum State: UInt8, AtomicRepresentable { case returned, taken, sealed }
+  private let state = Atomic(State.returned)
+
+  /// Before the first bytes of a frame. False once sealed: nothing may be drawn any more.
+  func take() -> Bool {
+    let (_, now) = state.compareExchange(
+      expected: .returned, desired: .taken, ordering: .acquiringAndReleasing)
+    return now != .sealed
+  }
+
+  /// After the bytes that gave it back.
+  func giveBack() {
+    _ = state.compareExchange(expected: .taken, desired: .returned, ordering: .acquiringAndReleasing)
+  }
+
+  /// For good, from any thread. True if it was taken and the caller has to give it back.
+  func seal() -> Bool { state.exchange(.sealed, ordering: .acquiringAndReleasing) == .taken }
+
+  var isSealed: Bool { state.load(ordering: .acquiring) == .sealed }
 }

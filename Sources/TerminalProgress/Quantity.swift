@@ -1,7 +1,7 @@
 /// Numbers as people read them. The same everywhere: rows, totals, logs, the summary at the end.
 public enum Quantity {
-  /// Binary units with three digits at least where they matter: `0 B`, `812 B`, `4.0 KiB`, `12.3 MiB`, `390 GiB`.
-  /// Never wider than 8 cells, but for a sign.
+  /// Binary units with three digits at least where they matter: `0 B`, `812 B`, `4.0 KiB`, `12.3 MiB`, `390
+  /// GiB`. Never wider than 8 cells, but for a sign.
   public static func bytes(_ count: Int64) -> String {
     let sign = count < 0 ? "-" : ""
     let magnitude = count.magnitude
@@ -38,7 +38,8 @@ public enum Quantity {
     return "\(count(whole / 86_400)) d \(twoDigits(whole % 86_400 / 3600)) h"
   }
 
-  /// Time that is left, for a narrow column: `0:19`, `12:05`, `2:03:04`, `4 d 02 h`. Rounded up, as 0:00 means done.
+  /// Time that is left, for a narrow column: `0:19`, `12:05`, `2:03:04`, `4 d 02 h`. Rounded up, as 0:00
+  /// means done.
   public static func countdown(_ duration: Duration) -> String {
     let seconds = Int(min(max(0, duration.inSeconds), 1e15).rounded(.up))
     if seconds < 3600 { return "\(seconds / 60):\(twoDigits(seconds % 60))" }
@@ -61,4 +62,11 @@ public enum Quantity {
   }
 
   private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}
+
+extension Duration {
+  var inSeconds: Double {
+    let parts = components
+    return Double(parts.seconds) + Double(parts.attoseconds) * 1e-18
+  }
 }

@@ -41,3 +41,41 @@ public struct TerminalEnvironment: Sendable {
     return self["TERM_PROGRAM"].map { ["wezterm", "ghostty"].contains($0.lowercased()) } ?? false
   }
 }
+
+/// How progress is shown, as the user asks for it (`--progress`).
+public enum ProgressStyle: String, Sendable, CaseIterable {
+  case auto, bars, plain, json, none
+
+  /// How progress is shown in the end.
+  public enum Resolved: Sendable, Equatable { case bars, plain, json, none }
+
+  /// Bars move the cursor, so they need a terminal that can, even if asked for by name; everything else
+  /// (a pipe, a file, a dumb terminal) gets lines. A CI's terminal is a log, and is read later.
+  public func resolved(in environment: TerminalEnvironment) -> Resolved {
+    switch self {
+    case .none: .none
+    case .plain: .plain
+    case .json: .json
+    case .bars: environment.movesCursor ? .bars : .plain
+    case .auto: environment.movesCursor && !environment.isContinuousIntegration ? .bars : .plain
+    }
+  }
+}
+
+/// Whether text may be coloured, as the user asks for it.
+public enum ColorChoice: String, Sendable, CaseIterable {
+  case auto, always, never
+
+  /// Strongest first: the option, `NO_COLOR` (no-color.org: set and not empty), `CLICOLOR_FORCE` or
+  /// `FORCE_COLOR` (not empty, not 0), the terminal.
+  public func resolved(in environment: TerminalEnvironment) -> Bool {
+    switch self {
+    case .always: return true
+    case .never: return false
+    case .auto:
+      if environment["NO_COLOR"] != nil { return false }
+      if environment.isOn("CLICOLOR_FORCE") || environment.isOn("FORCE_COLOR") { return true }
+      return environment.movesCursor
+    }
+  }
+}

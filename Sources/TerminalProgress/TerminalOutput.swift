@@ -6,6 +6,31 @@
   import Musl
 #endif
 
+/// Where progress is written to. `TerminalOutput` is the real one; tests read the characters.
+public protocol ProgressOutput: Sendable {
+  /// Whether bytes would be taken at once. A stopped terminal (Ctrl-S) or a full pipe is not ready.
+  var isReady: Bool { get }
+
+  /// Whether the terminal is ours to draw on. A job in the background (`&`, `bg`) shares it with the shell.
+  var isInForeground: Bool { get }
+
+  /// The window as it is now; nil if it has none or does not say.
+  var size: TerminalSize? { get }
+
+  /// Writes everything, however long that takes.
+  func write(_ bytes: [UInt8]) throws(OutputLost)
+
+  /// Writes what is taken at once with a single call and gives the rest up; allocates nothing and never
+  /// waits.
+  func writeAtOnce(_ bytes: [UInt8])
+}
+
+/// Output is no longer taken: the terminal hung up, the pipe was closed, or the disk of the log is full.
+public struct OutputLost: Error, Sendable, Equatable {
+  public var errno: Int32
+  public init(errno: Int32) { self.errno = errno }
+}
+
 /// Standard error, or another descriptor: the only place where progress meets the system.
 ///
 /// The descriptor stays blocking or not as it was found: it is shared with the shell and other processes.
@@ -71,4 +96,18 @@ public struct TerminalOutput: ProgressOutput {
 
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
   write(descriptor, bytes.baseAddress, bytes.count)
+}
+
+/// A window's size in character cells.
+public struct TerminalSize: Sendable, Equatable {
+  public var columns: Int
+  public var rows: Int
+
+  public init(columns: Int, rows: Int) {
+    self.columns = columns
+    self.rows = rows
+  }
+
+  /// What a terminal has that does not say (POSIX.1: 80 by 24).
+  static let usual = TerminalSize(columns: 80, rows: 24)
 }

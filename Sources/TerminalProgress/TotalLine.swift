@@ -11,7 +11,7 @@ struct TotalLine {
     var timeLeft: Duration?
   }
 
-  let layout: FrameLayout
+  private let layout: FrameLayout
   private var columns: RowColumns { layout.columns }
   private var glyphs: Glyphs { layout.glyphs }
 

@@ -27,7 +27,7 @@ struct DLM: AsyncParsableCommand {
 
   static func main() {
     StandardDescriptors.claim()
-    // A reader that goes away is an error of that write (EPIPE), not the end of the process.
+    // If a reader goes away, that is an error of the write (EPIPE) and must not end the process.
     signal(SIGPIPE, SIG_IGN)
     // Scripts ask for the version often: it is answered before the parser looks at every option there is.
     if CommandLine.arguments.dropFirst() == ["--version"] {
@@ -40,8 +40,8 @@ struct DLM: AsyncParsableCommand {
   }
 
   private static func parseAndRun() async {
-    if let words = await DescriptorLimit.prepare() {
-      StandardError.say([words])
+    if let trouble = await DescriptorLimit.prepare() {
+      StandardError.say([trouble])
       end(ExitCode(ExitStatus.tryAgain.rawValue))
     }
     do {
@@ -57,14 +57,15 @@ struct DLM: AsyncParsableCommand {
     }
   }
 
-  /// Says what the parser, or a command, ended with: help on standard output, what is wrong on standard error.
+  /// Says what the parser, or a command, ended with: help on standard output, what is wrong on standard
+  /// error.
   /// - Returns: the exit status.
   private static func say(_ error: any Error) -> ExitCode {
     let (code, text) = (exitCode(for: error), fullMessage(for: error))
     if text.isEmpty { return code }
     guard code.isSuccess else {
-      let words = UsageWords.withoutSecrets(text, Array(CommandLine.arguments.dropFirst()))
-      StandardError.say(words.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
+      let shown = UsageMessages.withoutSecrets(text, Array(CommandLine.arguments.dropFirst()))
+      StandardError.say(shown.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
       return code
     }
     do throws(ExitCode) { try StandardOutput.write(text + "\n") } catch { return error }
@@ -72,4 +73,41 @@ struct DLM: AsyncParsableCommand {
   }
 
   private static func end(_ status: ExitCode) -> Never { Glibc.exit(status.rawValue) }
+}
+
+/// How many files and connections this process may have open.
+private enum DescriptorLimit {
+  /// Takes what the system allows at most (RLIMIT_NOFILE's hard limit): the usual soft limit of 1024 is for
+  /// programs that use select(2), and a run of many large files in segments may need more.
+  static func raise() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
+      limit.rlim_cur < limit.rlim_max
+    else { return }
+    limit.rlim_cur = limit.rlim_max
+    // Refused, the run goes on with what it has; a connection too many is a failure that names its address.
+    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  /// What a run needs before its first file: loops, timers, signals, folders, the index, its list; and one
+  /// file with its connection. With fewer, libraries that cannot say so would fail at random: libdispatch,
+  /// for one, ends the process.
+  private static let least = 25
+
+  /// Sees to what a run needs where descriptors are few; elsewhere it costs one system call.
+  /// - Returns: what to say where there are too few for any run.
+  static func prepare() async -> String? {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < 256 else {
+      return nil
+    }
+    let free = (0..<Int32(limit.rlim_cur)).count { fcntl($0, F_GETFD) < 0 }
+    guard free >= least else {
+      return TroubleMessages.tooFewDescriptors(free, least: least)
+    }
+    // libdispatch takes descriptors for its timers at the first sleep, which would never end if none were
+    // left then.
+    try? await ContinuousClock().sleep(for: .nanoseconds(1))  // the root task is never cancelled
+    return nil
+  }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlTransport
 
-@Suite("Header lines become the head of the final response, in bounded memory (http.md 26)")
+@Suite("Header lines become the head of the final response, in bounded memory (HTTP rule 26)")
 struct HeadAssemblerTests {
   private func steps(_ lines: [String]) -> (HeadAssembler, [HeadAssembler.Step]) {
     var assembler = HeadAssembler()
@@ -47,5 +47,40 @@ struct HeadAssemblerTests {
   func status(_ line: String, _ status: Int) {
     let (assembler, _) = steps([line, "\r\n"])
     #expect(assembler.head.status == status)
+  }
+}
+
+@Suite("How the end of a body is known (RFC 9112 §6.3)")
+struct AnswerFramingTests {
+  @Test(
+    arguments: [
+      (200, "Content-Length: 5\r\n", 5, 5, .length), (200, "", nil, nil, .closed),
+      (200, "Transfer-Encoding: chunked\r\n", nil, nil, .marked),
+      (200, "Transfer-Encoding: gzip, Chunked\r\nContent-Length: 9\r\n", nil, nil, .marked),
+      (200, "Transfer-Encoding: gzip\r\n", nil, nil, .closed),
+      // No body, whatever the head says of one.
+      (304, "Content-Length: 5\r\n", nil, 0, .marked), (204, "", nil, 0, .marked),
+    ] as [(Int, String, Int64?, Int64?, TransferReceipt.Framing)])
+  func framing(
+    status: Int, lines: String, length: Int64?, expected: Int64?, proof: TransferReceipt.Framing
+  ) throws {
+    let framing = try AnswerFraming(ResponseHead(status: status, block: Array(lines.utf8)))
+    #expect(framing.status == status && framing.length == length)
+    #expect(framing.expectedLength == expected && framing.proof == proof)
+  }
+
+  @Test(arguments: ["abc", "5\r\nContent-Length: 6", "-1"])
+  func uselessLengths(text: String) {
+    let error = #expect(throws: DownloadError.self) {
+      _ = try AnswerFraming(ResponseHead(status: 200, block: Array("Content-Length: \(text)\r\n".utf8)))
+    }
+    #expect(error?.code == .badResponse)
+  }
+
+  @Test func tooLittleAndTooMuch() throws {
+    let framing = try AnswerFraming(ResponseHead(status: 200, block: Array("Content-Length: 5\r\n".utf8)))
+    try framing.check(received: 5)
+    #expect(#expect(throws: DownloadError.self) { try framing.check(received: 4) }?.code == .shortBody)
+    #expect(#expect(throws: DownloadError.self) { try framing.check(received: 6) }?.code == .longBody)
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlTransport
 
-@Suite("Which login a server gets, and which next (http.md 41)")
+@Suite("Which login a server gets, and which next (HTTP rule 41)")
 struct LoginStageTests {
   @Test(
     arguments: [
@@ -54,14 +54,16 @@ struct LoginStageTests {
     let other = try Address("http://h:82/a")
     let origin = LoginMemory.origin(one)
     #expect(memory.stage(at: one, challenger: origin) == .basic)
-    memory.learn(.probe, at: one)
+    #expect(memory.next(after: .basic, challenge: nil, at: one) == nil)
+    #expect(memory.next(after: .basic, challenge: "Digest realm=\"x\"", at: one) == .probe)
     #expect(memory.stage(at: one, challenger: nil) == .probe)
     #expect(memory.stage(at: one, challenger: origin) == .digest(isFresh: false))
     #expect(memory.stage(at: one, challenger: LoginMemory.origin(other)) == .probe)
     #expect(memory.stage(at: other, challenger: origin) == .basic)
-    memory.learn(.negotiate, at: other)
+    #expect(memory.next(after: .basic, challenge: "Negotiate", at: other) == .negotiate)
     #expect(memory.stage(at: other, challenger: nil) == .negotiate)
-    memory.forget(other)
+    // There is no ticket that it takes.
+    #expect(memory.next(after: .negotiate, challenge: "Negotiate", at: other) == nil)
     #expect(memory.stage(at: other, challenger: nil) == .basic)
   }
 }

@@ -87,7 +87,7 @@ struct LoopEndTests {
   @Test(.timeLimit(.minutes(5)))
   func allThatWaitForTheEndAreTold() async throws {
     let poll = try EventPoll()
-    let inbox = LoopInbox(poll.alarm)
+    let inbox = LoopInbox(poll.wakeup)
     await withTaskGroup { group in
       for _ in 0..<3 { group.addTask { await inbox.stop() } }
       while inbox.waitingForStop < 3 { await Task.yield() }

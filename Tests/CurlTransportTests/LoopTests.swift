@@ -30,7 +30,7 @@ struct LoopTests {
       let threads = try await withTaskExecutorPreference(transport.taskExecutor) {
         let before = currentThread()
         let inActor = await actor.thread()
-        _ = try await transport.fetch(address)
+        _ = try await transport.fetch(TransferRequest(address: address), into: CollectingSink())
         let child = await withTaskGroup(of: pthread_t.self) { group in
           group.addTask { self.currentThread() }
           return await group.next()
@@ -47,12 +47,14 @@ struct LoopTests {
     init(_ executor: any SerialExecutor) { self.executor = executor }
 
     func fetch(_ transport: CurlTransport, _ address: Address) async throws -> [UInt8] {
-      try await transport.fetch(address).1.bytes
+      let sink = CollectingSink()
+      _ = try await transport.fetch(TransferRequest(address: address), into: sink)
+      return sink.bytes
     }
   }
 
-  /// Found by a crash: an actor on the loop calls from its thread, but in a task that prefers no executor, and Swift
-  /// runs the operation of a cancellation handler elsewhere then. The shortcut must not be taken.
+  /// Found by a crash: an actor on the loop calls from its thread, but in a task that prefers no executor,
+  /// and Swift runs the operation of a cancellation handler elsewhere then. The shortcut must not be taken.
   @Test func anActorOnTheLoopWithoutATaskExecutorIsServedToo() async throws {
     try await withTransport { transport, origin in
       origin.route("/f", .file([1, 2, 3]))
@@ -95,7 +97,9 @@ struct LoopTests {
     _ = await actor.thread()
     #expect(await actor.calls == 1)
     let address = try Address("http://127.0.0.1:9/")
-    let error = await #expect(throws: DownloadError.self) { _ = try await transport.fetch(address) }
+    let error = await #expect(throws: DownloadError.self) {
+      _ = try await transport.fetch(TransferRequest(address: address), into: CollectingSink())
+    }
     #expect(error?.code == .cancelled)
     await transport.shutdown()
   }

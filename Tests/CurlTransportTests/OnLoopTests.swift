@@ -1,62 +1,14 @@
 import CurlTransport
 import DownloadModel
-import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
-/// The way that dlm itself takes: an actor isolated on the loop calls the transport from there, in a task that prefers the
-/// loop's executor, and neither leaves the thread. Everything else in this room enters from outside.
+/// The way that dlm itself takes: an actor isolated on the loop calls the transport from there, in a task
+/// that prefers the loop's executor, and neither leaves the thread. `withTransport`'s `fetch` goes the same
+/// way for the other tests of the room.
 @Suite("Transfers that are begun on the loop")
 struct OnLoopTests {
   private static let body = SplitMix64.bytes(count: 200_000, seed: 11)
-
-  /// What a download cache is to dlm: an actor on the loop.
-  private actor Lane {
-    private let transport: CurlTransport
-    private nonisolated let executor: any SerialExecutor
-    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-
-    init(_ transport: CurlTransport) {
-      self.transport = transport
-      executor = transport.serialExecutor
-    }
-
-    func fetch(_ request: TransferRequest, into sink: any BodySink) async -> Result<
-      TransferReceipt, DownloadError
-    > {
-      let thread = pthread_self()
-      let result: Result<TransferReceipt, DownloadError>
-      do throws(DownloadError) { result = .success(try await transport.fetch(request, into: sink)) } catch {
-        result = .failure(error)
-      }
-      preconditionIsolated()
-      #expect(pthread_self() == thread, "a transfer begun on the loop is answered on its thread")
-      return result
-    }
-
-    func start(_ request: TransferRequest, into sink: any BodySink) async -> Result<
-      TransferStage, DownloadError
-    > {
-      do throws(DownloadError) { return .success(try await transport.start(request, into: sink)) } catch {
-        return .failure(error)
-      }
-    }
-
-    /// Starts it and waits for its end, as a downloader does that may split it meanwhile.
-    func startAndWait(
-      _ request: TransferRequest, into sink: any BodySink, whenUnderWay: @Sendable () -> Void
-    ) async -> Result<TransferReceipt, DownloadError> {
-      do throws(DownloadError) {
-        switch try await transport.start(request, into: sink) {
-        case .ended(let receipt): return .success(receipt)
-        case .underWay(let running):
-          whenUnderWay()
-          return .success(try await running.receipt())
-        }
-      } catch { return .failure(error) }
-    }
-  }
 
   private static func request(_ origin: FaultyOrigin, _ path: String = "/f") throws -> TransferRequest {
     TransferRequest(address: try origin.address(path))
@@ -66,28 +18,10 @@ struct OnLoopTests {
     CollectingSink { _ throws(DownloadError) in .splittable }
   }
 
-  /// A task as `Wiring` makes one for each lane.
-  private static func task<Value: Sendable>(
-    on transport: CurlTransport, _ body: @escaping @Sendable () async -> Value
-  ) -> Task<Value, Never> {
-    // Unstructured, to be cancelled from outside.
-    Task(executorPreference: transport.taskExecutor) { await body() }
-  }
-
-  private static func expectCancelled(
-    _ result: Result<some Sendable, DownloadError>, sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    guard case .failure(let error) = result else {
-      Issue.record("it ended well", sourceLocation: sourceLocation)
-      return
-    }
-    #expect(error.code == .cancelled, sourceLocation: sourceLocation)
-  }
-
   // MARK: Whole transfers
 
-  /// - Parameter prefers: whether the task prefers the loop's executor too. Without, Swift once ran the operation of the
-  ///   cancellation handler in nobody's isolation, and the shortcut crashed.
+  /// - Parameter prefers: whether the task prefers the loop's executor too. Without, Swift once ran the
+  ///   operation of the cancellation handler in no actor's isolation, and the shortcut crashed.
   @Test(arguments: [true, false])
   func success(prefers: Bool) async throws {
     try await withTransport { transport, origin in
@@ -151,9 +85,9 @@ struct OnLoopTests {
       for isSplit in [false, true] {
         // Until then the task does not even run: the loop is held.
         let hold = Hold()
-        let blocker = Self.task(on: transport) { hold.wait() }
+        let blocker = task(on: transport) { hold.wait() }
         await hold.isReached()
-        let task = Self.task(on: transport) {
+        let task = task(on: transport) {
           isSplit
             ? await lane.start(request, into: Self.splittable()).map { _ in }
             : await lane.fetch(request, into: CollectingSink()).map { _ in }
@@ -161,7 +95,7 @@ struct OnLoopTests {
         task.cancel()
         hold.release()
         await blocker.value
-        Self.expectCancelled(await task.value)
+        expectCancelled(await task.value)
       }
       #expect(origin.log.isEmpty, "nothing was asked for")
     }
@@ -171,13 +105,13 @@ struct OnLoopTests {
     try await withTransport { transport, origin in
       origin.route("/f", .silence())
       let (lane, request) = (Lane(transport), try Self.request(origin))
-      let fetch = Self.task(on: transport) { await lane.fetch(request, into: CollectingSink()) }
-      let start = Self.task(on: transport) { await lane.start(request, into: Self.splittable()) }
+      let fetch = task(on: transport) { await lane.fetch(request, into: CollectingSink()) }
+      let start = task(on: transport) { await lane.start(request, into: Self.splittable()) }
       try await origin.wait(for: "both requests") { $0.inFlight == 2 }
       fetch.cancel()
-      Self.expectCancelled(await fetch.value)
+      expectCancelled(await fetch.value)
       start.cancel()
-      Self.expectCancelled(await start.value)
+      expectCancelled(await start.value)
       try await origin.wait(for: "the connections to be closed") { $0.connectionsOpen == 0 }
     }
   }
@@ -186,10 +120,10 @@ struct OnLoopTests {
     try await withTransport { transport, origin in
       origin.route("/f", .file(Self.body, FileOptions(ending: .stall(after: 5000))))
       let (lane, request) = (Lane(transport), try Self.request(origin))
-      let task = Self.task(on: transport) { await lane.fetch(request, into: CollectingSink()) }
+      let task = task(on: transport) { await lane.fetch(request, into: CollectingSink()) }
       try await origin.wait(path: "/f", bodyBytesSent: 5000)
       task.cancel()
-      Self.expectCancelled(await task.value)
+      expectCancelled(await task.value)
       try await origin.wait(for: "the connection to be closed") { $0.connectionsOpen == 0 }
     }
   }
@@ -201,7 +135,7 @@ struct OnLoopTests {
       let gate = try Gate()
       origin.route("/f", .file(Self.body, FileOptions(ending: .stall(after: 5000, until: gate))))
       let (lane, sink, request) = (Lane(transport), Self.splittable(), try Self.request(origin))
-      let task = Self.task(on: transport) {
+      let task = task(on: transport) {
         // The body stands still until the starter was told: it was told of the head, not of the end.
         await lane.startAndWait(request, into: sink) { gate.open() }
       }
@@ -230,7 +164,7 @@ struct OnLoopTests {
     try await withTransport { transport, origin in
       origin.route("/f", .file(Self.body, FileOptions(ending: .close(after: 5000))))
       let (lane, request) = (Lane(transport), try Self.request(origin))
-      let task = Self.task(on: transport) { await lane.startAndWait(request, into: Self.splittable()) {} }
+      let task = task(on: transport) { await lane.startAndWait(request, into: Self.splittable()) {} }
       guard case .failure(let error) = await task.value else {
         Issue.record("half of it is not the whole")
         return
@@ -244,23 +178,23 @@ struct OnLoopTests {
       origin.route("/f", .file(Self.body, FileOptions(ending: .stall(after: 5000))))
       let (lane, request) = (Lane(transport), try Self.request(origin))
       let (toldOfHead, tell) = AsyncStream.makeStream(of: Void.self)
-      let task = Self.task(on: transport) {
+      let task = task(on: transport) {
         await lane.startAndWait(request, into: Self.splittable()) { tell.finish() }
       }
       for await _ in toldOfHead {}
       task.cancel()
-      Self.expectCancelled(await task.value)
+      expectCancelled(await task.value)
       try await origin.wait(for: "the connection to be closed") { $0.connectionsOpen == 0 }
     }
   }
 
-  /// The task that began it has ended; whoever holds it is another, and waits elsewhere.
+  /// The task that began it has ended; the task that holds it is another, and waits elsewhere.
   @Test func awaitedByAnotherTaskThanBeganIt() async throws {
     try await withTransport { transport, origin in
       let gate = try Gate()
       origin.route("/f", .file(Self.body, FileOptions(ending: .stall(after: 5000, until: gate))))
       let (lane, sink, request) = (Lane(transport), Self.splittable(), try Self.request(origin))
-      let stage = try await Self.task(on: transport) { await lane.start(request, into: sink) }.value.get()
+      let stage = try await task(on: transport) { await lane.start(request, into: sink) }.value.get()
       guard case .underWay(let running) = stage else {
         Issue.record("the body stands still")
         return
@@ -283,16 +217,16 @@ struct OnLoopTests {
     let (silent, stalled) = (try Self.request(origin, "/silent"), try Self.request(origin))
     let (toldOfHead, tell) = AsyncStream.makeStream(of: Void.self)
     let tasks = [
-      Self.task(on: transport) { await lane.fetch(silent, into: CollectingSink()).map { _ in } },
-      Self.task(on: transport) { await lane.start(silent, into: Self.splittable()).map { _ in } },
-      Self.task(on: transport) {
+      task(on: transport) { await lane.fetch(silent, into: CollectingSink()).map { _ in } },
+      task(on: transport) { await lane.start(silent, into: Self.splittable()).map { _ in } },
+      task(on: transport) {
         await lane.startAndWait(stalled, into: Self.splittable()) { tell.finish() }.map { _ in }
       },
     ]
     for await _ in toldOfHead {}
     try await origin.wait(for: "the others' requests") { $0.inFlight == 3 }
     await transport.shutdown()
-    for task in tasks { Self.expectCancelled(await task.value) }
+    for task in tasks { expectCancelled(await task.value) }
     try await origin.wait(for: "every connection to be closed") { $0.connectionsOpen == 0 }
   }
 
@@ -302,25 +236,7 @@ struct OnLoopTests {
     let lane = Lane(transport)
     await transport.shutdown()
     let request = TransferRequest(address: try Address("http://127.0.0.1:9/"))
-    Self.expectCancelled(
-      await Self.task(on: transport) { await lane.start(request, into: Self.splittable()) }.value)
-  }
-}
-
-/// Holds a thread until the test lets it go on.
-final class Hold: Sendable {
-  private let state = Mutex((isReached: false, isReleased: false))
-
-  /// Called on the thread that is to stand still.
-  func wait() {
-    state.withLock { $0.isReached = true }
-    while !state.withLock({ $0.isReleased }) { usleep(200) }
-  }
-
-  func release() { state.withLock { $0.isReleased = true } }
-
-  /// Suspends until the thread stands still.
-  func isReached() async {
-    while !state.withLock({ $0.isReached }) { await Task.yield() }
+    expectCancelled(
+      await task(on: transport) { await lane.start(request, into: Self.splittable()) }.value)
   }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CurlTransport
 
-@Suite("Whether a host leaves requests unanswered for want of workers (http.md 38)")
+@Suite("Whether a host leaves requests unanswered for want of workers (HTTP rule 38)")
 struct OvertakenRuleTests {
   private typealias Rule = OvertakenRule
 
@@ -35,7 +35,7 @@ struct OvertakenRuleTests {
     #expect(Rule.judge(wait: wait, facts, since: nil, .init()) == .wait)
     // Two at a time.
     #expect(Rule.judge(wait: wait, facts, since: mark, .init(pending: 2)) == .wait)
-    // Nobody has been answered: the server is slow, or away.
+    // No request has been answered: the server is slow, or away.
     #expect(Rule.judge(wait: wait, Self.facts([0, 0], [0, 0]), since: mark, .init()) == .wait)
   }
 
@@ -48,7 +48,8 @@ struct OvertakenRuleTests {
     #expect((verdict != .wait) == isLong)
   }
 
-  /// The list goes on meanwhile, so none is idle: but many are answered, and none of them over a new connection.
+  /// The list goes on meanwhile, so none is idle: but many are answered, and none of them over a new
+  /// connection.
   @Test(arguments: [(12, [1, 2], true), (11, [1, 2], false), (12, [1, 1], false)])
   func othersAreAnswered(answers: Int, before: [Int], isOdd: Bool) {
     let facts = Self.facts([1, 2], [0, 0], answers: 100 + answers)
@@ -57,17 +58,19 @@ struct OvertakenRuleTests {
     #expect(verdict == (isOdd ? .tryOne(loop: 1, isIdle: false) : .wait))
   }
 
-  /// Three long downloads have the three workers: who waits for one is given back before that is called a stall.
+  /// Three long downloads have the three workers: who waits for one is given back before that is called a
+  /// stall.
   @Test func longDownloads() {
     let (wait, mark) = (Self.milliseconds(15_000), Self.mark([3]))
     let busy = Self.facts([3], [0])
     #expect(Rule.judge(wait: wait, longest: wait, busy, since: mark, .init()) == .giveBack(answering: [3]))
     #expect(Rule.judge(wait: wait - 1, longest: wait, busy, since: mark, .init()) == .wait)
-    // Nobody is served: it is the server, and a stall.
+    // No request is served: it is the server, and a stall.
     #expect(Rule.judge(wait: wait, longest: wait, Self.facts([0], [0]), since: mark, .init()) == .wait)
   }
 
-  /// Two that were answered quickly where others are answered: it is the connections. One that was not: it is the pages.
+  /// Two that were answered quickly where others are answered: it is the connections. One that was not: it is
+  /// the pages.
   @Test func whatTrialsSay() {
     var trials = Rule.Trials(pending: 2)
     trials.ended(waited: Self.milliseconds(40), answered: Self.milliseconds(2))

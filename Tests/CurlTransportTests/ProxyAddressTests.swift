@@ -53,4 +53,30 @@ struct ProxyAddressTests {
     let two = ProxyRoutes(http: one, https: try ProxyAddress("http://u:p@h:1"))
     #expect(two[.http] !== two[.https])
   }
+
+  /// - Parameter port: that the connection led to.
+  @Test(
+    arguments: [
+      ("http://h:1", 407, "", 1, true), ("https://h:1", 407, "", 1, true),
+      // NO_PROXY named it, so that it is the server's own.
+      ("http://h:1", 407, "", 80, false),
+      ("http://h:1", 401, "Server: tinyproxy/1.11\r\n", 1, true),
+      ("http://h:1", 401, "Server: x\r\n", 1, false),
+      ("http://h:1", 403, "", 1, false), ("socks5://h:1", 407, "", 1, false),
+    ])
+  func itsOwnWordOnTheLogin(proxy: String, status: Int, lines: String, port: Int, isOwn: Bool) throws {
+    let head = ResponseHead(status: status, block: Array(lines.utf8))
+    #expect(try ProxyAddress(proxy).refusesLogin(head, to: .http, port: port) == isOwn)
+    #expect(try !ProxyAddress(proxy).refusesLogin(head, to: .https, port: port), "a tunnel is the server's")
+  }
+
+  /// Over plain http a 502 may be the proxy's own, and proves nothing.
+  @Test(arguments: [
+    (200, true), (404, true), (401, false), (403, false), (500, false), (502, false),
+  ])
+  func lettingThrough(status: Int, isProven: Bool) throws {
+    #expect(try ProxyAddress("http://h:1").letsThrough(status, from: .http) == isProven)
+    #expect(try ProxyAddress("http://h:1").letsThrough(status, from: .https))
+    #expect(try ProxyAddress("socks5://h:1").letsThrough(status, from: .http))
+  }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlTransport
 
-@Suite("What a proxy says is judged like any answer, and is the proxy's (http.md 40)")
+@Suite("What a proxy says is judged like any answer, and is the proxy's (HTTP rule 40)")
 struct ProxyTests {
   /// Fetches once through a proxy, and gives the failure.
   private func failure(
@@ -39,15 +39,15 @@ struct ProxyTests {
       (500, .status(500), true), (502, .status(502), true), (503, .status(503), true),
       (504, .status(504), true),
     ] as [(Int, ProxyRefusal.Answer, Bool)])
-  func answersToCONNECT(status: Int, answer: ProxyRefusal.Answer, isPassing: Bool) async throws {
+  func answersToCONNECT(status: Int, answer: ProxyRefusal.Answer, isTransient: Bool) async throws {
     let proxy = try FaultyOrigin()
     defer { proxy.stop() }
     proxy.route("example.invalid:443", .status(status, body: Array("page".utf8)))
     let error = try await failure(
       of: "https://example.invalid/f", through: "http://u:s3cret@127.0.0.1:\(proxy.port)")
-    #expect(error.code == (isPassing ? .connect : .proxy))
-    #expect(error.isPassing == isPassing)
-    #expect(!error.wasUnanswered)
+    #expect(error.code == (isTransient ? .connect : .proxy))
+    #expect(error.isTransient == isTransient)
+    #expect(!error.isStaleConnection)
     #expect(
       try refusal(error)
         == ProxyRefusal(proxy: "http://127.0.0.1:\(proxy.port)", hadLogin: true, answer: answer))
@@ -64,7 +64,7 @@ struct ProxyTests {
     proxy.route("http://example.invalid/f", answer)
     let error = try await failure(of: url, through: "http://u:s3cret@127.0.0.1:\(proxy.port)")
     #expect(try refusal(error).answer == .misunderstood("it takes no login by Basic or Digest"))
-    #expect(!error.isPassing)
+    #expect(!error.isTransient)
     #expect(proxy.log.allSatisfy { $0.headers["proxy-authorization"] == nil })
   }
 
@@ -74,7 +74,7 @@ struct ProxyTests {
     defer { proxy.stop() }
     proxy.route("example.invalid:443", how == "close" ? .close : .reset)
     let error = try await failure(of: "https://example.invalid/f", through: proxy.url(""))
-    #expect(error.code == .reset && error.isPassing)
+    #expect(error.code == .reset && error.isTransient)
   }
 
   @Test func proxiesThatAreAway() async throws {
@@ -82,18 +82,19 @@ struct ProxyTests {
     for scheme in ["http", "socks5", "socks4a"] {
       let error = try await failure(
         of: "https://example.invalid/f", through: "\(scheme)://u:s3cret@127.0.0.1:\(refused.port)")
-      #expect(error.code == .connect && error.isPassing)
+      #expect(error.code == .connect && error.isTransient)
       guard case .away = try refusal(error).answer else { throw SupportFailure("\(error)") }
     }
     for scheme in ["http", "socks5h"] {
       let error = try await failure(
         of: "http://127.0.0.1:1/f", through: "\(scheme)://no-such-proxy.invalid:1")
-      #expect(error.isPassing)
+      #expect(error.isTransient)
       guard case .away = try refusal(error).answer else { throw SupportFailure("\(error)") }
     }
   }
 
-  /// What NO_PROXY names is no matter of the proxy's: here nothing is, and a server that refuses is said by the proxy.
+  /// What NO_PROXY names is no matter of the proxy's: here nothing is, and a server that refuses is said by
+  /// the proxy.
   @Test(
     arguments: [
       ("1", .unreachable("general failure"), true), ("2", .forbidden, false),
@@ -102,13 +103,13 @@ struct ProxyTests {
       ("7", nil, false), ("8", nil, false), ("9", nil, false), ("http", nil, false),
       ("close", .away("connection to proxy closed"), true),
     ] as [(String, ProxyRefusal.Answer?, Bool)])
-  func socksReplies(step: String, answer: ProxyRefusal.Answer?, isPassing: Bool) async throws {
+  func socksReplies(step: String, answer: ProxyRefusal.Answer?, isTransient: Bool) async throws {
     let proxy = try await SocksServer(steps: [step])
     defer { proxy.stop() }
     for url in ["http://example.invalid/f", "https://example.invalid/f"] {
       let error = try await failure(of: url, through: proxy.url())
-      #expect(error.isPassing == isPassing, "\(error)")
-      #expect(error.code == (isPassing ? .connect : .proxy), "\(error)")
+      #expect(error.isTransient == isTransient, "\(error)")
+      #expect(error.code == (isTransient ? .connect : .proxy), "\(error)")
       let refusal = try refusal(error)
       #expect(refusal.proxy == proxy.url())
       if let answer { #expect(refusal.answer == answer) }
@@ -122,7 +123,7 @@ struct ProxyTests {
       origin.route("/f", .file([1, 2]))
       for (login, hadLogin) in [("u:wrong", true), (nil, false)] {
         let error = try await failure(of: origin.url("/f"), through: proxy.url(login: login))
-        #expect(error.code == .proxy && !error.isPassing)
+        #expect(error.code == .proxy && !error.isTransient)
         #expect(
           try refusal(error) == ProxyRefusal(proxy: proxy.url(), hadLogin: hadLogin, answer: .login))
       }
@@ -142,17 +143,18 @@ struct ProxyTests {
     defer { proxy.stop() }
     let error = try await failure(
       of: "http://example.invalid/f", through: proxy.url(), connectTimeout: .milliseconds(300))
-    #expect(error.code == .timeout && error.isPassing)
+    #expect(error.code == .timeout && error.isTransient)
   }
 
-  /// A 407 to a plain request is the proxy's; one that comes out of a tunnel, or without a proxy, is the server's.
+  /// A 407 to a plain request is the proxy's; one that comes out of a tunnel, or without a proxy, is the
+  /// server's.
   @Test func whose407() async throws {
     let proxy = try FaultyOrigin()
     defer { proxy.stop() }
     proxy.route("http://example.invalid/f", .status(407, headers: ["Proxy-Authenticate: Basic realm=\"r\""]))
     let error = try await failure(
       of: "http://example.invalid/f", through: "http://u:s3cret@127.0.0.1:\(proxy.port)")
-    #expect(error.code == .proxy && !error.isPassing)
+    #expect(error.code == .proxy && !error.isTransient)
     #expect(proxy.log.map { $0.headers["proxy-authorization"] != nil } == [false, true])
     let socks = try await SocksServer()
     defer { socks.stop() }
@@ -166,8 +168,8 @@ struct ProxyTests {
     }
   }
 
-  /// The first request is answered by 407 and then, with the login, by the file; no trailer or page of the first is taken
-  /// for the second's. What the proxy offered is then given at once.
+  /// The first request is answered by 407 and then, with the login, by the file; no trailer or page of the
+  /// first is taken for the second's. What the proxy offered is then given at once.
   @Test func theFileBehindA407() async throws {
     let proxy = try FaultyOrigin()
     defer { proxy.stop() }
@@ -196,7 +198,7 @@ struct ProxyTests {
       .status(407, headers: ["Proxy-Authenticate: Basic realm=\"r\""]), .reset)
     let error = try await failure(
       of: "http://example.invalid/f", through: "http://u:s3cret@127.0.0.1:\(proxy.port)")
-    #expect(error.code == .reset && error.isPassing, "\(error)")
+    #expect(error.code == .reset && error.isTransient, "\(error)")
   }
 
   /// A wrong login was tried by each file, six times: 36 times for six files.
@@ -225,8 +227,8 @@ struct ProxyTests {
     for transport in transports { await transport.shutdown() }
   }
 
-  /// Whoever tries the login may end without having learnt anything: then the next one tries it, and nobody waits for
-  /// good, nor behind one that is cancelled.
+  /// The task that tries the login may end without having learnt anything: then the next one tries it, and
+  /// no task waits for good, nor behind a cancelled one.
   @Test func theTurnGoesOn() async throws {
     let proxy = Proxy(try ProxyAddress("http://u:p@h:1"))
     #expect(try await proxy.enter())

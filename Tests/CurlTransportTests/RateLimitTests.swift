@@ -8,33 +8,33 @@ import Testing
 struct RateLimitTests {
   private static let second: UInt64 = 1_000_000_000
 
-  @Test func debtsArePaidByWaiting() {
-    var debt = RateDebt(bytesPerSecond: 1000)
+  @Test func overdrawnIsPaidByWaiting() {
+    var bucket = TokenBucket(bytesPerSecond: 1000)
     let start = 10 * Self.second
-    #expect(debt.pause(at: start) == 0)
+    #expect(bucket.pause(at: start) == 0)
     // A tenth of a second's worth is free after a lull, and no more, however long it was.
-    debt.add(100, at: start)
-    #expect(debt.pause(at: start) == 0)
-    debt.add(500, at: start)
-    #expect(debt.pause(at: start) == Self.second / 2)
-    #expect(debt.pause(at: start + Self.second / 4) == Self.second / 4)
-    debt.add(1000, at: start + Self.second / 4)
-    #expect(debt.pause(at: start + Self.second / 4) == Self.second * 5 / 4)
-    #expect(debt.pause(at: start + 2 * Self.second) == 0)
-    debt.add(100, at: start + 60 * Self.second)
-    #expect(debt.pause(at: start + 60 * Self.second) == 0)
-    debt.add(1, at: start + 60 * Self.second)
-    #expect(debt.pause(at: start + 60 * Self.second) > 0)
+    bucket.add(100, at: start)
+    #expect(bucket.pause(at: start) == 0)
+    bucket.add(500, at: start)
+    #expect(bucket.pause(at: start) == Self.second / 2)
+    #expect(bucket.pause(at: start + Self.second / 4) == Self.second / 4)
+    bucket.add(1000, at: start + Self.second / 4)
+    #expect(bucket.pause(at: start + Self.second / 4) == Self.second * 5 / 4)
+    #expect(bucket.pause(at: start + 2 * Self.second) == 0)
+    bucket.add(100, at: start + 60 * Self.second)
+    #expect(bucket.pause(at: start + 60 * Self.second) == 0)
+    bucket.add(1, at: start + 60 * Self.second)
+    #expect(bucket.pause(at: start + 60 * Self.second) > 0)
   }
 
   /// In the long run exactly the rate, whatever the sizes of what comes.
   @Test(arguments: [1, 100, 1460, 65_536])
   func theLongRun(piece: Int) {
-    var debt = RateDebt(bytesPerSecond: 1_000_000)
+    var bucket = TokenBucket(bytesPerSecond: 1_000_000)
     var now = Self.second
     for _ in 0..<1000 {
-      debt.add(Int64(piece), at: now)
-      now += debt.pause(at: now)
+      bucket.add(Int64(piece), at: now)
+      now += bucket.pause(at: now)
     }
     let expected = Double(piece) * 1000 / 1e6
     let seconds = Double(now - Self.second) / 1e9
@@ -42,14 +42,15 @@ struct RateLimitTests {
   }
 
   @Test func readsAreSmallUnderASlowLimit() {
-    #expect(RateLimit(bytesPerSecond: 1 << 30).bufferSize == 48 * 1024)
-    #expect(RateLimit(bytesPerSecond: 1_000_000).bufferSize == 2500)
-    #expect(RateLimit(bytesPerSecond: 1000).bufferSize == 1024)
-    #expect(RateLimit(bytesPerSecond: 1 << 30).receiveBuffer == nil)
-    #expect(RateLimit(bytesPerSecond: 1000).receiveBuffer == 4096)
+    #expect(RateLimiter(bytesPerSecond: 1 << 30).bufferSize == 48 * 1024)
+    #expect(RateLimiter(bytesPerSecond: 1_000_000).bufferSize == 2500)
+    #expect(RateLimiter(bytesPerSecond: 1000).bufferSize == 1024)
+    #expect(RateLimiter(bytesPerSecond: 1 << 30).receiveBuffer == nil)
+    #expect(RateLimiter(bytesPerSecond: 1000).receiveBuffer == 4096)
   }
 
-  /// Under a limit a transfer takes no less than its time, and everything arrives: one large file or many small ones.
+  /// Under a limit a transfer takes no less than its time, and everything arrives: one large file or many
+  /// small ones.
   @Test(arguments: [(1, 1_000_000), (100, 10_000)])
   func transfers(count: Int, size: Int) async throws {
     let origin = try FaultyOrigin()
@@ -57,7 +58,7 @@ struct RateLimitTests {
     let body = SplitMix64.bytes(count: size, seed: 3)
     origin.route("/f", .file(body))
     var options = TransportOptions(userAgent: "test")
-    options.rateLimit = RateLimit(bytesPerSecond: 1_000_000)
+    options.rateLimit = RateLimiter(bytesPerSecond: 1_000_000)
     options.width = 16
     let transport = try CurlTransport(options)
     let clock = ContinuousClock()
@@ -73,8 +74,8 @@ struct RateLimitTests {
       }
       try await group.waitForAll()
     }
-    // A second, less a tenth that is free. Many small ones once took less than half, since all came in the first burst.
-    // No upper bound: machines are slow.
+    // A second, less a tenth that is free. Many small ones once took less than half, since all came in the
+    // first burst. No upper bound: machines are slow.
     #expect(start.duration(to: clock.now) > .milliseconds(890))
     await transport.shutdown()
   }

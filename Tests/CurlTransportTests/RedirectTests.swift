@@ -3,7 +3,7 @@ import DownloadModel
 import TestSupport
 import Testing
 
-@Suite("Redirects are followed with what belongs to each origin, and no further (http.md 25, 33, 42)")
+@Suite("Redirects are followed with what belongs to each origin, and no further (HTTP rules 25, 33, 42)")
 struct RedirectTests {
   private let secrets = [
     "X-Api-Key: s3cret", "Authorization: Bearer s3cret", "Cookie: a=s3cret", "User-Agent: mine",
@@ -11,7 +11,8 @@ struct RedirectTests {
 
   private func said(_ request: Seen) -> String { "\(request.path) \(request.headers)" }
 
-  /// Found by trial: libcurl has one list of header lines for all hosts, and keeps back Authorization and Cookie only.
+  /// Found by trial: libcurl has one list of header lines for all hosts, and keeps back Authorization and
+  /// Cookie only.
   @Test func headerLinesDoNotCrossToAnotherOrigin() async throws {
     let other = try FaultyOrigin()
     defer { other.stop() }
@@ -23,8 +24,8 @@ struct RedirectTests {
       let (receipt, sink) = try await transport.fetch(
         try origin.address("/old"), headers: ["If-None-Match: \"9\""])
       #expect(sink.bytes == [1, 2, 3])
-      #expect(receipt.redirectedTo == origin.url("/here?q=1"))
-      #expect(sink.head?.answeredBy == origin.url("/here?q=1"))
+      #expect(receipt.effectiveURL == origin.url("/here?q=1"))
+      #expect(sink.head?.effectiveURL == origin.url("/here?q=1"))
       let away = try #require(other.log.first)
       #expect(!said(away).contains("s3cret"), "\(said(away))")
       #expect(away.headers["user-agent"] == "dlm-test")
@@ -50,7 +51,7 @@ struct RedirectTests {
       other.route("/away", .file([1]))
       let address = try Address("http://me:s3cret@127.0.0.1:\(origin.port)/old")
       let (receipt, _) = try await transport.fetch(address)
-      #expect(receipt.redirectedTo == other.url("/away"))
+      #expect(receipt.effectiveURL == other.url("/away"))
       #expect(origin.log.map { $0.headers["authorization"] } == ["Basic bWU6czNjcmV0", "Basic bWU6czNjcmV0"])
       #expect(other.log.first?.headers["authorization"] == nil)
     }
@@ -66,7 +67,7 @@ struct RedirectTests {
         #expect(try await transport.fetch(address).1.bytes == [7])
       } else {
         let error = try await #require(throws: DownloadError.self) { _ = try await transport.fetch(address) }
-        #expect(error.code == .redirect && !error.isPassing)
+        #expect(error.code == .redirect && !error.isTransient)
         #expect(error.address == address.key)
       }
       #expect(origin.record.connectionsOpened == 1)
@@ -113,8 +114,8 @@ struct RedirectTests {
     "HTTP/1.1 404 Not Found\r\n\r\n" + String(repeating: "x", count: 200_000),
   ]
 
-  /// Found by trial: a 404 whose body never ended took the 30 s of a stall, was called temporary, and asked for again.
-  /// The time limit is the test's: a transfer that waits for its body waits for an hour.
+  /// Found by trial: a 404 whose body never ended took the 30 s of a stall, was called temporary, and asked
+  /// for again. The time limit is the test's: a transfer that waits for its body waits for an hour.
   @Test(.timeLimit(.minutes(5)), arguments: heads)
   func anAnswerIsKnownFromItsHead(head: String) async throws {
     try await withTransport({ $0.stallTimeout = .seconds(3600) }) { transport, origin in

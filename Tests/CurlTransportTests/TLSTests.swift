@@ -15,7 +15,7 @@ struct TLSTests {
     try await withTransport { transport, _ in
       let error = try await #require(throws: DownloadError.self) { _ = try await transport.fetch(address) }
       #expect(error.code == .certificate)
-      #expect(!error.isPassing)
+      #expect(!error.isTransient)
     }
     try await withTransport({ $0.caFile = server.caCertificatePath }) { [body] transport, _ in
       let (_, sink) = try await transport.fetch(address)

@@ -5,14 +5,14 @@ import TestSupport
 import Testing
 
 @Suite(
-  "Every way that a transfer can fail has its code, its address, and says whether again may help (http.md 11, 25, 26)"
+  "Every failure of a transfer has its code, its address, and may pass or not (HTTP rules 11, 25, 26)"
 )
 struct TransferFailureTests {
   struct Case: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let answer: OriginAnswer
     let code: DownloadError.Code
-    let isPassing: Bool
+    let isTransient: Bool
   }
 
   private static let body = SplitMix64.bytes(count: 100_000, seed: 3)
@@ -20,28 +20,28 @@ struct TransferFailureTests {
   static let cases: [Case] = [
     Case(
       testDescription: "cut short", answer: .file(body, FileOptions(ending: .close(after: 40_000))),
-      code: .shortBody, isPassing: true),
+      code: .shortBody, isTransient: true),
     Case(
       testDescription: "chunked, cut before the last chunk",
       answer: .file(body, FileOptions(framing: .chunked(size: 4096), ending: .close(after: 100_000))),
-      code: .shortBody, isPassing: true),
+      code: .shortBody, isTransient: true),
     Case(
       testDescription: "reset in the body", answer: .file(body, FileOptions(ending: .reset(after: 40_000))),
-      code: .reset, isPassing: true),
-    Case(testDescription: "reset before the head", answer: .reset, code: .reset, isPassing: true),
-    Case(testDescription: "closed before the head", answer: .close, code: .reset, isPassing: true),
-    Case(testDescription: "header flood", answer: .headerFlood, code: .badResponse, isPassing: false),
+      code: .reset, isTransient: true),
+    Case(testDescription: "reset before the head", answer: .reset, code: .reset, isTransient: true),
+    Case(testDescription: "closed before the head", answer: .close, code: .reset, isTransient: true),
+    Case(testDescription: "header flood", answer: .headerFlood, code: .badResponse, isTransient: false),
     Case(
       testDescription: "garbage", answer: .raw(Array("\u{1}\u{2}garbage\r\n\r\n".utf8)), code: .badResponse,
-      isPassing: false),
+      isTransient: false),
     Case(
-      testDescription: "redirect loop", answer: .redirect(302, to: "/f"), code: .redirect, isPassing: false),
+      testDescription: "redirect loop", answer: .redirect(302, to: "/f"), code: .redirect, isTransient: false),
     Case(
       testDescription: "redirect to a file", answer: .redirect(302, to: "file:///etc/passwd"),
-      code: .redirect, isPassing: false),
+      code: .redirect, isTransient: false),
     Case(
       testDescription: "redirect to gopher", answer: .redirect(302, to: "gopher://127.0.0.1/"),
-      code: .redirect, isPassing: false),
+      code: .redirect, isTransient: false),
   ]
 
   @Test(arguments: cases)
@@ -54,7 +54,7 @@ struct TransferFailureTests {
         _ = try await transport.fetch(address, into: sink)
       }
       #expect(error.code == test.code, "\(error)")
-      #expect(error.isPassing == test.isPassing, "\(error)")
+      #expect(error.isTransient == test.isTransient, "\(error)")
       #expect(error.address == address.key)
       #expect(sink.bytes.elementsEqual(Self.body.prefix(sink.bytes.count)))
     }
@@ -67,7 +67,7 @@ struct TransferFailureTests {
         _ = try await transport.fetch(try Address(refused.url("/f")))
       }
       #expect(error.code == .connect)
-      #expect(error.isPassing)
+      #expect(error.isTransient)
     }
   }
 
@@ -80,8 +80,8 @@ struct TransferFailureTests {
     }
   }
 
-  /// libcurl closes its resolver's sockets without a word. That once left the loop with descriptors that were gone, or
-  /// another's by then: every transfer of the run failed, and the loop span.
+  /// libcurl closes its resolver's sockets without a word. That once left the loop with descriptors that were
+  /// gone, or another's by then: every transfer of the run failed, and the loop span.
   @Test func unknownHostBesideARunningTransfer() async throws {
     try await withTransport { transport, origin in
       let gate = try Gate()
@@ -110,7 +110,7 @@ struct TransferFailureTests {
     }
   }
 
-  /// RFC 9112 §6.3: whoever guesses may take half a file for the whole.
+  /// RFC 9112 §6.3: to guess may be to take half a file for the whole.
   @Test(arguments: [["10", "5"], ["5", "10"], ["abc"], ["-1"], [""]])
   func uselessLengths(lengths: [String]) async throws {
     try await withTransport { transport, origin in
@@ -125,7 +125,7 @@ struct TransferFailureTests {
     }
   }
 
-  /// http.md 26: behind the body as before it.
+  /// HTTP rule 26: behind the body as before it.
   @Test func trailersWithoutEnd() async throws {
     try await withTransport { transport, origin in
       let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
@@ -157,7 +157,7 @@ struct TransferFailureTests {
         _ = try await transport.fetch(try origin.address("/f"), into: sink)
       }
       #expect(error.code == .stalled)
-      #expect(error.isPassing)
+      #expect(error.isTransient)
       #expect(sink.bytes == Array(Self.body.prefix(count)))
     }
   }
@@ -173,7 +173,8 @@ struct TransferFailureTests {
     }
   }
 
-  /// A byte now and then is no stall, however long it takes: here longer than the limit, and each pause a tenth of it.
+  /// A byte now and then is no stall, however long it takes: here longer than the limit, and each pause a
+  /// tenth of it.
   @Test func slowIsNotStalled() async throws {
     try await withTransport({ $0.stallTimeout = .seconds(2) }) { transport, origin in
       let body = Array(Self.body.prefix(12))

@@ -27,11 +27,15 @@ func withTransport<Value: Sendable>(
 }
 
 extension CurlTransport {
-  /// Fetches a path and gives receipt and sink.
+  /// Fetches an address the way that dlm does: from an actor on the loop, in a task that prefers the loop's
+  /// executor. What comes from outside (`Transport.fetch` itself) is tested in LoopTests, HandOnTests and
+  /// RateLimitTests.
   func fetch(
     _ address: Address, from start: Int64? = nil, headers: [String] = [], into sink: CollectingSink = .init()
   ) async throws(DownloadError) -> (TransferReceipt, CollectingSink) {
     let request = TransferRequest(address: address, rangeStart: start, headerLines: headers)
-    return (try await fetch(request, into: sink), sink)
+    let lane = Lane(self)
+    let result = await withTaskExecutorPreference(taskExecutor) { await lane.fetch(request, into: sink) }
+    return (try result.get(), sink)
   }
 }

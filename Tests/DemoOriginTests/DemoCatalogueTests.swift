@@ -47,3 +47,36 @@ struct DemoCatalogueTests {
     #expect((7_000_000...8_000_000).contains(catalogue.totalBytes))
   }
 }
+
+@Suite("Any slice of a file can be made by itself")
+struct DemoContentTests {
+  private let content = DemoContent(seed: 7)
+
+  @Test(arguments: [0..<0, 0..<1, 0..<8, 3..<5, 5..<11, 7..<9, 8..<16, 1..<64, 63..<64, 40..<40])
+  func sliceIsThatOfTheWhole(range: Range<Int>) {
+    #expect(content.bytes(in: range) == Array(content.bytes(in: 0..<64)[range]))
+  }
+
+  @Test func startsFarInsideLikeAnywhere() {
+    let far = 1 << 50
+    #expect(content.bytes(in: far..<(far + 20)).suffix(9) == content.bytes(in: (far + 11)..<(far + 20))[...])
+  }
+
+  // A client's checksum list stays right only while the bytes of a seed stay the same.
+  @Test func bytesOfASeedNeverChange() {
+    let expected: [UInt8] = [0x7D, 0x3A, 0x36, 0x0F, 0x09, 0x0E, 0xB4, 0x7A, 0x72, 0xD7]
+    #expect(DemoContent(seed: 1).bytes(in: 0..<10) == expected)
+  }
+
+  @Test func seedsGiveDifferentBytesEvenShifted() {
+    let one = DemoContent(seed: 1).bytes(in: 0..<4096)
+    let two = DemoContent(seed: 2).bytes(in: 0..<8)
+    #expect(!stride(from: 0, to: 4088, by: 8).contains { Array(one[$0..<($0 + 8)]) == two })
+  }
+
+  @Test func fileCutsARangeToItsLength() {
+    let file = DemoFile(path: "/a", size: 10, seed: 3)
+    #expect(file.bytes(in: 4..<100) == DemoContent(seed: 3).bytes(in: 4..<10))
+    #expect(file.bytes(in: 20..<30).isEmpty)
+  }
+}

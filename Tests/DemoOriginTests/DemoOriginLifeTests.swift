@@ -1,5 +1,6 @@
 import DemoOrigin
-import Foundation
+import Glibc
+import TestSupport
 import Testing
 
 // Each wait here would last an hour: a test ends only because `stop()` ends it.
@@ -11,15 +12,13 @@ struct DemoOriginLifeTests {
     DemoOrigin(catalogue: catalogue, latency: latency, bytesPerSecondPerConnection: rate)
   }
 
-  /// curl's status when nobody listens.
-
   @Test func stopEndsABodyUnderWay() async throws {
     let origin = origin()
     try await origin.start()
-    let curl = try await CurlCommand(["--include"] + origin.addresses)
-    try await curl.wrote("\r\n\r\n")
+    let curl = try CurlCommand.start(["--include"] + (await origin.addresses))
+    try await curl.wait(forOutput: "\r\n\r\n")
     await origin.stop()
-    let (status, _) = try await curl.end()
+    let status = try await curl.waitForExit().status
     // 18: shorter than announced; 56: reset.
     #expect(status == 18 || status == 56)
   }
@@ -27,12 +26,11 @@ struct DemoOriginLifeTests {
   @Test func stopEndsTheLatency() async throws {
     let origin = origin(latency: .seconds(3600))
     try await origin.start()
-    let curl = try await CurlCommand(["--verbose"] + origin.addresses)
-    try await curl.wrote("> GET")
+    let curl = try CurlCommand.start(["--verbose"] + (await origin.addresses))
+    try await curl.wait(forErrorOutput: "> GET")
     await origin.stop()
-    let (_, output) = try await curl.end()
     // 503 if the request was read already, else the connection just ends. No 200 and no 500.
-    let text = String(decoding: output, as: UTF8.self)
+    let text = try await curl.waitForExit().errorText
     #expect(!text.contains("< HTTP/1.1 200") && !text.contains("< HTTP/1.1 500"))
   }
 
@@ -41,23 +39,24 @@ struct DemoOriginLifeTests {
     try await origin.start()
     let addresses = await origin.addresses
     // curl holds the connection after the first answer, while it waits to send the second request.
-    let curl = try CurlCommand([
+    let curl = try CurlCommand.start([
       "--verbose", "--rate", "1/m", "--output", "/dev/null", addresses[0], "--output", "/dev/null",
       addresses[0],
     ])
-    try await curl.wrote("left intact")
+    try await curl.wait(forErrorOutput: "left intact")
     await origin.stop()
     try await expectNoAnswer(addresses)
-    curl.terminate()
-    #expect(try await curl.end().status != 0)
+    curl.send(SIGKILL)
+    #expect(try await curl.waitForExit().status != 0)
   }
 
-  /// Refused as a rule. A process that another test started at the wrong moment may hold a copy of the listening
-  /// socket for as long as it runs: then the connection comes up, and breaks off when that process ends.
+  /// Refused as a rule. A process that another test started at the wrong moment may hold a copy of the
+  /// listening socket for as long as it runs: then the connection comes up, and breaks off when that process
+  /// ends.
   private func expectNoAnswer(_ addresses: [String]) async throws {
-    let (status, output) = try await CurlCommand(["--include"] + addresses).end()
-    #expect(status != 0)
-    #expect(!String(decoding: output, as: UTF8.self).contains("HTTP/1.1"))
+    let result = try await CurlCommand.result(["--include"] + addresses)
+    #expect(result.status != 0)
+    #expect(!result.outputText.contains("HTTP/1.1"))
   }
 
   @Test func nobodyListensAfterStop() async throws {

@@ -1,5 +1,5 @@
 import DemoOrigin
-import Foundation
+import TestSupport
 import Testing
 
 @Suite("The origin over the wire", .timeLimit(.minutes(5)))
@@ -60,11 +60,10 @@ struct DemoOriginTests {
       let next = [
         "--next", "--output", "/dev/null", "--write-out", "%{http_code} %{num_connects}", addresses[1],
       ]
-      let (status, output) = try await CurlCommand(
-        row.arguments + ["--output", "/dev/null", addresses[0]] + next
-      ).end()
-      #expect(status == 0)
-      #expect(String(decoding: output, as: UTF8.self).hasSuffix("200 0"))
+      let result = try await CurlCommand.result(
+        row.arguments + ["--output", "/dev/null", addresses[0]] + next)
+      #expect(result.status == 0)
+      #expect(result.outputText.hasSuffix("200 0"))
     }
   }
 
@@ -73,9 +72,9 @@ struct DemoOriginTests {
     try await origin().serving { addresses in
       let each = ["--write-out", "%{num_connects}"]
       let bodies = ["--output", "/dev/null", addresses[0], "--output", "/dev/null", addresses[1]]
-      let (status, output) = try await CurlCommand(each + bodies + bodies).end()
-      #expect(status == 0)
-      #expect(String(decoding: output, as: UTF8.self) == "1000")
+      let result = try await CurlCommand.result(each + bodies + bodies)
+      #expect(result.status == 0)
+      #expect(result.outputText == "1000")
     }
   }
 
@@ -99,11 +98,11 @@ struct DemoOriginTests {
   // Only lower bounds: a busy machine makes everything later, never earlier.
   @Test func latencyAndBandwidthAreNotLessThanSet() async throws {
     try await origin(latency: .milliseconds(60), rate: 1_000_000).serving { addresses in
-      let (status, output) = try await CurlCommand([
+      let result = try await CurlCommand.result([
         "--output", "/dev/null", "--write-out", "%{time_starttransfer} %{time_total}", addresses[0],
-      ]).end()
-      let times = String(decoding: output, as: UTF8.self).split(separator: " ").compactMap { Double($0) }
-      #expect(status == 0)
+      ])
+      let times = result.outputText.split(separator: " ").compactMap { Double($0) }
+      #expect(result.status == 0)
       #expect(times.count == 2)
       #expect(times.first ?? 0 >= 0.06)
       #expect(times.last ?? 0 >= 0.16)

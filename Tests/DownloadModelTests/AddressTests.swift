@@ -1,7 +1,7 @@
 import DownloadModel
 import Testing
 
-@Suite("An address is absolute, http or https, and never shows its credentials (http.md 25)")
+@Suite("An address is absolute, http or https, and never shows its credentials (HTTP rule 25)")
 struct AddressTests {
   @Test(arguments: [
     ("http://example.org/a/b.txt", "http://example.org/a/b.txt"),
@@ -21,7 +21,8 @@ struct AddressTests {
     #expect("\(address)" == key)
   }
 
-  /// Both spellings are one address: for limits, the cache, logins and the log. In any locale: the tests' is C.
+  /// Both spellings are one address: for limits, the cache, logins and the log. In any locale: the tests' is
+  /// C.
   @Test(arguments: [
     ("http://bücher.example/", "http://xn--bcher-kva.example/"),
     ("http://BÜCHER.Example:81/Ü", "http://xn--bcher-kva.example:81/%C3%9C"),

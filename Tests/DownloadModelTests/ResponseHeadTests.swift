@@ -16,7 +16,7 @@ struct ResponseHeadTests {
     #expect(head["eta"] == nil)
   }
 
-  /// Older servers, and frameworks in file names (http.md 36).
+  /// Older servers, and frameworks in file names (HTTP rule 36).
   @Test func whatIsNoUTF8IsLatin1() {
     let head = ResponseHead(status: 200, block: Array("X: f=R".utf8) + [0xE9, 0x73] + Array("\r\nY: é".utf8))
     #expect(head["x"] == "f=Rés")

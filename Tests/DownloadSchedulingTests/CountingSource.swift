@@ -16,7 +16,7 @@ final class CountingSource: RequestSource {
 
   nonisolated(nonsending) func next() async -> DownloadRequest? {
     position.withLock { position in
-      guard position < length else { return nil }
+      guard position < length, !Task.isCancelled else { return nil }
       defer { position += 1 }
       return DownloadRequest(id: position, address: address)
     }

@@ -1,50 +1,89 @@
 import DownloadModel
-import DownloadScheduling
 import Synchronization
 import TestSupport
 import Testing
 
-@Suite("One download: tried again as the policy says, told to the board, cancelled while it waits")
+@testable import DownloadScheduling
+
+@Suite("One download: tried again as the policy says, told to the feed, cancelled while it waits")
 struct DownloaderTests {
   private struct Store: DownloadStore {
-    func file(
-      for request: DownloadRequest, meter: TransferMeter,
-      fetch: @escaping Fetch
-    ) async throws(DownloadError) -> DownloadOutcome {
-      let receipt = try await fetch(Target(address: request.address))
-      return DownloadOutcome(
-        kind: .fetched, path: "f", size: receipt.bodyBytes, transferred: receipt.bodyBytes)
+    func open(
+      _ request: DownloadRequest, meter: TransferMeter
+    ) async throws(DownloadError) -> OpenedDownload<Target> { .missing(Target(request.address)) }
+
+    func commit(_ download: Target) async throws(DownloadError) -> DownloadOutcome? {
+      let bytes = download.bytes
+      return DownloadOutcome(kind: .fetched, path: "f", size: bytes, transferred: bytes)
     }
+
+    func close(_ download: Target, after error: DownloadError) async {}
   }
 
-  private struct Target: DownloadTarget {
-    let address: Address
-    func nextTransfer() throws(DownloadError) -> TransferRequest { TransferRequest(address: address) }
-    func isWhole(after receipt: TransferReceipt) throws(DownloadError) -> Bool { true }
+  private final class Target: DownloadTarget {
+    private let address: Address
+    private let received = Mutex<Int64>(0)
+
+    init(_ address: Address) { self.address = address }
+
+    var bytes: Int64 { received.withLock { $0 } }
+    func nextTransfer() throws(DownloadError) -> TransferRequest? { TransferRequest(address: address) }
+    func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
+      received.withLock { $0 = receipt.bodyBytes }
+      return true
+    }
     func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition { .write }
-    func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) {}
+    func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand { .more }
+    func takeRunning() -> RunningTransfer? { nil }
+    var openSegments: [OpenSegment] { [] }
+    func takeSegment(
+      of id: Int, from offset: Int64
+    ) throws(DownloadError) -> (id: Int, target: any SegmentTarget)? { nil }
+    func ask(for size: RequestSize) {}
+    func refuseSegments() {}
+    func release(_ segment: Int) throws(DownloadError) {}
   }
 
-  private let reset = DownloadError(.reset, isPassing: true)
+  /// How downloads ended.
+  private final class Ends: Sendable {
+    private let results = Mutex<[Downloader.News.Result]>([])
+    var news: Downloader.News {
+      Downloader.News(onEnd: { _, result in self.results.withLock { $0.append(result) } })
+    }
+    var last: Downloader.News.Result? { results.withLock { $0.last } }
+  }
+
+  private let ends = Ends()
+
+  /// Downloads, and says how it ended; nil if it is back in the queue.
+  private func result(
+    _ downloader: Downloader, _ request: DownloadRequest, _ queue: RequestQueue
+  ) async -> Downloader.News.Result? {
+    await downloader.download(request, from: RequestQueueShare(queue, 0))
+    return ends.last
+  }
+
+  private let reset = DownloadError(.reset, isTransient: true)
 
   private func downloader(
-    _ transport: FakeTransport, _ board: ProgressBoard, _ clock: ManualClock, retries: Int = 5
+    _ transport: FakeTransport, _ feed: ProgressFeed, _ clock: ManualClock, retries: Int = 5
   ) -> Downloader {
     Downloader(
-      store: Store(), transport: transport, board: board, retry: RetryPolicy(retries: retries),
-      clock: clock, random: { 0.5 })
+      on: BlockingExecutor(label: "test.loop"), store: Store(), transport: transport, feed: feed,
+      retry: RetryPolicy(retries: retries), clock: clock, random: { 0.5 }, news: ends.news)
   }
 
-  private func queue(_ clock: ManualClock) -> HostQueue {
-    HostQueue(RequestList([]), ceiling: 2, retry: RetryPolicy(), clock: clock, random: { 0.5 })
+  private func queue(_ clock: ManualClock) -> RequestQueue {
+    RequestQueue(RequestList([]), ceiling: 2, retry: RetryPolicy(), clock: clock, random: { 0.5 })
   }
 
   @Test func aPassingFailureIsTriedAgainAfterItsDelay() async throws {
-    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: true), ManualClock())
+    let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
+    let reader = feed.reader(of: .events)
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset), .failure(reset), .ok([1, 2, 3]))
     let run = Task { [self] in
-      await downloader(transport, board, clock).download(request, from: HostQueueShare(queue(clock), 0))
+      await result(downloader(transport, feed, clock), request, queue(clock))
     }
     try await clock.waitForSleepers(1)
     clock.advance(by: .milliseconds(250))
@@ -53,109 +92,104 @@ struct DownloaderTests {
     clock.advance(by: .milliseconds(500))
     #expect(await run.value == .success(DownloadOutcome(kind: .fetched, path: "f", size: 3, transferred: 3)))
     #expect(clock.requestedSleeps == [.milliseconds(250), .milliseconds(500)])
-    let sample = board.take()
+    let sample = reader.take()
     #expect(sample.tally.fetched == 1)
     #expect(sample.active.isEmpty)
-    #expect(sample.events.count == 3)
+    #expect(sample.events.count == 4)
   }
 
   private struct Waiting: DownloadStore {
     let error: DownloadError
-    func file(
-      for request: DownloadRequest, meter: TransferMeter, fetch: @escaping Fetch
-    ) async throws(DownloadError) -> DownloadOutcome { throw error }
+    func open(
+      _ request: DownloadRequest, meter: TransferMeter
+    ) async throws(DownloadError) -> OpenedDownload<Target> { throw error }
+    func commit(_ download: Target) async throws(DownloadError) -> DownloadOutcome? { nil }
+    func close(_ download: Target, after error: DownloadError) async {}
   }
 
-  /// Found by trial: who waited for another's download told its 429 as its own, and the host was asked for half as much,
-  /// and left alone for longer, with each of them. Here the host would want quiet: nobody advances the clock.
+  /// Found by trial: who waited for another's download told its 429 as its own, and the host was asked for
+  /// half as much, and left alone for longer, with each of them. Here the host would want quiet: nobody
+  /// advances the clock.
   @Test(.timeLimit(.minutes(5))) func aRefusalOfAnotherIsNoRefusal() async throws {
-    let (board, clock) = (ProgressBoard(isWatched: true), ManualClock())
-    let busy = DownloadError(.status, cause: .http(status: 429), isPassing: true)
+    let (feed, clock) = (ProgressFeed(), ManualClock())
+    let busy = DownloadError(.status, cause: .http(status: 429), isTransient: true)
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
-    let queue = HostQueue(
+    let queue = RequestQueue(
       RequestList([request]), ceiling: 2, retry: RetryPolicy(retries: 0), clock: clock, random: { 0.5 })
     let downloader = Downloader(
-      store: Waiting(error: busy.metByAnother), transport: FakeTransport(), board: board,
-      retry: RetryPolicy(),
-      clock: clock, random: { 0.5 })
-    for _ in 0..<3 {
-      let given = try #require(await queue.next())
-      #expect(await downloader.download(given, from: HostQueueShare(queue, 0)) == nil)
+      on: BlockingExecutor(label: "test.loop"), store: Waiting(error: busy.coalesced),
+      transport: FakeTransport(), feed: feed, retry: RetryPolicy(), clock: clock, random: { 0.5 },
+      news: ends.news)
+    try await queue.run { shares in
+      for _ in 0..<3 {
+        let given = try #require(await shares[0].next())
+        await downloader.download(given, from: shares[0])
+        #expect(ends.last == nil)
+      }
     }
-    #expect(board.take().tally == ProgressTally())
+    #expect(feed.tally == ProgressTally())
     #expect(clock.requestedSleeps.isEmpty)
   }
 
-  /// The server had closed a kept connection: the request is made again at once, and not counted, but once only.
+  /// The server had closed a kept connection: the request is made again at once, and not counted, but once
+  /// only.
   @Test func whatWasNotAnsweredIsAskedAgainAtOnce() async throws {
-    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: true), ManualClock())
+    let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
-    let stale = DownloadError(.reset, isPassing: true, wasUnanswered: true)
+    let stale = DownloadError(.reset, isTransient: true, isStaleConnection: true)
+    let reader = feed.reader(of: .events)
     transport.answer(request.address, .failure(stale), .ok([1, 2, 3]))
-    let result = await downloader(transport, board, clock, retries: 0).download(
-      request, from: HostQueueShare(queue(clock), 0))
+    let result = await self.result(downloader(transport, feed, clock, retries: 0), request, queue(clock))
     #expect(result == .success(DownloadOutcome(kind: .fetched, path: "f", size: 3, transferred: 3)))
-    #expect(board.take().events.count == 1)
+    #expect(reader.take().events.count == 2)
 
     let other = DownloadRequest(id: 1, address: try Address("http://a/g"))
     transport.answer(other.address, .failure(stale), .failure(stale))
     #expect(
-      await downloader(transport, board, clock, retries: 0).download(
-        other, from: HostQueueShare(queue(clock), 0)) == .failure(stale.at(other.address)))
+      await self.result(downloader(transport, feed, clock, retries: 0), other, queue(clock))
+        == .failure(stale.at(other.address)))
     #expect(transport.attempts.count == 4)
     #expect(clock.requestedSleeps.isEmpty)
   }
 
   @Test func retriesEnd() async throws {
-    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: false), ManualClock())
+    let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
     let run = Task { [self] in
-      await downloader(transport, board, clock, retries: 1).download(
-        request, from: HostQueueShare(queue(clock), 0))
+      await result(downloader(transport, feed, clock, retries: 1), request, queue(clock))
     }
     try await clock.waitForSleepers(1)
     clock.advance(by: .seconds(1))
     #expect(await run.value == .failure(reset.at(request.address)))
     #expect(transport.attempts.count == 2)
-    #expect(board.tally.failed == 1)
-    #expect(board.tally.failedForGood == 0)
-  }
-
-  /// A server that sends past the end of the range: what it sent up to there is good, and the file goes on.
-  @Test func enoughIsNoFailure() async throws {
-    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: false), ManualClock())
-    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
-    transport.answer(request.address, .failure(.enough))
-    let result = await downloader(transport, board, clock).download(
-      request, from: HostQueueShare(queue(clock), 0))
-    #expect(result == .success(DownloadOutcome(kind: .fetched, path: "f", size: 0)))
-    #expect(board.tally.failed == 0)
+    #expect(feed.tally.failed == 1)
+    #expect(feed.tally.failedForGood == 0)
   }
 
   @Test func aPermanentFailureIsNotTriedAgain() async throws {
-    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: false), ManualClock())
+    let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     let error = DownloadError(.certificate)
     transport.answer(request.address, .failure(error))
     #expect(
-      await downloader(transport, board, clock).download(request, from: HostQueueShare(queue(clock), 0))
+      await result(downloader(transport, feed, clock), request, queue(clock))
         == .failure(error.at(request.address)))
     #expect(transport.attempts.count == 1)
-    #expect(board.tally.failedForGood == 1)
+    #expect(feed.tally.failedForGood == 1)
   }
 
   @Test func cancellationEndsTheWait() async throws {
-    let (transport, board, clock) = (FakeTransport(), ProgressBoard(isWatched: false), ManualClock())
+    let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
     let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
     transport.answer(request.address, .failure(reset))
     let run = Task { [self] in
-      await downloader(transport, board, clock).download(request, from: HostQueueShare(queue(clock), 0))
+      await result(downloader(transport, feed, clock), request, queue(clock))
     }
     try await clock.waitForSleepers(1)
     run.cancel()
     #expect(await run.value == .failure(DownloadError.cancelled.at(request.address)))
-    #expect(board.tally.cancelled == 1)
-    #expect(board.tally.failed == 0)
+    #expect(feed.tally.cancelled == 1)
+    #expect(feed.tally.failed == 0)
   }
 }

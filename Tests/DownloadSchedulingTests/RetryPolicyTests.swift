@@ -2,10 +2,10 @@ import DownloadModel
 import DownloadScheduling
 import Testing
 
-@Suite("Retry: which failures, how often, how long to wait (http.md 11, 12)")
+@Suite("Retry: which failures, how often, how long to wait (HTTP rules 11, 12)")
 struct RetryPolicyTests {
-  private static let passing = DownloadError(.reset, isPassing: true)
-  private static let busy = DownloadError(.status, cause: .http(status: 503), isPassing: true)
+  private static let passing = DownloadError(.reset, isTransient: true)
+  private static let busy = DownloadError(.status, cause: .http(status: 503), isTransient: true)
   private static let permanent = DownloadError(.status, cause: .http(status: 404))
 
   struct Row: Sendable, CustomTestStringConvertible {
@@ -35,11 +35,11 @@ struct RetryPolicyTests {
     Row(testDescription: "cancelled is not tried again", error: .cancelled, delay: nil),
     Row(
       testDescription: "Retry-After is a floor",
-      error: DownloadError(.status, cause: .http(status: 429), isPassing: true, retryAfter: .seconds(7)),
+      error: DownloadError(.status, cause: .http(status: 429), isTransient: true, retryAfter: .seconds(7)),
       delay: .seconds(7)),
     Row(
       testDescription: "and no ceiling",
-      error: DownloadError(.status, cause: .http(status: 429), isPassing: true, retryAfter: .seconds(1)),
+      error: DownloadError(.status, cause: .http(status: 429), isTransient: true, retryAfter: .seconds(1)),
       failures: 4,
       delay: .seconds(8)),
     Row(
@@ -48,7 +48,7 @@ struct RetryPolicyTests {
     Row(testDescription: "beyond the whole time", elapsed: .seconds(10), maxTime: .seconds(10), delay: nil),
     Row(
       testDescription: "the answer asks for another request: at once",
-      error: DownloadError(.range, isPassing: true), delay: .zero),
+      error: DownloadError(.range, isTransient: true), delay: .zero),
   ]
 
   @Test(arguments: rows) func delay(_ row: Row) {

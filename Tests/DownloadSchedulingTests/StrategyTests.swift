@@ -10,7 +10,7 @@ struct StrategyTests {
   @Test(arguments: DownloadMode.allCases, widths)
   func eachOnceWithinTheWidth(mode: DownloadMode, width: Int) async throws {
     let recorder = Recorder()
-    try await mode.strategy.run(CountingSource(300), width: width, isolation: nil) { request, _ in
+    try await mode.strategy.run(CountingSource(300), width: width) { request in
       await recorder.download(request)
     }
     #expect(recorder.started.sorted() == Array(0..<300))
@@ -21,7 +21,7 @@ struct StrategyTests {
   @Test(arguments: DownloadMode.allCases)
   func anEmptyListEnds(mode: DownloadMode) async throws {
     let recorder = Recorder()
-    try await mode.strategy.run(CountingSource(0), width: 8, isolation: nil) { request, _ in
+    try await mode.strategy.run(CountingSource(0), width: 8) { request in
       await recorder.download(request)
     }
     #expect(recorder.started.isEmpty)
@@ -29,7 +29,7 @@ struct StrategyTests {
 
   @Test func sequentialKeepsTheOrder() async throws {
     let recorder = Recorder()
-    try await SequentialStrategy().run(CountingSource(50), width: 16, isolation: nil) { request, _ in
+    try await SequentialStrategy().run(CountingSource(50), width: 16) { request in
       await recorder.download(request)
     }
     #expect(recorder.started == Array(0..<50))
@@ -42,7 +42,7 @@ struct StrategyTests {
     let recorder = Recorder(holds: true)
     let source = try CountingSource(1000)
     let run = Task {
-      await mode.strategy.run(source, width: width, isolation: nil) { request, _ in
+      await mode.strategy.run(source, width: width) { request in
         await recorder.download(request)
       }
     }
@@ -64,7 +64,7 @@ struct StrategyTests {
     let recorder = Recorder(holds: true)
     let source = try CountingSource(20)
     let run = Task {
-      await mode.strategy.run(source, width: 2, isolation: nil) { request, _ in
+      await mode.strategy.run(source, width: 2) { request in
         await recorder.download(request)
       }
     }
@@ -84,7 +84,7 @@ struct StrategyTests {
     let source = try CountingSource(1000)
     let width = mode == .sequential ? 1 : 4
     let run = Task {
-      await mode.strategy.run(source, width: 4, isolation: nil) { request, _ in
+      await mode.strategy.run(source, width: 4) { request in
         await recorder.download(request)
       }
     }
@@ -100,7 +100,7 @@ struct StrategyTests {
   func cancellationReachesTheDownloads(mode: DownloadMode) async throws {
     let recorder = Recorder(holds: true)
     let run = Task { [source = try CountingSource(10)] in
-      await mode.strategy.run(source, width: 3, isolation: nil) { request, _ in
+      await mode.strategy.run(source, width: 3) { request in
         await recorder.download(request)
         #expect(Task.isCancelled)
       }
@@ -109,24 +109,5 @@ struct StrategyTests {
     run.cancel()
     recorder.open()
     await run.value
-  }
-
-  private actor Lane {
-    func run(_ mode: DownloadMode, _ source: CountingSource) async -> Int {
-      let count = Mutex(0)
-      await mode.strategy.run(source, width: 4, isolation: self) { _, isolation in
-        isolation?.preconditionIsolated()
-        await Task.yield()
-        isolation?.preconditionIsolated()
-        count.withLock { $0 += 1 }
-      }
-      return count.withLock { $0 }
-    }
-  }
-
-  /// Whose isolation it is, its executor everything runs on.
-  @Test(arguments: DownloadMode.allCases)
-  func downloadsStayInTheCallersIsolation(mode: DownloadMode) async throws {
-    #expect(await Lane().run(mode, try CountingSource(100)) == 100)
   }
 }

@@ -21,7 +21,7 @@ struct ActiveRowsTests {
     #expect(names([active[1]], at: 0.35) == [2])
   }
 
-  @Test("most left to do first, then in order of the list; afterwards nobody changes places")
+  @Test("most left to do first, then in order of the list; afterwards no row changes places")
   mutating func order() throws {
     let small = try Scene.active(1, of: 1000)
     let large = try Scene.active(2, of: 1_000_000)

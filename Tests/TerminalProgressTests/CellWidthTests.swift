@@ -79,7 +79,8 @@ struct TextCutTests {
   @Test(
     "never wider than asked, whatever the text",
     arguments: [
-      "日本語の長い名前.tar.gz", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧.png", "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}",
+      "日本語の長い名前.tar.gz", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧.png",
+      "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}",
       "plain.and.long.name",
     ])
   func keepsTheBound(text: String) {

@@ -29,7 +29,7 @@ struct EventLinesTests {
       ),
       (
         DownloadOutcome(kind: .copied, path: "x.iso", size: 1),
-        "✓ x.iso                         1 B  copied from this disk"
+        "✓ x.iso                         1 B  from cache"
       ),
       (
         DownloadOutcome(kind: .skipped, path: "x.iso", size: 1),
@@ -64,7 +64,7 @@ struct EventLinesTests {
   @Test("no address shows its password, nor does a server's text reach the terminal raw")
   func secrets() throws {
     let address = try Scene.address("https://user:secret@example.org/x")
-    let words = ProgressWords(failure: { _ in "said\u{1B}]0;owned\u{7}\nso" }, rejection: { _ in "" })
+    let words = ProgressMessages(failure: { _ in "said\u{1B}]0;owned\u{7}\nso" }, rejection: { _ in "" })
     let layout = FrameLayout(
       size: TerminalSize(columns: 80, rows: 24), glyphs: .unicode, isColored: false)
     let lines = EventLines(layout: layout, words: words).lines([
@@ -114,5 +114,28 @@ struct EventLinesTests {
         #expect(CellWidth.of(line) < columns, "\(columns): \(line)")
       }
     }
+  }
+}
+
+@Suite("What is done about a failure is said in one way, and how often it will be")
+struct RetryMessagesTests {
+  private let second = NextAttempt(attempt: 3, retry: 2, of: 5, delay: .seconds(4))
+
+  @Test func sentences() {
+    #expect(RetryMessages.text("status 503", second) == "status 503; again in 4.0 s, 2 of 5")
+    #expect(RetryMessages.text("", second) == "again in 4.0 s, 2 of 5")
+    let unbounded = NextAttempt(attempt: 3, retry: 2, of: nil, delay: .milliseconds(40))
+    #expect(RetryMessages.text("x", unbounded) == "x; again in 40 ms")
+    let atOnce = NextAttempt(attempt: 2, retry: 1, of: 10, delay: .zero)
+    #expect(RetryMessages.text("x", atOnce) == "x; again at once, 1 of 10")
+  }
+
+  @Test(
+    arguments: [
+      (20, "again in 0:03 (2/5)"), (19, "again in 0:03 (2/5)"), (18, "again in 0:03"), (13, "again in 0:03"),
+      (12, "again 0:03"), (10, "again 0:03"), (4, "0:03"),
+    ])
+  func columns(width: Int, text: String) {
+    #expect(RetryMessages.countdown(second, .seconds(2.5), width: width) == text)
   }
 }

@@ -17,24 +17,25 @@ struct JSONLogTests {
   func values(_ value: JSONValue, _ text: String) { #expect(value.text == text) }
 
   @Test func everyLineIsAnObjectAndTheSummaryIsTheLast() throws {
-    let words = ProgressWords(
+    let words = ProgressMessages(
       failure: { "failed: \($0.code.rawValue)\n\"" }, rejection: { "\($0.text)" },
       timestamp: { "2026-01-02T03:04:05Z" })
     var log = JSONLog(words: words)
-    let board = ProgressBoard(isWatched: true, keepsBeginnings: true)
+    let feed = ProgressFeed()
+    let reader = feed.reader(of: .events)
     let requests = try (0..<3).map { DownloadRequest(id: $0, address: try Address("https://u:p@host/\($0)")) }
-    board.listed(3, complete: true)
-    for request in requests { board.start(request).begin(at: 0, total: 10) }
+    feed.listed(3, complete: true)
+    for request in requests { feed.start(request).begin(at: 0, total: 10) }
     let size = TerminalSize(columns: 80, rows: 24)
-    var bytes = log.draw(board.take(), at: .seconds(1), size: size)
-    board.retry(
+    var bytes = log.draw(reader.take(), at: .seconds(1), size: size)
+    feed.retry(
       requests[1], NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
-      error: DownloadError(.reset, isPassing: true))
-    board.end(
+      error: DownloadError(.reset, isTransient: true))
+    feed.end(
       requests[0],
       .success(DownloadOutcome(kind: .fetched, path: "a/0", size: 10, transferred: 10, proof: .length)))
-    board.end(requests[1], .failure(DownloadError(.status, cause: .http(status: 404))))
-    bytes += log.end(board.take(), at: .seconds(2), size: size)
+    feed.end(requests[1], .failure(DownloadError(.status, cause: .http(status: 404))))
+    bytes += log.end(reader.take(), at: .seconds(2), size: size)
 
     let lines = try String(decoding: bytes, as: UTF8.self).split(separator: "\n").map {
       try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])

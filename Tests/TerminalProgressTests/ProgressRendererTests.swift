@@ -1,48 +1,49 @@
-import DownloadModel
+import TestSupport
 import Testing
 
+@testable import DownloadModel
 @testable import TerminalProgress
 
 @Suite("The renderer")
 struct ProgressRendererTests {
-  private let board = ProgressBoard(isWatched: true)
+  private let feed = ProgressFeed()
   private let terminal = MemoryTerminal()
-  private let clock = StepClock()
+  private let clock = ManualClock()
 
   private func renderer(
     _ style: ProgressStyle.Resolved = .bars, environment: TerminalEnvironment = Scene.environment
   ) -> ProgressRenderer {
     ProgressRenderer(
-      board: board, style: style, isColored: true, output: terminal, environment: environment,
+      feed: feed, style: style, isColored: true, output: terminal, environment: environment,
       words: Scene.words, clock: clock)
   }
 
   private func end(_ request: DownloadRequest, size: Int64) {
     let outcome = DownloadOutcome(
       kind: .fetched, path: "out/\(request.address.lastPathSegment)", size: size, transferred: size)
-    board.end(request, .success(outcome))
+    feed.end(request, .success(outcome))
   }
 
   @Test("a run from the first frame to the prompt")
   func run() async throws {
     let renderer = renderer()
     async let drawing: Void = renderer.run()
-    await clock.settled()
+    try await clock.waitForSleepers(1)
     #expect(terminal.writes == 0)
 
     let (first, second) = (try Scene.request(0), try Scene.request(1))
-    board.listed(2, complete: true)
-    let meters = [board.start(first), board.start(second)]
+    feed.listed(2, complete: true)
+    let meters = [feed.start(first), feed.start(second)]
     for meter in meters { meter.begin(at: 0, total: 1000) }
-    await clock.step()
+    try await clock.step()
     #expect(terminal.lines.count == 1)
-    for _ in 0..<6 { await clock.step() }
+    for _ in 0..<6 { try await clock.step() }
     #expect(terminal.lines.count == 3)
     #expect(!terminal.emulator.isCursorShown)
 
     meters[0].add(1000)
     end(first, size: 1000)
-    await clock.step()
+    try await clock.step()
     #expect(terminal.lines.count == 3)
     #expect(terminal.lines.first == "✓ file-0.bin                 1000 B")
 
@@ -60,11 +61,11 @@ struct ProgressRendererTests {
   func quiet() async throws {
     let renderer = renderer()
     async let drawing: Void = renderer.run()
-    board.listed(1, complete: true)
-    _ = board.start(try Scene.request(0))
-    for _ in 0..<10 { await clock.step() }
+    feed.listed(1, complete: true)
+    _ = feed.start(try Scene.request(0))
+    for _ in 0..<10 { try await clock.step() }
     let writes = terminal.writes
-    for _ in 0..<100 { await clock.step() }
+    for _ in 0..<100 { try await clock.step() }
     #expect(terminal.writes == writes)
     await renderer.finish()
     await drawing
@@ -75,10 +76,10 @@ struct ProgressRendererTests {
     arguments: [
       (ProgressStyle.Resolved.bars, 20), (.plain, 4), (.none, 1),
     ])
-  func pace(style: ProgressStyle.Resolved, steps: Int) async {
+  func pace(style: ProgressStyle.Resolved, steps: Int) async throws {
     let renderer = renderer(style)
     async let drawing: Void = renderer.run()
-    for _ in 0..<steps { await clock.step() }
+    for _ in 0..<steps { try await clock.step() }
     #expect(clock.now.offset == .seconds(1))
     await renderer.finish()
     await drawing
@@ -107,9 +108,9 @@ struct ProgressRendererTests {
   func cancelled() async throws {
     let renderer = renderer()
     let request = try Scene.request(0)
-    await withTaskGroup { group in
+    try await withThrowingTaskGroup { group in
       group.addTask { await renderer.run() }
-      await clock.step()
+      try await clock.step()
       group.cancelAll()
     }
     end(request, size: 5)
@@ -121,14 +122,14 @@ struct ProgressRendererTests {
   @Test("a second signal restores the terminal from any thread, once, and nothing is drawn over it")
   func restoresNow() async throws {
     let renderer = renderer()
-    board.listed(1, complete: false)
+    feed.listed(1, complete: false)
     await renderer.drawFrame()
     #expect(!terminal.emulator.isCursorShown)
     renderer.restoreNow()
     renderer.restoreNow()
     #expect(terminal.writes == 2)
     #expect(terminal.emulator.isCursorShown && terminal.lines.isEmpty)
-    board.listed(2, complete: true)
+    feed.listed(2, complete: true)
     await renderer.drawFrame()
     await renderer.finish()
     #expect(terminal.writes == 2)
@@ -137,7 +138,7 @@ struct ProgressRendererTests {
   @Test("a second signal in the middle of the first frame's write")
   func restoresDuringWrite() async {
     let renderer = renderer()
-    board.listed(1, complete: false)
+    feed.listed(1, complete: false)
     terminal.with { $0.duringWrite = { renderer.restoreNow() } }
     await renderer.drawFrame()
     #expect(terminal.emulator.isCursorShown)
@@ -156,11 +157,11 @@ struct ProgressRendererTests {
   @Test("stopped and continued: a clean line and a cursor in between")
   func suspends() async {
     let renderer = renderer()
-    board.listed(1, complete: false)
+    feed.listed(1, complete: false)
     await renderer.drawFrame()
     await renderer.suspend()
     #expect(terminal.lines.isEmpty && terminal.emulator.isCursorShown)
-    board.listed(2, complete: false)
+    feed.listed(2, complete: false)
     await renderer.drawFrame()
     #expect(terminal.lines.isEmpty)
     await renderer.resume()
@@ -172,7 +173,7 @@ struct ProgressRendererTests {
   @Test("stopped without a word, continued below what the shell wrote meanwhile")
   func resumesUnannounced() async {
     let renderer = renderer()
-    board.listed(1, complete: true)
+    feed.listed(1, complete: true)
     await renderer.drawFrame()
     let region = terminal.lines
     terminal.with { $0.emulator.feed(Array("\r\n[1]+ Stopped\r\n$ fg\r\n".utf8)) }
@@ -187,7 +188,7 @@ struct ProgressRendererTests {
   @Test("in the background there are lines but no region, and the cursor is left to the shell")
   func background() async throws {
     let renderer = renderer()
-    board.listed(2, complete: true)
+    feed.listed(2, complete: true)
     terminal.with { $0.isInForeground = false }
     await renderer.drawFrame()
     #expect(terminal.writes == 0)
@@ -213,17 +214,17 @@ struct ProgressRendererTests {
     #expect(terminal.lines.first?.hasPrefix("✓ file-0.bin") == true)
   }
 
-  /// Once the renderer left the events on the board then, and a long run's memory grew with its list.
-  @Test("when nobody reads any more nothing more is tried, and events do not pile up")
+  /// Once the renderer left the events unread then, and a long run's memory grew with its list.
+  @Test("when the output is lost nothing more is tried, and events do not pile up")
   func lost() async throws {
     let renderer = renderer()
     terminal.with { $0.isLost = true }
-    board.listed(1, complete: false)
+    feed.listed(1, complete: false)
     await renderer.drawFrame()
     terminal.with { $0.isLost = false }
     end(try Scene.request(0), size: 5)
     await renderer.drawFrame()
-    #expect(board.take().events.isEmpty)
+    #expect(feed.backlog == 0)
     await renderer.finish()
     #expect(terminal.writes == 0)
   }
@@ -232,11 +233,11 @@ struct ProgressRendererTests {
   func resizes() async throws {
     let renderer = renderer()
     async let drawing: Void = renderer.run()
-    board.listed(40, complete: true)
-    for id in 0..<12 { board.start(try Scene.request(id)).begin(at: 0, total: 1 << 30) }
+    feed.listed(40, complete: true)
+    for id in 0..<12 { feed.start(try Scene.request(id)).begin(at: 0, total: 1 << 30) }
     for (columns, rows) in [(80, 24), (40, 10), (132, 50), (20, 6), (80, 24)] {
       terminal.with { $0.emulator.resize(columns: columns, rows: rows) }
-      for _ in 0..<8 { await clock.step() }
+      for _ in 0..<8 { try await clock.step() }
       #expect(terminal.lines.count == min(13, rows - 3))
       #expect(terminal.lines.last?.contains("0/40") == true)
     }
@@ -250,11 +251,11 @@ struct ProgressRendererTests {
     let environment = TerminalEnvironment(
       isTerminal: true, variables: ["TERM": "xterm", "LANG": "C.UTF-8", "TERM_PROGRAM": "ghostty"])
     let renderer = renderer(environment: environment)
-    board.listed(4, complete: true)
+    feed.listed(4, complete: true)
     await renderer.drawFrame()
     end(try Scene.request(0), size: 5)
     await renderer.drawFrame()
-    board.end(try Scene.request(1), .failure(DownloadError(.status)))
+    feed.end(try Scene.request(1), .failure(DownloadError(.status)))
     await renderer.drawFrame()
     await renderer.drawFrame()
     let commands = ["9;4;1;0", "9;4;1;25", "9;4;2;50"]

@@ -4,7 +4,7 @@ import DownloadModel
 
 /// Short ways to say what a run looks like.
 enum Scene {
-  static let words = ProgressWords(
+  static let words = ProgressMessages(
     failure: { error in
       if case .http(let status) = error.cause { return "HTTP \(status)" }
       return error.code.rawValue

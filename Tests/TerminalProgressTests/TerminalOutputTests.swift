@@ -79,7 +79,7 @@ struct TerminalOutputTests {
     let output = TerminalOutput(descriptor: terminal)
     #expect(output.isTerminal)
     #expect(output.isInForeground)  // It does not control this process.
-    #expect(output.size == nil)  // 0 by 0: nobody has said.
+    #expect(output.size == nil)  // 0 by 0: the size was never set.
     for (columns, rows) in [(80, 24), (132, 50)] {
       var window = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
       try #require(ioctl(main, UInt(TIOCSWINSZ), &window) == 0)

@@ -9,7 +9,7 @@ public final class Gate: Sendable {
 
   /// - Throws: when there is no descriptor left.
   public init() throws(SupportFailure) {
-    let pipe = try Descriptors.pipe()
+    let pipe = try CommandPipes.pipe()
     readEnd = pipe.read
     writeEnd = Monitor(pipe.write)
   }
@@ -32,5 +32,15 @@ public final class Gate: Sendable {
   /// - Throws: when the task is cancelled, or after a long safety limit.
   public func wait() async throws(SupportFailure) {
     try await writeEnd.wait(for: "a gate to open") { $0 == nil }
+  }
+
+  /// As work does that must finish something although it was cancelled.
+  /// - Throws: after a long safety limit.
+  public func waitThroughCancellation() async throws(SupportFailure) {
+    // A task of its own, which the caller's cancellation does not reach.
+    let waiting = Task { () async -> Result<Void, SupportFailure> in
+      do throws(SupportFailure) { return .success(try await self.wait()) } catch { return .failure(error) }
+    }
+    try await waiting.value.get()
   }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Glibc
 import Synchronization
 
 /// State behind one lock, with waiting for a condition on it (Hoare's monitor), for threads and for tasks.
@@ -116,4 +117,16 @@ public let safetyLimit = Duration.seconds(60)
 
 extension Duration {
   var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+}
+
+/// Why the test support itself could not do its part: never a verdict on the code under test.
+public struct SupportFailure: Error, Equatable, CustomStringConvertible {
+  public let description: String
+
+  public init(_ description: String) { self.description = description }
+
+  /// A failed system call, with errno's words.
+  static func systemCall(_ name: String, errno code: Int32) -> SupportFailure {
+    SupportFailure("\(name) failed: \(String(cString: strerror(code)))")
+  }
 }

@@ -45,4 +45,28 @@ public final class TemporaryFolder: Sendable {
   public func names(in subfolder: String = "") throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: path(subfolder)).sorted()
   }
+
+  public func write(_ text: String, to name: String) throws { try write(Array(text.utf8), to: name) }
+
+  public func text(_ name: String) throws -> String { String(decoding: try read(name), as: UTF8.self) }
+
+  /// Makes a folder in it.
+  public func makeFolder(_ name: String) throws(SupportFailure) {
+    if mkdir(path(name), 0o755) != 0 { throw .systemCall("mkdir \(name)", errno: errno) }
+  }
+
+  /// Makes a symbolic link in it.
+  /// - Parameter target: as it will be read: relative to the link's folder, or absolute.
+  public func link(_ name: String, to target: String) throws(SupportFailure) {
+    if symlink(target, path(name)) != 0 { throw .systemCall("symlink \(name)", errno: errno) }
+  }
+
+  public func hardLink(_ name: String, as other: String) throws(SupportFailure) {
+    if Glibc.link(path(name), path(other)) != 0 { throw .systemCall("link \(name)", errno: errno) }
+  }
+
+  /// Removes a file, not a folder.
+  public func remove(_ name: String) throws(SupportFailure) {
+    if unlink(path(name)) != 0 { throw .systemCall("unlink \(name)", errno: errno) }
+  }
 }

@@ -14,7 +14,8 @@ struct FaultyOriginTests {
   }
 
   private func fetch(_ path: String, _ arguments: [String] = []) async throws -> CommandResult {
-    try await curl(["-o", "out", "-w", "%{http_code}"] + arguments + [origin.url(path)], folder: folder)
+    try await CurlCommand.result(
+      ["-o", "out", "-w", "%{http_code}"] + arguments + [origin.url(path)], folder: folder.path)
   }
 
   @Test func `A whole file arrives with its headers and is counted`() async throws {
@@ -45,7 +46,7 @@ struct FaultyOriginTests {
   struct Fault: CustomTestStringConvertible {
     var name: String
     var answer: OriginAnswer
-    /// curl's exit codes (EXIT CODES in curl(1)) that show it.
+    /// curl's exit codes (EXIT CODES in CurlCommand.result(1)) that show it.
     var exits: Set<Int32>
     var received: Int
     var testDescription: String { name }
@@ -133,6 +134,6 @@ struct FaultyOriginTests {
 
   @Test func `A refused port refuses`() async throws {
     let refused = try RefusedPort()
-    #expect(try await curl([refused.url("/")]).status == 7)
+    #expect(try await CurlCommand.result([refused.url("/")]).status == 7)
   }
 }

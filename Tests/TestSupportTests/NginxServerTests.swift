@@ -9,7 +9,7 @@ struct NginxServerTests {
     defer { server.stop() }
     let bytes = SplitMix64.bytes(count: 100_000, seed: 7)
     try server.write(bytes, to: "folder/file.bin")
-    let plain = try await curl([server.url("/folder/file.bin?q"), server.url("/gone")])
+    let plain = try await CurlCommand.result([server.url("/folder/file.bin?q"), server.url("/gone")])
     #expect(plain.output.prefix(bytes.count).firstDifference(from: bytes) == nil)
     let log = try await server.accessLog(atLeast: 2)
     #expect(log.map(\.status) == [200, 410])
@@ -20,12 +20,13 @@ struct NginxServerTests {
     try server.clearLog()
     #expect(try server.accessLog().isEmpty)
     for version in ["--http1.1", "--http2"] {
-      let secure = try await curl(
+      let secure = try await CurlCommand.result(
         [version, "--cacert", server.caCertificatePath, "-r", "10-19", server.tlsURL("/folder/file.bin")])
       #expect(secure.output == Array(bytes[10..<20]), "\(secure.errorText)")
     }
     #expect(try await server.accessLog(atLeast: 2).map(\.status) == [206, 206])
-    #expect(try await curl([server.tlsURL("/")]).status == 60, "an unknown certificate is refused")
+    #expect(
+      try await CurlCommand.result([server.tlsURL("/")]).status == 60, "an unknown certificate is refused")
   }
 
   @Test func `Stopping frees the ports, and may be repeated`() async throws {
@@ -44,8 +45,10 @@ struct NginxServerTests {
 
   @Test func `A missing nginx says who installs it`() {
     let failure = #expect(throws: SupportFailure.self) {
-      try NginxServer.binary("/no/such/nginx", environment: ["PATH": "/no/such/folder"])
+      try LoopbackServer.installed(
+        "/no/such/nginx", package: "nginx-light", environment: ["PATH": "/no/such/folder"])
     }
     #expect(failure?.description.contains("Config/test") == true)
+    #expect(failure?.description.contains("nginx-light") == true)
   }
 }

@@ -8,10 +8,12 @@ import Testing
 struct CanaryTests {
   /// Unlike anything else that may stand in an output or a file.
   private static let canary = "kAnaRy7f3a91"
-  /// Of parameters that sign an address: what must be fetched again has to keep them, in files of this user alone.
+  /// Of parameters that sign an address: what must be fetched again has to keep them, in files of this user
+  /// alone.
   private static let signature = "sIgNed5c20be"
 
-  /// How a secret is given; `LOGIN` in an argument stands for the address with it, `PLAIN` for the one without.
+  /// How a secret is given; `LOGIN` in an argument stands for the address with it, `PLAIN` for the one
+  /// without.
   struct Spelling: Sendable, CustomTestStringConvertible {
     var arguments: [String]
     var variables: [String: String] = [:]
@@ -124,8 +126,8 @@ struct CanaryTests {
     }
   }
 
-  /// Each spelling with those outcomes that say most, and with every fourth of the others, another fourth for the next
-  /// spelling: all pairs would be four hundred runs.
+  /// Each spelling with those outcomes that say most, and with every fourth of the others, another fourth for
+  /// the next spelling: all pairs would be four hundred runs.
   private static func outcomes(of spelling: Int) -> [Outcome] {
     let telling: Set = ["success", "404", "unknown option"]
     return outcomes.enumerated().filter { telling.contains($1.name) || ($0 + spelling) % 4 == 0 }.map(

@@ -60,8 +60,8 @@ struct CommandTests {
     #expect(run.errorText.contains("\(origin.url("/f")) has other bytes"), "\(run.errorText)")
   }
 
-  /// Two addresses of one name get their names in the order of the answers. Runs were once matched by name, and the
-  /// server was blamed for bytes that it never changed.
+  /// Two addresses of one name get their names in the order of the answers. Runs were once matched by name,
+  /// and the server was blamed for bytes that it never changed.
   @Test func compareMatchesByAddress() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
@@ -160,7 +160,8 @@ struct CommandTests {
     #expect(try place.names().isEmpty)
   }
 
-  /// Standard output is JSON and nothing else; the summary is its last line, also when the run is interrupted.
+  /// Standard output is JSON and nothing else; the summary is its last line, also when the run is
+  /// interrupted.
   @Test(arguments: [false, true])
   func progressAsJSON(isInterrupted: Bool) async throws {
     let origin = try FaultyOrigin()

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Disks that are full, read-only or gone; and durable names")
 struct DiskTests {
-  /// A tmpfs of some MiB as the output folder, mounted in a name space of the run's own: it goes with the run.
+  /// A tmpfs of some MiB as the output folder, mounted in a name space of the run's own: it goes with the
+  /// run.
   private static func run(
     _ place: Workplace, onDiskOf size: String, _ arguments: [String], then: String = "true"
   )

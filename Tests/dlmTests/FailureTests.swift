@@ -116,8 +116,9 @@ struct FailureTests {
     #expect(try place.names().allSatisfy { !$0.utf8.contains(0x1B) })
   }
 
-  /// A server may send less of a range than was asked for: what it owes is asked for again, and is no failure. That the
-  /// end of such a part is the end of the file must be said by somebody (http.md 3, 4).
+  /// A server may send less of a range than was asked for: what it owes is asked for again, and is no
+  /// failure. That the end of such a part is the end of the file must be said by somebody (HTTP rules 3 and
+  /// 4).
   @Test(arguments: ["\(600_000)", "*"])
   func cappedRanges(completeLength: String) async throws {
     let origin = try FaultyOrigin()

@@ -122,7 +122,8 @@ struct GetTests {
     let run = try await place.dlm("get", "-", input: Array(text.utf8))
     #expect(run.status == 0, "\(run.errorText)")
     #expect(try place.names() == ["a", "b"])
-    // Without a source: the list that came through the pipe, whatever standard input is. (It was once kept, then emptied.)
+    // Without a source: the list that came through the pipe, whatever standard input is. (It was once kept,
+    // then emptied.)
     let again = try await place.dlm(
       "get", "-m", "async-let", "--no-compare", input: Array("http://x/\n".utf8))
     #expect(again.status == 0, "\(again.errorText)")
@@ -150,8 +151,9 @@ struct GetTests {
     #expect(bad.errorText.contains("\"many\" is no value for jobs"), "\(bad.errorText)")
   }
 
-  /// By a name that libcurl must look up in a thread of its own, which all other tests do without. It once ended every
-  /// such run: libcurl closes the resolver's sockets without a word, and their numbers come back as connections.
+  /// By a name that libcurl must look up in a thread of its own, which all other tests do without. It once
+  /// ended every such run: libcurl closes the resolver's sockets without a word, and their numbers come back
+  /// as connections.
   @Test(.enabled(if: NameSpace.isAllowed), arguments: ["sequential", "async-let", "parallel"])
   func byName(mode: String) async throws {
     let origin = try FaultyOrigin()
@@ -177,7 +179,8 @@ struct GetTests {
     for (index, body) in bodies.enumerated() { #expect(try place.file("out/f\(index)") == body) }
   }
 
-  /// The very bytes stand there already, and nobody knows any more that dlm wrote them: no copy is made beside them.
+  /// The very bytes stand there already, and nobody knows any more that dlm wrote them: no copy is made
+  /// beside them.
   @Test func theSameBytesAreThere() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -85,14 +85,16 @@ struct InterruptionTests {
     #expect(kept.isEmpty, "\(kept)")
   }
 
-  /// All lanes busy, and the list still comes: the task that waited for its next line was nobody's child, and was
-  /// cancelled by lanes that waited beside it only. Such a run hung at every signal until its pipe was closed.
+  /// All lanes busy, and the list still comes: the task that waited for its next line was nobody's child, and
+  /// was cancelled by lanes that waited beside it only. Such a run hung at every signal until its pipe was
+  /// closed.
   @Test(
     arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)], ["sequential", "async-let", "parallel"])
   func interruptedWithAllLanesBusyWhileTheListIsAwaited(signal: (Int32, Int32), mode: String) async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
-    // Refused once, it comes back into the queue: the only lane waits for it and for the list, then is busy with it.
+    // Refused once, it comes back into the queue: the only lane waits for it and for the list, then is busy
+    // with it.
     origin.route("/a", .status(503), .file([1, 2], FileOptions(ending: .stall(after: 1))))
     let place = try Workplace()
     let run = try place.start(["get", "-", "-j", "1", "-m", mode], input: .open)
@@ -102,8 +104,8 @@ struct InterruptionTests {
     #expect(try await run.waitForExit(within: .seconds(20)).status == signal.1)
   }
 
-  /// Redirects are followed anew, and validators belong to where they led (http.md 9): another mirror with the same
-  /// date has another file.
+  /// Redirects are followed anew, and validators belong to where they led (HTTP rule 9): another mirror with
+  /// the same date has another file.
   @Test func theRedirectLeadsElsewhere() async throws {
     let (first, second) = (try FaultyOrigin(), try FaultyOrigin())
     defer {
@@ -125,8 +127,8 @@ struct InterruptionTests {
     #expect(try place.names() == ["f"])
   }
 
-  /// The first signal puts away what has come; should that hang, here at a reader of the JSON that reads nothing, a
-  /// second one ends the process at once.
+  /// The first signal puts away what has come; should that hang, here at a reader of the JSON that reads
+  /// nothing, a second one ends the process at once.
   @Test func aSecondSignalEndsAtOnce() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

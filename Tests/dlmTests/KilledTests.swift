@@ -3,15 +3,15 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("SIGKILL at two hundred random moments (http.md 10)")
+@Suite("SIGKILL at two hundred random moments (HTTP rule 10)")
 struct KilledTests {
   private static let sizes =
     [0, 1, 100, 4096] + (0..<12).map { 5000 * $0 } + [200_000, 900_000, 1 << 20, 3 << 20, 5 << 20]
   private static let bodies = sizes.enumerated().map { SplitMix64.bytes(count: $1, seed: UInt64($0)) }
   private static let killsPerPlace = 25
 
-  /// Large ones come in pieces with a pause between, so that most moments of a run lie within some file. One is so slow
-  /// that it is fetched in parts.
+  /// Large ones come in pieces with a pause between, so that most moments of a run lie within some file. One
+  /// is so slow that it is fetched in parts.
   private static func serve(_ origin: FaultyOrigin) {
     for (index, body) in bodies.enumerated() {
       let piece = body.count == 3 << 20 ? 16 * 1024 : 128 * 1024
@@ -55,8 +55,8 @@ struct KilledTests {
       let names = Self.bodies.indices.map { "f\($0)" }.sorted()
       #expect(try place.names(in: "out") == names, "seed \(seed), kill \(kill): something stray")
       let fetched = origin.record.bodyBytesSent.values.reduce(0, +) - before
-      // Where a part begins, the transfer before it has sent some pieces more by the time it is cut; and on a machine that
-      // is busy with other tests a request may be asked a second time over a warm connection.
+      // Where a part begins, the transfer before it has sent some pieces more by the time it is cut; and on a
+      // machine that is busy with other tests a request may be asked a second time over a warm connection.
       let surplus = 128 * 16 * 1024
       #expect(
         fetched <= missing + surplus, "seed \(seed), kill \(kill): \(fetched) fetched, \(missing) missing")
@@ -65,8 +65,8 @@ struct KilledTests {
     }
   }
 
-  /// What a finishing run may fetch: all that is not there, a MiB of each part over again (what the kernel had not
-  /// been given yet), and the tail that is compared where there is no validator.
+  /// What a finishing run may fetch: all that is not there, a MiB of each part over again (what the kernel
+  /// had not been given yet), and the tail that is compared where there is no validator.
   private static func missing(_ place: Workplace, _ what: String) throws -> Int {
     guard FileManager.default.fileExists(atPath: "\(place.work)/out") else { return sizes.reduce(0, +) }
     var missing = sizes.reduce(0, +)

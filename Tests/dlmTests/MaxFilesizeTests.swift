@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(
-  "No file is longer than the user allows, and no disk space is taken before its bytes come (http.md 43)")
+  "No file is longer than the user allows, and no disk space is taken before its bytes come (HTTP rule 43)")
 struct MaxFilesizeTests {
   /// The length is known from the head: no byte of the body is waited for.
   @Test(arguments: [["--max-filesize", "1M"], ["--max-filesize=1048576"]])
@@ -38,8 +38,8 @@ struct MaxFilesizeTests {
     #expect(try place.names().isEmpty)
   }
 
-  /// A server claimed 30 GB, the file was fetched in parts, and all of it was taken from the disk at once and kept after a
-  /// SIGKILL.
+  /// A server claimed 30 GB, the file was fetched in parts, and all of it was taken from the disk at once and
+  /// kept after a SIGKILL.
   @Test func aClaimTakesNoSpace() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

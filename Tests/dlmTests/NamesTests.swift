@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A name of the server's or the address's making stays in the output folder (http.md 21, 22)")
+@Suite("A name of the server's or the address's making stays in the output folder (HTTP rules 21 and 22)")
 struct NamesTests {
   /// All that stands below the user's place, but for dlm's own folders.
   private static func files(_ place: Workplace) throws -> [String] {
     try FileManager.default.subpathsOfDirectory(atPath: place.work).sorted()
   }
 
-  /// `/` with a combining mark behind it was no `/` where names were split by `Character`: the first wrote beside the
-  /// output folder, the second went for the root of the file system.
+  /// `/` with a combining mark behind it was no `/` where names were split by `Character`: the first wrote
+  /// beside the output folder, the second went for the root of the file system.
   @Test(arguments: [
     ("/..%2F%CC%81pwned", "\u{301}pwned"), ("/%2F%CC%81root", "\u{301}root"),
     ("/..%D8%80%2F..%E2%80%8D%2Fpwned", "pwned"),

@@ -4,11 +4,11 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A file has one address, in every run (http.md 22)", .serialized)
+@Suite("A file has one address, in every run (HTTP rule 22)", .serialized)
 struct OneAddressOneFileTests {
-  /// Two addresses ended in one name and had the same bytes. A run over the second took the first one's file for its own;
-  /// when the first changed, it was fetched over that file, the second was called unchanged, and no file held it any
-  /// more: data lost with exit 0.
+  /// Two addresses ended in one name and had the same bytes. A run over the second took the first one's file
+  /// for its own; when the first changed, it was fetched over that file, the second was called unchanged, and
+  /// no file held it any more: data lost with exit 0.
   @Test(arguments: [[], ["--no-cache"]])
   func theOthersFileIsNotAdopted(options: [String]) async throws {
     let origin = try FaultyOrigin()
@@ -28,8 +28,36 @@ struct OneAddressOneFileTests {
     #expect(bodies.contains([1, 2, 3]) && bodies.contains([4, 5, 6, 7]), "\(bodies)")
   }
 
-  /// The same without malice: many addresses, few contents, a kill in between. It ended with as many files as had come
-  /// before the kill, and said that all were there.
+  /// Each loop's cache knows its own files only. A request that was equal to one of another loop went to whichever had
+  /// a lane: it was fetched twice, and under a policy that looks at foreign files the first was taken for one.
+  @Test(arguments: [[], ["--no-cache"], ["--on-conflict", "skip"], ["--on-conflict", "overwrite"]])
+  func anAddressThatComesAgainIsFetchedOnce(options: [String]) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    var addresses: [String] = []
+    for index in 0..<60 {
+      // Some take long, so that now and then all lanes of one loop are busy.
+      let ending: FileOptions.Ending =
+        index % 5 == 0 ? .trickle(piece: 100, every: .milliseconds(10)) : .whole
+      origin.route(
+        "/f\(index)",
+        .file(
+          SplitMix64.bytes(count: 1000, seed: UInt64(index)),
+          FileOptions(etag: "\"\(index)\"", ending: ending)))
+    }
+    for block in stride(from: 0, to: 60, by: 20) {
+      for _ in 0..<2 { addresses += (block..<block + 20).map { origin.url("/f\($0)") } }
+    }
+    _ = try place.list(addresses)
+    let result = try await place.start(["get", "urls.txt", "-d", "out", "-j", "4"] + options).waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(origin.log.count == 60)
+    #expect(try place.names(in: "out").count == 60)
+  }
+
+  /// The same without malice: many addresses, few contents, a kill in between. It ended with as many files as
+  /// had come before the kill, and said that all were there.
   @Test(arguments: [false, true])
   func fewContentsAndAKill(everyNameAlike: Bool) async throws {
     let origin = try FaultyOrigin()
@@ -66,7 +94,8 @@ struct OneAddressOneFileTests {
     }
   }
 
-  /// Names were given in the order of the answers: two runs over sixty addresses that end in README.md gave two mappings.
+  /// Names were given in the order of the answers: two runs over sixty addresses that end in README.md gave
+  /// two mappings.
   @Test(arguments: DownloadMode.allCases, [[], ["--no-cache"]])
   func namesFollowTheListsOrder(mode: DownloadMode, options: [String]) async throws {
     let origin = try FaultyOrigin()

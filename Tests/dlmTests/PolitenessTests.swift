@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Hosts that take only so much (http.md 12)")
+@Suite("Hosts that take only so much (HTTP rule 12)")
 struct PolitenessTests {
   /// Two connections allowed by a server, three servers, thirty files in the servers' order.
   @Test(arguments: ["async-let", "parallel"])
@@ -30,8 +30,9 @@ struct PolitenessTests {
     for name in names { #expect(try place.file("out/\(name)") == body) }
   }
 
-  /// nginx ends an HTTP/2 connection after so many requests (a thousand, unless told otherwise), and libcurl 7.88 gives
-  /// up those that were on their way. That is no failure of theirs: nobody waits, and nobody is told.
+  /// nginx ends an HTTP/2 connection after so many requests (a thousand, unless told otherwise), and libcurl
+  /// 7.88 gives up those that were on their way. That is no failure of theirs: nobody waits, and nobody is
+  /// told.
   @Test func connectionsOfFewRequests() async throws {
     let server = try await NginxServer(serverLines: ["keepalive_requests 40;"])
     defer { server.stop() }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A file gets its name only with the proof that was asked for (http.md 23, 24)")
+@Suite("A file gets its name only with the proof that was asked for (HTTP rules 23 and 24)")
 struct ProofTests {
   private static let body = SplitMix64.bytes(count: 300_000, seed: 7)
   private static let other = SplitMix64.bytes(count: 300_000, seed: 8)
@@ -196,8 +196,8 @@ struct ProofTests {
     #expect(try place.file("again.txt") == Array("# nothing failed\n".utf8))
   }
 
-  /// A body that only the closing connection ends looks whole when it was cut. A server that knows ranges is asked
-  /// whether there is more.
+  /// A body that only the closing connection ends looks whole when it was cut. A server that knows ranges is
+  /// asked whether there is more.
   @Test(arguments: [100_000, 300_000])
   func anEndThatProvesNothing(cut: Int) async throws {
     let origin = try FaultyOrigin()

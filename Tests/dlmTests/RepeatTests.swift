@@ -4,9 +4,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `dlm get` without a SOURCE, as the README's first page types it. It once read standard input wherever that was no
-/// terminal: under cron it fetched nothing, ended well, and remembered the empty list in place of the real one; and on a
-/// terminal the second command measured 304s.
+/// `dlm get` without a SOURCE, as the README's first page types it. It once read standard input wherever that
+/// was no terminal: under cron it fetched nothing, ended well, and remembered the empty list in place of the
+/// real one; and on a terminal the second command measured 304s.
 @Suite("The last list of a folder is taken again, and in another mode repeated to compare", .serialized)
 struct RepeatTests {
   /// How a command line gets to dlm.
@@ -136,7 +136,8 @@ struct RepeatTests {
     #expect(try place.names(in: "other").count == 12)
   }
 
-  /// Nobody knows then which address got which name, so that the bytes are looked for under all that were wanted.
+  /// Nobody knows then which address got which name, so that the bytes are looked for under all that were
+  /// wanted.
   @Test func withoutTheCache() async throws {
     let place = try Workplace()
     let (origin, _) = try Self.origin(place)

@@ -3,18 +3,19 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Files that dlm did not write, in every folder that a run touches: as they stood, inode, time and all, after any command
-/// line (http.md 44).
+/// Files that dlm did not write, in every folder that a run touches: as they stood, inode, time and all,
+/// after any command line (HTTP rule 44).
 ///
-/// Each of these was once read, emptied, removed or renamed away: any `*.log` in the cache folder by every run, an
-/// `index.sqlite.damaged-…` by `clear-cache`, an `x.part.json.new` by a download that wrote its record anew.
+/// Each of these was once read, emptied, removed or renamed away: any `*.log` in the cache folder by every
+/// run, an `index.sqlite.damaged-…` by `clear-cache`, an `x.part.json.new` by a download that wrote its
+/// record anew.
 @Suite("Bystanders stay as they are")
 struct SentinelTests {
   private static let body = SplitMix64.bytes(count: 3 << 20, seed: 44)
 
   private static let folders = [
     "work", "work/out", "tmp", "home", "home/cache/dlm", "home/state/dlm", "home/state/dlm/runs",
-    "home/config/dlm",
+    "home/state/dlm/running", "home/config/dlm",
   ]
 
   private static let names = [
@@ -22,7 +23,7 @@ struct SentinelTests {
     "b.part.json", "b.rejected", "foo.log", "1-a.log", "urls.txt.part", "urls.txt.new", "failed.txt.part",
     "index.sqlite.damaged-1", "index.sqlite.damaged-99-0", "scope-key.1", "index.lock.new",
     "config.yaml.part", ".bashrc",
-    "x.1", "list.new", "dlm-failed-AAAAAA",
+    "x.1", "list.new", "dlm-failed-AAAAAA", "1.json", "1.json.new",
   ]
 
   /// What stands at a path: all but the time of the last look.
@@ -57,7 +58,8 @@ struct SentinelTests {
       for (index, name) in names.enumerated() {
         let path = try place.folder.write(
           SplitMix64.bytes(count: 100 + index, seed: UInt64(number * 1000 + index)), to: "\(folder)/\(name)")
-        // Every third is open to all, as in a shared folder; some are another user's, where tests run as root.
+        // Every third is open to all, as in a shared folder; some are another user's, where tests run as
+        // root.
         if index % 3 == 0 { #expect(chmod(path, 0o666) == 0) }
         if index % 4 == 0, geteuid() == 0 { #expect(chown(path, 65_534, 65_534) == 0) }
         marks[path] = try Mark(path)

@@ -3,8 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `sequential` is the line that the other modes are measured against. `--segments` once reached every mode, so that a
-/// single file of 6 MB went over eight connections in it, and the distance between the modes was not what it is.
+/// `sequential` is the line that the other modes are measured against. `--segments` once reached every mode,
+/// so that a single file of 6 MB went over eight connections in it, and the distance between the modes was
+/// not what it is.
 @Suite("Sequential is one file at a time over one connection, never split, in every command")
 struct SequentialTests {
   private static let body = SplitMix64.bytes(count: 3_000_000, seed: 3)

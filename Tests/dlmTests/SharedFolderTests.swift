@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("A folder that others write into (http.md 44)")
+@Suite("A folder that others write into (HTTP rule 44)")
 struct SharedFolderTests {
   private static let body = SplitMix64.bytes(count: 3 << 20, seed: 5)
 
@@ -30,8 +30,8 @@ struct SharedFolderTests {
     gate.open()
   }
 
-  /// A part is the user's alone; what is finished has the permissions of every new file, whether it was one or not, and
-  /// in whichever run.
+  /// A part is the user's alone; what is finished has the permissions of every new file, whether it was one
+  /// or not, and in whichever run.
   @Test(arguments: [("022", 0o644), ("002", 0o664), ("077", 0o600)] as [(String, mode_t)])
   func permissions(mask: String, expected: mode_t) async throws {
     let origin = try FaultyOrigin()

@@ -8,8 +8,8 @@ import Testing
 /// EMFILE was once called a broken disk: the whole run stopped, with advice about disks.
 @Suite("A machine short of descriptors takes fewer files at a time, and none is lost", .serialized)
 struct ShortageTests {
-  /// - Parameter limit: descriptors of the process, soft and hard, so that dlm cannot raise it. Those that tests beside
-  ///   this one leave to their children by accident are closed before.
+  /// - Parameter limit: descriptors of the process, soft and hard, so that dlm cannot raise it. Those that
+  ///   tests beside this one leave to their children by accident are closed before.
   private static func run(_ place: Workplace, limit: Int, _ arguments: [String]) async throws -> CommandResult
   {
     try await place.start(
@@ -52,7 +52,7 @@ struct ShortageTests {
     #expect(try place.names(in: "out").count == 60)
   }
 
-  /// Not even one file can be had: a failure that may pass, which says what to do.
+  /// Not even one file can be had: a temporary failure, which says what to do.
   @Test func noRoomAtAll() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
@@ -68,11 +68,11 @@ struct ShortageTests {
 
   @Test func words() {
     let error = DownloadError(
-      .resources, cause: .errno(24), path: "out/f", activity: "writing", isPassing: true)
+      .resources, cause: .errno(24), path: "out/f", activity: "writing", isTransient: true)
     #expect(!error.stopsWriting)
     #expect(ExitStatus(failures: [error], rejections: []) == .tryAgain)
-    #expect(FailureWords(error).line.contains("ulimit -n"), "\(FailureWords(error).line)")
-    let memory = DownloadError(.resources, cause: .errno(12), isPassing: true)
-    #expect(FailureWords(memory).line.hasPrefix("this machine is short of memory"))
+    #expect(FailureMessages(error).line.contains("ulimit -n"), "\(FailureMessages(error).line)")
+    let memory = DownloadError(.resources, cause: .errno(12), isTransient: true)
+    #expect(FailureMessages(memory).line.hasPrefix("this machine is short of memory"))
   }
 }

@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Servers here give each connection a megabyte a second, so that a file of eight is worth several; that it is faster
-/// is no test's business.
+/// Servers here give each connection a megabyte a second, so that a file of eight is worth several; that it
+/// is faster is no test's business.
 @Suite("A large file over several connections: right, however they end")
 struct SplittingTests {
   private static let body = SplitMix64.bytes(count: 8_388_607, seed: 11)
@@ -43,8 +43,8 @@ struct SplittingTests {
     #expect(try place.file("large.bin") == Self.body)
   }
 
-  /// A connection that reaches another's part has read some bytes for nothing, each time others. Two modes were then said
-  /// to have fetched different amounts, and were not compared.
+  /// A connection that reaches another's part has read some bytes for nothing, each time others. Two modes
+  /// were then said to have fetched different amounts, and were not compared.
   @Test func modesAreComparedWhereFilesWereSplit() async throws {
     let server = try await Self.nginx()
     defer { server.stop() }
@@ -101,9 +101,10 @@ struct SplittingTests {
     #expect(try place.file("large.bin") == Self.body)
   }
 
-  /// Where the server limits each connection, more are asked for what others were to bring. Nothing is asked for twice but
-  /// what is on its way when a connection must be broken off: it once was an eighth of the file, and a quarter of it over TLS.
-  /// The bound is generous: what the kernels hold of one connection's burst.
+  /// Where the server limits each connection, more are asked for what others were to bring. Nothing is asked
+  /// for twice but what is on its way when a connection must be broken off: it once was an eighth of the
+  /// file, and a quarter of it over TLS. The bound is generous: what the kernels hold of one connection's
+  /// burst.
   @Test(arguments: [["-s", "8"], ["-s", "auto"]], [true, false])
   func littleIsSentTwice(options: [String], overTLS: Bool) async throws {
     let server = try await NginxServer(serverLines: ["location /slow/ { limit_rate 4m; }"])
@@ -124,7 +125,8 @@ struct SplittingTests {
     #expect(sent < body.count + (6 << 20), "\(log)")
   }
 
-  /// A cache that has not got the file fetches it anew for each request, and answers with the whole when it pleases.
+  /// A cache that has not got the file fetches it anew for each request, and answers with the whole when it
+  /// pleases.
   @Test(.timeLimit(.minutes(5)), arguments: [true, false])
   func aCacheThatHasNotGotTheFile(answers: Bool) async throws {
     let origin = try FaultyOrigin()
@@ -142,7 +144,7 @@ struct SplittingTests {
     #expect(ranges.count == 2 && ranges[0] == nil && ranges[1] != nil, "\(ranges)")
   }
 
-  /// Servers that promise ranges and give something else (http.md 3, 5, 8), or break off.
+  /// Servers that promise ranges and give something else (HTTP rules 3, 5 and 8), or break off.
   @Test(arguments: [
     FileOptions.RangeConduct.ignored, .shifted(by: 1), .changedETag("\"other\""), .unlabelled,
     .completeLength("*"),

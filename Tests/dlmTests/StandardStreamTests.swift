@@ -11,7 +11,8 @@ struct StandardStreamTests {
     try await place.start("sh", ["-c", script, try DLMExecutable.path()] + arguments).waitForExit()
   }
 
-  /// nohup, and sh for what it runs in the background, have a signal ignored; it was once caught all the same.
+  /// nohup, and sh for what it runs in the background, have a signal ignored; it was once caught all the
+  /// same.
   @Test(arguments: [(SIGHUP, "HUP"), (SIGINT, "INT"), (SIGTERM, "TERM")] as [(Int32, String)])
   func ignoredSignalsStayIgnored(signal: Int32, name: String) async throws {
     let origin = try FaultyOrigin()
@@ -69,7 +70,8 @@ struct StandardStreamTests {
     #expect(try place.file("f") == [1])
   }
 
-  /// The first file opened once got the number of a stream that the caller had closed, and progress was written into it.
+  /// The first file opened once got the number of a stream that the caller had closed, and progress was
+  /// written into it.
   @Test(arguments: ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
   func closedDescriptors(redirection: String) async throws {
     let origin = try FaultyOrigin()

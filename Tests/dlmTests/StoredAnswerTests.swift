@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What is here answers only the request that it was the answer to (http.md 27–33, 42)", .serialized)
+@Suite(
+  "What is here answers only the request that it was the answer to (HTTP rules 27–33 and 42)", .serialized)
 struct StoredAnswerTests {
   private static let old = "Sun, 06 Nov 1994 08:49:37 GMT"
   private static let one = SplitMix64.bytes(count: 5000, seed: 1)
@@ -12,8 +13,8 @@ struct StoredAnswerTests {
     FileOptions(etag: nil, lastModified: date, headers: headers)
   }
 
-  /// http.md 27. The validator of the first target was sent to the second, and its 304 believed: "latest" stayed the old
-  /// version where tags or dates collide, and also where only the query differs.
+  /// HTTP rule 27. The validator of the first target was sent to the second, and its 304 believed: "latest"
+  /// stayed the old version where tags or dates collide, and also where only the query differs.
   @Test(arguments: [false, true], ["/v2", "/v1?of=2"])
   func aRedirectToAnotherResourceProvesNothing(isDated: Bool, second: String) async throws {
     let origin = try FaultyOrigin()
@@ -52,7 +53,7 @@ struct StoredAnswerTests {
     #expect(origin.log.count == 4)
   }
 
-  /// http.md 28.
+  /// HTTP rule 28.
   @Test(arguments: ["ETag: \"v2\"", "ETag: W/\"v2\""])
   func a304OfAnotherVersionConfirmsNothing(line: String) async throws {
     let origin = try FaultyOrigin()
@@ -66,8 +67,8 @@ struct StoredAnswerTests {
     #expect(try place.file("f") == Self.two)
   }
 
-  /// http.md 28, 31. `If-Modified-Since: 0` was sent; and a file that changes twice in the second of its answer has one
-  /// date for two versions.
+  /// HTTP rules 28 and 31. `If-Modified-Since: 0` was sent; and a file that changes twice in the second of
+  /// its answer has one date for two versions.
   @Test(arguments: [
     dated("0"), dated("tomorrow"), FileOptions(etag: nil, lastModified: old, date: .text(old)),
   ])
@@ -82,7 +83,7 @@ struct StoredAnswerTests {
     #expect(try place.file("f") == Self.two)
   }
 
-  /// http.md 29, 30: after German, English; and offline each has its own.
+  /// HTTP rules 29 and 30: after German, English; and offline each has its own.
   @Test(arguments: [
     ["-H", "Accept-Language: "], ["-H", "User-Agent: "], ["--user-agent", ""], ["-H", "X-Api-Key: "],
   ])
@@ -122,7 +123,7 @@ struct StoredAnswerTests {
     #expect(none.errorText.contains("other header lines"), "\(none.errorText)")
   }
 
-  /// http.md 30: by its path alone, a netrc file with another login served the first one's file.
+  /// HTTP rule 30: by its path alone, a netrc file with another login served the first one's file.
   @Test func whatNetrcGaveIsInTheKey() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
@@ -145,7 +146,7 @@ struct StoredAnswerTests {
     #expect(pipe.errorText.contains("/dev/null"), "\(pipe.errorText)")
   }
 
-  /// http.md 30, RFC 9111 §5.2.1.5.
+  /// HTTP rule 30, RFC 9111 §5.2.1.5.
   @Test func aRequestWithNoStoreLeavesNoRow() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
@@ -171,7 +172,7 @@ struct StoredAnswerTests {
     #expect(try place.names() == ["f"])
   }
 
-  /// http.md 32.
+  /// HTTP rule 32.
   @Test func unknownSuccessAndNoContent() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
@@ -189,7 +190,8 @@ struct StoredAnswerTests {
     #expect(json.outputText.contains("\"remark\":\"no-content\""), "\(json.outputText)")
   }
 
-  /// http.md 33. The body of this 404 never ends: it took 31 s, was called temporary, and was asked for again.
+  /// HTTP rule 33. The body of this 404 never ends: it took 31 s, was called temporary, and was asked for
+  /// again.
   @Test(.timeLimit(.minutes(5)))
   func anErrorIsReportedFromItsHead() async throws {
     let origin = try FaultyOrigin()
@@ -202,7 +204,8 @@ struct StoredAnswerTests {
     #expect(origin.log.count == 1)
   }
 
-  /// http.md 42. A line that is not the user's to send is refused before anything is asked, by its name alone.
+  /// HTTP rule 42. A line that is not the user's to send is refused before anything is asked, by its name
+  /// alone.
   @Test(arguments: [
     ("Proxy-Authorization: Basic s3cret", "--proxy"), ("Range: bytes=0-s3cret", "parts"),
     ("if-range: s3cret", "parts"), ("If-None-Match: s3cret", "--refresh"),
@@ -217,7 +220,7 @@ struct StoredAnswerTests {
     #expect(!run.errorText.contains("s3cret"), "\(run.errorText)")
   }
 
-  /// http.md 42.
+  /// HTTP rule 42.
   @Test func keysDoNotCrossToAnotherOrigin() async throws {
     let (origin, other) = (try FaultyOrigin(), try FaultyOrigin())
     defer {
@@ -280,7 +283,8 @@ struct StoredAnswerTests {
     #expect(origin.log.count == 1)
   }
 
-  /// "0 B freed" was said when 12 KiB were: what an open database has beside it was counted after, and not before.
+  /// "0 B freed" was said when 12 KiB were: what an open database has beside it was counted after, and not
+  /// before.
   @Test func whatIsFreedIsWhatTheFolderTakesLess() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -108,7 +108,8 @@ struct TrustTests {
     #expect(some.cache == "/c/dlm" && some.state == nil && some.warnings.count == 1)
   }
 
-  /// A user whom the system does not know: the run does without a cache, says so once, and writes nothing below /tmp.
+  /// A user whom the system does not know: the run does without a cache, says so once, and writes nothing
+  /// below /tmp.
   @Test(.enabled(if: NameSpace.isAllowed))
   func noHomeAtAll() async throws {
     let origin = try FaultyOrigin()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Two `dlm get` of one list at once fetched everything twice and left `name.1` beside each file.
-@Suite("Two processes and one list: each file is fetched once (http.md 19)", .serialized)
+@Suite("Two processes and one list: each file is fetched once (HTTP rule 19)", .serialized)
 struct TwoProcessesTests {
   private static func serve(_ origin: FaultyOrigin, _ count: Int, pause: Duration) -> [String] {
     (0..<count).map { index in
@@ -100,8 +100,8 @@ struct TwoProcessesTests {
     #expect(try place.file("f") == [1, 2, 3])
   }
 
-  /// The index's lock is held by a process that was stopped (Ctrl-Z): that stopped every other run for ever, and the
-  /// first Ctrl-C with it.
+  /// The index's lock is held by a process that was stopped (Ctrl-Z): that stopped every other run for ever,
+  /// and the first Ctrl-C with it.
   @Test(arguments: [false, true])
   func aHeldIndexLock(interrupted: Bool) async throws {
     let origin = try FaultyOrigin()

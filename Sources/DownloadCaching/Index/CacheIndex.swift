@@ -1,3 +1,6 @@
+// Long because: it holds the one database, its opening, its repair and its queries; split up, the pool would
+// have to be visible outside.
+
 import DownloadModel
 import GRDB
 import Glibc
@@ -6,26 +9,27 @@ import SystemPackage
 
 /// What dlm knows of the files it wrote: rows in `index.sqlite`, several processes at a time.
 ///
-/// It runs on an executor of its own, because SQLite blocks; no transfer waits for it but those that ask it
-/// something. A damaged database is set aside and a new one made: the index saves work, it must not prevent any.
+/// It has an executor of its own because SQLite blocks; a transfer waits for it only where it asks it
+/// something. A damaged database is set aside and a new one made: the index saves work and must never prevent
+/// any.
 actor CacheIndex {
   nonisolated let folder: Folder
   nonisolated let secret: UserSecret
-  /// Whether there was nothing to know when this process began: then nobody needs to ask, and a first run
-  /// does not even open the database before its first batch is full.
+  /// Whether the index was empty when this process began. Then it need not be asked, and a first run does not
+  /// even open the database before its first batch is full.
   nonisolated let wasEmpty: Bool
   private let executor = BlockingExecutor(label: "dlm.cache-index")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private(set) var pool: DatabasePool?
-  /// The file that `pool` was, or was to be, opened on.
+  private var pool: DatabasePool?
+  /// The identity of the file on which `pool` was, or was being, opened.
   private var openedFile: FileIdentity?
-  /// Opening failed for good; it is not tried again for each of ten thousand files.
+  /// The database cannot be used; it is not tried again for each of ten thousand files.
   private var isUnusable = false
   private var warnings: [CacheWarning] = []
   private let now: @Sendable () -> Int64
   private var journals = LivingJournals()
-  /// Set when the run is to end: then nothing is waited for any more.
+  /// Told when the run is to end: then nothing is waited for any more.
   private let patience = Patience()
 
   static let fileName = "index.sqlite"
@@ -33,7 +37,7 @@ actor CacheIndex {
   private static let damagedName = "index.sqlite.damaged-"
 
   /// - Throws: errno of opening or making the folder.
-  /// - Parameter secret: the user's, which tells his journals from whatever else stands there.
+  /// - Parameter secret: the user's, by which journals of this user are recognised.
   init(at path: FilePath, _ secret: UserSecret, now: @escaping @Sendable () -> Int64) throws(Errno) {
     folder = try Folder(path, mode: 0o700)
     folder.makePrivate()
@@ -42,17 +46,18 @@ actor CacheIndex {
     wasEmpty = try !folder.names().contains { $0 == Self.fileName || CommitJournal.isName($0, secret) }
   }
 
-  /// The run is to end: whoever waits for another process here goes on without the index. From any thread.
+  /// The run is to end: calls that wait for another process give up and go on without the index. From any
+  /// thread.
   nonisolated func stopWaiting() { patience.end() }
 
   // MARK: For downloads: never a failure, at worst a warning
 
-  /// - Parameter question: asked in the index's isolation.
+  /// - Parameter question: runs in the index's isolation.
   func answer<Answer: Sendable>(_ question: @Sendable (isolated CacheIndex) -> Answer) -> Answer {
     question(self)
   }
 
-  /// This address's rows: that of the asked folder and name first, if there is one, then other folders'.
+  /// This address's rows: first that of the folder and name in the key, if there is one, then other folders'.
   func rows(_ key: RowKey) -> [CacheRow] {
     noting { pool in
       try pool.read { database in
@@ -62,7 +67,7 @@ actor CacheIndex {
     } ?? []
   }
 
-  /// Whose the files of a folder are: what the database says, and the journals of processes that are at work now.
+  /// Which request owns which file of a folder: by the database, and by the journals of living processes.
   func owners(in directory: String) -> FileOwners {
     let stored = noting { pool in
       try pool.read { database in
@@ -82,15 +87,15 @@ actor CacheIndex {
     return owners
   }
 
-  /// What the journals of processes that are at work say of a request.
+  /// The row of a request in the journals of living processes.
   func journaledRow(_ key: RowKey) -> CacheRow? {
     journals.update(in: folder, secret)
     return journals[key]
   }
 
-  /// Stores a batch, and removes its journal, which has then served.
+  /// Stores a batch, then removes its journal.
   ///
-  /// If it fails, the journal stays: the next process takes it in.
+  /// If it fails, the journal stays, and the next process adopts it.
   func write(_ rows: [CacheRow], retiring journal: CommitJournal?) {
     noting { pool in
       try pool.write { database in try Self.store(rows, in: database) }
@@ -106,7 +111,8 @@ actor CacheIndex {
   func close() {
     let open = pool
     pool = nil
-    // Readers first: only the last connection, if it can write, moves the log into the database and removes it.
+    // Readers first: only the last connection, if it can write, moves the log into the database and removes
+    // the log.
     open?.releaseMemory()
     do { try open?.close() } catch { warn(.unusable, error) }
   }
@@ -120,13 +126,13 @@ actor CacheIndex {
     guard !isUnusable else { return nil }
     do { return try repairing(body) } catch {
       warn(error is LaterVersion ? .laterVersion : .unusable, error)
-      // Without an open database every further question would fail the same way, after the same wait.
+      // Without an open database every further query would fail in the same way, after the same wait.
       isUnusable = pool == nil || (error as? DatabaseError)?.resultCode == .SQLITE_BUSY
       return nil
     }
   }
 
-  func warn(_ kind: CacheWarning.Kind, _ error: any Error) {
+  private func warn(_ kind: CacheWarning.Kind, _ error: any Error) {
     let warning = CacheWarning(
       kind, path: FilePath(folder.path).appending(Self.fileName), detail: String(describing: error))
     if !warnings.contains(warning) { warnings.append(warning) }
@@ -134,7 +140,7 @@ actor CacheIndex {
 
   // MARK: Opening
 
-  /// Runs `body`; a database that turns out to be damaged is replaced by a new one, and `body` run on that.
+  /// Runs `body`. If the database proves damaged, it is replaced by a new one, and `body` runs again on that.
   private func repairing<Answer>(_ body: (DatabasePool) throws -> Answer) throws -> Answer {
     do { return try body(opened()) } catch let error as DatabaseError where Self.isDamage(error) {
       try setAside(error)
@@ -145,7 +151,8 @@ actor CacheIndex {
   private func opened() throws -> DatabasePool {
     if let pool { return pool }
     let opened = try alone {
-      // Rows hold addresses with their signatures. SQLite gives its log and its shared memory the rights of the database.
+      // Rows hold addresses with their signatures. SQLite gives its log and its shared memory the rights of
+      // the database.
       try folder.makePrivate(Self.fileName, creating: true)
       for suffix in ["-wal", "-shm"] { try folder.makePrivate(Self.fileName + suffix, creating: false) }
       openedFile = try folder.identity(of: Self.fileName)
@@ -186,25 +193,26 @@ actor CacheIndex {
     return try answer.get()
   }
 
-  /// Takes in the rows of processes that were killed before their batch was full.
+  /// Stores the rows of processes that were killed before their batch was written.
   private func adoptJournals(_ pool: DatabasePool) throws {
     do {
       try CommitJournal.forEachAbandoned(in: folder, secret) { rows in
-        // A line whose file never got its name, or was replaced since, must not hide an older, true row.
+        // A line whose file never got its name, or was replaced since, must not replace an older row that is
+        // true.
         let intact = rows.filter(\.isIntact)
         try pool.write { database in try Self.store(intact, in: database) }
       }
     } catch let error as DatabaseError where Self.isDamage(error) { throw error } catch {
-      // A journal that cannot be read stays; the database is none the worse.
+      // A journal that cannot be read stays; the database does not need it.
       warn(.unusable, error)
     }
   }
 
-  /// With what only this user's dlm can say of the rest: `clear` removes what bears such a name, and nothing else.
+  /// Ends in a tag of the stem that needs the user's secret: `clear` removes only files with such a name.
   private func damagedName(_ stem: String) -> String { "\(stem)-\(secret.tag("damaged index", stem))" }
 
-  /// Whether a name is that of an index of this user's that was set aside.
-  func isDamagedName(_ name: String) -> Bool {
+  /// Whether a name is that of an index that this user's dlm set aside.
+  private func isDamagedName(_ name: String) -> Bool {
     let bytes = name.utf8
     guard bytes.starts(with: Self.damagedName.utf8), let dash = bytes.lastIndex(of: UInt8(ascii: "-")) else {
       return false
@@ -220,8 +228,8 @@ actor CacheIndex {
     }
   }
 
-  /// How long another process is waited for, that writes or opens the index: a clear-cache with a large one takes a second,
-  /// and one that was stopped (SIGSTOP) may hold its locks for ever.
+  /// How long to wait for another process that writes or opens the index. Clearing a large one takes a
+  /// second; a process that was stopped (SIGSTOP) may hold its locks for ever.
   private final class Patience: Sendable {
     private let isOver = Atomic<Bool>(false)
     private static let pause: UInt32 = 20_000  // microseconds
@@ -229,8 +237,8 @@ actor CacheIndex {
 
     func end() { isOver.store(true, ordering: .relaxed) }
 
-    /// Waits for a moment.
-    /// - Returns: false if it was long enough.
+    /// Pauses for a moment.
+    /// - Returns: false if the caller should give up.
     func waits(try number: Int) -> Bool {
       guard number < Self.tries, !isOver.load(ordering: .relaxed) else { return false }
       usleep(Self.pause)
@@ -238,7 +246,7 @@ actor CacheIndex {
     }
   }
 
-  /// Broken pages, another kind of file, or a table that is not as this version made it.
+  /// Broken pages, another kind of file, or a table that this version did not make.
   private static func isDamage(_ error: DatabaseError) -> Bool {
     switch error.resultCode {
     case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_MISMATCH: true
@@ -250,14 +258,14 @@ actor CacheIndex {
   private func setAside(_ error: DatabaseError) throws {
     close()
     try alone {
-      // Another process that met the same damage may have been here, and this be its new database.
+      // Another process that met the same damage may have replaced the database already.
       guard let there = try folder.identity(of: Self.fileName), openedFile?.isSameFile(as: there) ?? true
       else {
         return
       }
       let name = damagedName(Self.damagedName + String(now()))
       try folder.rename(Self.fileName, replacing: name)
-      // The log belongs to the database; beside another one it would be damage itself.
+      // The log belongs to the damaged database; beside a new one it would be damage itself.
       for suffix in ["-wal", "-shm"] { try folder.remove(Self.fileName + suffix) }
       warnings.append(
         CacheWarning(
@@ -267,17 +275,114 @@ actor CacheIndex {
 
   private func path(_ name: String) -> String { FilePath(folder.path).appending(name).string }
 
-  // MARK: For the commands: every failure is one
+  // MARK: For `dlm cache …` and `dlm clear-cache`: every failure is one, `.cache`
 
-  func answering<Answer>(
+  private func answering<Answer>(
     _ activity: String, _ body: (DatabasePool) throws -> Answer
   ) throws(DownloadError) -> Answer {
     do { return try repairing(body) } catch { throw failure(error, activity) }
   }
 
-  func failure(_ error: any Error, _ activity: String) -> DownloadError {
+  private func failure(_ error: any Error, _ activity: String) -> DownloadError {
     let cause: DownloadError.Cause =
       if let errno = error as? Errno { .errno(errno.rawValue) } else { .detail(String(describing: error)) }
     return DownloadError(.cache, cause: cause, path: folder.path, activity: activity)
+  }
+
+  func status() throws(DownloadError) -> CacheStatus {
+    let (entries, bytes) = try answering("reading the index") { pool in
+      try pool.read { database in
+        let row = try Row.fetchOne(database, sql: "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM file")
+        return (row?[0] as Int? ?? 0, row?[1] as Int64? ?? 0)
+      }
+    }
+    return CacheStatus(
+      entries: entries, indexBytes: try bytesWhenClosed(), fileBytes: bytes, folder: FilePath(folder.path))
+  }
+
+  /// Entries in the order of their rows' keys, compared with the files on disk now.
+  func page(after key: RowKey?, limit: Int) throws(DownloadError) -> [CacheEntry] {
+    try rows(after: key, limit: limit).map { CacheEntry($0) }
+  }
+
+  /// Rows in the order of their keys.
+  func rows(after key: RowKey?, limit: Int) throws(DownloadError) -> [CacheRow] {
+    try answering("reading the index") { pool in
+      try pool.read { database in
+        let key = key ?? RowKey(address: "", scope: "", directory: "", requested: "")
+        return try CacheRow.fetchAll(
+          database, sql: CacheSchema.page, arguments: key.arguments + [limit])
+      }
+    }
+  }
+
+  /// Forgets the files that are gone or no longer as they were written.
+  func prune() throws(DownloadError) -> Freed {
+    let before = try bytesOnDisk()
+    var entries = 0
+    var last: RowKey?
+    while true {
+      let page = try page(after: last, limit: 1000)
+      guard let end = page.last else { break }
+      last = end.key
+      let stale = page.filter { $0.condition != .intact }.map(\.key)
+      entries += stale.count
+      try answering("pruning the index") { pool in
+        try pool.write { database in
+          let statement = try database.cachedStatement(sql: CacheSchema.delete)
+          for key in stale { try statement.execute(arguments: key.arguments) }
+        }
+      }
+    }
+    shrink()
+    return Freed(entries: entries, bytes: max(0, before - (try bytesWhenClosed())))
+  }
+
+  /// Forgets every file. Deleting goes through SQLite, so that a running `get` of another process keeps a
+  /// sound database and a journal of its own.
+  func clear() throws(DownloadError) -> Freed {
+    let before = try bytesOnDisk()
+    var journals = 0
+    do {
+      for name in try folder.names() where isDamagedName(name) { _ = try folder.removeOwn(name) }
+      try CommitJournal.forEachAbandoned(in: folder, secret) { _ in journals += 1 }
+    } catch {
+      throw failure(error, "clearing the cache")
+    }
+    let entries = try answering("clearing the index") { pool in
+      try pool.write { database in
+        try database.execute(sql: "DELETE FROM file")
+        return database.changesCount
+      }
+    }
+    shrink()
+    return Freed(entries: entries, bytes: max(0, before - (try bytesWhenClosed())), journals: journals)
+  }
+
+  /// Returns the space of deleted rows to the disk. If another process prevents that, SQLite reuses the space
+  /// for new rows, and `clear` reports only what was really freed.
+  private func shrink() {
+    do {
+      try pool?.vacuum()
+      try pool?.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
+    } catch {
+      warn(.unusable, error)
+    }
+  }
+
+  /// What the folder takes once the database is closed: while open, it has a log and a table of its readers
+  /// beside it. Where another process has it open, those are there before and after.
+  private func bytesWhenClosed() throws(DownloadError) -> Int64 {
+    close()
+    return try bytesOnDisk()
+  }
+
+  /// As `ls` and `du --apparent-size` count them.
+  private func bytesOnDisk() throws(DownloadError) -> Int64 {
+    do throws(Errno) {
+      var bytes: Int64 = 0
+      for name in try folder.names() { bytes += max(0, try folder.identity(of: name)?.size ?? 0) }
+      return bytes
+    } catch { throw failure(error, "measuring the cache") }
   }
 }

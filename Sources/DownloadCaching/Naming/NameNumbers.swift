@@ -1,13 +1,14 @@
 public import DownloadModel
 import Synchronization
 
-/// Which of the addresses of a list that give one name came first, second, third: `README.md?1` is to be `README.md` and
-/// `README.md?2` is to be `README.1.md` in every run and mode, whatever is answered first (http.md 22).
+/// Numbers the addresses of a list that give the same name, in the list's order: `README.md?1` becomes
+/// `README.md` and `README.md?2` becomes `README.1.md` in every run and mode, whatever is answered first
+/// (HTTP rule 22).
 ///
-/// It is asked in the list's order, once a line, by whoever reads the list. Names that only one address gives, which are
-/// most, cost nine bytes each; what is more is kept for names that come again.
+/// The reader of the list calls `next` once for each line, in order. A name that only one address gives, as
+/// most are, costs nine bytes; more is kept only for names that come again.
 public final class NameNumbers: Sendable {
-  /// The place of one line among those that give its name.
+  /// The number of one line among those that give its name.
   public struct Place: Sendable, Equatable {
     /// Different addresses before it that give the same name.
     public var number: Int
@@ -19,7 +20,7 @@ public final class NameNumbers: Sendable {
 
   public init() { table = Mutex(NameTable()) }
 
-  /// The place of the list's next address.
+  /// The number of the list's next address.
   public func next(_ address: Address) -> Place {
     let (name, address) = (FileNaming.hash(ofNameOf: address), Hash.of(address.wireText.utf8))
     return table.withLock { $0.next(name: name, address: address) }
@@ -29,11 +30,11 @@ public final class NameNumbers: Sendable {
   func last(of name: String) -> Int { table.withLock { $0.last(of: Hash.of(name.utf8)) } }
 }
 
-/// The rule behind `NameNumbers`, over hashes.
+/// The rule of `NameNumbers`, over hashes.
 ///
-/// A name that comes for the first time is one word: forty bits of it, at the place that other bits give, and twenty-four
-/// of its address. Of a thousand lists of a million lines one may have two names that are taken for one; the second then gets
-/// a number that it does not need, the same in every run.
+/// A name that comes for the first time takes one word: forty bits of its hash, in the slot that other bits
+/// select, and twenty-four bits of its address's. One in a thousand lists of a million lines may have two
+/// names that are taken for one; the second then gets a number that it does not need, the same in every run.
 struct NameTable: Sendable {
   private var layers: [Layer] = []
   /// Names that came again.
@@ -47,8 +48,8 @@ struct NameTable: Sendable {
     var last = 0
   }
 
-  /// - Parameter limit: addresses that are kept for names that come again; later ones get numbers all the same, but when
-  ///   they come twice, a number each time.
+  /// - Parameter limit: addresses that are kept for names that come again; later ones get numbers all the
+  ///   same, but when they come twice, a number each time.
   init(limit: Int = 1 << 16) { self.limit = limit }
 
   func last(of name: UInt64) -> Int { groups[name]?.last ?? 0 }
@@ -83,8 +84,8 @@ struct NameTable: Sendable {
     layers[layers.count - 1].insert(name, address)
   }
 
-  /// A hash table of fixed size with linear probing. When it is full the next is begun, so that nothing is ever copied and
-  /// little is set aside that is not used.
+  /// A hash table of fixed size with linear probing. When it is full the next one is begun, so that nothing
+  /// is ever copied and little memory is unused.
   private struct Layer: Sendable {
     private var slots: [UInt64]
     private var room: Int
@@ -100,7 +101,7 @@ struct NameTable: Sendable {
 
     var isFull: Bool { room == 0 }
 
-    /// Never 0: that is a free slot.
+    /// Never 0, which marks a free slot.
     static func tag(of address: UInt64) -> UInt64 { address & (1 << tagBits - 1) | 1 }
 
     /// The tag of the address that came with the name; nil if it is not here.
@@ -126,7 +127,7 @@ struct NameTable: Sendable {
   }
 }
 
-/// A hash that is the same in every run, as Swift's own is not: names must not depend on the day.
+/// A hash that is the same in every run, unlike Swift's own: names must not differ from run to run.
 enum Hash {
   /// FNV-1a over the bytes, its bits then mixed as SplitMix64 does.
   static func of(_ bytes: some Sequence<UInt8>) -> UInt64 {

@@ -9,17 +9,27 @@ struct CacheCommand: AsyncParsableCommand {
     commandName: "cache",
     abstract: "Look at what dlm remembers of the files it fetched.",
     discussion: """
-      The cache is an index: of each file its address, where it lies, how it looked, and what its server gave to \
-      tell one version from the next. The files themselves are where you put them.
+      The cache is an index: of each file its address, where it lies, how it looked, and what its server \
+      gave to tell one version from the next. The files themselves are where you put them.
       """,
     subcommands: [Status.self, List.self, Verify.self, Prune.self, Path.self], defaultSubcommand: Status.self)
 
   struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "status", abstract: "How much is known, and what it takes.")
+      commandName: "status", abstract: "How much is known, what it takes, and what other runs have under way."
+    )
+
+    @Flag(help: "As one JSON object.")
+    var json = false
+
     func run() async throws {
-      try await CacheAtHand.use { cache in
-        try StandardOutput.say([CacheWords.status(try await cache.status())])
+      let state = XDGFolders(ProcessInfo.processInfo.environment).state
+      let running = state.map { RunningDownloads.all(in: RunningSnapshots.folder(below: $0)) } ?? []
+      try await CacheAtHand.use { [json] cache in
+        let status = try await cache.status()
+        if json { return try StandardOutput.write(try CacheMessages.json(status, running)) }
+        try StandardOutput.say(
+          [CacheMessages.status(status)] + running.flatMap { CacheMessages.running($0) })
       }
     }
   }
@@ -30,13 +40,7 @@ struct CacheCommand: AsyncParsableCommand {
     )
     func run() async throws {
       try await CacheAtHand.use { cache in
-        var last: CacheEntry?
-        while true {
-          let page = try await cache.list(after: last)
-          try StandardOutput.say(rows: page.map(CacheWords.entry))
-          last = page.last
-          if page.isEmpty { return }
-        }
+        try await CacheAtHand.say(pages: { try await cache.list(after: $0) })
       }
     }
   }
@@ -45,26 +49,21 @@ struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "verify", abstract: "Compare every file known with what was fetched.",
       discussion: """
-        Files whose checksum was proved (--checksum, --checksums, or the server's own) are read again; of the others, \
-        size, time and inode are compared. A line each, as of dlm cache list, with the condition intact, proven, \
-        touched, missing, corrupt or unreadable. Exit status 1 if one of the last four was found.
+        Files whose checksum was proved (--checksum, --checksums, or the server's own) are read again; of \
+        the others, size, time and inode are compared. A line each, as of dlm cache list, with the condition \
+        intact, proven, touched, missing, corrupt or unreadable. Exit status 1 if one of the last four was \
+        found.
         """)
     func run() async throws {
       let counts = try await CacheAtHand.use { cache in
-        var last: CacheEntry?
         var counts: [CacheEntry.Condition: Int] = [:]
-        while true {
-          let page = try await cache.verify(after: last)
-          try StandardOutput.say(rows: page.map(CacheWords.entry))
-          for entry in page {
-            if let failure = entry.failure { StandardError.say(["dlm: \(FailureWords(failure).line)"]) }
-            counts[entry.condition, default: 0] += 1
-          }
-          last = page.last
-          if page.isEmpty { return counts }
+        try await CacheAtHand.say(pages: { try await cache.verify(after: $0) }) { entry in
+          if let failure = entry.failure { StandardError.say(FailureMessages(failure).said) }
+          counts[entry.condition, default: 0] += 1
         }
+        return counts
       }
-      StandardError.say(CacheWords.verified(counts))
+      StandardError.say(CacheMessages.verified(counts))
       if counts.contains(where: { !$0.key.isGood }) { throw ExitCode(ExitStatus.failed.rawValue) }
     }
   }
@@ -74,7 +73,7 @@ struct CacheCommand: AsyncParsableCommand {
       commandName: "prune", abstract: "Forget files that are gone or were changed.")
     func run() async throws {
       try await CacheAtHand.use { cache in
-        try StandardOutput.say([CacheWords.freed(try await cache.prune(), "Pruned")])
+        try StandardOutput.say([CacheMessages.pruned(try await cache.prune())])
       }
     }
   }
@@ -93,7 +92,7 @@ struct ClearCacheCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await CacheAtHand.use { cache in
-      try StandardOutput.say([CacheWords.freed(try await cache.clear(), "Cleared")])
+      try StandardOutput.say([CacheMessages.cleared(try await cache.clear())])
     }
   }
 }
@@ -108,20 +107,35 @@ private enum CacheAtHand {
     throw ExitCode(ExitStatus.failed.rawValue)
   }
 
+  /// Says entries a page at a time, a row each.
+  /// - Parameters:
+  ///   - next: the page behind an entry; the first for nil; an empty one at the end.
+  ///   - each: told of each entry that was said.
+  static func say(
+    pages next: (CacheEntry?) async throws -> [CacheEntry], each: (CacheEntry) -> Void = { _ in }
+  ) async throws {
+    var last: CacheEntry?
+    while true {
+      let page = try await next(last)
+      try StandardOutput.say(rows: page.map(CacheMessages.entry))
+      page.forEach(each)
+      last = page.last
+      if page.isEmpty { return }
+    }
+  }
+
   /// - Throws: the exit status of what failed, having said it; what `body` throws otherwise.
   static func use<Value: Sendable>(
-    _ body: @Sendable (DownloadCache) async throws -> Value
+    _ body: @Sendable (CacheAdministration) async throws -> Value
   ) async throws -> Value {
-    let cache = DownloadCache(
-      configuration: CacheConfiguration(directory: ".", cacheFolder: try folder()),
-      executor: BlockingExecutor(label: "cache-command"))
+    let cache = CacheAdministration(try folder())
     let result: Result<Value, any Error>
     do { result = .success(try await body(cache)) } catch { result = .failure(error) }
-    StandardError.say(await cache.close().map { CacheWords.line($0) })
+    StandardError.say(await cache.close().map { CacheMessages.warning($0) })
     do {
       return try result.get()
     } catch let error as DownloadError {
-      StandardError.say(["dlm: \(FailureWords(error).line)"])
+      StandardError.say(FailureMessages(error).said)
       throw ExitCode(ExitStatus.failed.rawValue)
     }
   }

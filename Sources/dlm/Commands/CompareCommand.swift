@@ -1,5 +1,4 @@
 import ArgumentParser
-import CurlTransport
 import DownloadModel
 import Foundation
 import StrategyComparing
@@ -10,9 +9,10 @@ struct CompareCommand: AsyncParsableCommand {
     commandName: "compare",
     abstract: "Measure the three modes on your own list.",
     discussion: """
-      Downloads the list in each mode, several times over and interleaved, into a scratch folder below $TMPDIR and \
-      without the cache, checks that every run got the same bytes for every address, and prints a table. Nothing is left \
-      behind. Without a source: the list that the last get in this folder used. An empty list is no success (66).
+      Downloads the list in each mode, several times over and interleaved, into a scratch folder below \
+      $TMPDIR and without the cache, checks that every run got the same bytes for every address, and prints \
+      a table. Nothing is left behind. Without a source: the list that the last get in this folder used. An \
+      empty list is no success (66).
 
       EXAMPLES
         dlm compare urls.txt
@@ -33,34 +33,30 @@ struct CompareCommand: AsyncParsableCommand {
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
-    var settings = try Settings(
-      nil, connection, .parse([]), display, try await .load(environment: environment))
-    let store = RunHistoryStore(
-      state: XDGFolders(environment).state, folder: FileManager.default.currentDirectoryPath)
-    var (arguments, isList) = (sources, list)
-    if arguments.isEmpty {
-      let last = try LastList(store)
-      try last.requireWithheld(connection)
-      StandardError.say(["Comparing with the last list of this folder: \(TerminalText.sanitized(last.names))"]
-      )
-      arguments = last.history.sources
-      isList = last.history.options.contains("--list")
-    }
-    let ledger = FailureLedger()
-    let sources = arguments.map { Source($0, isList: isList) }
-    settings.transport.headerHomes = Source.homes(of: sources)
+    var settings = try Settings(measuring: connection, display, try await .load(environment: environment))
+    let sources = try namedOrLast(environment)
+    settings.connection.sendHeaders(to: Source.homes(of: sources))
+    let failures = FailureLog()
     let requests = await ListReader.all(
-      sources, asking: ListAtAddress.Asking(settings, environment: environment),
-      onReject: { ledger.add($0) })
-    StandardError.say(ledger.rejections.map { RejectionWords($0).line })
+      sources, fetching: Wiring.listFetching(settings, environment), onReject: { failures.add($0) })
+    StandardError.say(failures.rejections.map { RejectionMessages($0).line })
+    let rejected = ExitStatus(failures: [], rejections: failures.rejections)
     guard !requests.isEmpty else {
-      StandardError.say([ComparisonWords.emptyList])
-      let rejected = ExitStatus(failures: [], rejections: ledger.rejections)
+      StandardError.say([ComparisonMessages.emptyList])
       throw ExitCode((rejected == .success ? .sourceUnreadable : rejected).rawValue)
     }
     let status = try await measuring.compare(requests, settings, environment)
-    let rejected = ExitStatus(failures: [], rejections: ledger.rejections)
     throw ExitCode((status == .success ? rejected : status).rawValue)
+  }
+
+  /// The sources that are named, else those of the last `get` in this folder.
+  private func namedOrLast(_ environment: [String: String]) throws -> [Source] {
+    if !sources.isEmpty { return sources.map { Source($0, isList: list) } }
+    let last = try LastList(RunHistoryStore(environment))
+    try last.requireWithheld(connection)
+    StandardError.say([ComparisonMessages.again(last)])
+    let isList = last.history.options.contains("--list")
+    return last.history.sources.map { Source($0, isList: isList) }
   }
 }
 
@@ -75,7 +71,7 @@ struct MeasuringOptions: ParsableArguments {
   var mode: [DownloadMode] = []
 
   func validate() throws {
-    guard runs >= 1 else { throw ValidationError("--runs needs at least 1.") }
+    guard runs >= 1 else { throw ValidationError(UsageMessages.noRuns) }
   }
 
   /// Measures, and prints the table on standard output.
@@ -83,18 +79,18 @@ struct MeasuringOptions: ParsableArguments {
   func compare(
     _ requests: [DownloadRequest], _ settings: Settings, _ environment: [String: String]
   ) async throws(ExitCode) -> ExitStatus {
-    let run = CompareRun(
+    let session = ComparisonSession(
       settings: settings, screen: ProgressScreen(settings.progress, environment: environment),
       plan: ComparisonPlan(modes: mode.isEmpty ? DownloadMode.allCases : mode, runs: runs), requests: requests
     )
-    let (result, signal) = await run.run()
+    let (result, signal) = await session.run()
     switch result {
     case .success(let report):
       try StandardOutput.say(
-        ComparisonWords(report, jobs: settings.jobs, adapts: settings.adaptsJobs).lines)
+        ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs).lines)
       return .success
     case .failure(let error):
-      StandardError.say(ComparisonWords.words(error).map { "dlm: \($0)" })
+      StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
       return ExitStatus(error, signal: signal)
     }
   }

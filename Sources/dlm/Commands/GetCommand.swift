@@ -1,6 +1,4 @@
 import ArgumentParser
-import CurlTransport
-import DownloadCaching
 import DownloadModel
 import Foundation
 import TerminalProgress
@@ -10,13 +8,14 @@ struct GetCommand: AsyncParsableCommand {
     commandName: "get",
     abstract: "Download lists of files.",
     discussion: """
-      A SOURCE is a list file (an address a line; a line that starts with # is a comment), - for standard input, or an address. \
-      Without one: the list that the last get in this folder used, with its options; what is given now wins, and \
-      what may be secret (-H, logins) is to be given again. Standard input is read for - only.
+      A SOURCE is a list file (an address a line; a line that starts with # is a comment), - for standard \
+      input, or an address. Without one: the list that the last get in this folder used, with its options; \
+      what is given now wins, and what may be secret (-H, logins) is to be given again. Standard input is \
+      read for - only.
 
-      Did that run end well in another mode, the list is repeated to compare: everything is fetched again into a \
-      scratch folder, compared with what is here, and dropped; your files stay as they are, and the end says how the two \
-      modes compare. --no-compare only fetches what is missing or has changed.
+      Did that run end well in another mode, the list is repeated to compare: everything is fetched again \
+      into a scratch folder, compared with what is here, and dropped; your files stay as they are, and the \
+      end says how the two modes compare. --no-compare only fetches what is missing or has changed.
 
       A second run fetches nothing that has not changed; an interrupted one goes on where it was. Unfinished \
       files end in .part.
@@ -35,9 +34,9 @@ struct GetCommand: AsyncParsableCommand {
         dlm get urls.txt --checksums SHA256SUMS --failed again.txt
 
       EXIT STATUS
-        0 everything there and right; 1 something failed for good, or is not what was compared with; 75 only failures that may pass; 64 usage; \
-      66 a source cannot be read; 73 the folder cannot be used; 74 the disk is full or broken, or output cannot be written; 130, 143 \
-      interrupted, terminated (what has come is kept).
+        0 everything there and right; 1 something failed for good, or is not what was compared with; 75 only \
+      temporary failures; 64 usage; 66 a source cannot be read; 73 the folder cannot be used; 74 the disk is \
+      full or broken, or output cannot be written; 130, 143 interrupted, terminated (what has come is kept).
       """)
 
   @Argument(
@@ -49,9 +48,10 @@ struct GetCommand: AsyncParsableCommand {
   var mode: DownloadMode?
 
   @Flag(
-    help:
-      "Addresses given are those of lists; their lines may be relative, and --header is for their servers only."
-  )
+    help: """
+      Addresses given are those of lists; their lines may be relative, and --header is for their servers \
+      only.
+      """)
   var list = false
 
   @OptionGroup(title: "Output") var output: OutputOptions
@@ -67,56 +67,55 @@ struct GetCommand: AsyncParsableCommand {
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
-    let folders = XDGFolders(environment)
-    let store = RunHistoryStore(
-      state: folders.state, folder: FileManager.default.currentDirectoryPath)
-    guard sources.isEmpty else { return try await get(environment, folders, store, again: nil, typed: self) }
-    let last = try LastList(store)
-    try await last.command(self).get(environment, folders, store, again: last, typed: self)
+    guard sources.isEmpty else { return try await get(environment, again: nil, typed: self) }
+    let last = try LastList(RunHistoryStore(environment))
+    try await last.command(self).get(environment, again: last, typed: self)
   }
 
   /// - Parameters:
   ///   - again: the list is taken again, because none is named.
   ///   - typed: the command without what is remembered.
-  private func get(
-    _ environment: [String: String], _ folders: XDGFolders, _ store: RunHistoryStore, again: LastList?,
-    typed: GetCommand
-  ) async throws {
-    var settings = try Settings(
-      mode, connection, output, display, try await .load(environment: environment), proof)
-    let arguments = self.sources
-    let sources = arguments.map { Source($0, isList: list) }
-    settings.transport.headerHomes = Source.homes(of: sources)
-    let asking = ListAtAddress.Asking(settings, environment: environment)
-    if let name = output.output {
-      guard FileNaming.isUsable(name) else {
-        throw ValidationError(
-          "--output \"\(name)\" is no file name; name the folder with --directory, and the file without slashes."
-        )
-      }
-      guard sources.count == 1, case .address = sources[0] else {
-        throw ValidationError("--output names the file of a single address; use --directory for a list.")
-      }
-    }
-    if proof.checksum != nil {
-      guard sources.count == 1, case .address = sources[0] else {
-        throw ValidationError("--checksum is of a single address; use --checksums FILE for a list.")
-      }
-    }
-    if let path = proof.checksums { settings.checksums = try ChecksumFile.read(path) }
-    if dryRun {
-      throw ExitCode(
-        try await DryRun(settings, outputName: output.output, asking: asking).run(sources).rawValue)
-    }
+  private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
+    let sources = sources.map { Source($0, isList: list) }
+    let settings = try await settings(environment, sources)
+    let fetching = Wiring.listFetching(settings, environment)
+    if dryRun { throw ExitCode(try await sayNames(of: sources, settings, fetching).rawValue) }
     var plan: RepeatPlan?
     if let again {
-      plan = await RepeatPlan(again, sources, settings, asking: asking, noCompare: noCompare)
-      if plan == nil, settings.progress != .none { StandardError.say([RepeatWords.again(again)]) }
+      plan = await RepeatPlan(again, sources, settings, noCompare: noCompare, fetching: fetching)
+      if plan == nil, settings.progress != .none { StandardError.say([RepeatMessages.again(again)]) }
     }
-    let run = GetRun(
-      settings: settings, outputName: output.output, environment: environment, folders: folders, store: store,
+    let order = DownloadOrder(
+      settings: settings, sources: sources, outputName: output.output, environment: environment,
+      folders: XDGFolders(environment), store: RunHistoryStore(environment),
       failedList: try display.failed.map(FailedListFile.init), isVerbose: display.verbose, typed: typed,
       options: RememberedOptions(self), plan: plan)
-    throw ExitCode(await run.run(sources, named: arguments).rawValue)
+    throw ExitCode(await DownloadSession.run(order).rawValue)
+  }
+
+  private func settings(_ environment: [String: String], _ sources: [Source]) async throws -> Settings {
+    var settings = try Settings(
+      mode, connection, output, proof, display, try await .load(environment: environment))
+    settings.connection.sendHeaders(to: Source.homes(of: sources))
+    try OutputSettings.check(output, proof, of: sources)
+    if let path = proof.checksums { try settings.output.readChecksums(path) }
+    return settings
+  }
+
+  /// `--dry-run`: reads the sources and says what would be fetched under which name. No file, and no network
+  /// but for lists at addresses.
+  private func sayNames(
+    of sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching
+  ) async throws -> ExitStatus {
+    let failures = FailureLog()
+    let source = ListSource(
+      ListReader(
+        sources, outputName: output.output, feed: ProgressFeed(), fetching: fetching,
+        spool: nil, onReject: { failures.add($0) }))
+    while let request = await source.next() {
+      try StandardOutput.say(rows: [[request.address.redacted, settings.output.path(of: request)]])
+    }
+    StandardError.say(failures.rejections.map { RejectionMessages($0).line })
+    return ExitStatus(failures: [], rejections: failures.rejections)
   }
 }

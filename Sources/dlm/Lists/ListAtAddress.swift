@@ -1,35 +1,28 @@
 import CurlTransport
-import DownloadCaching
 import DownloadModel
-import DownloadScheduling
-import Foundation
-import Glibc
 import Synchronization
 import SystemPackage
 
 /// A list at an address (`--list`), read while it arrives.
 ///
-/// What has come is kept in a file without a name until it is read: a list is read as requests are wanted, for hours
-/// perhaps, and no server waits so long. A transfer that breaks off is begun again, and must bring the same bytes.
+/// The bytes that have come are kept in a file without a name until they are read: a list is read as requests
+/// are needed, perhaps for hours, and no server waits so long. A transfer that breaks off is started again,
+/// and must bring the same bytes.
 final class ListAtAddress: Sendable {
-  /// How lists are asked for: as files are.
-  struct Asking: Sendable {
+  /// How lists at addresses are fetched, which is as files are. `Wiring` makes it.
+  struct Fetching: Sendable {
     var transport: TransportOptions
-    var retry: RetryPolicy
-    /// Where what has not been read yet is kept.
+    /// Where bytes that have not been read yet are kept.
     var folder: String
-
-    init(_ settings: Settings, environment: [String: String]) {
-      transport = settings.transport
-      transport.width = 1
-      retry = settings.retry
-      folder = environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-    }
+    /// The pause before the next attempt; nil to give up.
+    var delay: @Sendable (_ after: DownloadError, _ failures: Int, _ elapsed: Duration) -> Duration?
+    /// The failure that a status without a list means.
+    var failure: @Sendable (ResponseHead) -> DownloadError
   }
 
   enum Reading {
     case bytes([UInt8])
-    /// Whatever comes next is not here yet; the list's descriptor becomes readable with it.
+    /// The next bytes are not here yet; the list's descriptor becomes readable with it.
     case wait
     /// All was read.
     case end
@@ -40,11 +33,11 @@ final class ListAtAddress: Sendable {
 
   /// Begins to fetch it.
   /// - Throws: when the temporary folder cannot be written.
-  init(_ address: Address, _ asking: Asking) throws(DownloadError) {
-    let arriving = try ArrivingBytes(address, folder: asking.folder)
+  init(_ address: Address, _ how: Fetching) throws(DownloadError) {
+    let arriving = try ArrivingBytes(address, folder: how.folder)
     self.arriving = arriving
-    // Nobody's child: it goes on between two reads, when nobody waits for it. It ends with the list that holds it.
-    fetching = Task { await Self.fetch(address, asking, into: arriving) }
+    // Unstructured, because it goes on between two reads. It ends with the list that holds it.
+    fetching = Task { await Self.fetch(address, how, into: arriving) }
   }
 
   deinit { fetching.cancel() }
@@ -63,10 +56,10 @@ final class ListAtAddress: Sendable {
     try arriving.read(at: offset, count)
   }
 
-  private static func fetch(_ address: Address, _ asking: Asking, into arriving: ArrivingBytes) async {
+  private static func fetch(_ address: Address, _ how: Fetching, into arriving: ArrivingBytes) async {
     do throws(DownloadError) {
-      let transport = try CurlTransport(asking.transport)
-      let result = await fetch(address, asking.retry, transport, into: arriving)
+      let transport = try CurlTransport(how.transport)
+      let result = await fetch(address, how, transport, into: arriving)
       await transport.shutdown()
       arriving.end(result)
     } catch {
@@ -75,21 +68,21 @@ final class ListAtAddress: Sendable {
   }
 
   private static func fetch(
-    _ address: Address, _ retry: RetryPolicy, _ transport: CurlTransport, into arriving: ArrivingBytes
+    _ address: Address, _ how: Fetching, _ transport: CurlTransport, into arriving: ArrivingBytes
   ) async -> Result<Void, DownloadError> {
     var failures = 0
     let start = ContinuousClock.now
     while true {
-      let sink = ArrivingSink(arriving)
+      let sink = ArrivingSink(arriving, how.failure)
       do throws(DownloadError) {
         _ = try await transport.fetch(TransferRequest(address: address), into: sink)
         try sink.finish()
         return .success(())
       } catch {
         failures += 1
-        let delay = retry.delay(
-          after: error, failures: failures, elapsed: start.duration(to: .now), random: .random(in: 0..<1))
-        guard let delay else { return .failure(error.at(address)) }
+        guard let delay = how.delay(error, failures, start.duration(to: .now)) else {
+          return .failure(error.at(address))
+        }
         try? await Task.sleep(for: delay)  // cancelled: the next attempt sees that itself
       }
     }
@@ -99,9 +92,7 @@ final class ListAtAddress: Sendable {
 /// What has come of a list, between the thread that brings it and the one that reads it.
 private final class ArrivingBytes: Sendable {
   let address: Address
-  /// A pipe's, with a byte in it for what has happened.
-  let descriptor: Int32
-  private let wakeEnd: Int32
+  private let pipe: WakePipe
   private let state: Mutex<State>
 
   private struct State {
@@ -113,28 +104,20 @@ private final class ArrivingBytes: Sendable {
 
   init(_ address: Address, folder: String) throws(DownloadError) {
     self.address = address
-    var ends: [Int32] = [-1, -1]
-    var template = Array("\(folder)/dlm-list-XXXXXX".utf8CString)
-    let file = mkstemp(&template)  // inherited by nobody: dlm starts no program
-    guard file >= 0, pipe(&ends) == 0 else {
-      let code = errno
-      if file >= 0 { close(file) }
-      throw DownloadError(.disk, cause: .errno(code), path: folder, activity: "making room for the list")
+    do throws(Errno) {
+      pipe = try WakePipe()
+      let file = try TemporaryFolder.unnamedFile(in: folder, "list")
+      state = Mutex(State(file: file, base: address))
+    } catch {
+      throw DownloadError(
+        .disk, cause: .errno(error.rawValue), path: folder, activity: "making room for the list")
     }
-    // It goes with the process, whatever ends that.
-    _ = unlink(template)
-    // A full pipe says enough, and an empty one is only looked at.
-    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
-    (descriptor, wakeEnd) = (ends[0], ends[1])
-    state = Mutex(State(file: FileDescriptor(rawValue: file), base: address))
   }
 
-  deinit {
-    close(descriptor)
-    close(wakeEnd)
-    state.withLock { try? $0.file.close() }  // nobody will read it any more
-  }
+  deinit { state.withLock { try? $0.file.close() } }  // it is read no more
 
+  /// Readable when something has happened since the last look.
+  var descriptor: Int32 { pipe.descriptor }
   var base: Address { state.withLock { $0.base } }
   var length: Int64 { state.withLock { $0.length } }
 
@@ -167,7 +150,7 @@ private final class ArrivingBytes: Sendable {
     } catch {
       throw Self.failure(error, "keeping the list")
     }
-    wake()
+    pipe.wake()
   }
 
   static var changed: DownloadError {
@@ -176,12 +159,12 @@ private final class ArrivingBytes: Sendable {
 
   func end(_ result: Result<Void, DownloadError>) {
     state.withLock { $0.end = result }
-    wake()
+    pipe.wake()
   }
 
   func read(at offset: Int64, _ count: Int) throws(DownloadError) -> ListAtAddress.Reading {
     // Before the look: what happens after it is told again.
-    drain()
+    pipe.drain()
     do {
       return try state.withLock { state in
         if offset < state.length { return .bytes(try Self.read(state.file, at: offset, count)) }
@@ -203,37 +186,31 @@ private final class ArrivingBytes: Sendable {
   private static func failure(_ error: any Error, _ activity: String) -> DownloadError {
     if let error = error as? DownloadError { return error }
     return DownloadError(
-      .disk, cause: .errno((error as? Errno)?.rawValue ?? EIO), activity: activity)
-  }
-
-  private func wake() {
-    var byte: UInt8 = 1
-    _ = write(wakeEnd, &byte, 1)
-  }
-
-  private func drain() {
-    var bytes = [UInt8](repeating: 0, count: 512)
-    while Glibc.read(descriptor, &bytes, bytes.count) > 0 {}
+      .disk, cause: .errno(Errno(error).rawValue), activity: activity)
   }
 }
 
 /// One attempt's body on its way into the list.
-private final class ArrivingSink: BodySink {
+private final class ArrivingSink: ByteSink {
   private let arriving: ArrivingBytes
+  private let failure: @Sendable (ResponseHead) -> DownloadError
   private let position = Atomic<Int64>(0)
 
-  init(_ arriving: ArrivingBytes) { self.arriving = arriving }
+  init(_ arriving: ArrivingBytes, _ failure: @escaping @Sendable (ResponseHead) -> DownloadError) {
+    (self.arriving, self.failure) = (arriving, failure)
+  }
 
   func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
-    guard head.status == 200 else { throw head.failure(now: Int64(Date().timeIntervalSince1970)) }
-    arriving.answered(by: head.answeredBy)
+    guard head.status == 200 else { throw failure(head) }
+    arriving.answered(by: head.effectiveURL)
     return .write
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) {
+  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
     let start = position.load(ordering: .relaxed)
     try arriving.put(bytes, at: start)
     position.store(start + Int64(bytes.count), ordering: .relaxed)
+    return .more
   }
 
   /// The body has come to its end.

@@ -1,7 +1,6 @@
 import Crypto
 import DownloadCaching
 import DownloadModel
-import Glibc
 import SystemPackage
 
 /// Reads sources a block at a time, on a thread that may wait for a pipe.
@@ -9,36 +8,36 @@ actor ListReader {
   private nonisolated let executor = BlockingExecutor(label: "list-reader")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private static let blockSize = 64 * 1024
-
   private var sources: ArraySlice<Source>
   private let outputName: String?
   private let checksum: ContentDigest?
-  private let board: ProgressBoard
+  private let feed: ProgressFeed
   private let onReject: @Sendable (Rejection) -> Void
   private var open: OpenList?
   private var count = 0
   private var digest = SHA256()
-  /// What the digest has still to take: a block's addresses at once, as each call of it costs more than the bytes.
+  /// Bytes for the digest: a block's addresses at once, because a call of the digest costs more than the
+  /// bytes.
   private var keys: [UInt8] = []
   private let spool: ListSpool?
-  private let names: NameNumbers
+  /// Numbers repeated names, in the order in which they are read.
+  nonisolated let names = NameNumbers()
   private let onRead: (@Sendable (Reading) -> Void)?
   private var spooledLogins = false
   private let interruption: Interruption
-  private let asking: ListAtAddress.Asking?
-  /// A source could not be read to its end.
+  private let fetching: ListAtAddress.Fetching?
+  /// Whether a source could not be read to its end.
   private var isBrokenOff = false
 
   /// How far the sources are read.
   struct Reading: Sendable {
     /// Addresses so far.
     var count: Int
-    /// The last source was read to its end, and none broke off.
+    /// Whether the last source was read to its end and none broke off.
     var isWhole: Bool
-    /// The list that came through standard input is kept.
+    /// Whether the list that came through standard input is kept.
     var isKept: Bool
-    /// And some of its addresses had logins, which are not.
+    /// Whether some of its addresses had logins, which are not kept.
     var spooledLogins: Bool
   }
 
@@ -50,7 +49,7 @@ actor ListReader {
     var decoder = ListDecoder()
     var splitter = LineSplitter()
     var line = 0
-    /// The last byte was read.
+    /// Whether the last byte was read.
     var hasEnded = false
 
     enum Bytes {
@@ -62,13 +61,12 @@ actor ListReader {
   /// - Parameters:
   ///   - outputName: the name of the one address's file.
   ///   - checksum: its checksum.
-  ///   - names: numbers names that come again, in the order in which they are read.
-  ///   - asking: how lists at addresses are fetched.
+  ///   - fetching: how lists at addresses are fetched.
   ///   - spool: keeps what comes from standard input, so that the run can be repeated.
   ///   - onRead: told after each block, on the reader's own thread.
   init(
     _ sources: [Source], outputName: String?, checksum: ContentDigest? = nil,
-    names: NameNumbers = NameNumbers(), board: ProgressBoard, asking: ListAtAddress.Asking? = nil,
+    feed: ProgressFeed, fetching: ListAtAddress.Fetching? = nil,
     spool: ListSpool?, onRead: (@Sendable (Reading) -> Void)? = nil,
     onReject: @escaping @Sendable (Rejection) -> Void
   ) {
@@ -76,29 +74,28 @@ actor ListReader {
     self.sources = sources[...]
     self.outputName = outputName
     self.checksum = checksum
-    self.board = board
+    self.feed = feed
     self.spool = spool
-    self.names = names
-    self.asking = asking
+    self.fetching = fetching
     self.onReject = onReject
     interruption = Interruption()
   }
 
   /// All requests at once, for a list that is run more than once.
   static func all(
-    _ sources: [Source], asking: ListAtAddress.Asking? = nil,
+    _ sources: [Source], fetching: ListAtAddress.Fetching? = nil,
     onReject: @escaping @Sendable (Rejection) -> Void
   ) async -> [DownloadRequest] {
     let source = ListSource(
       ListReader(
-        sources, outputName: nil, board: ProgressBoard(isWatched: false), asking: asking, spool: nil,
+        sources, outputName: nil, feed: ProgressFeed(), fetching: fetching, spool: nil,
         onReject: onReject))
     var requests: [DownloadRequest] = []
     while let request = await source.next() { requests.append(request) }
     return requests
   }
 
-  /// Ends a wait for a slow pipe; what was to come is not read. From any thread.
+  /// Ends a wait for a slow pipe; the rest of the pipe is not read. From any thread.
   nonisolated func interrupt() { interruption.raise() }
 
   /// Gives the source its next requests, or the end.
@@ -107,7 +104,7 @@ actor ListReader {
     var requests: [DownloadRequest] = []
     while mayRead(beyond: requests.count), let more = readBlock() { requests += more }
     let isComplete = interruption.isRaised || (open == nil && sources.isEmpty)
-    board.listed(count, complete: isComplete)
+    feed.listed(count, complete: isComplete)
     if interruption.isRaised || isBrokenOff { spool?.discard() } else if isComplete { spool?.close() }
     source.put(requests, isComplete: requests.isEmpty && isComplete)
     onRead?(
@@ -116,18 +113,18 @@ actor ListReader {
         isKept: spool?.isKept ?? false, spooledLogins: spooledLogins))
   }
 
-  /// Names the list that the sources make: reads all of it, and keeps nothing.
-  static func digest(of sources: [Source], asking: ListAtAddress.Asking? = nil) async -> String {
+  /// Identifies the list that the sources make: reads all of it, and keeps nothing.
+  static func digest(of sources: [Source], fetching: ListAtAddress.Fetching? = nil) async -> String {
     let reader = ListReader(
-      sources, outputName: nil, board: ProgressBoard(isWatched: false), asking: asking, spool: nil,
+      sources, outputName: nil, feed: ProgressFeed(), fetching: fetching, spool: nil,
       onReject: { _ in })
     let source = ListSource(reader)
     while await source.next() != nil {}
     return await reader.listDigest
   }
 
-  /// A first request is worth waiting for. What is there without waiting is taken along, so that the length of a list
-  /// is known early, up to a number that keeps memory bounded.
+  /// The first request is worth waiting for. Requests that can be read without waiting are added, up to a
+  /// number that bounds memory, so that the length of a list is known early.
   private func mayRead(beyond count: Int) -> Bool {
     if interruption.isRaised { return false }
     if count == 0 { return true }
@@ -139,10 +136,9 @@ actor ListReader {
     }
   }
 
-  /// Names the list: equal for equal addresses in equal order. Meaningful once the list was read to its end.
-  var listDigest: String { digest.finalize().prefix(16).map { hex($0) }.joined() }
-
-  private func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+  /// Identifies the list: equal for equal addresses in equal order. Meaningful once the list was read to its
+  /// end.
+  var listDigest: String { String(digest.finalize().hex.prefix(32)) }
 
   /// The requests of the next block; nil at the end of the last source.
   private func readBlock() -> [DownloadRequest]? {
@@ -171,7 +167,7 @@ actor ListReader {
 
   private func openList(at text: String, _ source: Source) -> OpenList? {
     let line = ListLine(Array(text.utf8))
-    guard case .address(let address) = line, let asking else {
+    guard case .address(let address) = line, let fetching else {
       if case .bad(let reason, let text) = line {
         isBrokenOff = true
         reject(.address(text), line: nil, text, reason)
@@ -179,7 +175,7 @@ actor ListReader {
       return nil
     }
     do throws(DownloadError) {
-      return OpenList(source: source, bytes: .arriving(try ListAtAddress(address, asking)))
+      return OpenList(source: source, bytes: .arriving(try ListAtAddress(address, fetching)))
     } catch {
       breakOff(source, line: nil, .unfetched(error))
       return nil
@@ -194,28 +190,12 @@ actor ListReader {
   private func readOpenList() -> [DownloadRequest] {
     guard var list = open else { return [] }
     open = nil
-    var lines: [[UInt8]] = []
+    let lines: [[UInt8]]
     do {
-      if !list.decoder.isPending {
-        guard let block = try nextBlock(of: list) else {
-          open = list
-          return []
-        }
-        list.offset += Int64(block.count)
-        list.hasEnded = block.isEmpty
-        try list.decoder.take(block)
-      }
-      let text = try list.decoder.next()
-      if !text.isEmpty { lines = list.splitter.take(text) }
-      if list.hasEnded, !list.decoder.isPending { lines += list.splitter.take([]) }
+      lines = try nextLines(of: &list)
     } catch {
       close(list)
-      switch error {
-      case let damage as Inflater.Damage:
-        breakOff(list.source, line: list.line + 1, .damaged(damage.reason))
-      case let error as DownloadError: breakOff(list.source, line: nil, .unfetched(error))
-      default: breakOff(list.source, line: nil, .unreadable(errno: Self.code(error)))
-      }
+      breakOff(list, error)
       return []
     }
     let first = list.line + 1
@@ -224,18 +204,41 @@ actor ListReader {
     return requests(in: lines, of: list, from: first)
   }
 
+  /// - Returns: none when the wait for the next block was interrupted, or it ends within a line.
+  private func nextLines(of list: inout OpenList) throws -> [[UInt8]] {
+    if !list.decoder.isPending {
+      guard let block = try nextBlock(of: list) else { return [] }
+      list.offset += Int64(block.count)
+      list.hasEnded = block.isEmpty
+      try list.decoder.take(block)
+    }
+    var lines: [[UInt8]] = []
+    let text = try list.decoder.next()
+    if !text.isEmpty { lines = list.splitter.take(text) }
+    if list.hasEnded, !list.decoder.isPending { lines += list.splitter.take([]) }
+    return lines
+  }
+
+  /// Reports what is wrong with a list after the lines that were read of it.
+  private func breakOff(_ list: OpenList, _ error: any Error) {
+    switch error {
+    case let damage as Inflater.Damage:
+      breakOff(list.source, line: list.line + 1, .damaged(RejectionMessages.text(damage)))
+    case let error as DownloadError: breakOff(list.source, line: nil, .unfetched(error))
+    default: breakOff(list.source, line: nil, .unreadable(errno: Self.code(error)))
+    }
+  }
+
   /// Waits for the next bytes.
   /// - Returns: empty at the end; nil when the wait was interrupted.
   private func nextBlock(of list: OpenList) throws -> [UInt8]? {
     switch list.bytes {
     case .file(let file):
       guard interruption.waitUntilReadable(file.rawValue) else { return nil }
-      return try [UInt8](unsafeUninitializedCapacity: Self.blockSize) { buffer, count in
-        count = try file.read(into: UnsafeMutableRawBufferPointer(buffer), retryOnInterrupt: true)
-      }
+      return try file.block()
     case .arriving(let arriving):
       while true {
-        switch try arriving.read(at: list.offset, Self.blockSize) {
+        switch try arriving.read(at: list.offset, FileDescriptor.blockSize) {
         case .bytes(let block): return block
         case .end: return []
         case .wait: guard interruption.waitUntilReadable(arriving.descriptor) else { return nil }
@@ -285,15 +288,20 @@ actor ListReader {
 
   private func reject(_ source: Source, line: Int?, _ text: String, _ reason: Rejection.Reason) {
     let rejection = Rejection(list: source.name, line: line, text: text, reason: reason)
-    board.reject(rejection)
+    feed.reject(rejection)
     onReject(rejection)
   }
 
   private func close(_ list: OpenList) {
     guard list.source != .standardInput, case .file(let file) = list.bytes else { return }
-    // It was only read: nothing can be lost by a failing close.
+    // The file was only read, so a failing close loses nothing.
     try? file.close()
   }
 
-  private static func code(_ error: any Error) -> Int32 { (error as? Errno)?.rawValue ?? EIO }
+  private static func code(_ error: any Error) -> Int32 { Errno(error).rawValue }
+}
+
+extension SHA256.Digest {
+  /// In lower case.
+  var hex: String { ContentDigest(.sha256, Array(self))?.hex ?? "" }
 }

@@ -1,10 +1,53 @@
 import DownloadModel
 import Synchronization
 
-/// The requests of a run: command-line addresses, list files and standard input, in the order they were named.
+/// One SOURCE of the command line; its form alone decides what it is.
+enum Source: Equatable, Sendable {
+  case standardInput
+  case address(String)
+  case list(path: String)
+  /// The address of a list (`--list`).
+  case listAt(String)
+
+  /// - Parameter isList: whether addresses are addresses of lists.
+  init(_ argument: String, isList: Bool = false) {
+    if argument == "-" {
+      self = .standardInput
+    } else if argument.contains("://") || Redaction.isLoginWithoutScheme(argument) {
+      // The second is refused as an address, and so neither shown nor remembered with its login.
+      self = isList ? .listAt(argument) : .address(argument)
+    } else {
+      self = .list(path: argument)
+    }
+  }
+
+  var isAddress: Bool { if case .address = self { true } else { false } }
+
+  /// Its name in messages.
+  var name: String {
+    switch self {
+    case .standardInput: "standard input"
+    case .address: "command line"
+    case .list(let path): path
+    case .listAt(let text): Redaction.redactedAddress(text)
+    }
+  }
+
+  /// The addresses whose origins get the user's header lines, if a list at an address is among the sources:
+  /// the lists' own origins. Nil if the user wrote all sources: then every listed address gets them.
+  static func homes(of sources: [Source]) -> [Address]? {
+    let lists = sources.compactMap { source -> String? in
+      if case .listAt(let text) = source { text } else { nil }
+    }
+    return lists.isEmpty ? nil : lists.compactMap { try? Address($0) }
+  }
+}
+
+/// The requests of a run: command-line addresses, list files and standard input, in the order they were
+/// named.
 ///
-/// Lists are read in blocks as requests are wanted, on the reader's own thread, so a pipe that is slow holds up
-/// nothing but the next request, and one that never ends is never held in memory.
+/// Lists are read in blocks as requests are wanted, on the reader's own thread, so a pipe that is slow holds
+/// up nothing but the next request, and one that never ends is never held in memory.
 final class ListSource: RequestSource {
   private let buffer = Mutex(Buffer())
   private let reader: ListReader
@@ -37,18 +80,18 @@ final class ListSource: RequestSource {
 
   func takeAtOnce() -> DownloadRequest? { buffer.withLock { $0.take() } }
 
-  /// Gives nothing more. Lists that are still being read are read no further.
+  /// Gives nothing more. Lists that are being read are not read any further.
   func stop() {
     reader.interrupt()
     put([], isComplete: true)
   }
 
-  /// Whether there is nothing to draw: another lane may have refilled since this one asked.
+  /// Whether the list goes on and nothing of it is buffered; another lane may have refilled meanwhile.
   var isEmpty: Bool { buffer.withLock { $0.next >= $0.requests.count && !$0.isComplete } }
 
   func put(_ requests: [DownloadRequest], isComplete: Bool) {
     buffer.withLock { buffer in
-      // Stopped for good, also when a block was on its way.
+      // A stopped source stays stopped, also if a block was on its way.
       if !buffer.isComplete { buffer = Buffer(requests: requests, next: 0, isComplete: isComplete) }
     }
   }

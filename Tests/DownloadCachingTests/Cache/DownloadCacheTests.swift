@@ -1,5 +1,6 @@
 import DownloadModel
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import DownloadCaching
@@ -28,8 +29,8 @@ struct DownloadCacheTests {
     #expect(meter.position == 5000 && meter.total == 5000)
     #expect(server.requests.last?.headerLines == ["If-None-Match: \"v1\""])
     #expect(await run.cache.close() == [])
-    #expect(try folder.names("out") == ["x"])
-    #expect(try folder.names("cache").allSatisfy { !$0.hasSuffix(".log") })
+    #expect(try folder.names(in: "out") == ["x"])
+    #expect(try folder.names(in: "cache").allSatisfy { !$0.hasSuffix(".log") })
   }
 
   @Test func aChangedFileIsReplacedInItsPlace() async throws {
@@ -37,12 +38,12 @@ struct DownloadCacheTests {
     server.put(Self.address, pattern(7000), etag: "\"v2\"")
     let outcome = try await Run(in: folder, server).getAndClose(Self.address)
     #expect(outcome.kind == .fetched && outcome.renamedFrom == nil)
-    #expect(try folder.bytes("out/x") == pattern(7000))
-    #expect(try folder.names("out") == ["x"])
+    #expect(try folder.read("out/x") == pattern(7000))
+    #expect(try folder.names(in: "out") == ["x"])
     #expect(try await Run(in: folder, server).getAndClose(Self.address).kind == .unchanged)
   }
 
-  /// http.md 20: a touched file is not dlm's any more. It is neither trusted nor overwritten.
+  /// HTTP rule 20: a touched file is not dlm's any more. It is neither trusted nor overwritten.
   @Test func aTouchedFileIsFetchedAnewBesideIt() async throws {
     _ = try await Run(in: folder, server).getAndClose(Self.address)
     try folder.write("edited", to: "out/x")
@@ -52,21 +53,21 @@ struct DownloadCacheTests {
     #expect(try folder.text("out/x") == "edited")
     // From then on the new one is the known one.
     #expect(try await Run(in: folder, server).getAndClose(Self.address).path.hasSuffix("/x.1"))
-    #expect(try folder.names("out") == ["x", "x.1"])
+    #expect(try folder.names(in: "out") == ["x", "x.1"])
   }
 
   @Test func aRemovedFileIsFetchedAnew() async throws {
     _ = try await Run(in: folder, server).getAndClose(Self.address)
     try folder.remove("out/x")
     #expect(try await Run(in: folder, server).getAndClose(Self.address).kind == .fetched)
-    #expect(try folder.names("out") == ["x"])
+    #expect(try folder.names(in: "out") == ["x"])
   }
 
   @Test func refreshFetchesEvenWhatIsUnchanged() async throws {
     _ = try await Run(in: folder, server).getAndClose(Self.address)
     let outcome = try await Run(in: folder, server, refresh: true).getAndClose(Self.address)
     #expect(outcome.kind == .fetched && outcome.renamedFrom == nil)
-    #expect(try folder.names("out") == ["x"])
+    #expect(try folder.names(in: "out") == ["x"])
   }
 
   @Test(arguments: ["cache", nil])
@@ -87,11 +88,11 @@ struct DownloadCacheTests {
     _ = try await Run(in: folder, server).getAndClose(Self.address)
     let outcome = try await Run(in: folder, server).getAndClose(Self.address, output: "y")
     #expect(outcome.kind == .copied && outcome.transferred == 0 && outcome.size == 5000)
-    #expect(try folder.bytes("out/y") == Self.body)
+    #expect(try folder.read("out/y") == Self.body)
     // Each name has its own row now.
     #expect(try await Run(in: folder, server).getAndClose(Self.address, output: "y").kind == .unchanged)
     #expect(try await Run(in: folder, server).getAndClose(Self.address).kind == .unchanged)
-    #expect(try folder.names("out") == ["x", "y"])
+    #expect(try folder.names(in: "out") == ["x", "y"])
   }
 
   @Test func anotherFolderIsCopiedInto() async throws {
@@ -101,8 +102,8 @@ struct DownloadCacheTests {
     _ = try await Run(in: folder, server).getAndClose("http://host/y")
     let outcome = try await Run(in: folder, server, directory: "elsewhere").getAndClose("http://host/y")
     #expect(outcome.kind == .copied && outcome.path.hasSuffix("/elsewhere/y"))
-    #expect(try folder.bytes("elsewhere/y") == large)
-    #expect(try folder.names("elsewhere") == ["y"])
+    #expect(try folder.read("elsewhere/y") == large)
+    #expect(try folder.names(in: "elsewhere") == ["y"])
     #expect(
       try await Run(in: folder, server, directory: "elsewhere").getAndClose("http://host/y").kind
         == .unchanged)
@@ -113,20 +114,20 @@ struct DownloadCacheTests {
     try folder.write("edited", to: "out/x")
     let outcome = try await Run(in: folder, server, directory: "elsewhere").getAndClose(Self.address)
     #expect(outcome.kind == .fetched)
-    #expect(try folder.bytes("elsewhere/x") == Self.body)
+    #expect(try folder.read("elsewhere/x") == Self.body)
   }
 
   @Test func offlineAnswersFromTheDiskOrNotAtAll() async throws {
     let error = await #expect(throws: DownloadError.self) {
       _ = try await Run(in: folder, server, offline: true).get(Self.address)
     }
-    #expect(error?.code == .cache && error?.isPassing == false && error?.address == Self.address)
+    #expect(error?.code == .cache && error?.isTransient == false && error?.address == Self.address)
     _ = try await Run(in: folder, server).getAndClose(Self.address)
     #expect(try await Run(in: folder, server, offline: true).getAndClose(Self.address).kind == .unchanged)
     let copied = try await Run(in: folder, server, directory: "elsewhere", offline: true).getAndClose(
       Self.address)
     #expect(copied.kind == .copied)
-    #expect(try folder.bytes("elsewhere/x") == Self.body)
+    #expect(try folder.read("elsewhere/x") == Self.body)
     #expect(server.requests.count == 1)
   }
 
@@ -140,7 +141,7 @@ struct DownloadCacheTests {
     _ = await run.cache.close()
   }
 
-  /// http.md 18: entries made with credentials serve only those credentials.
+  /// HTTP rule 18: entries made with credentials serve only those credentials.
   @Test func credentialsKeepFilesApart() async throws {
     server.put("http://host/x", Self.body)
     _ = try await Run(in: folder, server).getAndClose("http://user:secret@host/x")
@@ -158,8 +159,8 @@ struct DownloadCacheTests {
         in: folder, server, offline: true, fields: RequestFields(["Authorization: Bearer t"])
       ).getAndClose("http://user:secret@host/x")
     }
-    for name in try folder.names("cache") {
-      let bytes = try folder.bytes("cache/" + name)
+    for name in try folder.names(in: "cache") {
+      let bytes = try folder.read("cache/" + name)
       #expect(!String(decoding: bytes, as: UTF8.self).contains("secret"))
     }
   }
@@ -181,11 +182,11 @@ struct DownloadCacheTests {
     let run = Run(in: folder, server)
     await #expect(throws: DownloadError.lost) { _ = try await run.get(Self.address) }
     _ = await run.cache.close()
-    #expect(try folder.names("out") == ["x.part", "x.part.json"])
+    #expect(try folder.names(in: "out") == ["x.part", "x.part.json"])
     let outcome = try await Run(in: folder, server).getAndClose(Self.address)
     #expect(outcome.resumed == 2_000_000 && outcome.transferred == Int64(large.count) - 2_000_000)
-    #expect(try folder.bytes("out/x") == large)
-    #expect(try folder.names("out") == ["x"])
+    #expect(try folder.read("out/x") == large)
+    #expect(try folder.names(in: "out") == ["x"])
   }
 
   @Test func aFailedFileLeavesNothingBehind() async throws {
@@ -193,7 +194,7 @@ struct DownloadCacheTests {
     let error = await #expect(throws: DownloadError.self) { _ = try await run.get("http://host/none") }
     #expect(error?.cause == .http(status: 404))
     _ = await run.cache.close()
-    #expect(try folder.names("out") == [])
+    #expect(try folder.names(in: "out") == [])
   }
 
   @Test func aFolderThatCannotBeMadeFailsEachFile() async throws {
@@ -212,11 +213,11 @@ struct DownloadCacheTests {
     for expected in [DownloadOutcome.Kind.fetched, .unchanged] {
       let run = Run(in: folder, server)
       for number in 0..<count { #expect(try await run.get("http://host/\(number)").kind == expected) }
-      #expect(await run.cache.batch.rows.count < RowBatch.limit)
+      #expect(await run.cache.pending < RowBatch.limit)
       #expect(await run.cache.close() == [])
     }
-    #expect(try folder.names("out").count == count)
-    #expect(try await Run(in: folder, server).cache.status().entries == count)
+    #expect(try folder.names(in: "out").count == count)
+    #expect(try await Run(in: folder, server).administration.status().entries == count)
   }
 
   /// The index was empty when this run began, so nobody asks it before a transfer; at a conflict it is asked.
@@ -228,24 +229,21 @@ struct DownloadCacheTests {
       server.put("http://host/f\(number)", [])
       _ = try await run.get("http://host/f\(number)")
     }
-    let key = RowKey(
-      address: Self.address, scope: "", directory: folder.path.string + "/out", requested: "")
-    #expect(await run.cache.batch[key] == nil)
+    #expect(await run.cache.pending < RowBatch.limit)
     let outcome = try await run.get(Self.address)
     #expect(outcome.kind == .fetched && outcome.renamedFrom == nil)
     _ = await run.cache.close()
-    #expect(try !folder.names("out").contains("x.1"))
+    #expect(try !folder.names(in: "out").contains("x.1"))
   }
 
-  /// http.md 20: a 304 vouches for the server's file. What was here may have gone while it was asked.
+  /// HTTP rule 20: a 304 vouches for the server's file. What was here may have gone while it was asked.
   @Test(arguments: ["removed", "edited"])
   func a304ForAFileThatIsGone(how: String) async throws {
     _ = try await Run(in: folder, server).getAndClose(Self.address)
     let run = Run(in: folder, server)
     let request = DownloadRequest(id: 0, address: try Address(Self.address))
     let (origin, place) = (server, folder)
-    let outcome = try await run.cache.file(for: request, meter: TransferMeter()) {
-      target throws(DownloadError) in
+    let outcome = try await run.get(request) { target throws(DownloadError) in
       let isFirst = origin.requests.count == 1
       let receipt = try origin.fetch(target)
       if isFirst { Self.touch(place, how) }
@@ -254,7 +252,7 @@ struct DownloadCacheTests {
     _ = await run.cache.close()
     #expect(outcome.kind == .fetched)
     #expect(server.requests.last?.headerLines == [])
-    #expect(try folder.names("out") == (how == "removed" ? ["x"] : ["x", "x.1"]))
+    #expect(try folder.names(in: "out") == (how == "removed" ? ["x"] : ["x", "x.1"]))
   }
 
   private static func touch(_ folder: TemporaryFolder, _ how: String) {
@@ -264,8 +262,4 @@ struct DownloadCacheTests {
       Issue.record(error)
     }
   }
-}
-
-extension DownloadCache {
-  fileprivate func remember(atMost limit: Int) { commons.downloads.forgetAll(RecentFiles(limit: limit)) }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DownloadCaching
 
-@Suite("Which header lines tell answers apart (http.md 29, 30)")
+@Suite("Which header lines tell answers apart (HTTP rules 29 and 30)")
 struct RequestFieldsTests {
   private func key(_ lines: String...) -> String? { RequestFields(lines, userAgent: "dlm/1").key }
 
@@ -48,7 +48,7 @@ struct RequestFieldsTests {
   }
 }
 
-@Suite("What a netrc file says for a host (http.md 30)")
+@Suite("What a netrc file says for a host (HTTP rule 30)")
 struct NetrcLoginsTests {
   private func login(_ text: String, _ host: String) -> String? {
     NetrcLogins(Array(text.utf8)).login(for: host)

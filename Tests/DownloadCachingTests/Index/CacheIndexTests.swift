@@ -2,6 +2,7 @@ import DownloadModel
 import GRDB
 import Glibc
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import DownloadCaching
@@ -9,7 +10,7 @@ import Testing
 @Suite("The index in SQLite")
 struct CacheIndexTests {
   private let folder: TemporaryFolder
-  private var secret: UserSecret { UserSecret(in: folder.sub("cache")) }
+  private var secret: UserSecret { UserSecret(in: folder.filePath.appending("cache")) }
   private let server = FakeServer()
 
   init() throws {
@@ -18,7 +19,9 @@ struct CacheIndexTests {
     server.put("http://host/y", pattern(6000))
   }
 
-  private func index() throws -> CacheIndex { try CacheIndex(at: folder.sub("cache"), secret, now: { 7 }) }
+  private func index() throws -> CacheIndex {
+    try CacheIndex(at: folder.filePath.appending("cache"), secret, now: { 7 })
+  }
 
   @Test func rowsComeBackTheAskedFolderFirst() async throws {
     let index = try index()
@@ -42,21 +45,21 @@ struct CacheIndexTests {
     #expect(try !self.index().wasEmpty)
   }
 
-  /// The index of the version before: one file that two addresses took for theirs is nobody's, and a validator that came
-  /// by way of a redirect may be that of another query.
+  /// The index of the version before: one file that two addresses took for theirs is nobody's, and a
+  /// validator that came by way of a redirect may be that of another query.
   @Test func anOlderIndexIsTakenOver() async throws {
     try folder.makeFolder("cache")
-    let database = try DatabaseQueue(path: folder.sub("cache/index.sqlite").string)
+    let database = try DatabaseQueue(path: folder.path("cache/index.sqlite"))
     try CacheSchema.migrator.migrate(database, upTo: "1 files")
     let rows = [("a", "x", nil), ("b", "x", nil), ("c", "y", nil), ("d", "z", "http://mirror/z")]
     try await database.write { database in
-      for (address, name, answeredBy) in rows {
+      for (address, name, effectiveURL) in rows {
         try database.execute(
           sql: """
             INSERT INTO file VALUES (?, '', '/d', '', ?, ?, 1, 2, 3, 4, '"v1"', 'l', 'd', 5, NULL, NULL, NULL, 'Accept',
             ?, NULL)
             """,
-          arguments: ["http://host/\(address)", name, name, answeredBy])
+          arguments: ["http://host/\(address)", name, name, effectiveURL])
       }
     }
     try database.close()
@@ -77,9 +80,9 @@ struct CacheIndexTests {
   @Test func aFirstRunDoesNotOpenTheDatabaseUntilItEnds() async throws {
     let run = Run(in: folder, server)
     _ = try await run.get("http://host/x")
-    #expect(try !folder.names("cache").contains(CacheIndex.fileName))
+    #expect(try !folder.names(in: "cache").contains(CacheIndex.fileName))
     _ = await run.cache.close()
-    #expect(try folder.names("cache").contains(CacheIndex.fileName))
+    #expect(try folder.names(in: "cache").contains(CacheIndex.fileName))
   }
 
   @Test(arguments: ["garbage, not a database at all, and long enough to be looked at", "SQLite format 3\0"])
@@ -101,7 +104,7 @@ struct CacheIndexTests {
     let index = try index()
     await index.write((0..<2000).map { JournalTests.row("file\($0)") }, retiring: nil)
     await index.close()
-    var bytes = try folder.bytes("cache/index.sqlite")
+    var bytes = try folder.read("cache/index.sqlite")
     for offset in 8192..<(bytes.count - 4096) { bytes[offset] = 0xAA }
     try folder.write(bytes, to: "cache/index.sqlite")
     let broken = try self.index()
@@ -114,7 +117,7 @@ struct CacheIndexTests {
 
   @Test func anotherTableIsDamageAsWell() async throws {
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
-    let database = try DatabaseQueue(path: folder.sub("cache/index.sqlite").string)
+    let database = try DatabaseQueue(path: folder.path("cache/index.sqlite"))
     try await database.write { try $0.execute(sql: "DROP TABLE file; CREATE TABLE file (other INTEGER)") }
     try database.close()
     let run = Run(in: folder, server)
@@ -124,7 +127,7 @@ struct CacheIndexTests {
 
   @Test func anIndexOfALaterVersionIsLeftAlone() async throws {
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
-    let database = try DatabaseQueue(path: folder.sub("cache/index.sqlite").string)
+    let database = try DatabaseQueue(path: folder.path("cache/index.sqlite"))
     try await database.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 later')") }
     try database.close()
     let run = Run(in: folder, server)
@@ -138,7 +141,7 @@ struct CacheIndexTests {
     let run = Run(in: folder, server)
     #expect(try await run.get("http://host/x").transferred > 0)
     #expect(await run.cache.close().map(\.kind) == [.unusable])
-    let error = await #expect(throws: DownloadError.self) { _ = try await run.cache.status() }
+    let error = await #expect(throws: DownloadError.self) { _ = try await run.administration.status() }
     #expect(error?.code == .cache)
   }
 
@@ -146,59 +149,61 @@ struct CacheIndexTests {
     let run = Run(in: folder, server)
     _ = try await run.get("http://host/x")
     _ = try await run.get("http://host/y")
-    let status = try await run.cache.status()
+    _ = await run.cache.close()
+    let status = try await run.administration.status()
     #expect(status.entries == 2 && status.fileBytes == 11_000 && status.indexBytes > 4096)
-    #expect(status.folder == folder.sub("cache"))
-    #expect(run.cache.indexPath == folder.sub("cache").appending("index.sqlite"))
+    #expect(status.folder == folder.filePath.appending("cache"))
+    #expect(try folder.names(in: "cache").contains("index.sqlite"))
 
-    let first = try await run.cache.list(limit: 1)
-    let second = try await run.cache.list(after: first.last, limit: 1)
+    let first = try await run.administration.list(limit: 1)
+    let second = try await run.administration.list(after: first.last, limit: 1)
     #expect(first.map(\.address) == ["http://host/x"] && second.map(\.address) == ["http://host/y"])
-    #expect(try await run.cache.list(after: second.last) == [])
-    #expect(first.first?.path == folder.sub("out").appending("x") && first.first?.condition == .intact)
+    #expect(try await run.administration.list(after: second.last) == [])
+    #expect(
+      first.first?.path == folder.filePath.appending("out").appending("x")
+        && first.first?.condition == .intact)
 
     try folder.remove("out/x")
     try folder.write("touched", to: "out/y")
-    #expect(try await run.cache.list().map(\.condition) == [.missing, .touched])
-    #expect(try await run.cache.prune().entries == 2)
-    #expect(try await run.cache.list() == [])
-    _ = await run.cache.close()
+    #expect(try await run.administration.list().map(\.condition) == [.missing, .touched])
+    #expect(try await run.administration.prune().entries == 2)
+    #expect(try await run.administration.list() == [])
     #expect(try folder.text("out/y") == "touched")
   }
 
-  /// http.md 20: neither is harmed.
+  /// HTTP rule 20: neither is harmed.
   @Test func clearingBesideARunningGet() async throws {
     let running = Run(in: folder, server)
     _ = try await running.get("http://host/x")
     let clearing = Run(in: folder, server)
     // What is only in the running one's batch is not the clearer's to forget, nor is its locked journal.
-    #expect(try await clearing.cache.clear() == Freed(entries: 0, bytes: 0, journals: 0))
-    #expect(try folder.names("cache").contains { $0.hasSuffix(".log") })
+    #expect(try await clearing.administration.clear() == Freed(entries: 0, bytes: 0, journals: 0))
+    #expect(try folder.names(in: "cache").contains { $0.hasSuffix(".log") })
     _ = try await running.get("http://host/y")
     #expect(await running.cache.close() == [])
-    #expect(try await clearing.cache.status().entries == 2)
-    let freed = try await clearing.cache.clear()
+    #expect(try await clearing.administration.status().entries == 2)
+    let freed = try await clearing.administration.clear()
     #expect(freed.entries == 2)
-    #expect(try await clearing.cache.status().entries == 0)
-    _ = await clearing.cache.close()
-    #expect(try folder.names("out") == ["x", "y"])
+    #expect(try await clearing.administration.status().entries == 0)
+    _ = await clearing.administration.close()
+    #expect(try folder.names(in: "out") == ["x", "y"])
   }
 
   @Test func clearingRemovesWhatTheDeadLeft() async throws {
-    let cacheFolder = try Folder(folder.sub("cache"), mode: 0o700)
+    let cacheFolder = try Folder(folder.filePath.appending("cache"), mode: 0o700)
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
     try folder.write("garbage", to: "cache/index.sqlite")
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
-    #expect(try folder.names("cache").contains { $0.hasPrefix("index.sqlite.damaged-") })
+    #expect(try folder.names(in: "cache").contains { $0.hasPrefix("index.sqlite.damaged-") })
     do { try CommitJournal(in: cacheFolder, secret).append(JournalTests.row()) }
-    let cache = Run(in: folder, server).cache
+    let cache = Run(in: folder, server).administration
     #expect(try await cache.clear().journals == 1)
     _ = await cache.close()
-    #expect(try folder.names("cache") == ["index.lock", "index.sqlite", "scope-key"])
+    #expect(try folder.names(in: "cache") == ["index.lock", "index.sqlite", "scope-key"])
   }
 
-  /// Any `*.log` was read whole and removed by every run, and `clear` removed whatever was called like an index that had
-  /// been set aside.
+  /// Any `*.log` was read whole and removed by every run, and `clear` removed whatever was called like an
+  /// index that had been set aside.
   @Test func whatOthersKeepInTheCacheFolderStays() async throws {
     let theirs = [
       "foo.log", "1-a.log", ".log", "index.sqlite.damaged-1", "index.sqlite.damaged-", "scope-key.1",
@@ -211,12 +216,12 @@ struct CacheIndexTests {
     try folder.link("cache/\(linked)", to: "foo.log")
     let open = "2-b-\(secret.tag("journal", "2-b")).log"
     try folder.write(JournalLine.encode(JournalTests.row()), to: "cache/\(open)")
-    #expect(chmod(folder.sub("cache/\(open)").string, 0o666) == 0)
+    #expect(chmod(folder.path("cache/\(open)"), 0o666) == 0)
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
     let run = Run(in: folder, server)
-    #expect(try await run.cache.clear().journals == 0)
+    #expect(try await run.administration.clear().journals == 0)
     _ = try await run.getAndClose("http://host/y")
     for name in theirs { #expect(try folder.text("cache/\(name)") == "theirs: \(name)") }
-    #expect(try folder.names("cache").contains(linked) && folder.names("cache").contains(open))
+    #expect(try folder.names(in: "cache").contains(linked) && folder.names(in: "cache").contains(open))
   }
 }

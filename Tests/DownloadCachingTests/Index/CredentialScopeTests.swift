@@ -5,9 +5,9 @@ import Testing
 @testable import DownloadCaching
 
 @Suite("Credentials tell files apart and are not stored")
-struct CredentialScopeTests {
+struct CredentialFingerprintTests {
   @Test func scopesDifferWhereCredentialsDo() throws {
-    let scope = CredentialScope(key: SymmetricKey(data: Array(repeating: 1, count: 32)))
+    let scope = CredentialFingerprint(key: SymmetricKey(data: Array(repeating: 1, count: 32)))
     func name(_ text: String, _ more: String? = nil) throws -> String {
       scope.name(of: try Address(text), more: more)
     }
@@ -16,11 +16,12 @@ struct CredentialScopeTests {
       try name("http://u:p@host/"), try name("http://u:q@host/"), try name("http://u@host/"),
       try name("http://host/", "u:p"), try name("http://u:p@host/", ""), try name("http://host/", ""),
     ]
-    // An empty "more" is something said, and differs from nothing said only where nothing else is said either.
+    // An empty "more" is something said, and differs from nothing said only where nothing else is said
+    // either.
     #expect(Set(names).count == 5 && names[0] == names[4])
     #expect(try name("http://u:p@host/a") == name("http://u:p@host/b"))
     #expect(
-      CredentialScope(key: UserSecret.forThisProcess().key).name(
+      CredentialFingerprint(key: UserSecret.forThisProcess().key).name(
         of: try Address("http://u:p@host/"), more: nil) != names[0])
   }
 }

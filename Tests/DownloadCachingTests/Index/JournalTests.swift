@@ -1,5 +1,6 @@
 import DownloadModel
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import DownloadCaching
@@ -13,14 +14,15 @@ struct JournalTests {
       key: RowKey(address: "http://host/\(name)", scope: "", directory: directory, requested: ""),
       name: name, wanted: name, identity: FileIdentity(device: 1, inode: 2, size: 3, modified: -4),
       validator: Validator(etag: etag, lastModified: nil, date: "d"), fetchedAt: 5,
-      freshness: FreshnessFields(cacheControl: "max-age=1", vary: "*"), answeredBy: nil, digest: "sha256:00")
+      freshness: FreshnessFields(cacheControl: "max-age=1", vary: "*"), effectiveURL: nil, digest: "sha256:00"
+    )
   }
 
   @Test(arguments: ["x", "", "日本", "a\tb", "a\nb", "a\\b", "\\0", "\\", "\\t", "\\n\\"])
   func everyTextComesBack(text: String) {
     var row = Self.row(text, directory: text, etag: text)
     row.key.requested = text
-    row.answeredBy = text
+    row.effectiveURL = text
     row.selection = text
     #expect(JournalLine.decode(JournalLine.encode(row)) == [row])
   }
@@ -35,21 +37,21 @@ struct JournalTests {
 
   @Test func itIsMadeAtTheFirstLineAndGoesWithTheBatch() throws {
     let temporary = try TemporaryFolder()
-    let folder = try Folder(temporary.path, mode: 0o700)
+    let folder = try Folder(temporary.filePath, mode: 0o700)
     let journal = CommitJournal(in: folder, secret)
     try journal.retire()
     #expect(try temporary.names() == [])
     try journal.append(Self.row("a"))
     try journal.append(Self.row("b"))
     let name = try #require(try temporary.names().first)
-    #expect(JournalLine.decode(try temporary.bytes(name)).map(\.name) == ["a", "b"])
+    #expect(JournalLine.decode(try temporary.read(name)).map(\.name) == ["a", "b"])
     try journal.retire()
     #expect(try temporary.names() == [])
   }
 
   @Test func onlyJournalsOfTheDeadAreAdopted() throws {
     let temporary = try TemporaryFolder()
-    let folder = try Folder(temporary.path, mode: 0o700)
+    let folder = try Folder(temporary.filePath, mode: 0o700)
     let living = CommitJournal(in: folder, secret)
     try living.append(Self.row("living"))
     do { try CommitJournal(in: folder, secret).append(Self.row("dead")) }
@@ -64,7 +66,7 @@ struct JournalTests {
   @Test func aJournalThatCannotBeTakenInStays() throws {
     struct Refused: Error {}
     let temporary = try TemporaryFolder()
-    let folder = try Folder(temporary.path, mode: 0o700)
+    let folder = try Folder(temporary.filePath, mode: 0o700)
     do { try CommitJournal(in: folder, secret).append(Self.row("dead")) }
     #expect(throws: Refused.self) {
       try CommitJournal.forEachAbandoned(in: folder, secret) { _ in throw Refused() }
@@ -83,25 +85,26 @@ struct JournalTests {
       _ = try await run.get("http://host/a")
       _ = try await run.get("http://host/b")
     }
-    #expect(try folder.names("cache").contains { $0.hasSuffix(".log") })
-    #expect(try !folder.names("cache").contains(CacheIndex.fileName))
+    #expect(try folder.names(in: "cache").contains { $0.hasSuffix(".log") })
+    #expect(try !folder.names(in: "cache").contains(CacheIndex.fileName))
     let next = Run(in: folder, server)
     #expect(try await next.get("http://host/a").kind == .unchanged)
     #expect(await next.cache.close() == [])
-    #expect(try !folder.names("cache").contains { $0.hasSuffix(".log") })
+    #expect(try !folder.names(in: "cache").contains { $0.hasSuffix(".log") })
     #expect(try await Run(in: folder, server).getAndClose("http://host/b").kind == .unchanged)
   }
 
-  /// Killed between a journal line and the name: the file that stands there is the older one, and its row true.
+  /// Killed between a journal line and the name: the file that stands there is the older one, and its row
+  /// true.
   @Test func aLineWithoutItsFileDoesNotHideTheOlderRow() async throws {
     let folder = try TemporaryFolder()
     let server = FakeServer()
     server.put("http://host/a", pattern(100))
     _ = try await Run(in: folder, server).getAndClose("http://host/a")
-    let cacheFolder = try Folder(folder.path.appending("cache"), mode: 0o700)
-    var line = Self.row("a", directory: folder.path.string + "/out")
+    let cacheFolder = try Folder(folder.filePath.appending("cache"), mode: 0o700)
+    var line = Self.row("a", directory: folder.path + "/out")
     line.validator.etag = "\"never named\""
-    do { try CommitJournal(in: cacheFolder, UserSecret(in: folder.path.appending("cache"))).append(line) }
+    do { try CommitJournal(in: cacheFolder, UserSecret(in: folder.filePath.appending("cache"))).append(line) }
     #expect(try await Run(in: folder, server).getAndClose("http://host/a").kind == .unchanged)
   }
 
@@ -120,7 +123,7 @@ struct JournalTests {
       }
       try await group.waitForAll()
     }
-    #expect(try await Run(in: folder, server).cache.status().entries == 160)
-    #expect(try !folder.names("cache").contains { $0.hasSuffix(".log") })
+    #expect(try await Run(in: folder, server).administration.status().entries == 160)
+    #expect(try !folder.names(in: "cache").contains { $0.hasSuffix(".log") })
   }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DownloadCaching
 
-@Suite("Names from Content-Disposition (RFC 6266, RFC 8187; http.md 21)")
+@Suite("Names from Content-Disposition (RFC 6266, RFC 8187; HTTP rule 21)")
 struct ContentDispositionTests {
   @Test(arguments: [
     ("attachment; filename=a.txt", "a.txt"),
@@ -20,7 +20,7 @@ struct ContentDispositionTests {
     ("attachment; filename*=ISO-8859-1''%A3.txt", "£.txt"),
     ("attachment; filename=fallback.txt; filename*=UTF-8''real.txt", "real.txt"),
     ("attachment; filename*=UTF-8''real.txt; filename=fallback.txt", "real.txt"),
-    // As frameworks send them (http.md 36).
+    // As frameworks send them (HTTP rule 36).
     ("attachment; filename=my report.pdf", "my report.pdf"),
     ("attachment; filename= a b.txt ; size=3", "a b.txt"),
     ("attachment; filename=日本.txt", "日本.txt"),

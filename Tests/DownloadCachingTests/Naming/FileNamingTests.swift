@@ -3,7 +3,7 @@ import Testing
 
 @testable import DownloadCaching
 
-@Suite("Names from addresses (http.md 22)")
+@Suite("Names from addresses (HTTP rule 22)")
 struct FileNamingTests {
   @Test(arguments: [
     ("http://h/a/file.bin", "file.bin"),

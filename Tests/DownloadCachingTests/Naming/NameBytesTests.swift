@@ -4,16 +4,17 @@ import Testing
 
 @testable import DownloadCaching
 
-/// A name was once split, compared and trimmed by `Character`, of which `/` and a combining mark make one: then `/` was
-/// none. `http://h/..%2F%CC%81pwned` wrote beside the output folder, `.%CC%81bashrc` stayed hidden, and
-/// `%D8%80.part.json` passed for a name.
-@Suite("Names are bytes (http.md 21, 22, 44)")
+/// A name was once split, compared and trimmed by `Character`, of which `/` and a combining mark make one:
+/// then `/` was none. `http://h/..%2F%CC%81pwned` wrote beside the output folder, `.%CC%81bashrc` stayed
+/// hidden, and `%D8%80.part.json` passed for a name.
+@Suite("Names are bytes (HTTP rules 21, 22 and 44)")
 struct NameBytesTests {
   private static let marks = ["/", "\\", ".", "/.", "..", "/..", ".part", ".part.json", ".part.json.new"]
 
   @Test func theScalarsAreAllThere() async throws {
     let joining = try await offThePool { NameRule.joining }
-    // A combining accent, a joiner, a variation selector, a skin colour, a spacing mark, a prepended number sign.
+    // A combining accent, a joiner, a variation selector, a skin colour, a spacing mark, a prepended number
+    // sign.
     for value: UInt32 in [0x301, 0x200D, 0xFE0F, 0x1F3FB, 0x903, 0x600] {
       #expect(joining.contains { $0.value == value }, "U+\(String(value, radix: 16))")
     }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import DownloadCaching
 
-/// Two runs of sixty addresses that all end in README.md once gave two mappings, since names were given in the order of
-/// the answers.
+/// Two runs of sixty addresses that all end in README.md once gave two mappings, since names were given in
+/// the order of the answers.
 @Suite("Names that several addresses give are numbered in the list's order")
 struct NameNumbersTests {
   private func places(_ addresses: [String]) throws -> [NameNumbers.Place] {

@@ -28,8 +28,8 @@ enum NameRule {
     }
   }
 
-  /// As a file system that folds case, or a reader, takes it: without what is not seen, and without the marks, dots and
-  /// blanks behind the last letter.
+  /// As a file system that folds case, or a reader, takes it: without what is not seen, and without the
+  /// marks, dots and blanks behind the last letter.
   private static func asSeen(_ name: String) -> [Unicode.Scalar] {
     var scalars = name.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
     while let last = scalars.last,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DownloadCaching
 
-@Suite("Checksum lists of coreutils and of BSD (http.md 23)")
+@Suite("Checksum lists of coreutils and of BSD (HTTP rule 23)")
 struct ChecksumListTests {
   private static let one = String(repeating: "11", count: 32)
   private static let two = String(repeating: "22", count: 32)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DownloadCaching
 
-@Suite("A Content-Encoding that nobody asked for is taken off, or is the file's own (http.md 35)")
+@Suite("A Content-Encoding that nobody asked for is taken off, or is the file's own (HTTP rule 35)")
 struct CodedBodyTests {
   @Test(
     arguments: [

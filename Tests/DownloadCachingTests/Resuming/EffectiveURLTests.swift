@@ -2,7 +2,7 @@ import Testing
 
 @testable import DownloadCaching
 
-@Suite("Two addresses lead to one resource where only their signatures differ (http.md 27)")
+@Suite("Two addresses lead to one resource where only their signatures differ (HTTP rule 27)")
 struct EffectiveURLTests {
   @Test(arguments: [
     ("http://h/x", "http://h/x?"),

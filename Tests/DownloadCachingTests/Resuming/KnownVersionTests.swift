@@ -3,7 +3,8 @@ import Testing
 
 @testable import DownloadCaching
 
-@Suite("What a server is asked about a finished file, and which 304 is believed (http.md 16, 27–29, 31)")
+@Suite(
+  "What a server is asked about a finished file, and which 304 is believed (HTTP rules 16, 27–29 and 31)")
 struct KnownVersionTests {
   private static let old = "Sun, 06 Nov 1994 08:49:37 GMT"
   private static let later = "Sun, 06 Nov 1994 09:00:00 GMT"
@@ -38,7 +39,7 @@ struct KnownVersionTests {
     var knownFrom: String?
     var isSelected = true
     var fields: KeyValuePairs<String, String> = [:]
-    var answeredBy: String?
+    var effectiveURL: String?
     var isConfirmed: Bool
   }
 
@@ -91,14 +92,14 @@ struct KnownVersionTests {
       testDescription: "date alone, the same and a tag", known: dated,
       fields: ["ETag": "\"9\"", "Last-Modified": old], isConfirmed: true),
     Case(
-      testDescription: "of another resource", fields: ["ETag": "\"1\""], answeredBy: "http://a/y",
+      testDescription: "of another resource", fields: ["ETag": "\"1\""], effectiveURL: "http://a/y",
       isConfirmed: false),
     Case(
       testDescription: "of the address itself, where it was another's", knownFrom: "http://a/y",
       fields: ["ETag": "\"1\""], isConfirmed: false),
     Case(
       testDescription: "of the same resource behind the redirect, signed anew", knownFrom: "http://a/y",
-      fields: ["ETag": "\"1\""], answeredBy: "http://a/y?sv=1&se=2&sig=3", isConfirmed: true),
+      fields: ["ETag": "\"1\""], effectiveURL: "http://a/y?sv=1&se=2&sig=3", isConfirmed: true),
     Case(
       testDescription: "other fields, the same strong tag", isSelected: false, fields: ["ETag": "\"1\""],
       isConfirmed: true),
@@ -114,8 +115,8 @@ struct KnownVersionTests {
   @Test(arguments: cases)
   func confirmation(test: Case) {
     var head = ResponseHead(status: 304, fields: test.fields)
-    head.answeredBy = test.answeredBy
-    let known = KnownVersion(validator: test.known, answeredBy: test.knownFrom, isSelected: test.isSelected)
+    head.effectiveURL = test.effectiveURL
+    let known = KnownVersion(validator: test.known, effectiveURL: test.knownFrom, isSelected: test.isSelected)
     #expect(known.isConfirmed(by: head) == test.isConfirmed)
   }
 }

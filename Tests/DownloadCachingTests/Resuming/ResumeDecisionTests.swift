@@ -3,7 +3,7 @@ import Testing
 
 @testable import DownloadCaching
 
-@Suite("What an answer means for the bytes on disk (http.md 1–9, 11)")
+@Suite("What an answer means for the bytes on disk (HTTP rules 1–9 and 11)")
 struct ResumeDecisionTests {
   struct Case: Sendable, CustomTestStringConvertible {
     var testDescription: String
@@ -14,7 +14,7 @@ struct ResumeDecisionTests {
     /// What a conditional request was about.
     var known: KnownVersion?
     /// Where redirects led.
-    var answeredBy: String?
+    var effectiveURL: String?
     var expected: ResumeDecision
   }
 
@@ -128,7 +128,7 @@ struct ResumeDecisionTests {
     Case(
       testDescription: "206 that nobody asked for", asked: .whole, held: nothing, status: 206,
       fields: ["Content-Range": "bytes 5-9/10"],
-      expected: .reject(DownloadError(.badResponse, cause: .http(status: 206), isPassing: true))),
+      expected: .reject(DownloadError(.badResponse, cause: .http(status: 206), isTransient: true))),
     Case(
       testDescription: "206 that is the whole", asked: .whole, held: nothing, status: 206,
       fields: ["Content-Range": "bytes 0-9/10"], expected: .startOver(total: 10)),
@@ -180,7 +180,7 @@ struct ResumeDecisionTests {
       fields: ["ETag": "\"v2\""], known: finished, expected: .askUnconditionally),
     Case(
       testDescription: "304 of another resource", asked: .conditional, held: nothing, status: 304,
-      fields: ["ETag": "\"v1\""], known: finished, answeredBy: "http://a/y", expected: .askUnconditionally),
+      fields: ["ETag": "\"v1\""], known: finished, effectiveURL: "http://a/y", expected: .askUnconditionally),
     Case(
       testDescription: "304 that nobody asked for", asked: .whole, held: nothing, status: 304,
       expected: .reject(DownloadError(.badResponse, cause: .http(status: 304)))),
@@ -219,30 +219,30 @@ struct ResumeDecisionTests {
   private static func of(_ mirror: String, dated: Bool = false) -> HeldPart {
     HeldPart(
       length: 100, validator: dated ? Self.dated.validator : Validator(etag: "\"v1\""), total: 1000,
-      answeredBy: mirror)
+      effectiveURL: mirror)
   }
 
   static let redirects: [Case] = [
     Case(
       testDescription: "206 of the same mirror, signed anew", held: of("http://a/x"), status: 206,
-      fields: ["Content-Range": "bytes 100-999/1000"], answeredBy: "http://a/x?X-Amz-Signature=2",
+      fields: ["Content-Range": "bytes 100-999/1000"], effectiveURL: "http://a/x?X-Amz-Signature=2",
       expected: append),
     Case(
       testDescription: "206 of another resource that only its query tells from the part's",
       held: of("http://a/x"),
-      status: 206, fields: ["Content-Range": "bytes 100-999/1000"], answeredBy: "http://a/x?v=2",
+      status: 206, fields: ["Content-Range": "bytes 100-999/1000"], effectiveURL: "http://a/x?v=2",
       expected: .restart),
     Case(
       testDescription: "206 of another mirror that repeats the tag", held: of("http://a/x"), status: 206,
-      fields: ["Content-Range": "bytes 100-999/1000", "ETag": "\"v1\""], answeredBy: "http://b/x",
+      fields: ["Content-Range": "bytes 100-999/1000", "ETag": "\"v1\""], effectiveURL: "http://b/x",
       expected: append),
     Case(
       testDescription: "206 of another mirror without tag", held: of("http://a/x"), status: 206,
-      fields: ["Content-Range": "bytes 100-999/1000"], answeredBy: "http://b/x", expected: .restart),
+      fields: ["Content-Range": "bytes 100-999/1000"], effectiveURL: "http://b/x", expected: .restart),
     Case(
       testDescription: "206 of another mirror with the same date", held: of("http://a/x", dated: true),
       status: 206,
-      fields: ["Content-Range": "bytes 100-999/1000", "Last-Modified": old], answeredBy: "http://b/x",
+      fields: ["Content-Range": "bytes 100-999/1000", "Last-Modified": old], effectiveURL: "http://b/x",
       expected: .restart),
     Case(
       testDescription: "206 without the redirect there was", held: of("http://a/x"), status: 206,
@@ -250,16 +250,16 @@ struct ResumeDecisionTests {
     Case(
       testDescription: "416 of another mirror", asked: .rest(from: 100, proof: .ifRange),
       held: of("http://a/x"),
-      status: 416, fields: ["Content-Range": "bytes */1000"], answeredBy: "http://b/x", expected: .restart),
+      status: 416, fields: ["Content-Range": "bytes */1000"], effectiveURL: "http://b/x", expected: .restart),
     Case(
       testDescription: "200 of another mirror", held: of("http://a/x"), status: 200,
-      fields: ["Content-Length": "10"], answeredBy: "http://b/x", expected: .startOver(total: 10)),
+      fields: ["Content-Length": "10"], effectiveURL: "http://b/x", expected: .startOver(total: 10)),
   ]
 
   @Test(arguments: ranges + others + redirects)
   func ladder(test: Case) {
     var head = ResponseHead(status: test.status, fields: test.fields)
-    head.answeredBy = test.answeredBy
+    head.effectiveURL = test.effectiveURL
     #expect(
       ResumeDecision.decide(asked: test.asked, held: test.held, known: test.known, head: head, now: 0)
         == test.expected)
@@ -270,11 +270,11 @@ struct ResumeDecisionTests {
     (400, false), (401, false), (403, false), (404, false), (405, false), (410, false), (412, false),
     (451, false), (501, false), (505, false),
   ])
-  func statuses(status: Int, isPassing: Bool) {
+  func statuses(status: Int, isTransient: Bool) {
     let head = ResponseHead(status: status, fields: ["Retry-After": "7"])
     let expected = DownloadError(
-      .status, cause: .http(status: status), isPassing: isPassing,
-      retryAfter: isPassing ? .seconds(7) : nil)
+      .status, cause: .http(status: status), isTransient: isTransient,
+      retryAfter: isTransient ? .seconds(7) : nil)
     #expect(ResumeDecision.decide(asked: .whole, held: HeldPart(), head: head, now: 0) == .reject(expected))
   }
 
@@ -282,11 +282,11 @@ struct ResumeDecisionTests {
     let head = ResponseHead(status: 503, fields: ["Retry-After": Self.later])
     let now = HTTPDate(Self.old)?.seconds ?? 0
     let expected = DownloadError(
-      .status, cause: .http(status: 503), isPassing: true, retryAfter: .seconds(623))
+      .status, cause: .http(status: 503), isTransient: true, retryAfter: .seconds(623))
     #expect(ResumeDecision.decide(asked: .whole, held: HeldPart(), head: head, now: now) == .reject(expected))
   }
 
-  /// http.md 32.
+  /// HTTP rule 32.
   @Test(arguments: [209, 225, 227, 250, 299])
   func unknownSuccessIsA200(status: Int) {
     let head = ResponseHead(status: status, fields: ["Content-Length": "10"])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DownloadCaching
 
-@Suite("What the next attempt asks for (http.md 1, 5, 7, 16)")
+@Suite("What the next attempt asks for (HTTP rules 1, 5, 7 and 16)")
 struct TransferPlanTests {
   private static let old = "Sun, 06 Nov 1994 08:49:37 GMT"
   private static let later = "Sun, 06 Nov 1994 09:00:00 GMT"
@@ -21,7 +21,7 @@ struct TransferPlanTests {
       0, Validator(), Validator(lastModified: old, date: later),
       TransferPlan(asked: .conditional, headerLines: ["If-Modified-Since: \(old)"])
     ),
-    // Weak or invalid dates are not sent back (http.md 28, 31).
+    // Weak or invalid dates are not sent back (HTTP rules 28 and 31).
     (0, Validator(), Validator(lastModified: old, date: old), TransferPlan(asked: .whole, headerLines: [])),
     (0, Validator(), Validator(lastModified: old), TransferPlan(asked: .whole, headerLines: [])),
     (0, Validator(), Validator(lastModified: "0", date: later), TransferPlan(asked: .whole, headerLines: [])),
@@ -30,8 +30,8 @@ struct TransferPlanTests {
       100, Validator(etag: "\"v2\""), Validator(etag: "\"v1\""),
       TransferPlan(asked: .rest(from: 100, proof: .ifRange), headerLines: ["If-Range: \"v2\""])
     ),
-    // A weak tag never, and no date beside it: the tail, where there is more than a tail (http.md 34). Found by trial: 80
-    // of 80 MiB came again from Apache, whose tags are weak in the second of the change.
+    // A weak tag never, and no date beside it: the tail, where there is more than a tail (HTTP rule 34).
+    // Found by trial: 80 of 80 MiB came again from Apache, whose tags are weak in the second of the change.
     (
       100, Validator(etag: "W/\"v2\"", lastModified: old, date: later), nil,
       TransferPlan(asked: .whole, headerLines: [])

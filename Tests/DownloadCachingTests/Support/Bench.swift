@@ -1,5 +1,6 @@
 import DownloadModel
 import SystemPackage
+import TestSupport
 
 @testable import DownloadCaching
 
@@ -11,7 +12,7 @@ struct Bench: Sendable {
   init(usesUnnamedFiles: Bool = true) throws {
     folder = try TemporaryFolder()
     directory = try OutputDirectory(
-      folder.path, secret: .forThisProcess(), usesUnnamedFiles: usesUnnamedFiles)
+      folder.filePath, secret: .forThisProcess(), usesUnnamedFiles: usesUnnamedFiles)
   }
 
   /// Another process's look at the same folder: its own claims, its own locks.
@@ -20,13 +21,14 @@ struct Bench: Sendable {
     Bench(
       folder: folder,
       directory: try OutputDirectory(
-        folder.path, secret: secret ?? directory.secret, usesUnnamedFiles: usesUnnamedFiles))
+        folder.filePath, secret: secret ?? directory.secret, usesUnnamedFiles: usesUnnamedFiles))
   }
 
-  /// The same for a process that begins when all that stands here is older than it, by the clock that stamps files.
+  /// The same for a process that begins when all that stands here is older than it, by the clock that stamps
+  /// files.
   func laterProcess() throws -> Bench {
     try folder.write("", to: "now")
-    let written = try Folder(folder.path, mode: 0o700).standing("now")?.changed ?? 0
+    let written = try Folder(folder.filePath, mode: 0o700).standing("now")?.changed ?? 0
     try folder.remove("now")
     while WallClock.stamp() <= written {}  // it ticks some hundred times a second
     return try anotherProcess()
@@ -37,35 +39,71 @@ struct Bench: Sendable {
     self.directory = directory
   }
 
-  func order(
+  func plan(
     _ address: String = "http://host/x", requested: String? = nil, scope: String = "", own: CacheRow? = nil,
     known: KnownVersion? = nil, policy: ConflictPolicy = .rename, usesContentDisposition: Bool = true,
-    isIndexed: Bool = false, meter: TransferMeter = TransferMeter()
-  ) throws -> FileOrder {
-    FileOrder(
-      address: try Address(address), requested: requested, meter: meter, directory: directory, scope: scope,
-      own: own, known: known, policy: policy, usesContentDisposition: usesContentDisposition,
-      isIndexed: isIndexed, now: { 784_111_777 })
+    isIndexed: Bool = false, checksum: ContentDigest? = nil
+  ) throws -> DownloadPlan {
+    let request = DownloadRequest(
+      id: 0, address: try Address(address), outputName: requested, checksum: checksum)
+    let configuration = CacheConfiguration(
+      directory: folder.filePath, cacheFolder: nil, conflictPolicy: policy,
+      useContentDisposition: usesContentDisposition, now: { 784_111_777 })
+    return DownloadPlan(
+      request, SharedConfiguration(configuration), in: directory,
+      rowKey: RowKey(
+        address: request.address.key, scope: scope, directory: directory.canonicalPath,
+        requested: requested ?? ""),
+      own: own, known: known, isIndexed: isIndexed)
   }
 
-  func file(_ address: String = "http://host/x", meter: TransferMeter = TransferMeter()) throws -> PartialFile
+  func file(_ address: String = "http://host/x", meter: TransferMeter = TransferMeter()) throws
+    -> FileDownload
   {
-    PartialFile(try order(address, meter: meter))
+    FileDownload(try plan(address), meter: meter)
   }
 }
 
-extension PartialFile {
-  /// Ends a transfer as the cache does, without an index.
+extension FileDownload {
+  convenience init(_ plan: DownloadPlan) { self.init(plan, meter: TransferMeter()) }
+
+  /// Ends a transfer as a scheduler does.
+  func ended(_ receipt: TransferReceipt) throws(DownloadError) -> FinishedTransfer? {
+    _ = try finish(receipt)
+    if case .finished(let finished) = look({ $0.phase }) { return finished }
+    return nil
+  }
+
+  /// The same, and gives the file its name as the cache does, without an index.
   func commit(_ receipt: TransferReceipt, own: CacheRow? = nil) throws -> DownloadOutcome {
-    guard case .whole(let proof) = try finish(receipt) else { throw NotWhole() }
+    guard case .whole(let proof) = try ended(receipt) else { throw NotWhole() }
     return try placed(own: own, proof: proof).0
   }
 
   func placed(own: CacheRow? = nil, proof: Proof = .length) throws -> (DownloadOutcome, CacheRow?) {
-    let placement = try place(.known(own), proof: proof) { _ in }
-    guard case .placed(let outcome, _, let row) = placement else { throw NotWhole() }
-    return (outcome, row)
+    guard case .committed(let committed) = try place(.known(own), proof: proof, { _ in }) else {
+      throw NotWhole()
+    }
+    return (committed.outcome, committed.row)
   }
 
+  func place(
+    _ ownership: DownloadPlan.Ownership, proof: Proof = .length, _ beforeNaming: (CacheRow) -> Void
+  ) throws(DownloadError) -> Commit.Attempt {
+    try Commit(self, proof: proof).attempt(ownership, FileOwners(), looksForTwin: false, beforeNaming)
+  }
+
+  func abandon() throws(DownloadError) {
+    try access { reception throws(DownloadError) in try reception.abandon() }
+  }
+
+  /// The final name as far as it is known, with its number.
+  var finalName: String { plan.preferred(look { $0.finalName }) }
+
   struct NotWhole: Error {}
+}
+
+extension TemporaryFolder {
+  /// Its path, as the room takes paths.
+  var filePath: FilePath { FilePath(path) }
 }

@@ -1,7 +1,7 @@
 import Dispatch
 
-/// One thread for all tests that compute for seconds: on Swift's pool, which has as many threads as the machine has
-/// processors, they would starve every test that waits for something to happen.
+/// One thread for all tests that compute for seconds: on Swift's pool, which has as many threads as the
+/// machine has processors, they would starve every test that waits for something to happen.
 private let queue = DispatchQueue(label: "tests.computing", qos: .utility)
 
 func offThePool<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {

@@ -1,5 +1,6 @@
 import DownloadModel
 import SystemPackage
+import TestSupport
 
 @testable import DownloadCaching
 
@@ -8,6 +9,8 @@ struct Run: Sendable {
   let folder: TemporaryFolder
   let server: FakeServer
   let cache: DownloadCache
+  /// What `dlm cache` does with the index.
+  let administration: CacheAdministration
 
   init(
     in folder: TemporaryFolder, _ server: FakeServer, directory: String = "out",
@@ -17,11 +20,13 @@ struct Run: Sendable {
     logins: NetrcLogins? = nil, checksums: ChecksumList? = nil
   ) {
     self.folder = folder
+    administration = CacheAdministration(
+      cacheFolder.map { folder.filePath.appending($0) }, now: { 784_111_777 })
     self.server = server
     cache = DownloadCache(
       configuration: CacheConfiguration(
-        directory: folder.path.appending(directory),
-        cacheFolder: cacheFolder.map { folder.path.appending($0) },
+        directory: folder.filePath.appending(directory),
+        cacheFolder: cacheFolder.map { folder.filePath.appending($0) },
         conflictPolicy: policy, refresh: refresh, offline: offline,
         useContentDisposition: useContentDisposition, checksums: checksums, syncs: syncs, fields: fields,
         logins: logins,
@@ -34,8 +39,29 @@ struct Run: Sendable {
   ) async throws -> DownloadOutcome {
     let request = DownloadRequest(id: 0, address: try Address(address), outputName: output)
     let server = server
-    return try await cache.file(for: request, meter: meter) { target throws(DownloadError) in
-      try server.fetch(target)
+    return try await get(request, meter: meter) { download throws(DownloadError) in
+      try server.fetch(download)
+    }
+  }
+
+  /// The straight line, as a downloader takes it: opened, filled by one transfer after the other, committed
+  /// or closed.
+  func get(
+    _ request: DownloadRequest, meter: TransferMeter = TransferMeter(),
+    transfer: (FileDownload) async throws(DownloadError) -> TransferReceipt
+  ) async throws(DownloadError) -> DownloadOutcome {
+    switch try await cache.open(request, meter: meter) {
+    case .answered(let outcome): return outcome
+    case .missing(let download):
+      do throws(DownloadError) {
+        while true {
+          while try await !download.finish(transfer(download)) {}
+          if let outcome = try await cache.commit(download) { return outcome }
+        }
+      } catch {
+        await cache.close(download, after: error)
+        throw error
+      }
     }
   }
 

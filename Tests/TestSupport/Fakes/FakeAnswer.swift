@@ -1,6 +1,7 @@
 public import DownloadModel
 
-/// What `FakeTransport` does with one transfer.
+/// What a fake origin says to one request: `FakeTransport` plays it, and a test can give it to a target by
+/// hand.
 public struct FakeAnswer: Sendable {
   public enum End: Sendable {
     case finished(TransferReceipt.Framing)
@@ -13,41 +14,54 @@ public struct FakeAnswer: Sendable {
   public var head: ResponseHead?
   public var chunks: [[UInt8]]
   public var end: End
+  /// For the receipt: the address that a redirect of the whole file led to.
+  public var effectiveURL: String?
   /// Holds the transfer before its head until it opens.
   public var gate: Gate?
 
-  public init(head: ResponseHead?, chunks: [[UInt8]] = [], end: End = .finished(.length), gate: Gate? = nil) {
+  public init(head: ResponseHead?, chunks: [[UInt8]] = [], end: End = .finished(.length)) {
     self.head = head
     self.chunks = chunks
     self.end = end
-    self.gate = gate
   }
 
-  /// 200 with the whole body in pieces of `chunk` bytes.
-  public static func ok(_ body: [UInt8], etag: String? = "\"v1\"", chunk: Int = 16_384) -> FakeAnswer {
-    FakeAnswer(head: head(200, length: body.count, etag), chunks: pieces(body[...], chunk))
+  public init(_ status: Int, _ fields: KeyValuePairs<String, String> = [:], body: [UInt8] = []) {
+    self.init(head: ResponseHead(status: status, fields: fields), chunks: body.isEmpty ? [] : [body])
   }
 
-  /// As an origin with ranges serves it: 206 from `rangeStart` on, 200 without one or when the request's If-Range
-  /// names another tag.
-  public static func file(_ body: [UInt8], etag: String = "\"v1\"", to request: TransferRequest) -> FakeAnswer
-  {
-    let condition = request.headerLines.first { $0.lowercased().hasPrefix("if-range:") }
-    guard let start = request.rangeStart.map(Int.init), start < body.count,
-      condition?.hasSuffix(etag) ?? true
-    else { return ok(body, etag: etag) }
+  /// 200 with the whole body in one piece, and its length.
+  public static func ok(
+    _ body: [UInt8], etag: String? = "\"v1\"", disposition: String? = nil
+  ) -> FakeAnswer {
+    FakeAnswer(head: head(200, body.count, etag, disposition), chunks: body.isEmpty ? [] : [body])
+  }
+
+  /// 206 with the bytes from `start` on, of a file of which `body` is the whole.
+  public static func rest(
+    _ body: [UInt8], from start: Int, etag: String? = "\"v1\"", disposition: String? = nil
+  ) -> FakeAnswer {
     let range = "Content-Range: bytes \(start)-\(body.count - 1)/\(body.count)\r\n"
     return FakeAnswer(
-      head: head(206, length: body.count - start, etag, range), chunks: pieces(body[start...], 16_384))
+      head: head(206, body.count - start, etag, disposition, range), chunks: [Array(body[start...])])
   }
 
-  /// 200 that breaks off with `error` after some bytes of the body.
-  public static func cut(
-    _ body: [UInt8], after count: Int, error: DownloadError, etag: String? = "\"v1\""
+  /// As a well-behaved origin serves a file: 304 to the same tag, 206 or 416 to a range (RFC 9110 §13, §14),
+  /// and 200 without one or when the request's If-Range names another tag.
+  public static func file(
+    _ body: [UInt8], etag: String? = "\"v1\"", disposition: String? = nil, to request: TransferRequest
   ) -> FakeAnswer {
-    FakeAnswer(
-      head: head(200, length: body.count, etag), chunks: pieces(body.prefix(count), 16_384),
-      end: .failed(error))
+    if let etag, request.headerLines.contains("If-None-Match: \(etag)") {
+      return FakeAnswer(304, ["ETag": etag])
+    }
+    let isSame = request.headerLines.allSatisfy {
+      !$0.hasPrefix("If-Range") || $0 == "If-Range: \(etag ?? "")"
+    }
+    guard let start = request.rangeStart.map(Int.init), isSame else {
+      return ok(body, etag: etag, disposition: disposition)
+    }
+    return start < body.count
+      ? rest(body, from: start, etag: etag, disposition: disposition)
+      : FakeAnswer(416, ["Content-Range": "bytes */\(body.count)"])
   }
 
   /// Fails before the head.
@@ -55,13 +69,17 @@ public struct FakeAnswer: Sendable {
     FakeAnswer(head: nil, end: .failed(error))
   }
 
-  /// A status without a body.
-  public static func status(_ status: Int, headers: String = "") -> FakeAnswer {
-    FakeAnswer(head: head(status, length: 0, nil, headers))
-  }
-
   /// A transfer that only a cancellation ends.
   public static let hanging = FakeAnswer(head: nil, end: .never)
+
+  /// The same answer with no more than so many bytes of its body.
+  /// - Parameter error: with which it breaks off there; nil ends it as if that were all.
+  public func cut(after count: Int, error: DownloadError? = nil) -> FakeAnswer {
+    var copy = self
+    copy.chunks = [Array(body.prefix(count))]
+    if let error { copy.end = .failed(error) }
+    return copy
+  }
 
   /// The same answer, held before its head.
   public func held(by gate: Gate) -> FakeAnswer {
@@ -70,14 +88,60 @@ public struct FakeAnswer: Sendable {
     return copy
   }
 
-  private static func head(_ status: Int, length: Int, _ etag: String?, _ more: String = "") -> ResponseHead {
-    let tag = etag.map { "ETag: \($0)\r\n" } ?? ""
-    return ResponseHead(status: status, block: Array("Content-Length: \(length)\r\n\(tag)\(more)".utf8))
+  public var body: [UInt8] { chunks.reduce(into: []) { $0 += $1 } }
+
+  /// Gives it to a target as a transport would, whatever its end.
+  /// - Returns: what was asked, and what a transport would report.
+  @discardableResult
+  public func give(to target: any SegmentTarget) throws(DownloadError) -> (TransferRequest, TransferReceipt) {
+    guard let request = try target.nextTransfer() else { throw .nothingToAsk }
+    return (request, try deliver(to: target))
   }
 
-  private static func pieces(_ body: ArraySlice<UInt8>, _ size: Int) -> [[UInt8]] {
-    stride(from: body.startIndex, to: body.endIndex, by: max(1, size)).map {
-      Array(body[$0..<min($0 + max(1, size), body.endIndex)])
+  /// Gives it to a sink, to the last byte, whatever its end.
+  /// - Parameter check: called before each piece.
+  public func deliver(
+    to sink: any ByteSink, check: () throws(DownloadError) -> Void = {}
+  ) throws(DownloadError) -> TransferReceipt {
+    var received: Int64 = 0
+    if let head, try ![.drain, .enough].contains(sink.accept(head)) {
+      for chunk in chunks {
+        try check()
+        let demand = try sink.write(chunk)
+        received += Int64(chunk.count)
+        if demand == .enough { break }
+      }
     }
+    var framing = TransferReceipt.Framing.length
+    if case .finished(let own) = end { framing = own }
+    return TransferReceipt(
+      status: head?.status ?? 0, bodyBytes: received, framing: framing, effectiveURL: effectiveURL)
   }
+
+  private static func head(
+    _ status: Int, _ length: Int, _ etag: String?, _ disposition: String?, _ more: String = ""
+  ) -> ResponseHead {
+    let tag = etag.map { "ETag: \($0)\r\n" } ?? ""
+    let named = disposition.map { "Content-Disposition: \($0)\r\n" } ?? ""
+    return ResponseHead(
+      status: status, block: Array("Content-Length: \(length)\r\n\(tag)\(named)\(more)".utf8))
+  }
+}
+
+extension ByteSink {
+  /// Gives it bytes of a test's own.
+  @discardableResult
+  public func write(_ bytes: [UInt8]) throws(DownloadError) -> SinkDemand {
+    let result = bytes.withUnsafeBytes { buffer in
+      Result { () throws(DownloadError) in try self.write(buffer) }
+    }
+    return try result.get()
+  }
+}
+
+extension DownloadError {
+  /// A target that lacks nothing was asked for its next request.
+  public static let nothingToAsk = DownloadError(.transport, activity: "asking")
+  /// A connection that was lost while a body came, and may come back.
+  public static let lost = DownloadError(.reset, activity: "receiving", isTransient: true)
 }

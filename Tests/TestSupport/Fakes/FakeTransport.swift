@@ -1,9 +1,10 @@
 public import DownloadModel
+import Synchronization
 
 /// A transport without a network: it answers each address as the test has scripted and writes down what was
 /// asked, in which order, and how many at a time.
 public final class FakeTransport: Transport {
-  /// One call of `fetch`.
+  /// One call of `run`.
   public struct Attempt: Sendable, Equatable {
     /// `Address.key`.
     public let address: String
@@ -53,7 +54,7 @@ public final class FakeTransport: Transport {
   /// Holds nothing any more.
   public func releaseAll() { monitor.withState { $0.released = nil } }
 
-  /// Every call of `fetch`, in order.
+  /// Every call of `run`, in order.
   public var attempts: [Attempt] { monitor.withState { $0.attempts } }
   /// Addresses in the order in which their transfers ended, well or not.
   public var ended: [String] { monitor.withState { $0.ended } }
@@ -66,7 +67,7 @@ public final class FakeTransport: Transport {
     try await monitor.wait(for: "\(count) running transfers") { $0.running == count }
   }
 
-  /// Suspends until `fetch` has been called so often.
+  /// Suspends until `run` has been called so often.
   public func wait(forAttempts count: Int) async throws(SupportFailure) {
     try await monitor.wait(for: "\(count) attempts") { $0.attempts.count >= count }
   }
@@ -76,25 +77,69 @@ public final class FakeTransport: Transport {
     try await monitor.wait(for: "\(count) ended transfers") { $0.ended.count >= count }
   }
 
-  public func fetch(_ transfer: TransferRequest, into sink: any BodySink) async throws(DownloadError)
-    -> TransferReceipt
+  /// A sink that keeps its transfer (`ByteSink.keep`), and one that calls its body splittable, get the rest
+  /// of it from a task of the transfer's own; any other from the caller's.
+  public func run(_ transfer: TransferRequest, into sink: any ByteSink) async throws(DownloadError)
+    -> TransferStage
   {
     let (ticket, attempt, rule) = begin(transfer)
-    defer {
-      monitor.withState { state in
-        state.running -= 1
-        state.ended.append(transfer.address.key)
-      }
-    }
     let answer = (rule ?? { _, _ in Self.unscripted(transfer.address) })(transfer, attempt)
-    try await hold(ticket, answer, transfer.address)
-    let delivered = try deliver(answer, transfer, sink)
+    let fake = FakeTransfer(transfer, sink, answer, ticket)
+    do throws(DownloadError) {
+      guard let receipt = try await goOn(fake) else { return .underWay(goOnUnattended(fake)) }
+      end(fake)
+      return .ended(receipt)
+    } catch {
+      if error.code == .cancelled, Task.isCancelled, sink.keep(fake.running()) {
+        _ = goOnUnattended(fake)
+      } else {
+        end(fake)
+      }
+      throw error
+    }
+  }
+
+  private func end(_ fake: FakeTransfer) {
+    monitor.withState { state in
+      state.running -= 1
+      state.ended.append(fake.request.address.key)
+    }
+  }
+
+  private func goOnUnattended(_ fake: FakeTransfer) -> RunningTransfer {
+    let running = fake.running()
+    // Unstructured: it outlives the task that began it.
+    fake.set(
+      Task {
+        while true {
+          do throws(DownloadError) {
+            guard let receipt = try await self.goOn(fake) else { continue }
+            self.end(fake)
+            return running.end(.success(receipt))
+          } catch {
+            self.end(fake)
+            return running.end(.failure(error))
+          }
+        }
+      })
+    return running
+  }
+
+  /// Goes on from where the transfer stands: it may have been cancelled in the middle, and kept.
+  /// - Returns: nil when the sink has just called the body splittable.
+  private func goOn(_ fake: FakeTransfer) async throws(DownloadError) -> TransferReceipt? {
+    let (request, answer) = (fake.request, fake.answer)
+    if !fake.isAnswered {
+      try await hold(fake.ticket, answer, request.address)
+      if try fake.showHead() == .splittable { return nil }
+    }
+    let delivered = try fake.deliver()
     switch answer.end {
     case .finished(let framing):
       return TransferReceipt(status: answer.head?.status ?? 0, bodyBytes: delivered, framing: framing)
-    case .failed(let error): throw error.at(transfer.address)
+    case .failed(let error): throw error.at(request.address)
     case .never:
-      try await Self.cancellable(transfer.address) { () async throws(SupportFailure) in
+      try await Self.cancellable(request.address) { () async throws(SupportFailure) in
         try await self.monitor.wait(for: "a cancellation") { _ in false }
       }
       throw DownloadError(.transport, cause: .detail("a wait without end has ended"))
@@ -121,22 +166,6 @@ public final class FakeTransport: Transport {
     }
   }
 
-  private func deliver(
-    _ answer: FakeAnswer, _ transfer: TransferRequest, _ sink: any BodySink
-  ) throws(DownloadError) -> Int64 {
-    guard let head = answer.head, try sink.accept(head) != .drain else { return 0 }
-    var delivered: Int64 = 0
-    for chunk in answer.chunks {
-      if Task.isCancelled { throw DownloadError.cancelled.at(transfer.address) }
-      let result = chunk.withUnsafeBytes { bytes in
-        Result { () throws(DownloadError) in try sink.write(bytes) }
-      }
-      try result.get()
-      delivered += Int64(chunk.count)
-    }
-    return delivered
-  }
-
   /// Says a failed wait in the transport's own words.
   private static func cancellable(
     _ address: Address, _ wait: () async throws(SupportFailure) -> Void
@@ -153,5 +182,87 @@ public final class FakeTransport: Transport {
   private static func unscripted(_ address: Address) -> FakeAnswer {
     .failure(
       DownloadError(.transport, cause: .detail("not scripted"), address: address.key, activity: "faking"))
+  }
+}
+
+/// One transfer of a `FakeTransport`, and how far it has come.
+private final class FakeTransfer: Sendable {
+  let request: TransferRequest
+  let answer: FakeAnswer
+  let ticket: Int
+  private let sink: any ByteSink
+  private let state = Mutex(State())
+
+  private struct State {
+    var disposition: BodyDisposition?
+    var chunks = 0
+    var delivered: Int64 = 0
+    var running: RunningTransfer?
+    /// The one that goes on unattended.
+    var task: Task<Void, Never>?
+    var isCancelled = false
+  }
+
+  init(_ request: TransferRequest, _ sink: any ByteSink, _ answer: FakeAnswer, _ ticket: Int) {
+    (self.request, self.sink, self.answer, self.ticket) = (request, sink, answer, ticket)
+  }
+
+  /// Whether the sink has judged the head.
+  var isAnswered: Bool { state.withLock { $0.disposition != nil } }
+
+  func showHead() throws(DownloadError) -> BodyDisposition {
+    var disposition = BodyDisposition.drain
+    if let head = answer.head { disposition = try sink.accept(head) }
+    state.withLock { [disposition] in $0.disposition = disposition }
+    return disposition
+  }
+
+  /// Delivers the chunks that are left.
+  /// - Returns: the bytes of all.
+  func deliver() throws(DownloadError) -> Int64 {
+    if [.drain, .enough].contains(state.withLock { $0.disposition }) { return 0 }
+    while let chunk = answer.chunks.dropFirst(state.withLock { $0.chunks }).first {
+      if Task.isCancelled { throw DownloadError.cancelled.at(request.address) }
+      let result = chunk.withUnsafeBytes { bytes in
+        Result { () throws(DownloadError) in try sink.write(bytes) }
+      }
+      let demand = try result.get()
+      state.withLock { state in
+        state.chunks += 1
+        state.delivered += Int64(chunk.count)
+      }
+      if demand == .enough { break }
+    }
+    return state.withLock { $0.delivered }
+  }
+
+  // MARK: Unattended
+
+  func running() -> RunningTransfer {
+    state.withLock { state in
+      if let running = state.running { return running }
+      // Unstructured: a cancellation handler must not wait for the locks of a sink.
+      let running = RunningTransfer { [weak self] waiter in Task { self?.cancel(waiter) } }
+      state.running = running
+      return running
+    }
+  }
+
+  func set(_ task: Task<Void, Never>) {
+    let isCancelled = state.withLock { state in
+      state.task = task
+      return state.isCancelled
+    }
+    if isCancelled { task.cancel() }
+  }
+
+  private func cancel(_ waiter: RunningTransfer.Waiter?) {
+    if let waiter, let running = state.withLock({ $0.running }), sink.keep(running) {
+      return running.detach(waiter, DownloadError.cancelled.at(request.address))
+    }
+    state.withLock { state in
+      state.isCancelled = true
+      return state.task
+    }?.cancel()
   }
 }

@@ -44,6 +44,18 @@ public final class ManualClock: Clock {
     for sleeper in due { sleeper.continuation.resume(returning: true) }
   }
 
+  /// Moves the time to the deadline of the earliest sleeper and waits until one sleeps again: by then, a task
+  /// that sleeps once a round has done its round.
+  /// - Throws: as `waitForSleepers` does.
+  public func step() async throws(SupportFailure) {
+    try await waitForSleepers(1)
+    let next = monitor.withState { state in
+      state.sleepers.values.map(\.deadline).min().map { state.now.duration(to: $0) }
+    }
+    if let next { advance(by: next) }
+    try await waitForSleepers(1)
+  }
+
   /// Suspends until at least so many tasks sleep on this clock.
   /// - Throws: after a long safety limit, or when the task is cancelled.
   public func waitForSleepers(_ count: Int) async throws(SupportFailure) {

@@ -54,7 +54,8 @@ struct FileReply: Equatable {
     }
   }
 
-  /// RFC 9110 §13.1.2, §13.1.3. Dates are compared as text, as nginx does by default: only the very date matches.
+  /// RFC 9110 §13.1.2, §13.1.3. Dates are compared as text, as nginx does by default: only the very date
+  /// matches.
   private static func isUnchanged(_ request: OriginRequest, _ options: FileOptions) -> Bool {
     guard options.revalidates else { return false }
     if let wanted = request.headers["if-none-match"] {

@@ -4,7 +4,8 @@ import Glibc
 struct LoopbackSocket: Sendable {
   let descriptor: Int32
 
-  // In <poll.h> behind _GNU_SOURCE, which Swift's Glibc module does not define; Linux's number on every machine.
+  // In <poll.h> behind _GNU_SOURCE, which Swift's Glibc module does not define; Linux's number on every
+  // machine.
   private static let peerClosed = Int16(0x2000)
 
   /// - Parameter port: 0 lets the system choose.
@@ -40,6 +41,15 @@ struct LoopbackSocket: Sendable {
     return nil
   }
 
+  /// - Returns: as many different ports, free a moment ago.
+  static func freePorts(_ count: Int) throws(SupportFailure) -> [UInt16] {
+    // All are bound at the same time, so they differ.
+    var bound: [(socket: LoopbackSocket, port: UInt16)] = []
+    defer { for entry in bound { entry.socket.close() } }
+    for _ in 0..<count { bound.append(try LoopbackSocket.bound()) }
+    return bound.map(\.port)
+  }
+
   private static func unconnected() throws(SupportFailure) -> LoopbackSocket {
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     let descriptor = socket(AF_INET, kind, 0)
@@ -55,7 +65,7 @@ struct LoopbackSocket: Sendable {
     return address
   }
 
-  /// The listener does not block, because `accept` is called under a lock; `waitForHangUp` waits for it.
+  /// The listener does not block: `accept` waits beside it, for a connection or the end.
   func listen() throws(SupportFailure) {
     guard Glibc.listen(descriptor, SOMAXCONN) == 0, fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
       throw .systemCall("listen", errno: errno)
@@ -66,7 +76,7 @@ struct LoopbackSocket: Sendable {
   /// - Returns: nil when the listener was shut down.
   func accept() -> LoopbackSocket? {
     while true {
-      let accepted = Descriptors.accept(on: descriptor)
+      let accepted = Glibc.accept(descriptor, nil, nil)
       if accepted >= 0 {
         var on: Int32 = 1
         setsockopt(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
@@ -153,4 +163,17 @@ struct LoopbackSocket: Sendable {
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &abort, socklen_t(MemoryLayout<linger>.size))
     close()
   }
+}
+
+/// A port of 127.0.0.1 that refuses connections for as long as the object lives: it is bound, so that nobody
+/// else can get it, but nobody listens.
+public final class RefusedPort: Sendable {
+  public let port: UInt16
+  private let socket: LoopbackSocket
+
+  public init() throws(SupportFailure) { (socket, port) = try LoopbackSocket.bound() }
+
+  deinit { socket.close() }
+
+  public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 }

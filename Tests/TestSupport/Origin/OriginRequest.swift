@@ -29,7 +29,8 @@ struct OriginRequest: Sendable, Equatable {
     keepsAlive = words[2] == "HTTP/1.1" && headers["connection"]?.lowercased() != "close"
   }
 
-  /// Where the script of this request stands: the target, else its path alone; a proxy's absolute form is cut.
+  /// Where the script of this request stands: the target, else its path alone; a proxy's absolute form is
+  /// cut.
   var routes: [String] {
     var path = Substring(target)
     if let scheme = path.firstRange(of: "://") {

@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// posix_spawn(3) with what a test needs: three pipes, an empty signal mask and every signal's default action.
+/// posix_spawn(3) with what a test needs: three pipes, an empty signal mask and every signal's default
+/// action.
 enum CommandSpawn {
   /// - Throws: when the executable cannot be started.
   static func start(
@@ -10,10 +11,11 @@ enum CommandSpawn {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    // The copies that dup2 makes are inherited, whatever the originals' flag.
     posix_spawn_file_actions_adddup2(&actions, pipes.inputRead, STDIN_FILENO)
     posix_spawn_file_actions_adddup2(&actions, pipes.outputWrite, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, pipes.errorsWrite, STDERR_FILENO)
+    let refusal = closeFrom(&actions, STDERR_FILENO + 1)
+    if refusal != 0 { throw .systemCall("starting \(executable)", errno: refusal) }
 
     // The threads of Swift's pool block signals, and a child inherits that.
     var attributes = posix_spawnattr_t()
@@ -31,13 +33,22 @@ enum CommandSpawn {
     let lines = environment.map { "\($0.key)=\($0.value)" }
     let failure = withCStrings([executable] + arguments) { argv in
       withCStrings(lines) { envp in
-        Descriptors.lock.withLock {
-          posix_spawnp(&processID, executable, &actions, &attributes, argv, envp)
-        }
+        posix_spawnp(&processID, executable, &actions, &attributes, argv, envp)
       }
     }
     if failure != 0 { throw .systemCall("starting \(executable)", errno: failure) }
     return processID
+  }
+
+  private typealias CloseFrom =
+    @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+
+  /// posix_spawn_file_actions_addclosefrom_np(3), which Swift's Glibc module does not show. Without it a
+  /// child keeps what other tests have open at that moment: a connection would stay up though its server has
+  /// closed it.
+  private static func closeFrom(_ actions: inout posix_spawn_file_actions_t, _ first: Int32) -> Int32 {
+    guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return ENOSYS }
+    return unsafeBitCast(symbol, to: CloseFrom.self)(&actions, first)
   }
 
   private static func withCStrings<Value>(
@@ -46,5 +57,42 @@ enum CommandSpawn {
     let copies = strings.map { strdup($0) }
     defer { for copy in copies { free(copy) } }
     return body(copies + [nil])
+  }
+}
+
+/// The three pipes between a test and its command.
+struct CommandPipes: Sendable {
+  var inputRead: Int32 = -1
+  var inputWrite: Int32 = -1
+  var outputRead: Int32 = -1
+  var outputWrite: Int32 = -1
+  var errorsRead: Int32 = -1
+  var errorsWrite: Int32 = -1
+
+  init() throws(SupportFailure) {
+    do throws(SupportFailure) {
+      (inputRead, inputWrite) = try Self.pipe()
+      (outputRead, outputWrite) = try Self.pipe()
+      (errorsRead, errorsWrite) = try Self.pipe()
+    } catch {
+      closeChildSide()
+      closeOwnSide()
+      throw error
+    }
+  }
+
+  /// No child keeps its ends: `CommandSpawn` closes them there.
+  static func pipe() throws(SupportFailure) -> (read: Int32, write: Int32) {
+    var ends: [Int32] = [-1, -1]
+    if Glibc.pipe(&ends) != 0 { throw .systemCall("pipe", errno: errno) }
+    return (ends[0], ends[1])
+  }
+
+  func closeChildSide() { Self.close([inputRead, outputWrite, errorsWrite]) }
+
+  func closeOwnSide() { Self.close([inputWrite, outputRead, errorsRead]) }
+
+  private static func close(_ descriptors: [Int32]) {
+    for descriptor in descriptors where descriptor >= 0 { Glibc.close(descriptor) }
   }
 }

@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// A real server program of Debian's on ports of 127.0.0.1, with a configuration and a folder of the test's own.
+/// A real server program of Debian's on ports of 127.0.0.1, with a configuration and a folder of the test's
+/// own.
 ///
 /// Made anew by the test and killed with it; nothing that the system itself runs is touched.
 public final class LoopbackServer: Sendable {
@@ -26,7 +27,7 @@ public final class LoopbackServer: Sendable {
 
   /// Returns when all ports accept connections.
   /// - Parameters:
-  ///   - program: an absolute path, as Debian has it, which not every user's PATH leads to.
+  ///   - program: an absolute path, as Debian has it, which not every user's PATH leads to; else the PATH has it.
   ///   - package: which Debian package brings it, for the message when it is missing.
   ///   - portCount: how many ports it needs; all of them different.
   ///   - launch: its configuration, made of the folder's path and the ports.
@@ -35,10 +36,7 @@ public final class LoopbackServer: Sendable {
     _ program: String, package: String, portCount: Int = 1,
     folder: TemporaryFolder? = nil, launch: (_ folder: String, _ ports: [UInt16]) throws -> Launch
   ) async throws {
-    guard FileManager.default.isExecutableFile(atPath: program) else {
-      throw SupportFailure(
-        "\(program) is missing; Config/test installs it (Debian: apt-get install \(package))")
-    }
+    let program = try Self.installed(program, package: package)
     let folder = try folder ?? TemporaryFolder()
     // Servers that are started as root serve as somebody else.
     chmod(folder.path, 0o755)
@@ -65,8 +63,8 @@ public final class LoopbackServer: Sendable {
 
   public var port: UInt16 { ports[0] }
 
-  /// Writes a file of the folder `root`, as if it had been there for long: of one that is younger than a second or two
-  /// Apache says that its tag is weak, and later that it is not.
+  /// Writes a file of the folder `root`, as if it had been there for long: of one that is younger than a
+  /// second or two Apache says that its tag is weak, and later that it is not.
   public func serve(_ bytes: [UInt8], as name: String) throws {
     let path = try folder.write(bytes, to: "root/\(name)")
     try FileManager.default.setAttributes(
@@ -92,6 +90,21 @@ public final class LoopbackServer: Sendable {
     }
   }
 
+  /// - Returns: the program's path: as given, else by its name in the PATH.
+  static func installed(
+    _ program: String, package: String,
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws(SupportFailure) -> String {
+    let name = URL(filePath: program).lastPathComponent
+    let folders = (environment["PATH"] ?? "").split(separator: ":")
+    let candidates = [program] + folders.map { "\($0)/\(name)" }
+    guard let found = candidates.first(where: FileManager.default.isExecutableFile) else {
+      throw SupportFailure(
+        "\(program) is missing; Config/test installs it (Debian: apt-get install \(package))")
+    }
+    return found
+  }
+
   private static func start(
     _ program: String, _ arguments: [String], _ ports: [UInt16]
   ) async throws(SupportFailure) -> CommandRun {
@@ -101,7 +114,7 @@ public final class LoopbackServer: Sendable {
     return process
   }
 
-  static func waitUntilAccepting(_ port: UInt16, _ process: CommandRun) async throws(SupportFailure) {
+  private static func waitUntilAccepting(_ port: UInt16, _ process: CommandRun) async throws(SupportFailure) {
     for _ in 0..<6000 {
       if let socket = try LoopbackSocket.connected(to: port) { return socket.close() }
       if process.hasEnded {
@@ -114,16 +127,5 @@ public final class LoopbackServer: Sendable {
       }
     }
     throw SupportFailure("no server accepts connections on port \(port): \(process.errorText)")
-  }
-}
-
-extension LoopbackSocket {
-  /// - Returns: as many different ports, free a moment ago.
-  static func freePorts(_ count: Int) throws(SupportFailure) -> [UInt16] {
-    // All are bound at the same time, so they differ.
-    var bound: [(socket: LoopbackSocket, port: UInt16)] = []
-    defer { for entry in bound { entry.socket.close() } }
-    for _ in 0..<count { bound.append(try LoopbackSocket.bound()) }
-    return bound.map(\.port)
   }
 }

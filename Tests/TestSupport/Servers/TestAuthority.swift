@@ -23,8 +23,8 @@ public final class TestAuthority: Sendable {
       """)
   }
 
-  /// Issues a certificate: `NAME.pem`, its key `NAME.key`, both in `NAME.both.pem`; the key under the pass phrase
-  /// in `NAME.locked.key`; and all of it under the pass phrase in `NAME.p12`.
+  /// Issues a certificate: `NAME.pem`, its key `NAME.key`, both in `NAME.both.pem`; the key under the pass
+  /// phrase in `NAME.locked.key`; and all of it under the pass phrase in `NAME.p12`.
   /// - Parameter names: `DNS:localhost,IP:127.0.0.1`.
   public func issue(
     _ name: String, names: String = "DNS:localhost,IP:127.0.0.1", passphrase: String = "secret"
@@ -83,4 +83,24 @@ public final class TestAuthority: Sendable {
     commonName = supplied
 
     """
+}
+
+/// A certificate that nobody but the test trusts, for a server's run. Its names are `localhost` and
+/// `127.0.0.1`.
+enum SelfSignedCertificate {
+  /// Its names in the folder, in PEM.
+  static let certificate = "certificate.pem"
+  static let key = "key.pem"
+
+  /// - Throws: when openssl is missing.
+  static func make(in folder: TemporaryFolder) async throws(SupportFailure) {
+    let result = try await CommandRun.result(
+      of: "openssl",
+      [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+        "-keyout", folder.path(key), "-out", folder.path(certificate),
+      ])
+    guard result.status == 0 else { throw SupportFailure("openssl made no certificate: \(result.errorText)") }
+  }
 }

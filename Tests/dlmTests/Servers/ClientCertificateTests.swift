@@ -51,8 +51,8 @@ struct ClientCertificateTests {
     }
   }
 
-  /// What can be known before the run is said before it; nothing is tried twice, and nobody is asked at a terminal that is
-  /// not there.
+  /// What can be known before the run is said before it; nothing is tried twice, and nobody is asked at a
+  /// terminal that is not there.
   @Test(arguments: [
     (["--cert", "none.pem"], 64, "none.pem"), (["--cert", "me.pem"], 64, "--key"),
     (["--cert", "me.key", "--key", "none"], 64, "--key none"), (["--key", "me.key"], 64, "--cert"),
@@ -118,7 +118,8 @@ struct ClientCertificateTests {
     #expect(interrupted.outputText.contains(" echo "), "\(interrupted.outputText)")
   }
 
-  /// TLS 1.3 lets a server say no only after the handshake: that was once a connection that broke, and tried five times.
+  /// TLS 1.3 lets a server say no only after the handshake: that was once a connection that broke, and tried
+  /// five times.
   @Test(arguments: [[], ["--tls-max", "1.2"]] as [[String]])
   func aServerThatWantsOne(more: [String]) async throws {
     let authority = try await TestAuthority()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import dlm
 
-@Suite("Cookies go back to their origin, within the run or from a jar (RFC 6265, http.md 41)", .serialized)
+@Suite("Cookies go back to their origin, within the run or from a jar (RFC 6265, HTTP rule 41)", .serialized)
 struct CookieTests {
   /// `/page` sets a cookie and leads to `/file`, which is only there for who has it.
   private func origin(_ attributes: String = "", file: FileOptions = FileOptions()) throws -> FaultyOrigin {
@@ -147,8 +147,8 @@ struct CookieTests {
     #expect(try place.file("f") == [1])
   }
 
-  /// A stored answer that varies by cookies is nobody's in another run (RFC 9111 §4.1): with only a date it would be taken
-  /// for confirmed, whoever asks.
+  /// A stored answer that varies by cookies is nobody's in another run (RFC 9111 §4.1): with only a date it
+  /// would be taken for confirmed, whoever asks.
   @Test func whatVariesByThemIsNotConfirmedByADate() async throws {
     let place = try Workplace()
     let date = FileOptions(etag: nil, headers: ["Vary: Cookie"])

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// Apache with `force-gzip` put 106 bytes of gzip under `f08.html` without a word, blamed the server's owner for the plain
-/// file's checksum, and a second run fetched 52 of 60 files again.
-@Suite("A Content-Encoding that nobody asked for is taken off (http.md 35)")
+/// Apache with `force-gzip` put 106 bytes of gzip under `f08.html` without a word, blamed the server's owner
+/// for the plain file's checksum, and a second run fetched 52 of 60 files again.
+@Suite("A Content-Encoding that nobody asked for is taken off (HTTP rule 35)")
 struct EncodingTests {
   private static let forced = [
     "<Directory \"root\">", "SetOutputFilter DEFLATE", "SetEnv force-gzip 1", "</Directory>",
@@ -40,8 +40,8 @@ struct EncodingTests {
     #expect(first.errorText.contains("60 decompressed"), "\(first.errorText)")
     #expect(try place.names(in: "out").count == 60)
 
-    // Apache notes requests of its own as well, by which it wakes its processes; and what waits for a process to be started
-    // may be asked again over a connection that has one.
+    // Apache notes requests of its own as well, by which it wakes its processes; and what waits for a process
+    // to be started may be asked again over a connection that has one.
     func pages(_ status: String) throws -> Set<Substring> {
       let log = String(decoding: try server.folder.read("access.log"), as: UTF8.self)
       let lines = log.split(separator: "\n").filter { $0.contains(".html") && $0.hasPrefix(status) }
@@ -55,7 +55,8 @@ struct EncodingTests {
     #expect(try pages("304").count == 60)
   }
 
-  /// What is compressed by its name stays so: also where Apache compresses it once more, the file is the server's.
+  /// What is compressed by its name stays so: also where Apache compresses it once more, the file is the
+  /// server's.
   @Test func compressedFilesStayCompressed() async throws {
     let server = try await Self.apache()
     defer { server.stop() }
@@ -105,7 +106,8 @@ struct EncodingTests {
     #expect(try await place.dlm("get", list).errorText.contains("unchanged"))
   }
 
-  /// A cut that its framing does not show, and bytes that are no such coding: nothing of it gets the final name.
+  /// A cut that its framing does not show, and bytes that are no such coding: nothing of it gets the final
+  /// name.
   @Test func cutsAndGarbageFail() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -12,10 +12,12 @@ private func expectAll(_ place: Workplace, _ run: CommandResult, in folder: Stri
   }
 }
 
-/// A host's places are one budget for the whole process, over all its loops, idle connections included (http.md 37).
+/// A host's places are one budget for the whole process, over all its loops, idle connections included (HTTP
+/// rule 37).
 ///
-/// The story: one loop's idle connections held the places that the other one needed, a connection that was closed before
-/// any answer was a failure like any other, and after twenty seconds 4 of 11 runs ended with 75.
+/// The story: one loop's idle connections held the places that the other one needed, a connection that was
+/// closed before any answer was a failure like any other, and after twenty seconds 4 of 11 runs ended with
+/// 75.
 @Suite("A server that takes four connections of one client and no more")
 struct FourConnectionsTests {
   @Test(arguments: ["sequential", "async-let", "parallel"])
@@ -42,11 +44,11 @@ struct FourConnectionsTests {
   }
 }
 
-/// Each of its workers belongs to one connection until that is closed, or has been idle for as long as it keeps them
-/// (http.md 38).
+/// Each of its workers belongs to one connection until that is closed, or has been idle for as long as it
+/// keeps them (HTTP rule 38).
 ///
-/// The story: connections that had brought their file were kept, with a worker each, while others waited for one, until
-/// the server or the stall timeout ended it: 31 to 67 s for what takes a tenth of one.
+/// The story: connections that had brought their file were kept, with a worker each, while others waited for
+/// one, until the server or the stall timeout ended it: 31 to 67 s for what takes a tenth of one.
 @Suite("A server of three workers, each bound to its connection")
 struct FewWorkersTests {
   /// So long that whoever waits for it is found out.
@@ -92,7 +94,8 @@ struct FewWorkersTests {
     try await Self.getTwice(place, mode)
   }
 
-  /// The workers are at long downloads for longer than anything may stall: no retry is spent on those that wait.
+  /// The workers are at long downloads for longer than anything may stall: no retry is spent on those that
+  /// wait.
   @Test func longDownloads() async throws {
     let server = try await LoopbackServer.apache(
       workers: 2, modules: ["env", "ratelimit"],

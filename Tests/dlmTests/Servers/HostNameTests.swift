@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-@Suite("Hosts that are not written in ASCII, and names as frameworks send them (http.md 36)")
+@Suite("Hosts that are not written in ASCII, and names as frameworks send them (HTTP rule 36)")
 struct HostNameTests {
-  /// A proxy is asked by name, so that it shows what goes over the wire. In cron the locale is "C": libcurl alone then
-  /// converts nothing.
+  /// A proxy is asked by name, so that it shows what goes over the wire. In cron the locale is "C": libcurl
+  /// alone then converts nothing.
   @Test(arguments: ["C", "C.UTF-8", "de_DE.ISO-8859-1"])
   func bothSpellingsAreOneAddress(locale: String) async throws {
     let origin = try FaultyOrigin()

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Logins, as Apache and others ask for them (http.md 41)", .serialized)
+@Suite("Logins, as Apache and others ask for them (HTTP rule 41)", .serialized)
 struct LoginTests {
   /// Apache with a folder `d` behind Digest and one `b` behind Basic: user `user`, password `secret`.
   private static func apache(_ more: [String] = []) async throws -> LoopbackServer {
@@ -45,7 +45,8 @@ struct LoginTests {
         + more, folder: folder)
   }
 
-  /// A file that is older than a second: a younger one has weak validators only, and is neither split nor gone on with.
+  /// A file that is older than a second: a younger one has weak validators only, and is neither split nor
+  /// gone on with.
   private static func statuses(_ server: LoopbackServer) throws -> [String] {
     String(decoding: try server.folder.read("access.log"), as: UTF8.self).split(separator: "\n").compactMap {
       $0.split(separator: " ").first.map(String.init)

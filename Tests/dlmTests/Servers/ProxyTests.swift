@@ -112,8 +112,8 @@ struct ProxyTests {
     #expect(try proxy.squidLog().count == Self.files)
   }
 
-  /// What is away for a while, while the proxy is there: 503 of squid, 500 of tinyproxy, code 5 of SOCKS. The direct way
-  /// got over it and these did not.
+  /// What is away for a while, while the proxy is there: 503 of squid, 500 of tinyproxy, code 5 of SOCKS. The
+  /// direct way got over it and these did not.
   @Test(arguments: ["squid", "tinyproxy", "socks"])
   func anOriginThatComesBack(kind: String) async throws {
     let place = try Workplace()
@@ -161,7 +161,7 @@ struct ProxyTests {
     #expect(result.errorText.contains(", 1 of 12"), "\(result.errorText)")
   }
 
-  /// By the count of tries: each status that may pass is tried again, each other once.
+  /// By the count of tries: each temporary status is tried again, each other once.
   @Test(arguments: [500, 502, 503, 504, 403, 404, 407])
   func answersToCONNECT(status: Int) async throws {
     let proxy = try FaultyOrigin()
@@ -260,7 +260,8 @@ struct ProxyTests {
     #expect(!run.errorText.contains("s3"), "\(run.errorText)")
   }
 
-  /// The variables that curl knows: by scheme, the empty one is none, NO_PROXY is kept, and the option is stronger.
+  /// The variables that curl knows: by scheme, the empty one is none, NO_PROXY is kept, and the option is
+  /// stronger.
   @Test func variables() async throws {
     let (proxy, origin) = (try FaultyOrigin(), try FaultyOrigin())
     defer {

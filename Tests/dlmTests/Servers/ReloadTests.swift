@@ -8,8 +8,8 @@ struct ReloadTests {
   private static let body = SplitMix64.bytes(count: 40_000, seed: 9)
   private static let count = 300
 
-  /// Apache lets its processes end what they are at (SIGUSR1), or ends them at once (SIGHUP), and takes its configuration
-  /// anew. Either way each file arrives whole, and a graceful one fails nobody.
+  /// Apache lets its processes end what they are at (SIGUSR1), or ends them at once (SIGHUP), and takes its
+  /// configuration anew. Either way each file arrives whole, and a graceful one fails nobody.
   @Test(arguments: [
     (SIGUSR1, "parallel"), (SIGUSR1, "async-let"), (SIGUSR1, "sequential"), (SIGHUP, "parallel"),
   ])

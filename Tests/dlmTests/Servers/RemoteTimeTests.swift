@@ -38,7 +38,7 @@ struct RemoteTimeTests {
     #expect(try await place.dlm("cache", "verify").status == 0)
     // Elsewhere they are copied, and have their time there too.
     let copied = try await place.dlm("get", list, "-d", "other", "--remote-time")
-    #expect(copied.errorText.contains("5 copied"), "\(copied.errorText)")
+    #expect(copied.errorText.contains("5 from cache"), "\(copied.errorText)")
     for name in names { #expect(Self.time(place, "other/\(name)") == Self.remote, "\(name)") }
   }
 

@@ -2,9 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// From Apache, whose tags are weak in the second of a file's change, and from whatever stands before a server and
-/// compresses, 80 of 80 MiB came again, where a server without any validator resumed.
-@Suite("Weak validators resume as no validator does (http.md 34)")
+/// From Apache, whose tags are weak in the second of a file's change, and from whatever stands before a
+/// server and compresses, 80 of 80 MiB came again, where a server without any validator resumed.
+@Suite("Weak validators resume as no validator does (HTTP rule 34)")
 struct WeakValidatorTests {
   private static let size = 24 << 20
   private static let body = SplitMix64.bytes(count: size, seed: 34)

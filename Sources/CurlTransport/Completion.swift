@@ -1,0 +1,113 @@
+import DownloadModel
+
+/// Identifies one transfer of a loop, so that a late cancellation cannot hit the next one.
+struct TransferID: Hashable, Sendable { let number: UInt64 }
+
+/// Why a transfer should end early.
+struct Cancellation: Sendable {
+  enum Reason {
+    /// The task that began it was cancelled while it waited in `Transport.run`.
+    case starter
+    /// A task that awaited the transfer in flight was cancelled.
+    case waiter(RunningTransfer.Waiter)
+    /// `RunningTransfer.cancel`: the sink cannot keep the transfer.
+    case order
+  }
+
+  let id: TransferID
+  let reason: Reason
+}
+
+/// Where the end of a transfer is reported. Used on the loop's thread only.
+struct Completion {
+  /// Unsafe in name only: a stored continuation is resumed here alone and removed in the same step, and
+  /// `CurlAgent` calls `end` once. The checked kind would cost an allocation for each file.
+  typealias Continuation = UnsafeContinuation<Result<TransferStage, DownloadError>, Never>
+
+  let id: TransferID
+  /// The proxy whose login this transfer tries, while other transfers wait for the result.
+  private let triedProxy: Proxy?
+  private var target: Target
+
+  private enum Target {
+    /// The task that began the transfer waits in `Transport.run`.
+    case starter(Continuation)
+    /// That task has gone on: it got the running transfer, or it was cancelled and the sink kept the
+    /// transfer.
+    case running(RunningTransfer)
+  }
+
+  init(_ id: TransferID, _ triedProxy: Proxy?, _ continuation: Continuation) {
+    (self.id, self.triedProxy) = (id, triedProxy)
+    target = .starter(continuation)
+  }
+
+  /// What a transfer in flight reports of its answer.
+  struct Answer {
+    var effectiveURL: String?
+    /// From the start of the transfer to the first byte.
+    var delay: Duration
+  }
+
+  /// The sink accepted the head. If the body is splittable, the starter goes on while it arrives; a job
+  /// resumes the starter, so that it does not run inside this call, which libcurl's callback makes.
+  mutating func headArrived(isSplittable: Bool, on loop: CurlLoop, _ answer: @autoclosure () -> Answer) {
+    switch target {
+    case .running(let running): Self.tell(running, answer())
+    case .starter(let continuation):
+      guard isSplittable else { return }
+      let running = makeRunning(on: loop)
+      Self.tell(running, answer())
+      target = .running(running)
+      continuation.resume(returning: .success(.underWay(running)))
+    }
+  }
+
+  /// Asks the sink whether to keep a transfer that was cancelled. If it does, the cancelled task is resumed
+  /// in the same step.
+  /// - Parameters:
+  ///   - answer: nil before the sink accepted the head.
+  ///   - error: the failure for the cancelled task.
+  /// - Returns: whether the transfer goes on.
+  mutating func isKept(
+    by sink: any ByteSink, after reason: Cancellation.Reason, on loop: CurlLoop, _ answer: Answer?,
+    _ error: DownloadError
+  ) -> Bool {
+    switch (target, reason) {
+    case (.starter(let continuation), .starter):
+      let running = makeRunning(on: loop)
+      if let answer { Self.tell(running, answer) }
+      guard sink.keep(running) else { return false }
+      target = .running(running)
+      continuation.resume(returning: .failure(error))
+      return true
+    // The starter got the running transfer while the cancellation was on its way; it will cancel once more as
+    // a waiter (CurlTransport.run).
+    case (.running, .starter): return true
+    case (.running(let running), .waiter(let waiter)):
+      guard sink.keep(running) else { return false }
+      running.detach(waiter, error)
+      return true
+    case (_, .order), (.starter, .waiter): return false
+    }
+  }
+
+  /// Called once.
+  func end(_ result: Result<TransferReceipt, DownloadError>) {
+    triedProxy?.left()
+    switch target {
+    case .starter(let continuation): continuation.resume(returning: result.map { .ended($0) })
+    case .running(let running): running.end(result)
+    }
+  }
+
+  private func makeRunning(on loop: CurlLoop) -> RunningTransfer {
+    RunningTransfer { [id] waiter in
+      loop.cancel(Cancellation(id: id, reason: waiter.map { .waiter($0) } ?? .order))
+    }
+  }
+
+  private static func tell(_ running: RunningTransfer, _ answer: Answer) {
+    running.answered(by: answer.effectiveURL, after: answer.delay)
+  }
+}

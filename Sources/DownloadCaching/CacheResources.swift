@@ -1,0 +1,108 @@
+import DownloadModel
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// What the cache actors of one run share. Each network loop has its own actor, so that a file never changes
+/// threads on its way; this class makes those actors one cache.
+///
+/// It uses locks instead of an actor, because a hop to another thread would cost more than a small file's own
+/// work. Each lock is held only for a table lookup, except once a run, while the output folder or the index
+/// is opened.
+final class CacheResources: Sendable {
+  let worker = DiskWorker("disk-worker")
+  /// A separate worker, so that a sync does not queue behind gigabytes that are read or copied for another
+  /// file.
+  let syncer = DiskWorker("disk-syncer")
+  /// Which requests other processes have under way; nil if the run does not look.
+  let claims: ProcessClaims?
+  let secret: UserSecret
+  /// A random number that identifies this run.
+  let runNumber = UInt64.random(in: .min ... .max)
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - claimsFolder: where this user's processes announce the requests that they have under way; nil if
+  ///     this run takes no part.
+  ///   - keyFolder: where the user's secret is kept; nil for a secret that lasts as long as this process.
+  init(claimsFolder: FilePath?, keyFolder: FilePath?) {
+    claims = claimsFolder.flatMap { ProcessClaims(in: $0) }
+    secret = UserSecret(in: keyFolder)
+  }
+
+  private struct State {
+    var directory: OutputDirectory?
+    var index: CacheIndex?
+    var indexWasOpened = false
+    var owners: FileOwners?
+    var members: [Member] = []
+  }
+
+  /// Weak, because each of these caches holds the resources.
+  private struct Member {
+    weak var cache: DownloadCache?
+  }
+
+  // MARK: Opened when first needed
+
+  func directory(_ path: FilePath) throws(DownloadError) -> OutputDirectory {
+    try state.withLock { state throws(DownloadError) in
+      if let directory = state.directory { return directory }
+      let directory = try OutputDirectory(path, secret: secret)
+      state.directory = directory
+      return directory
+    }
+  }
+
+  /// - Returns: nil if it cannot be opened; then `warn` is called for the first caller only.
+  func index(
+    at folder: FilePath, now: @escaping @Sendable () -> Int64, orElse warn: (Errno) -> Void
+  ) -> CacheIndex? {
+    let (index, error) = state.withLock { state -> (CacheIndex?, Errno?) in
+      if state.indexWasOpened { return (state.index, nil) }
+      state.indexWasOpened = true
+      do throws(Errno) { state.index = try CacheIndex(at: folder, secret, now: now) } catch {
+        return (nil, error)
+      }
+      return (state.index, nil)
+    }
+    if let error { warn(error) }
+    return index
+  }
+
+  /// Which files of the output folder belong to which address; nil until the index was first asked.
+  var owners: FileOwners? {
+    get { state.withLock { $0.owners } }
+    set { state.withLock { $0.owners = newValue } }
+  }
+
+  // MARK: The actors
+
+  func enter(_ cache: DownloadCache) { state.withLock { $0.members.append(Member(cache: cache)) } }
+
+  var members: [DownloadCache] { state.withLock { $0.members.compactMap(\.cache) } }
+
+  /// - Returns: whether this was the last cache.
+  func leave(_ cache: DownloadCache) -> Bool {
+    state.withLock { state in
+      let count = state.members.count
+      state.members.removeAll { $0.cache === cache || $0.cache == nil }
+      return count > 0 && state.members.isEmpty
+    }
+  }
+}
+
+/// The only code of this room that reads the clock; all other code is given the time.
+public enum WallClock {
+  /// Seconds since 1970.
+  @Sendable public static func seconds() -> Int64 { Int64(time(nil)) }
+
+  /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a
+  /// second.
+  static func stamp() -> Int64 {
+    var time = timespec()
+    // Fails only for an unknown clock or a bad pointer.
+    guard clock_gettime(CLOCK_REALTIME_COARSE, &time) == 0 else { return 0 }
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,314 @@
+import DownloadModel
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// What to do about something that stands under a wanted name and is not this address's own. Pure (contract,
+/// `--on-conflict`; HTTP rule 22).
+enum Conflict: Equatable {
+  /// The new file takes the name.
+  case replace
+  /// What stands there stays, and the new file is dropped.
+  case leave
+  /// A file with the same bytes may be there already.
+  case lookForTwin
+  /// The new file takes a number.
+  case number
+
+  /// - Parameters:
+  ///   - isOfAnotherAddress: whether what stands there was given to another address. The policy concerns only
+  ///     files that dlm did not write; two addresses each get their own file under every policy.
+  ///   - looksForTwin: false after that search.
+  static func decide(_ policy: ConflictPolicy, isOfAnotherAddress: Bool, looksForTwin: Bool) -> Conflict {
+    switch policy {
+    case .overwrite where !isOfAnotherAddress: .replace
+    case .skip where !isOfAnotherAddress: .leave
+    default: looksForTwin ? .lookForTwin : .number
+    }
+  }
+}
+
+/// Gives a whole file its final name. Each attempt is one step without suspension, so that a request for the
+/// same file sees the state before or after it, never in between.
+struct Commit: Sendable {
+  /// What it has come to.
+  struct Committed: Sendable, Equatable {
+    var outcome: DownloadOutcome
+    /// The final name.
+    var name: String
+    /// Nil where no index is kept.
+    var row: CacheRow?
+  }
+
+  /// How an attempt ended.
+  enum Attempt: Equatable {
+    case committed(Committed)
+    /// Something stands under the name, and the index was not yet asked whether it is this address's own.
+    case ownershipUnknown
+    /// Another file stands under the name: its bytes must be compared first.
+    case twinPossible
+    /// What stood there went away in the meantime.
+    case again
+  }
+
+  let download: FileDownload
+  /// What proves that the file is right.
+  let proof: Proof
+  private let wanted: String
+  private let preferred: String
+  private var plan: DownloadPlan { download.plan }
+  private var directory: OutputDirectory { plan.directory }
+
+  init(_ download: FileDownload, proof: Proof) {
+    self.download = download
+    self.proof = proof
+    wanted = download.look { $0.finalName }
+    preferred = download.plan.preferred(wanted)
+  }
+
+  /// - Parameters:
+  ///   - index: asked only when something stands under the name, which is rare.
+  ///   - worker: compares files that may have the same bytes.
+  /// - Throws: `.disk`, `.folder`, `.conflict`; `.cancelled` while files are compared.
+  nonisolated(nonsending) func run(
+    _ index: IndexSession, _ worker: DiskWorker
+  ) async throws(DownloadError) -> Committed {
+    var ownership = plan.ownership
+    var owners = plan.owners
+    var looksForTwin = true
+    while true {
+      switch try attempt(ownership, owners, looksForTwin: looksForTwin, { index.journal($0) }) {
+      case .committed(let committed): return committed
+      case .again: continue
+      case .twinPossible:
+        if let owners, let twin = try await worker.adopt(for: self, owners) { return twin }
+        looksForTwin = false
+      case .ownershipUnknown:
+        if owners == nil { owners = await index.owners(in: directory) }
+        // The index was empty at the start, but this run has written rows since.
+        if ownership == .unknown { ownership = .known(await index.row(plan.rowKey)) }
+      }
+    }
+  }
+
+  /// - Parameter beforeNaming: called with the row before each attempt at a name, to write the journal's
+  ///   line.
+  func attempt(
+    _ ownership: DownloadPlan.Ownership, _ owners: FileOwners?, looksForTwin: Bool,
+    _ beforeNaming: (CacheRow) -> Void
+  ) throws(DownloadError) -> Attempt {
+    let policy = plan.rules.conflictPolicy
+    let row = plan.isIndexed ? try row() : nil
+    // Before the file is visible: another loop may look at the same name at this moment.
+    if policy != .rename { try give() }
+    // The file was intact at the check; a change between the check and the rename would be lost, as in any
+    // program.
+    if case .known(let own?) = ownership, own.wanted == wanted, own.isIntact,
+      policy != .overwrite || own.name == preferred, try take(own.name, replacing: true, row, beforeNaming)
+    {
+      return .committed(committed(own.name, row))
+    }
+    if try take(preferred, replacing: false, row, beforeNaming) {
+      return .committed(committed(preferred, row))
+    }
+    guard case .known = ownership, let owners else { return .ownershipUnknown }
+    guard let standing = try directory.standing(preferred) else { return .again }
+    let isOfAnotherAddress = plan.isOfAnotherAddress(standing, owners)
+    switch Conflict.decide(policy, isOfAnotherAddress: isOfAnotherAddress, looksForTwin: looksForTwin) {
+    case .replace:
+      return try replace(owners, row, beforeNaming) ? .committed(committed(preferred, row)) : .again
+    case .leave:
+      let outcome = outcome(.skipped, preferred, size: max(0, standing.identity.size))
+      try discard()
+      return .committed(Committed(outcome: outcome, name: preferred))
+    case .lookForTwin: return .twinPossible
+    case .number:
+      return .committed(try number(row, displacedBy: isOfAnotherAddress ? nil : preferred, beforeNaming))
+    }
+  }
+
+  private func replace(
+    _ owners: FileOwners, _ row: CacheRow?, _ beforeNaming: (CacheRow) -> Void
+  ) throws(DownloadError) -> Bool {
+    try directory.replacing.withLock { _ throws(DownloadError) in
+      // Checked again under the lock: another loop may have committed its file there since.
+      guard let now = try directory.standing(preferred), plan.isOfAnotherAddress(now, owners) else {
+        return try take(preferred, replacing: true, row, beforeNaming)
+      }
+      return false
+    }
+  }
+
+  /// - Parameter other: the name that this file did not get because of a file that belongs to no address.
+  private func number(
+    _ row: CacheRow?, displacedBy other: String?, _ beforeNaming: (CacheRow) -> Void
+  ) throws(DownloadError) -> Committed {
+    try give()
+    var number = plan.firstFallback(beside: wanted)
+    while true {
+      let name = FileNaming.alternative(wanted, number)
+      if try take(name, replacing: false, row, beforeNaming) {
+        directory.numbers.took(number, beside: wanted)
+        return committed(name, row, displacedBy: other)
+      }
+      number += 1
+    }
+  }
+
+  // MARK: Steps
+
+  private func take(
+    _ name: String, replacing: Bool, _ row: CacheRow?, _ beforeNaming: (CacheRow) -> Void
+  ) throws(DownloadError) -> Bool {
+    if var row {
+      row.name = name
+      beforeNaming(row)
+    }
+    return try download.access { reception throws(DownloadError) in
+      try reception.take(name, replacing: replacing)
+    }
+  }
+
+  /// Notes that this file belongs to an address, for the other loops: see `OutputDirectory.give`.
+  private func give() throws(DownloadError) {
+    if let identity = try download.access({ reception throws(DownloadError) in try reception.identity() }) {
+      directory.give(identity, to: plan.rowKey)
+    }
+  }
+
+  private func discard() throws(DownloadError) {
+    try download.access { reception throws(DownloadError) in try reception.discard() }
+  }
+
+  private func row() throws(DownloadError) -> CacheRow? {
+    let (identity, head, held, digest) = try download.access { reception throws(DownloadError) in
+      (try reception.identity(), reception.head, reception.held, reception.digest?.expected)
+    }
+    guard let identity else { return nil }
+    let freshness = head.map { FreshnessFields($0) } ?? FreshnessFields()
+    // Without a validator, dlm knows the file as its own but fetches it anew each time. So it is for a file
+    // that may have been cut short, since a 304 is about the server's file and not about ours.
+    let mayBeReused = proof > .nothing && !freshness.forbidsStoring
+    return CacheRow(
+      key: plan.rowKey, name: wanted, wanted: wanted, identity: identity,
+      validator: mayBeReused ? held.validator : Validator(), fetchedAt: plan.rules.now(),
+      freshness: freshness, effectiveURL: held.effectiveURL,
+      digest: proof == .digest ? digest.map { "\($0)" } : nil)
+  }
+
+  // MARK: The same bytes stand there already
+
+  /// Adopts a file that stands there with exactly the bytes that were fetched, under any number, perhaps from
+  /// before the cache was cleared; a second copy beside it would be of no use. Blocks for as long as the disk
+  /// needs.
+  /// - Returns: nil if there is none, or if what stands there was given to another address (HTTP rule 22).
+  func adopt(_ owners: FileOwners) throws(DownloadError) -> Committed? {
+    let length = download.look { $0.length }
+    // The preferred name first, so that two runs over the same files give the same names.
+    let candidates =
+      [preferred]
+      + directory.numbers.names(of: wanted, length: length).filter {
+        !$0.utf8.elementsEqual(preferred.utf8)
+      }
+    for name in candidates {
+      let mayBeYoung = plan.mayStandAlready && name.utf8.elementsEqual(preferred.utf8)
+      guard let standing = try twin(name, owners, length: length, mayBeYoung: mayBeYoung) else { continue }
+      var row = plan.isIndexed ? try row() : nil
+      row?.identity = standing
+      row?.name = name
+      directory.give(standing, to: plan.rowKey)
+      var outcome = outcome(.fetched, name, size: standing.size)
+      try discard()
+      outcome.remark = .sameAsHere
+      return Committed(outcome: outcome, name: name, row: row)
+    }
+    return nil
+  }
+
+  /// What stands under a name, if it has the bytes of this file and belongs to no other address.
+  private func twin(
+    _ name: String, _ owners: FileOwners, length: Int64, mayBeYoung: Bool
+  ) throws(DownloadError) -> FileIdentity? {
+    do throws(Errno) {
+      let other = try directory.folder.open(name, O_RDONLY | O_NONBLOCK)
+      let standing = try other.standing()
+      guard standing.identity.isRegularFile, standing.identity.size == length,
+        mayBeYoung || standing.changed < directory.opened,
+        !directory.isGiven(standing.identity, besides: plan.rowKey),
+        !owners.isOwned(standing.identity, besides: plan.rowKey)
+      else { return nil }
+      return try download.sameBytes(as: other)
+    } catch .canceled {
+      throw .cancelled
+    } catch {
+      // A file that cannot be read counts as a different file.
+      return nil
+    }
+  }
+
+  // MARK: Words
+
+  private func committed(_ name: String, _ row: CacheRow?, displacedBy other: String? = nil) -> Committed {
+    var row = row
+    row?.name = name
+    var outcome = outcome(.fetched, name, size: download.look { $0.length })
+    if let other {
+      outcome.renamedFrom = directory.path(of: other)
+      outcome.mediaType = download.look { $0.head }?["content-type"]
+    }
+    return Committed(outcome: outcome, name: name, row: row)
+  }
+
+  private func outcome(_ kind: DownloadOutcome.Kind, _ name: String, size: Int64) -> DownloadOutcome {
+    download.look { reception in
+      var outcome = DownloadOutcome(
+        kind: kind, path: directory.path(of: name), size: size, transferred: reception.transferred,
+        resumed: reception.resumed, proof: proof)
+      if kind == .fetched { outcome.remark = reception.remark }
+      return outcome
+    }
+  }
+}
+
+/// What becomes of a finished file after the user was asked about its name. Until then it stands, whole,
+/// under a numbered name.
+public enum NameDecision: Sendable, Equatable {
+  /// It stays where it is.
+  case keep
+  /// It takes the name that it should have had; what stands there is lost.
+  case replace
+  /// It is removed; what stands under the name it was to have stays.
+  case discard
+  /// It takes another name, if that is free.
+  case rename(to: String)
+
+  /// - Returns: the name that the file has then; nil if it was removed.
+  /// - Throws: `.conflict` when the new name is taken; `.disk`, `.folder`.
+  func carryOut(
+    _ outcome: DownloadOutcome, in directory: OutputDirectory, for address: Address
+  ) throws(DownloadError) -> String? {
+    let old = outcome.name
+    let new: String
+    switch self {
+    case .keep: return old
+    case .discard:
+      do throws(Errno) { try directory.folder.remove(old) } catch {
+        throw directory.failure(error, "removing", old).at(address)
+      }
+      return nil
+    case .replace: new = outcome.wantedName
+    case .rename(let name): new = name
+    }
+    if new.utf8.elementsEqual(old.utf8) { return old }
+    do throws(Errno) {
+      if self == .replace {
+        try directory.folder.rename(old, replacing: new)
+      } else {
+        try directory.folder.rename(old, toFree: new)
+      }
+    } catch {
+      throw directory.failure(error, "naming", new).at(address)
+    }
+    return new
+  }
+}

@@ -1,0 +1,130 @@
+import DownloadModel
+import Glibc
+import SystemPackage
+
+/// Reads, copies and syncs whole files on a thread that may block, so that no transfer waits for gigabytes of
+/// disk work. For a cancelled task, reading and copying throw `.cancelled` at the next block.
+actor DiskWorker {
+  private let executor: BlockingExecutor
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// - Parameter name: of its thread.
+  init(_ name: String) { executor = BlockingExecutor(label: "dlm.\(name)") }
+
+  /// Compares a whole file with a checksum by reading it.
+  func verdict(
+    on download: FileDownload, _ expected: ContentDigest
+  ) throws(DownloadError) -> DigestVerdict {
+    let found = try download.access { reception throws(DownloadError) in try reception.readDigest(expected) }
+    return DigestVerdict(expected: expected, found: found)
+  }
+
+  /// The digest of a file on the disk; nil if it is no longer the file of the row.
+  func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest?
+  {
+    do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch .canceled {
+      throw .cancelled
+    } catch {
+      let isShortage = DownloadError.isShortage(error.rawValue)
+      throw DownloadError(
+        isShortage ? .resources : .disk, cause: .errno(error.rawValue), path: row.path, activity: "reading",
+        isTransient: isShortage)
+    }
+  }
+
+  /// Adopts a file that is there already in place of the download's own, if it has the same bytes and belongs
+  /// to no other address.
+  func adopt(for commit: Commit, _ owners: FileOwners) throws(DownloadError) -> Commit.Committed? {
+    try commit.adopt(owners)
+  }
+
+  /// Fills a download with another file's bytes.
+  /// - Returns: false if the source is not, or no longer, the file of the row.
+  func fill(_ download: FileDownload, from source: CacheRow) throws(DownloadError) -> Bool {
+    try download.access { reception throws(DownloadError) in try reception.copy(source) }
+  }
+
+  /// Makes the bytes of a download durable (`--fsync`), before it gets its name.
+  func sync(_ download: FileDownload) throws(DownloadError) {
+    try download.access { reception throws(DownloadError) in try reception.sync() }
+  }
+
+  /// Makes the names of a folder durable.
+  func syncNames(_ directory: OutputDirectory) throws(DownloadError) {
+    do throws(Errno) { try directory.folder.sync() } catch {
+      throw directory.failure(error, "syncing", "")
+    }
+  }
+}
+
+/// Work on finished files, which are recognised by their identity when they were finished.
+extension Descriptor {
+  /// Copies a finished file into this one.
+  /// - Returns: its length; nil if it is not, or no longer, the file of the row.
+  /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
+  func copy(_ source: CacheRow) throws(Errno) -> Int64? {
+    let raw = Glibc.open(source.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    let file = Descriptor(raw)
+    guard try file.identity() == source.identity else { return nil }
+    var offset: Int64 = 0
+    // FICLONE (ioctl_ficlone(2)) shares the blocks where the file system supports it, and copies nothing.
+    if ioctl(self.raw, 0x4004_9409, file.raw) == 0 {
+      offset = source.identity.size
+    } else {
+      while offset < source.identity.size {
+        try Self.checkCancellation()
+        let bytes = try file.read(Self.blockLength, at: offset)
+        if bytes.isEmpty { return nil }
+        try write(bytes, at: &offset)
+      }
+    }
+    return try file.identity() == source.identity ? offset : nil
+  }
+
+  /// The digest of the whole file.
+  /// - Throws: errno of reading; ECANCELED when the task was cancelled.
+  func digest(_ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
+    var hasher = ContentHasher(algorithm)
+    var offset: Int64 = 0
+    while true {
+      try Self.checkCancellation()
+      let bytes = try read(Self.blockLength, at: offset)
+      if bytes.isEmpty { return hasher.finish() }
+      bytes.withUnsafeBytes { hasher.update($0) }
+      offset += Int64(bytes.count)
+    }
+  }
+
+  /// - Returns: nil if it is not, or no longer, the file of the row.
+  static func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
+    let raw = Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    let file = Descriptor(raw)
+    guard try file.identity() == row.identity, let digest = try file.digest(algorithm) else { return nil }
+    return try file.identity() == row.identity ? digest : nil
+  }
+
+  /// Sets the time of the last change. A file system that does not allow that leaves it as it is.
+  /// - Parameter seconds: since 1970.
+  func setModified(_ seconds: Int64) throws(Errno) {
+    // UTIME_OMIT (utimensat(2)): the time of the last read stays.
+    let times = [timespec(tv_sec: 0, tv_nsec: 0x3FFF_FFFE), timespec(tv_sec: Int(seconds), tv_nsec: 0)]
+    guard futimens(raw, times) == 0 || errno == EPERM || errno == EOPNOTSUPP || errno == EOVERFLOW else {
+      throw Errno(rawValue: errno)
+    }
+  }
+
+  /// - Returns: the file's identity after that; nil if it is not, or no longer, the file of the row.
+  static func stamp(_ row: CacheRow, _ seconds: Int64) throws(Errno) -> FileIdentity? {
+    let raw = Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    let file = Descriptor(raw)
+    guard try file.identity() == row.identity else { return nil }
+    try file.setModified(seconds)
+    return try file.identity()
+  }
+}

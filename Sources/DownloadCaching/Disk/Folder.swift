@@ -1,0 +1,252 @@
+import Glibc
+import SystemPackage
+
+/// A folder that was opened once. Every call on a name is relative to it, so that a file cannot be led
+/// elsewhere if the folder or a path above it is renamed meanwhile.
+///
+/// It is the last check before the kernel: a method that takes a name takes nothing else. A text that would
+/// lead out of the folder, or to the folder itself, throws EINVAL, whatever other code made of an address or
+/// a header.
+final class Folder: Sendable {
+  let path: String
+  private let descriptor: Descriptor
+
+  /// Opens the folder. Makes it, and the folders above it, where missing.
+  init(_ path: FilePath, mode: mode_t) throws(Errno) {
+    self.path = path.string
+    if let opened = try Self.open(path) {
+      descriptor = opened
+      return
+    }
+    try Self.make(path, mode: mode)
+    guard let opened = try Self.open(path) else { throw .noSuchFileOrDirectory }
+    descriptor = opened
+  }
+
+  private static func open(_ path: FilePath) throws(Errno) -> Descriptor? {
+    let raw = Glibc.open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if raw >= 0 { return Descriptor(raw) }
+    guard errno == ENOENT else { throw Errno(rawValue: errno) }
+    return nil
+  }
+
+  private static func make(_ path: FilePath, mode: mode_t) throws(Errno) {
+    if mkdir(path.string, mode) == 0 || errno == EEXIST { return }
+    let above = path.removingLastComponent()
+    guard errno == ENOENT, !above.isEmpty, above != path else { throw Errno(rawValue: errno) }
+    try make(above, mode: mode)
+    guard mkdir(path.string, mode) == 0 || errno == EEXIST else { throw Errno(rawValue: errno) }
+  }
+
+  /// The path without links and dots, by which the index knows the folder.
+  func canonicalPath() throws(Errno) -> String {
+    guard let resolved = realpath("/proc/self/fd/\(descriptor.raw)", nil) ?? realpath(path, nil) else {
+      throw Errno(rawValue: errno)
+    }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// Closes a folder of dlm's own to other users, if an earlier version or a umask left it open. Its files
+  /// are private too, so a folder that cannot be closed discloses only their names.
+  func makePrivate() {
+    var status = stat()
+    guard fstat(descriptor.raw, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 != 0 else {
+      return
+    }
+    _ = fchmod(descriptor.raw, 0o700)
+  }
+
+  /// Makes a file of dlm's own readable by its user alone, and creates it if it is missing, so that code that
+  /// opens it by its path finds it private.
+  /// - Throws: Errno; `.tooManySymbolicLinkLevels` where the name is a link.
+  func makePrivate(_ name: String, creating: Bool) throws(Errno) {
+    let file: Descriptor
+    do throws(Errno) {
+      file = try open(name, O_RDWR | O_NONBLOCK | (creating ? O_CREAT : 0), mode: 0o600)
+    } catch .noSuchFileOrDirectory where !creating { return }
+    var status = stat()
+    guard fstat(file.raw, &status) == 0 else { throw Errno(rawValue: errno) }
+    if status.st_uid == geteuid(), status.st_mode & 0o077 != 0, fchmod(file.raw, 0o600) != 0 {
+      throw Errno(rawValue: errno)
+    }
+  }
+
+  private static func check(_ name: String) throws(Errno) {
+    guard FileNaming.isName(name) else { throw .invalidArgument }
+  }
+
+  /// Opens a name, symbolic links not followed.
+  func open(_ name: String, _ flags: Int32, mode: mode_t = 0o666) throws(Errno) -> Descriptor {
+    try Self.check(name)
+    while true {
+      let raw = openat(descriptor.raw, name, flags | O_NOFOLLOW | O_CLOEXEC, mode)
+      if raw >= 0 { return Descriptor(raw) }
+      if errno != EINTR { throw Errno(rawValue: errno) }
+    }
+  }
+
+  /// What stands under a name, symbolic links not followed; nil if nothing does.
+  func identity(of name: String) throws(Errno) -> FileIdentity? {
+    try Self.check(name)
+    var status = stat()
+    if fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return FileIdentity(status) }
+    guard errno == ENOENT else { throw Errno(rawValue: errno) }
+    return nil
+  }
+
+  /// The same, with the time of its last change of any kind.
+  func standing(_ name: String) throws(Errno) -> StandingFile? {
+    var status = stat()
+    if fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return StandingFile(status) }
+    guard errno == ENOENT else { throw Errno(rawValue: errno) }
+    return nil
+  }
+
+  /// Bytes that this process may still write here; nil where the file system does not tell (some FUSE).
+  func freeBytes() -> Int64? {
+    var status = statvfs()
+    guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
+    return Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).0)
+  }
+
+  /// Makes names durable: they are on the disk when this returns. Blocks.
+  func sync() throws(Errno) {
+    while fsync(descriptor.raw) != 0 {
+      if errno != EINTR { throw Errno(rawValue: errno) }
+    }
+  }
+
+  func remove(_ name: String) throws(Errno) {
+    try Self.check(name)
+    guard unlinkat(descriptor.raw, name, 0) == 0 || errno == ENOENT else { throw Errno(rawValue: errno) }
+  }
+
+  /// Renames; replaces what stands under `new` in the same instant.
+  func rename(_ old: String, replacing new: String) throws(Errno) {
+    try Self.check(old)
+    try Self.check(new)
+    guard renameat(descriptor.raw, old, descriptor.raw, new) == 0 else { throw Errno(rawValue: errno) }
+  }
+
+  /// Renames if nothing stands under `new`; EEXIST otherwise.
+  ///
+  /// It links and then removes the old name, because a link never replaces. Killed in between, dlm leaves the
+  /// file under both names. (Swift's Glibc module does not export renameat2, and NFS does not support its
+  /// flag.)
+  func rename(_ old: String, toFree new: String) throws(Errno) {
+    try Self.check(old)
+    try Self.check(new)
+    if linkat(descriptor.raw, old, descriptor.raw, new, 0) == 0 { return try remove(old) }
+    guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { throw Errno(rawValue: errno) }
+    // FAT and similar file systems have no links; there only a check before the rename is possible.
+    guard try identity(of: new) == nil else { throw .fileExists }
+    try rename(old, replacing: new)
+  }
+
+  /// Names in the folder, in no order, without `.` and `..`.
+  func names() throws(Errno) -> [String] { try names(atMost: .max) ?? [] }
+
+  /// The same, or nil if there are more than `limit`.
+  func names(atMost limit: Int) throws(Errno) -> [String]? {
+    // A descriptor of its own, because fdopendir takes it over together with its reading position.
+    let raw = openat(descriptor.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    guard let stream = fdopendir(raw) else { throw Errno(rawValue: errno) }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      guard FileNaming.isName(name) else { continue }
+      if names.count == limit { return nil }
+      names.append(name)
+    }
+    return names
+  }
+
+  /// Removes a file under a name that only this user's dlm can compute, if the file is the user's own.
+  /// - Returns: false if something else stands there, which stays.
+  func removeOwn(_ name: String) throws(Errno) -> Bool {
+    do throws(Errno) {
+      guard try open(name, O_RDONLY | O_NONBLOCK).isOwn() else { return false }
+      try remove(name)
+      return true
+    } catch {
+      switch error {
+      case .noSuchFileOrDirectory: return true
+      case .tooManySymbolicLinkLevels, .permissionDenied, .noSuchAddressOrDevice: return false
+      default: throw error
+      }
+    }
+  }
+
+  /// The permissions of a file that is made here now: 0666 less what the process's mask or the folder's own
+  /// rules forbid.
+  func modeOfNewFiles() -> mode_t {
+    if let file = try? openUnnamed(), let mode = try? file.mode() { return mode }
+    return 0o666 & ~Self.creationMask
+  }
+
+  /// The umask, read from /proc because umask(2) would change it for every thread; closed to other users
+  /// where the kernel does not tell.
+  private static let creationMask: mode_t = {
+    let raw = Glibc.open("/proc/self/status", O_RDONLY | O_CLOEXEC)
+    guard raw >= 0, let status = try? Descriptor(raw).read(4096) else { return 0o077 }
+    let line = status.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "Umask:".utf8) }
+    let digits = line.map { String(decoding: $0.filter { (0x30...0x37).contains($0) }, as: UTF8.self) } ?? ""
+    return mode_t(digits, radix: 8) ?? 0o077
+  }()
+
+  // MARK: Files without a name
+
+  /// How a file without a name gets one here; nil where the file system (NFS, FAT, some FUSE) or the sandbox
+  /// cannot do it. The test leaves nothing behind.
+  func routeForUnnamedFiles() -> NamingRoute? {
+    guard let file = try? openUnnamed() else { return nil }
+    // "." always exists, so EEXIST shows that everything else would have worked.
+    for route in [NamingRoute.descriptor, .procfs] {
+      do throws(Errno) { try linkUnchecked(file, as: ".", route) } catch .fileExists { return route } catch {
+        continue
+      }
+    }
+    return nil
+  }
+
+  /// A new file without a name (O_TMPFILE): if dlm is killed, nothing of it stays.
+  /// - Parameter mode: its permissions, less the process's mask.
+  func openUnnamed(mode: mode_t = 0o666) throws(Errno) -> Descriptor {
+    // Linux's O_TMPFILE is this bit and O_DIRECTORY; the Glibc module does not export it.
+    let raw = openat(descriptor.raw, ".", 0o20000000 | O_DIRECTORY | O_RDWR | O_CLOEXEC, mode)
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    return Descriptor(raw)
+  }
+
+  /// Gives an unnamed file a name; EEXIST if something stands there.
+  func link(_ file: borrowing Descriptor, as name: String, _ route: NamingRoute) throws(Errno) {
+    try Self.check(name)
+    try linkUnchecked(file, as: name, route)
+  }
+
+  private func linkUnchecked(
+    _ file: borrowing Descriptor, as name: String, _ route: NamingRoute
+  ) throws(Errno) {
+    let result =
+      switch route {
+      // AT_EMPTY_PATH, which Swift's Glibc module does not export.
+      case .descriptor: linkat(file.raw, "", descriptor.raw, name, 0x1000)
+      case .procfs:
+        linkat(AT_FDCWD, "/proc/self/fd/\(file.raw)", descriptor.raw, name, AT_SYMLINK_FOLLOW)
+      }
+    guard result == 0 else { throw Errno(rawValue: errno) }
+  }
+}
+
+/// The two ways that Linux has for naming an unnamed file (open(2), O_TMPFILE).
+enum NamingRoute: Sendable {
+  /// By its descriptor: for anyone since Linux 6.10, for CAP_DAC_READ_SEARCH before.
+  case descriptor
+  /// By its link in /proc: for anyone, where /proc is mounted.
+  case procfs
+}

@@ -1,0 +1,263 @@
+import DownloadModel
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// The folder that finished files are written to.
+final class OutputDirectory: Sendable {
+  let folder: Folder
+  /// The path without links and dots, by which the index knows the folder.
+  let canonicalPath: String
+  /// How a nameless file gets its name here; nil where files need a name from the start.
+  let route: NamingRoute?
+  let claims = NameReservations()
+  let space = SpaceLedger()
+  /// Held from the last check of a foreign file to its replacement: of two loops that want one name, the
+  /// second must see the first one's file.
+  let replacing = Mutex(())
+  /// Authenticates dlm's own metadata.
+  let secret: UserSecret
+  /// When it was opened, by the clock that stamps files: a younger file may be this run's own.
+  let opened: Int64
+  let numbers: NumberedNames
+  /// The folder as the user wrote it, with the slash; empty for the current one.
+  private let prefix: String
+  /// Files that this run gave to an address, where `give` was called for them: inodes, and hashes of what the
+  /// index knows the requests by.
+  private let given = Mutex<[Int64: Int]>([:])
+  /// Names of metadata that earlier runs left or this run wrote. They are few, and looking on the disk for
+  /// metadata that is not there would cost every file a system call. Nil for a folder with too many names to
+  /// read. As bytes, because Swift treats two normal forms of one text as equal, and the disk does not.
+  private let metadata: Mutex<Set<[UInt8]>?>
+
+  /// Reading this many names costs some milliseconds, once.
+  private static let readable = 10_000
+
+  /// Opens the folder, made if missing.
+  /// - Parameters:
+  ///   - secret: the user's; without it, no part of another process is recognised.
+  ///   - usesUnnamedFiles: false to do without them, as on a file system that does not support them.
+  /// - Throws: `.folder` with errno and path.
+  init(
+    _ path: FilePath, secret: UserSecret = .forThisProcess(), usesUnnamedFiles: Bool = true
+  ) throws(DownloadError) {
+    self.secret = secret
+    let text = path.string
+    let isCurrent =
+      path.isEmpty || path.removingLastComponent().isEmpty && path.lastComponent?.kind == .currentDirectory
+    prefix = isCurrent ? "" : text.utf8.last == UInt8(ascii: "/") ? text : text + "/"
+    opened = WallClock.stamp()
+    do throws(Errno) {
+      folder = try Folder(path.isEmpty ? "." : path, mode: 0o777)
+      canonicalPath = try folder.canonicalPath()
+      metadata = Mutex(
+        try folder.names(atMost: Self.readable).map { names in
+          Set(names.filter(PartialName.isMetadata).map { Array($0.utf8) })
+        })
+    } catch {
+      let isShortage = DownloadError.isShortage(error.rawValue)
+      throw DownloadError(
+        isShortage ? .resources : .folder, cause: .errno(error.rawValue), path: path.string,
+        activity: "opening the output folder", isTransient: isShortage)
+    }
+    numbers = NumberedNames(folder, opened: opened)
+    route = usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil
+  }
+
+  /// The mode of newly made files. Set on a file that was a part, since a part is private; other files are
+  /// made with this mode.
+  var modeOfFinishedFiles: mode_t { folder.modeOfNewFiles() }
+
+  /// A name's path as the user would write it.
+  func path(of name: String) -> String { prefix + name }
+
+  /// Whether metadata may stand there. Metadata that another process makes from now on is not noticed, and
+  /// need not be: its part is locked, or this process finds the name taken when it wants to show a part of
+  /// its own.
+  func mayHoldMetadata(_ names: PartialName) -> Bool {
+    metadata.withLock { metadata in
+      guard let metadata else { return true }
+      return !metadata.isEmpty && metadata.contains(Array(names.metadata.utf8))
+    }
+  }
+
+  /// The numbers under which metadata of parts for a name stand: `x.1.bin.part.json` for `x.bin` gives 1, and
+  /// the name itself 0.
+  func numbersOfMetadata(beside name: String) -> [Int] {
+    metadata.withLock { metadata in
+      guard let metadata, !metadata.isEmpty else { return [] }
+      let (stem, fileExtension) = FileNaming.split(name)
+      let (prefix, suffix) = ("\(stem).".utf8, "\(fileExtension)\(PartialName.metadataSuffix)".utf8)
+      let itself = metadata.contains(Array(PartialName(name).metadata.utf8)) ? [0] : []
+      return itself
+        + metadata.compactMap { metadata in
+          guard metadata.count > prefix.count + suffix.count, metadata.starts(with: prefix),
+            metadata.suffix(suffix.count).elementsEqual(suffix)
+          else { return nil }
+          let digits = String(
+            decoding: metadata.dropFirst(prefix.count).dropLast(suffix.count), as: UTF8.self)
+          return Int(digits).flatMap { $0 > 0 && String($0) == digits ? $0 : nil }
+        }.sorted()
+    }
+  }
+
+  /// Notes that metadata was made, so that a later request for the same file looks for it.
+  func noteMetadata(_ name: String) { metadata.withLock { _ = $0?.insert(Array(name.utf8)) } }
+
+  /// Notes that metadata is gone, so that memory does not grow with finished files.
+  func forgetMetadata(_ name: String) { metadata.withLock { _ = $0?.remove(Array(name.utf8)) } }
+
+  /// Notes that this run gave the file to an address.
+  ///
+  /// Called for files whose name has another number than the list gave, for adopted files, and, unless the
+  /// policy is to rename, for all files. So with a usual list memory does not grow.
+  func give(_ file: FileIdentity, to key: RowKey) { given.withLock { $0[file.inode] = key.hashValue } }
+
+  /// Whether this run gave the file to another request than this, where `give` was called for it.
+  func isGiven(_ file: FileIdentity, besides key: RowKey) -> Bool {
+    given.withLock { $0[file.inode].map { $0 != key.hashValue } ?? false }
+  }
+
+  /// What stands under a name, also a dangling symbolic link; nil if nothing does.
+  func standing(_ name: String) throws(DownloadError) -> StandingFile? {
+    do throws(Errno) { return try folder.standing(name) } catch {
+      throw failure(error, "looking at", name)
+    }
+  }
+
+  /// Length in bytes of what stands under a name; 0 for anything but a file.
+  func size(of name: String) throws(DownloadError) -> Int64 {
+    do throws(Errno) { return max(0, try folder.identity(of: name)?.size ?? 0) } catch {
+      throw failure(error, "looking at", name)
+    }
+  }
+
+  /// A failed call on a file of this folder; `.cancelled` for ECANCELED, which means that the task was
+  /// cancelled.
+  /// - Parameter needed: bytes that the file lacks, if that is known.
+  func failure(_ errno: Errno, _ activity: String, _ name: String, needed: Int64? = nil) -> DownloadError {
+    if errno == .canceled { return .cancelled }
+    let code: DownloadError.Code =
+      switch errno {
+      case .noSpace, .diskQuotaExceeded: .diskFull
+      case .isDirectory: .conflict
+      case .permissionDenied, .readOnlyFileSystem, .notPermitted, .noSuchFileOrDirectory: .folder
+      case _ where DownloadError.isShortage(errno.rawValue): .resources
+      default: .disk
+      }
+    return DownloadError(
+      code, cause: .errno(errno.rawValue), path: path(of: name), activity: activity,
+      isTransient: code == .resources,
+      neededBytes: code == .diskFull ? needed : nil)
+  }
+}
+
+/// The numbered names of a name in one folder, `x`, `x.1`, `x.2`: which are taken, and which number to try
+/// next.
+///
+/// Bounded: what is dropped is looked up on the disk again.
+final class NumberedNames: Sendable {
+  private struct State {
+    // By bytes, because Swift treats two normal forms of one text as equal, and the disk does not.
+    /// The next number to try for a name, so that each of ten thousand files called index.html does not try
+    /// all the numbers of the others.
+    var next: [[UInt8]: Int] = [:]
+    /// Files from before the run, by name and length, with their numbers.
+    var standing: [[UInt8]: [Int64: [Int]]] = [:]
+    var kept = 0
+  }
+
+  private let state = Mutex(State())
+  private let folder: Folder
+  private let opened: Int64
+
+  private static let limit = 1024
+  private static let keptFiles = 1 << 16
+  /// After this many free numbers in a row, the search ends.
+  private static let gap = 16
+
+  /// - Parameter opened: when the run began, by the clock that stamps files.
+  init(_ folder: Folder, opened: Int64) {
+    self.folder = folder
+    self.opened = opened
+  }
+
+  /// The first number worth trying beside a taken name.
+  func first(beside name: String) -> Int { state.withLock { $0.next[Array(name.utf8)] ?? 1 } }
+
+  func took(_ number: Int, beside name: String) {
+    state.withLock { state in
+      if state.next.count >= Self.limit { state.next.removeAll(keepingCapacity: true) }
+      state.next[Array(name.utf8)] = number + 1
+    }
+  }
+
+  /// The names under which files of that length stood before the run: the name itself and its numbered names.
+  /// Reads the disk once for each name.
+  func names(of name: String, length: Int64) -> [String] {
+    let numbers = state.withLock { $0.standing[Array(name.utf8)]?[length] } ?? look(at: name)[length] ?? []
+    return numbers.map { $0 == 0 ? name : FileNaming.alternative(name, $0) }
+  }
+
+  private func look(at name: String) -> [Int64: [Int]] {
+    if let known = state.withLock({ $0.standing[Array(name.utf8)] }) { return known }
+    var found: [Int64: [Int]] = [:]
+    var (number, missing, count) = (0, 0, 0)
+    while missing < Self.gap {
+      let candidate = number == 0 ? name : FileNaming.alternative(name, number)
+      // A file that cannot be examined is not a twin.
+      if let there = try? folder.standing(candidate) {
+        missing = 0
+        if there.identity.isRegularFile, there.changed < opened {
+          found[there.identity.size, default: []].append(number)
+          count += 1
+        }
+      } else {
+        missing += 1
+      }
+      number += 1
+    }
+    let all = found
+    state.withLock { state in
+      if state.kept + count > Self.keptFiles || state.standing.count >= Self.limit {
+        (state.standing, state.kept) = ([:], 0)
+      }
+      state.standing[Array(name.utf8)] = all
+      state.kept += count
+    }
+    return found
+  }
+}
+
+/// The names of this process's downloads in flight, so that two addresses with one name do not share a part.
+/// Holds names in flight only, so memory does not grow with finished files.
+final class NameReservations: Sendable {
+  private let names = Mutex<Set<String>>([])
+
+  init() {}
+
+  /// Reserves the name until the reservation is dropped; nil if it is reserved already.
+  func take(_ name: String) -> NameReservation? {
+    guard names.withLock({ $0.insert(name).inserted }) else { return nil }
+    return NameReservation(name: name, owner: self)
+  }
+
+  var count: Int { names.withLock { $0.count } }
+
+  func release(_ name: String) {
+    names.withLock { _ = $0.remove(name) }
+  }
+}
+
+/// A reserved name; dropping the value frees the name on every path through the code.
+struct NameReservation: ~Copyable, Sendable {
+  let name: String
+  private let owner: NameReservations
+
+  init(name: String, owner: NameReservations) {
+    self.name = name
+    self.owner = owner
+  }
+
+  deinit { owner.release(name) }
+}

@@ -1,0 +1,166 @@
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// Which requests this user's processes have under way, so that two `dlm get` of one list do not fetch it
+/// twice (HTTP rule 19).
+///
+/// A table in shared memory, in which each process has a section of slots; a slot holds the hash of a request
+/// under way. To claim a request, a process writes it into a slot of its own and then checks whether another
+/// section has it too. If two processes do this at once, at least one sees the other, since both write before
+/// they check. Each process holds a lock on its section's byte of the file, and the kernel frees the lock
+/// however the process ends: an unlocked section was left by a process that ended, and is ignored.
+///
+///     file   │ header │ segment 0: 512 slots │ segment 1 │ …
+///     locks  │        └ byte 0               └ byte 1
+///
+/// A claim needs no system call, where a lock for each file would need two; the kernel is asked only when a
+/// hash is found twice.
+final class ProcessClaims: Sendable {
+  /// A request that this process has under way; dropping the value frees the request for other processes.
+  struct Claim: ~Copyable, Sendable {
+    fileprivate let owner: ProcessClaims?
+    fileprivate let slot: Int
+
+    deinit { owner?.release(slot) }
+  }
+
+  private static let segments = 64
+  private static let slots = 512
+  /// Words before the first section: the format, how many sections were ever in use, how many processes ever
+  /// began.
+  private static let header = 512
+  private static let format: UInt64 = 0x646C_6D31
+  private static var bytes: Int { (header + segments * slots) * 8 }
+
+  private typealias Word = Atomic<UInt64>
+
+  /// The mapping, and this process's own state. Used only under the lock; other processes read and write the
+  /// words without it.
+  private struct Table: ~Copyable {
+    let words: UnsafeMutablePointer<Word>
+    let file: Descriptor
+    let mine: Int
+    var free: [Int]
+
+    func word(_ segment: Int, _ slot: Int) -> UnsafeMutablePointer<Word> {
+      words + (ProcessClaims.header + segment * ProcessClaims.slots + slot)
+    }
+
+    deinit { munmap(UnsafeMutableRawPointer(words), ProcessClaims.bytes) }
+  }
+
+  private let table: Mutex<Table>
+  /// The count of processes when this one began, and whether another one was alive then.
+  private let arrival: UInt64
+  private let cameToOthers: Bool
+
+  /// - Returns: nil where no such table can be had (a read-only home, a file system without locks, too many
+  ///   processes): then two processes may fetch one file twice, and the atomic naming at the end keeps both
+  ///   files right.
+  init?(in path: FilePath) {
+    guard let folder = try? Folder(path, mode: 0o700),
+      let file = try? folder.open("under-way", O_RDWR | O_CREAT, mode: 0o600),
+      (try? file.isOwn()) == true, Self.makeRoom(in: file),
+      let memory = mmap(nil, Self.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.raw, 0),
+      memory != MAP_FAILED
+    else { return nil }
+    let words = memory.bindMemory(to: Word.self, capacity: Self.bytes / 8)
+    let (_, found) = words[0].compareExchange(
+      expected: 0, desired: Self.format, ordering: .sequentiallyConsistent)
+    guard found == 0 || found == Self.format,
+      let mine = (0..<Self.segments).first(where: { Self.lock(byte: $0, of: file) })
+    else {
+      munmap(memory, Self.bytes)
+      return nil
+    }
+    let table = Table(words: words, file: file, mine: mine, free: Array((0..<Self.slots).reversed()))
+    // Slots that a killed process left in the same section.
+    for slot in 0..<Self.slots { table.word(mine, slot).pointee.store(0, ordering: .relaxed) }
+    words[1].max(UInt64(mine + 1), ordering: .sequentiallyConsistent)
+    arrival = words[2].add(1, ordering: .sequentiallyConsistent).newValue
+    cameToOthers = (0..<Int(words[1].load(ordering: .sequentiallyConsistent))).contains {
+      $0 != mine && Self.isAlive($0, table.file)
+    }
+    self.table = Mutex(table)
+  }
+
+  /// Whether another process was alive when this one began, or has begun since: files that it fetched may not
+  /// be in the index yet.
+  var hasCompany: Bool {
+    cameToOthers || table.withLock { $0.words[2].load(ordering: .sequentiallyConsistent) != arrival }
+  }
+
+  /// Claims a request, unless another process has it. Never waits.
+  ///
+  /// If more requests are under way than a section has slots, the claim succeeds but other processes do not
+  /// see it.
+  /// - Returns: nil if another living process has it.
+  func take(_ hash: UInt64) -> Claim? {
+    // Zero means a free slot.
+    let hash = hash | 1
+    let slot = table.withLock { table -> Int? in
+      let slot = table.free.popLast() ?? -1
+      guard slot >= 0 else { return slot }
+      table.word(table.mine, slot).pointee.store(hash, ordering: .sequentiallyConsistent)
+      if !Self.isElsewhere(hash, table) { return slot }
+      table.word(table.mine, slot).pointee.store(0, ordering: .sequentiallyConsistent)
+      table.free.append(slot)
+      return nil
+    }
+    guard let slot else { return nil }
+    return Claim(owner: self, slot: slot)
+  }
+
+  private static func isElsewhere(_ hash: UInt64, _ table: borrowing Table) -> Bool {
+    let count = min(Int(table.words[1].load(ordering: .sequentiallyConsistent)), segments)
+    for segment in 0..<count where segment != table.mine {
+      for slot in 0..<slots
+      where table.word(segment, slot).pointee.load(ordering: .sequentiallyConsistent) == hash {
+        if isAlive(segment, table.file) { return true }
+        break
+      }
+    }
+    return false
+  }
+
+  private func release(_ slot: Int) {
+    guard slot >= 0 else { return }
+    table.withLock { table in
+      table.word(table.mine, slot).pointee.store(0, ordering: .sequentiallyConsistent)
+      table.free.append(slot)
+    }
+  }
+
+  // MARK: The file
+
+  private static func makeRoom(in file: borrowing Descriptor) -> Bool {
+    guard let identity = try? file.identity() else { return false }
+    if identity.size >= Int64(bytes) { return true }
+    // Only ever made longer, so that its content stays.
+    return ftruncate(file.raw, off_t(bytes)) == 0
+  }
+
+  private static func region(_ byte: Int) -> Glibc.flock {
+    var region = Glibc.flock()
+    region.l_type = Int16(F_WRLCK)
+    region.l_whence = Int16(SEEK_SET)
+    region.l_start = off_t(byte)
+    region.l_len = 1
+    return region
+  }
+
+  // Open file description locks (fcntl(2), F_OFD_SETLK and F_OFD_GETLK, which Swift's Glibc module does not
+  // export): they belong to this opening of the file, not to the whole process.
+
+  private static func lock(byte: Int, of file: borrowing Descriptor) -> Bool {
+    var region = region(byte)
+    return fcntl(file.raw, 37, &region) == 0
+  }
+
+  private static func isAlive(_ segment: Int, _ file: borrowing Descriptor) -> Bool {
+    var region = region(segment)
+    guard fcntl(file.raw, 36, &region) == 0 else { return false }
+    return region.l_type != Int16(F_UNLCK)
+  }
+}

@@ -1,0 +1,118 @@
+import DownloadModel
+
+/// All that is decided about one file before its download begins. A class, because it is handed on from step
+/// to step.
+final class DownloadPlan: Sendable {
+  /// What the index says about this address's earlier file in the output folder.
+  indirect enum Ownership: Sendable, Equatable {
+    /// Not asked: an empty index is not asked before a transfer, so that a first run costs nothing.
+    case unknown
+    case known(CacheRow?)
+  }
+
+  /// `outputName` has been checked to be a file name.
+  let request: DownloadRequest
+  private let shared: SharedConfiguration
+  let directory: OutputDirectory
+  /// The key of the request's row in the index.
+  let rowKey: RowKey
+  /// The name if the server may not choose one or gives none.
+  let nameByAddress: String
+  /// This address's own finished file here, intact.
+  let own: CacheRow?
+  /// The same address's finished file elsewhere, intact and worth asking the server about.
+  let elsewhere: CacheRow?
+  let ownership: Ownership
+  /// What a conditional request may ask about: `own` or `elsewhere`.
+  let known: KnownVersion?
+  /// Which address owns which file of the folder, where the policy needs it before the transfer (`skip`).
+  let owners: FileOwners?
+  /// Whether a row is made for the finished file.
+  let isIndexed: Bool
+  /// Whether the file may have been written, under this very name, a moment ago: the address stood in the
+  /// list before, or other processes are at work.
+  let mayStandAlready: Bool
+
+  init(
+    _ request: DownloadRequest, _ shared: SharedConfiguration, in directory: OutputDirectory, rowKey: RowKey,
+    own: CacheRow? = nil, elsewhere: CacheRow? = nil, ownership: Ownership = .unknown,
+    known: KnownVersion? = nil, owners: FileOwners? = nil, isIndexed: Bool = false,
+    mayStandAlready: Bool = false
+  ) {
+    self.request = request
+    self.shared = shared
+    self.directory = directory
+    self.rowKey = rowKey
+    nameByAddress = request.outputName ?? FileNaming.name(of: request.address)
+    self.own = own
+    self.elsewhere = elsewhere
+    self.ownership = ownership
+    self.known = known
+    self.owners = owners
+    self.isIndexed = isIndexed
+    self.mayStandAlready = mayStandAlready
+  }
+
+  var rules: CacheConfiguration { shared.configuration }
+  var address: Address { request.address }
+
+  /// The identity under which a part on disk is recognised.
+  var owner: PartialOwner { PartialOwner(address: rowKey.address, scope: rowKey.scope) }
+
+  // MARK: Names
+
+  /// The name, if it is certain before any answer; nil while the server may choose.
+  var certainName: String? {
+    rules.useContentDisposition && request.outputName == nil ? nil : preferred(nameByAddress)
+  }
+
+  /// The name under which a file with this wanted name should stand: the list's number is added to the
+  /// address's name, never to a server's choice.
+  func preferred(_ wanted: String) -> String {
+    guard request.nameNumber > 0, request.outputName == nil, wanted == nameByAddress else { return wanted }
+    return FileNaming.alternative(wanted, request.nameNumber)
+  }
+
+  /// The first number for a file whose name is taken by something that is not its own. It is larger than the
+  /// numbers that the list gives, so that no other address loses its name.
+  func firstFallback(beside wanted: String) -> Int {
+    max(directory.numbers.first(beside: wanted), (rules.names?.last(of: wanted) ?? 0) + 1)
+  }
+
+  /// The name that the user or the server's answer gives; nil if neither does.
+  func wantedName(_ head: ResponseHead?) -> String? {
+    if let name = request.outputName { return name }
+    guard rules.useContentDisposition else { return nil }
+    return head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
+  }
+
+  /// Whether what stands there was given to another address, by this run or an earlier one.
+  func isOfAnotherAddress(_ file: StandingFile, _ owners: FileOwners) -> Bool {
+    owners.isOwned(file.identity, besides: rowKey) || directory.isGiven(file.identity, besides: rowKey)
+  }
+
+  /// Looks for a file under the name that the policy says to leave alone (`--on-conflict skip`).
+  /// - Returns: what stands there; nil if the name may be used.
+  func fileToLeave(_ name: String) throws(DownloadError) -> StandingFile? {
+    guard rules.conflictPolicy == .skip, own?.name != name, let standing = try directory.standing(name),
+      !isOfAnotherAddress(standing, owners ?? FileOwners())
+    else { return nil }
+    return standing
+  }
+
+  // MARK: Checksums
+
+  /// Whether the user gave any checksum that may be this file's.
+  var hasUserDigests: Bool { request.checksum != nil || rules.checksums != nil }
+
+  /// The checksum that the user gave, for this address or in a list.
+  func userDigest(named name: @autoclosure () -> String) -> ContentDigest? {
+    request.checksum ?? rules.checksums?.digest(of: name())
+  }
+
+  /// The checksum to meet, in the order of trust (HTTP rule 23): the user's, the list's, the server's own.
+  /// - Parameter name: evaluated only where there is a list.
+  func expectedDigest(named name: @autoclosure () -> String, _ head: ResponseHead?) -> ContentDigest? {
+    userDigest(named: name()) ?? head?["repr-digest"].flatMap(ReprDigest.strongest)
+  }
+}

@@ -1,0 +1,105 @@
+public import DownloadModel
+import Synchronization
+import SystemPackage
+
+/// One file that is being downloaded: transfers write into it, the scheduler asks it for the next request,
+/// and the cache commits it in the end.
+///
+/// A lock around `Reception`. There is no contention: the loop's thread and a worker for slow disk work use
+/// it in turn.
+public final class FileDownload: DownloadTarget, Sendable {
+  let plan: DownloadPlan
+  private let reception: Mutex<Reception>
+  /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes
+  /// may hold.
+  private let waitingCount = Atomic<Int>(0)
+
+  /// - Parameters:
+  ///   - meter: the progress of the request whose task fills the download.
+  ///   - claim: held until the cache calls `Reception.endClaim`.
+  init(_ plan: DownloadPlan, meter: TransferMeter, claim: consuming ProcessClaims.Claim? = nil) {
+    self.plan = plan
+    reception = Mutex(Reception(plan, meter, claim))
+  }
+
+  /// Runs several steps under the lock.
+  func access<Value: Sendable>(
+    _ body: (inout Reception) throws(DownloadError) -> Value
+  ) throws(DownloadError) -> Value {
+    try reception.withLock { reception throws(DownloadError) in try body(&reception) }
+  }
+
+  /// The same for steps that cannot fail.
+  func look<Value: Sendable>(_ body: (inout Reception) -> Value) -> Value { reception.withLock { body(&$0) } }
+
+  /// See `Reception.sameBytes`.
+  func sameBytes(as other: borrowing Descriptor) throws(Errno) -> FileIdentity? {
+    try reception.withLock { reception throws(Errno) in try reception.sameBytes(as: other) }
+  }
+
+  // MARK: For transfers: used as a target itself, it fills the first segment
+
+  public func nextTransfer() throws(DownloadError) -> TransferRequest? {
+    try nextTransfer(for: Segment.first)
+  }
+
+  public func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+    try accept(head, for: Segment.first)
+  }
+
+  public func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
+    try write(bytes, to: Segment.first)
+  }
+
+  public func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
+    try finish(receipt, of: Segment.first)
+  }
+
+  func nextTransfer(for id: Int) throws(DownloadError) -> TransferRequest? {
+    try access { reception throws(DownloadError) in try reception.nextTransfer(for: id) }
+  }
+
+  func accept(_ head: ResponseHead, for id: Int) throws(DownloadError) -> BodyDisposition {
+    try access { reception throws(DownloadError) in try reception.accept(head, for: id) }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, to id: Int) throws(DownloadError) -> SinkDemand {
+    try access { reception throws(DownloadError) in try reception.write(bytes, to: id) }
+  }
+
+  func finish(_ receipt: TransferReceipt, of id: Int) throws(DownloadError) -> Bool {
+    try access { reception throws(DownloadError) in try reception.finish(receipt, of: id) }
+  }
+
+  // MARK: For a scheduler that fills several segments at once
+
+  public var openSegments: [OpenSegment] { look { $0.openSegments } }
+
+  public func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (
+    id: Int, target: any SegmentTarget
+  )? {
+    let taken = try access { reception throws(DownloadError) in
+      try reception.takeSegment(of: id, from: offset)
+    }
+    return taken.map { ($0, SegmentOfDownload(self, $0)) }
+  }
+
+  public func ask(for size: RequestSize) { look { $0.ask(for: size) } }
+
+  public func refuseSegments() { look { $0.refuseSegments() } }
+
+  public func release(_ segment: Int) throws(DownloadError) {
+    try access { reception throws(DownloadError) in try reception.release(segment) }
+  }
+
+  // MARK: Handing over to a request that waits
+
+  var waiting: Int {
+    get { waitingCount.load(ordering: .relaxed) }
+    set { waitingCount.store(newValue, ordering: .relaxed) }
+  }
+
+  public func keep(_ running: RunningTransfer) -> Bool { waiting > 0 && look { $0.keep(running) } }
+
+  public func takeRunning() -> RunningTransfer? { look { $0.takeRunning() } }
+}

@@ -1,0 +1,225 @@
+import DownloadModel
+
+/// How one file's download stands between its requests and their answers: events in, decisions out. No disk,
+/// no clock; errors are told without an address, which the shell adds.
+///
+///     idle ──request──► asked ──answer──► receiving ──end──► finished
+///       ▲                 │                   │                 │
+///       │                 └─answer──► answered ──end──► finished│
+///       └───────────── another request is needed ◄──────────────┘          closed: from everywhere, for good
+struct FileDownloadState: Sendable, Equatable {
+  enum Phase: Sendable, Equatable {
+    /// No request is under way: before the first, and between two.
+    case idle
+    /// A request was made, and its answer is not judged yet.
+    case asked(TransferPlan.Asked)
+    case receiving(Body)
+    /// The answer has no body to write; the end of the transfer completes it.
+    case answered(Answer)
+    case finished(FinishedTransfer)
+    /// The file is committed or given up: its files must not be touched any more.
+    case closed
+  }
+
+  /// A body on its way to the file.
+  struct Body: Sendable, Equatable {
+    /// Offset behind its last byte; nil if the answer did not say.
+    var end: Int64?
+    /// Bytes that were held when it began.
+    var heldBefore: Int64
+    /// Whether it is the body of a 206 (RFC 9110 §15.3.7), which may be shorter than the range that was asked
+    /// for.
+    var isRange: Bool
+  }
+
+  enum Answer: Sendable, Equatable {
+    /// The held bytes are the whole file (416 with their length).
+    case complete
+    /// The server vouched for the file on disk (304).
+    case unchanged
+    /// The answer says nothing about what is held: the next request goes without validators.
+    case meaningless
+    /// What stands under the final name stays (`--on-conflict skip`).
+    case skipped
+    /// The error is thrown at the end, so that the short body of an error page is read and the connection
+    /// kept.
+    case rejected(DownloadError)
+  }
+
+  /// What the next requests must not rely on, because an answer has shown it to be wrong.
+  struct Doubts: OptionSet, Sendable {
+    let rawValue: Int
+    /// The server answers If-Range with the whole file of the same version.
+    static let ifRange = Doubts(rawValue: 1)
+    /// What is known of a finished file: it is gone, or a 304 was not about it.
+    static let knownVersion = Doubts(rawValue: 2)
+    /// Caches on the way: the bytes that came did not have the checksum.
+    static let caches = Doubts(rawValue: 4)
+    /// An end marked only by the closing connection: the server is asked once for bytes after it.
+    static let end = Doubts(rawValue: 8)
+  }
+
+  private(set) var phase = Phase.idle
+  private(set) var doubts: Doubts = []
+
+  var isClosed: Bool { phase == .closed }
+
+  // MARK: Asking
+
+  /// Plans the next request.
+  /// - Parameters:
+  ///   - held: what is on disk.
+  ///   - known: the finished file that a conditional request may be about.
+  /// - Throws: `.cancelled` once it is closed.
+  mutating func request(held: HeldPart, known: KnownVersion?) throws(DownloadError) -> TransferPlan {
+    guard phase != .closed else { throw .cancelled }
+    let plan = TransferPlan.make(
+      held: held, ifRangeIsRefused: doubts.contains(.ifRange),
+      known: doubts.contains(.knownVersion) ? nil : known)
+    phase = .asked(plan.asked)
+    return plan
+  }
+
+  // MARK: The answer
+
+  /// What to do with an answer.
+  enum Reaction: Equatable {
+    /// The body is written from this offset on; it ends before `end`.
+    case append(at: Int64, end: Int64, total: Int64?)
+    /// The body is the whole file; what is held is given up.
+    case startOver(total: Int64?)
+    /// The body is read to its end and dropped.
+    case drain
+    /// What is held is given up, and the transfer ended; another request asks for the whole file.
+    case restart(DownloadError)
+    /// The transfer ends.
+    case end(DownloadError)
+  }
+
+  /// Judges the head of an answer.
+  /// - Parameter now: seconds since 1970.
+  mutating func answer(
+    _ head: ResponseHead, held: HeldPart, known: KnownVersion?, now: Int64
+  ) -> Reaction {
+    guard case .asked(let asked) = phase else { return .end(.cancelled) }
+    switch ResumeDecision.decide(
+      asked: asked, held: held, known: doubts.contains(.knownVersion) ? nil : known, head: head, now: now)
+    {
+    case .append(let offset, let end, let total): return .append(at: offset, end: end, total: total)
+    case .startOver(let total): return .startOver(total: total)
+    case .complete: phase = .answered(.complete)
+    case .unchanged: phase = .answered(.unchanged)
+    case .askUnconditionally:
+      doubts.insert(.knownVersion)
+      phase = .answered(.meaningless)
+    case .restart: return .restart(Self.again("the part cannot be continued"))
+    case .askWithoutIfRange:
+      doubts.insert(.ifRange)
+      return .end(Self.again("If-Range was answered with the whole file"))
+    case .reject(let error):
+      // Temporary failures end the transfer at once, so that a retry sees them with their Retry-After.
+      if error.isTransient { return .end(error) }
+      phase = .answered(.rejected(error))
+    }
+    return .drain
+  }
+
+  /// The body will be written.
+  mutating func receive(_ body: Body) { phase = .receiving(body) }
+
+  /// The body will not be written, for a reason of dlm's own.
+  mutating func refuse(_ answer: Answer) { phase = .answered(answer) }
+
+  // MARK: The end
+
+  /// Judges the end of the transfers: lengths first, then what the end itself proves (HTTP rules 6 and 24).
+  /// Called once for each request for the start of the file.
+  /// - Parameters:
+  ///   - length: bytes that are in the file, from its start on.
+  ///   - total: length of the whole file, if any answer gave it.
+  ///   - isSplit: whether several transfers filled it.
+  ///   - mayAskBehind: whether the server could tell that nothing follows the last byte.
+  /// - Throws: `.badResponse` without an answer; `.shortBody`, which is temporary; the error for which the
+  ///   answer was rejected.
+  mutating func end(
+    length: Int64, total: Int64?, framing: TransferReceipt.Framing, isSplit: Bool, mayAskBehind: Bool
+  ) throws(DownloadError) -> FinishedTransfer {
+    var finished: FinishedTransfer
+    switch phase {
+    case .closed: throw .cancelled
+    case .finished(let finished): return finished
+    case .idle, .asked:
+      throw DownloadError(.badResponse, cause: .detail("no answer"), activity: "receiving")
+    case .answered(.rejected(let error)): throw error
+    case .answered(.complete): finished = .whole(.length)
+    case .answered(.unchanged): finished = .unchanged
+    case .answered(.meaningless): finished = .partly
+    case .answered(.skipped): finished = .skipped
+    case .receiving(let body):
+      finished = try Self.end(of: body, length: length, total: total, framing: framing, isSplit: isSplit)
+    }
+    if finished == .whole(.nothing), mayAskBehind, !doubts.contains(.end) {
+      doubts.insert(.end)
+      finished = .partly
+    }
+    phase = .finished(finished)
+    return finished
+  }
+
+  private static func end(
+    of body: Body, length: Int64, total: Int64?, framing: TransferReceipt.Framing, isSplit: Bool
+  ) throws(DownloadError) -> FinishedTransfer {
+    let hasGrown = length > body.heldBefore
+    if isSplit {
+      if length == total { return .whole(.length) }
+      // Without one more byte, the answer was of no use.
+      guard hasGrown else { throw short(length, of: total) }
+      return .partly
+    }
+    // A range that ends before the file does: nothing says yet that the file is complete.
+    if body.isRange, length == body.end, length != total, hasGrown { return .partly }
+    if let expected = total ?? body.end, length != expected { throw short(length, of: expected) }
+    if total != nil { return .whole(.length) }
+    return switch framing {
+    case .length: .whole(.length)
+    case .marked: .whole(.framing)
+    case .closed: .whole(.nothing)
+    }
+  }
+
+  private static func short(_ length: Int64, of expected: Int64?) -> DownloadError {
+    DownloadError(
+      .shortBody, cause: .detail("\(length) of \(expected ?? 0) bytes"), activity: "receiving",
+      isTransient: true)
+  }
+
+  /// The held bytes cannot be continued. Temporary: another request will do, and the user need not be told.
+  static func again(_ why: String) -> DownloadError {
+    DownloadError(.range, cause: .detail(why), activity: "resuming", isTransient: true)
+  }
+
+  // MARK: Another request, or none
+
+  /// The next request asks for the whole file.
+  mutating func startAgain(without doubt: Doubts) throws(DownloadError) {
+    guard phase != .closed else { throw .cancelled }
+    doubts.insert(doubt)
+    phase = .idle
+  }
+
+  mutating func close() { phase = .closed }
+}
+
+/// What the transfers have brought when the last one ends.
+enum FinishedTransfer: Sendable, Equatable {
+  /// The file is whole, as far as this proves it, and waits for its final name.
+  case whole(Proof)
+  /// Not a failure, but not the whole file: the answer was a shorter range than was asked for (RFC 9110 §14.2
+  /// allows it), or said nothing about what is held, or an end without a length is still to be checked.
+  /// Another request must follow.
+  case partly
+  /// The server vouched for the file on disk (304).
+  case unchanged
+  /// The existing file was left alone, as the policy says.
+  case skipped
+}

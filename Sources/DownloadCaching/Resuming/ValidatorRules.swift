@@ -1,0 +1,195 @@
+import Crypto
+import DownloadModel
+
+extension Validator {
+  /// Last-Modified, if it is a strong validator (RFC 9110 §8.8.2.2): the answer was made at least a second
+  /// after the file's last change, so no second change can hide in the same second.
+  var strongDate: String? {
+    guard let lastModified, let date, let changed = HTTPDate(lastModified), let sent = HTTPDate(date),
+      sent.seconds - changed.seconds >= 1
+    else { return nil }
+    return lastModified
+  }
+
+  /// What If-Range may send (RFC 9110 §13.1.5): never a weak tag, and a date only where there is no tag.
+  var ifRange: String? { etag == nil ? strongDate : strongETag }
+
+  /// Whether an answer is certainly of the same version as these bytes.
+  func isStronglyEqual(to other: Validator) -> Bool {
+    if let strongETag { return strongETag == other.strongETag }
+    return etag == nil && other.etag == nil && strongDate != nil && lastModified == other.lastModified
+  }
+
+  /// Whether an answer repeats the known tag and date. Tags are compared weakly (RFC 9110 §8.8.3.2), because
+  /// a server that calls a tag weak in the second of the change calls it strong in the next.
+  func isWeaklyEqual(to other: Validator) -> Bool {
+    (etag == nil || etag.map(EntityTag.opaque) == other.etag.map(EntityTag.opaque))
+      && (lastModified == nil || lastModified == other.lastModified)
+  }
+
+  /// Whether an answer is certainly of another version: it names a tag or date, and a different one.
+  func contradicts(_ other: Validator) -> Bool {
+    if let etag, let theirs = other.etag { return etag != theirs }
+    if let lastModified, let theirs = other.lastModified { return lastModified != theirs }
+    return false
+  }
+
+  /// Without values that must not be in a header line, because metadata on disk may have been written by
+  /// another program.
+  var fitForHeaders: Validator {
+    func clean(_ text: String?) -> String? {
+      guard let text, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+      return text
+    }
+    return Validator(etag: clean(etag), lastModified: clean(lastModified), date: clean(date))
+  }
+}
+
+/// Entity tags (RFC 9110 §8.8.3) in the forms that servers use.
+enum EntityTag {
+  /// A tag without its weakness mark.
+  static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+
+  /// The tag of the same version without content coding. `"5f3-gzip"` is Apache's tag for what it compresses
+  /// on the fly from a file with tag `"5f3"`, and the latter is the one that it compares. `-br` is used
+  /// likewise, also by lighttpd and Caddy; `--gzip` by Jetty; `;gzip` and `:gzip` by older servers.
+  /// - Returns: the tag itself if it names no coding.
+  static func uncoded(_ tag: String) -> String {
+    guard tag.utf8.last == UInt8(ascii: "\"") else { return tag }
+    for coding in codings where tag.utf8.dropLast().reversed().starts(with: coding.utf8.reversed()) {
+      let stem = tag.utf8.dropLast(coding.utf8.count + 1)
+      guard let mark = stem.last, marks.contains(mark) else { continue }
+      let rest = Substring(stem.dropLast(mark == UInt8(ascii: "-") && stem.dropLast().last == mark ? 2 : 1))
+      // `"gzip"` and `"-gzip"` are ordinary tags.
+      return rest.utf8.last == UInt8(ascii: "\"") ? tag : String(rest) + "\""
+    }
+    return tag
+  }
+
+  /// Whether the server's tag says that it coded the answer on the fly.
+  static func namesCoding(_ tag: String?) -> Bool { tag.map { uncoded($0) != $0 } ?? false }
+
+  private static let codings = ["gzip", "br", "deflate", "zstd"]
+  private static let marks = Set("-;:".utf8)
+}
+
+/// What is known of a finished file when its server is asked whether it is still current: which condition to
+/// send, and which 304 to believe (RFC 9110 §13.1, RFC 9111 §4.3; HTTP rules 16, 27–29 and 31).
+struct KnownVersion: Sendable, Equatable {
+  var validator: Validator
+  /// `EffectiveURL` of the resource that gave the validator; nil if that is the requested address.
+  var effectiveURL: String?
+  /// Whether this request's selecting fields equal those of the stored request (RFC 9111 §4.1). If not, a 304
+  /// is believed only if it names a strong tag, which identifies these bytes.
+  var isSelected = true
+
+  /// The line of a conditional request; nil where no answer to one could be believed.
+  ///
+  /// A date is used only if it is valid and strong (RFC 9110 §8.8.2.2): a weak one may be that of the version
+  /// before.
+  var condition: String? {
+    let validator = validator.fitForHeaders
+    if let etag = validator.etag {
+      guard isSelected || validator.strongETag != nil else { return nil }
+      let uncoded = EntityTag.uncoded(etag)
+      // A server that derives one tag from the other may recognise either of them only.
+      return "If-None-Match: " + (uncoded == etag ? etag : "\(etag), \(uncoded)")
+    }
+    return isSelected ? validator.strongDate.map { "If-Modified-Since: \($0)" } : nil
+  }
+
+  /// Whether a 304 confirms that the stored file is current: it came from the resource that the validator is
+  /// of, and it names no other version (RFC 9111 §4.3.4).
+  func isConfirmed(by head: ResponseHead) -> Bool {
+    guard head.effectiveName == effectiveURL else { return false }
+    let theirs = Validator(head)
+    if let named = theirs.etag, let etag = validator.etag {
+      // A strong tag is compared strongly, a weak one weakly; a weak one promises no equal bytes.
+      let (named, etag) = (EntityTag.uncoded(named), EntityTag.uncoded(etag))
+      return theirs.strongETag != nil
+        ? named == etag : isSelected && EntityTag.opaque(named) == EntityTag.opaque(etag)
+    }
+    guard isSelected else { return false }
+    guard let changed = theirs.lastModified, let known = validator.lastModified else {
+      // The 304 names nothing to compare, so it is about the condition that was sent. A strong tag is not
+      // accepted where only a date was known.
+      return theirs.strongETag == nil
+    }
+    if changed == known { return true }
+    guard let changed = HTTPDate(changed), let known = HTTPDate(known) else { return false }
+    // The tag decided, because a file may be touched without a change.
+    return validator.etag == nil ? changed == known : changed >= known
+  }
+}
+
+extension KnownVersion {
+  init(_ row: CacheRow, isSelected: Bool) {
+    self.init(validator: row.validator, effectiveURL: row.effectiveURL, isSelected: isSelected)
+  }
+}
+
+/// Which resource answered, where redirects led away from the requested address: validators belong to that
+/// resource (HTTP rules 9 and 27). For comparison only.
+enum EffectiveURL {
+  /// The name of an address for comparison: without the parameters that only sign it, which differ from
+  /// request to request. The rest of the query, which may hold a secret, is replaced by a digest.
+  /// - Parameter url: without credentials and fragment.
+  static func name(_ url: String) -> String {
+    guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
+    let parameters = unsigned(url[url.utf8.index(after: mark)...])
+    let place = url[..<mark]
+    guard !parameters.isEmpty else { return String(place) }
+    let digest = SHA256.hash(data: Array(parameters.joined(separator: "&").utf8))
+    // 96 bits are enough to distinguish all queries of one path.
+    return "\(place)?~" + digest.prefix(12).hexadecimal
+  }
+
+  /// The parameters of a query that do not belong to the signature of a known scheme.
+  private static func unsigned(_ query: Substring) -> [Substring] {
+    let parameters = query.split(separator: "&")
+    let names = parameters.map { $0.prefix { $0 != "=" }.lowercased() }
+    let there = Set(names)
+    let schemes = schemes.filter { $0.isUsed(there) }
+    guard !schemes.isEmpty else { return parameters }
+    return zip(parameters, names).filter { _, name in !schemes.contains { $0.owns(name) } }.map { $0.0 }
+  }
+
+  /// How a storage service signs addresses. A parameter counts as the scheme's only beside those that
+  /// identify the scheme: elsewhere `se` or `Expires` may select the file.
+  private struct Scheme {
+    /// One name of each group must be there. Lower case.
+    var marks: [Set<String>]
+    var names: Set<String> = []
+    var prefix: String?
+
+    func isUsed(_ there: Set<String>) -> Bool { marks.allSatisfy { !$0.isDisjoint(with: there) } }
+    func owns(_ name: String) -> Bool { names.contains(name) || prefix.map { name.hasPrefix($0) } == true }
+  }
+
+  private static let schemes = [
+    // AWS Signature Version 4, query string; Google Cloud Storage V4.
+    Scheme(marks: [["x-amz-signature"]], prefix: "x-amz-"),
+    Scheme(marks: [["x-goog-signature"]], prefix: "x-goog-"),
+    // Their second versions.
+    Scheme(
+      marks: [["signature"], ["awsaccesskeyid", "googleaccessid"]],
+      names: ["signature", "expires", "awsaccesskeyid", "googleaccessid", "x-amz-security-token"]),
+    // CloudFront, with a canned or a custom policy.
+    Scheme(
+      marks: [["signature"], ["key-pair-id"]],
+      names: ["signature", "expires", "policy", "key-pair-id", "hash-algorithm"]),
+    // Azure's shared access signature; `jwt` is what GitHub's release files add to it.
+    Scheme(
+      marks: [["sig"], ["sv", "se"]],
+      names: [
+        "sv", "st", "se", "sr", "sp", "spr", "sip", "si", "ss", "srt", "sig", "skoid", "sktid", "skt", "ske",
+        "sks",
+        "skv", "saoid", "suoid", "scid", "sdd", "ses", "jwt",
+      ]),
+  ]
+}
+
+extension ResponseHead {
+  /// The name of the resource that answered; nil if it is the requested address.
+  var effectiveName: String? { effectiveURL.map(EffectiveURL.name) }
+}

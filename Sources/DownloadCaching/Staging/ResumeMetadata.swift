@@ -1,0 +1,168 @@
+import DownloadModel
+import FoundationEssentials
+
+/// The JSON beside a part, in `NAME.part.json`: whose bytes these are, and of which version.
+///
+/// As long as bytes are only appended, the part's length says which bytes are there; a file that is fetched
+/// in segments lists its done ranges here.
+struct ResumeMetadata: Sendable, Equatable, Codable {
+  /// Format 1 had no seal, and counts as foreign.
+  var format = 2
+  var owner: PartialOwner
+  var validator: Validator
+  /// Length of the whole file in bytes; nil if the server did not say.
+  var total: Int64?
+  /// Content-Encoding of the bytes, if any.
+  var encoding: String?
+  /// Whether that coding was removed, so that the bytes cannot be continued; nil if not.
+  var isDecoded: Bool?
+  /// The address that gave the bytes, where redirects led to another one.
+  var answeredBy: String?
+  /// The final name that the server or the user wanted.
+  var name: String
+  /// First and last byte of each range that is there, in order; nil if that is the whole part.
+  var done: [[Int64]]?
+  /// Authenticates all the other fields with the user's secret; nil until the metadata is written.
+  private var seal: String?
+
+  init(owner: PartialOwner, held: HeldPart, name: String, done: [ClosedRange<Int64>]? = nil) {
+    self.done = done?.map { [$0.lowerBound, $0.upperBound] }
+    self.owner = owner
+    validator = held.validator
+    total = held.total
+    encoding = held.encoding
+    isDecoded = held.isDecoded ? true : nil
+    answeredBy = held.effectiveURL
+    self.name = name
+  }
+
+  /// - Returns: nil if the bytes are not metadata that can be trusted: torn, another user's, forged, or of
+  ///   another format.
+  init?(json: [UInt8], secret: UserSecret) {
+    guard var metadata = try? JSONDecoder().decode(ResumeMetadata.self, from: Data(json)),
+      metadata.format == 2,
+      FileNaming.isUsable(metadata.name), (metadata.total ?? 0) >= 0
+    else { return nil }
+    let seal = metadata.seal
+    metadata.seal = nil
+    guard seal == secret.tag(Self.purpose, metadata.encoded()) else { return nil }
+    self = metadata
+    validator = validator.fitForHeaders
+  }
+
+  /// This text is in the seals of all files so far, so it must never change.
+  private static let purpose = "record"
+
+  /// - Parameter secret: the user's, which seals the metadata.
+  func json(_ secret: UserSecret) -> [UInt8] {
+    var sealed = self
+    sealed.seal = secret.tag(Self.purpose, encoded())
+    return sealed.encoded()
+  }
+
+  private func encoded() -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+    // Strings and integers only, so encoding cannot fail. Empty metadata would be read as no metadata.
+    guard let data = try? encoder.encode(self) else { return [] }
+    return Array(data) + [UInt8(ascii: "\n")]
+  }
+
+  /// Which bytes of a part of that length can be used, from its start on.
+  func held(length: Int64) -> HeldPart {
+    // A part longer than the whole file was written by something else, and none of it can be trusted.
+    let isSane = total.map { length <= $0 } ?? true
+    var good = isSane ? length : 0
+    if done != nil {
+      good = segments(length: length) == nil ? 0 : ranges.first.map { $0.upperBound + 1 } ?? 0
+    }
+    return HeldPart(
+      length: good, validator: validator, total: total, encoding: encoding, isDecoded: isDecoded == true,
+      effectiveURL: answeredBy)
+  }
+
+  /// The segments of a part of that length.
+  /// - Returns: nil if the file is not fetched in segments, or if the ranges are not those of such a part.
+  func segments(length: Int64) -> SegmentMap? {
+    guard let done, let total, length <= total, ranges.count == done.count, ranges.first?.lowerBound == 0,
+      (ranges.last?.upperBound ?? 0) < length
+    else { return nil }
+    return SegmentMap(done: ranges, total: total)
+  }
+
+  private var ranges: [ClosedRange<Int64>] {
+    (done ?? []).compactMap { $0.count == 2 && $0[0] >= 0 && $0[0] <= $0[1] ? $0[0]...$0[1] : nil }
+  }
+}
+
+/// Whom a part belongs to: an address, requested with certain credentials or none.
+struct PartialOwner: Sendable, Equatable, Codable {
+  /// Without credentials.
+  var address: String
+  /// See `RequestFingerprint.scope`.
+  var scope: String
+}
+
+/// The names beside a final name under which its bytes wait: `x.part`, and its metadata `x.part.json`.
+struct PartialName: Sendable, Equatable {
+  private let name: String
+
+  init(_ name: String) { self.name = name }
+
+  // Computed when needed, because most files are done before they need either.
+  var part: String { name + Self.partSuffix }
+  var metadata: String { name + Self.metadataSuffix }
+
+  private static let partSuffix = ".part"
+  static let metadataSuffix = ".part.json"
+  /// Of metadata that is about to replace the current metadata (`draft`).
+  private static let draftSuffix = ".part.json.new"
+
+  /// The name of new metadata until it replaces the current metadata. Only this user's dlm can compute it,
+  /// and the next process finds it again if this one is killed.
+  /// - Parameter number: 0; a higher one where another user has put a file under the lower names.
+  func draft(_ secret: UserSecret, _ number: Int) -> String {
+    secret.tag("draft \(number)", metadata) + Self.draftSuffix
+  }
+
+  /// Whether a name ends as a part, metadata or its draft does. No file gets such a name from an address or a
+  /// server, because dlm recognises its own files by it.
+  static func isReserved(_ name: some StringProtocol) -> Bool {
+    hasEnding(name, partSuffix) || isMetadata(name)
+  }
+
+  /// Whether a name ends as metadata does: no finished file may have it. `x.part` may, if the user says so,
+  /// because a `.part` without metadata is never dlm's.
+  static func isMetadata(_ name: some StringProtocol) -> Bool {
+    hasEnding(name, metadataSuffix) || hasEnding(name, draftSuffix)
+  }
+
+  /// Compares names as a reader sees them, and as a file system that folds case compares them (ext4's
+  /// casefold, APFS, NTFS, FAT).
+  private static func hasEnding(_ name: some StringProtocol, _ ending: String) -> Bool {
+    // Most names end in two other letters, so this check suffices.
+    var (rest, wanted) = (name.utf8.reversed().makeIterator(), ending.utf8.reversed().makeIterator())
+    for _ in 0..<2 {
+      guard let byte = rest.next(), let letter = wanted.next() else { return false }
+      // After a dot, a blank or a byte outside ASCII, the full comparison is needed.
+      if byte >= 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") { break }
+      if byte | 0x20 != letter { return false }
+    }
+    return folded(name).reversed().starts(with: ending.uppercased().unicodeScalars.reversed())
+  }
+
+  /// Upper-case, because "ſ" folds to "S". Without invisible characters, and without the marks, dots and
+  /// blanks after the last letter, which some file systems drop.
+  private static func folded(_ name: some StringProtocol) -> [Unicode.Scalar] {
+    var scalars = name.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }[...]
+    while let last = scalars.last, isTrailing(last) { scalars.removeLast() }
+    return scalars.flatMap { $0.properties.uppercaseMapping.unicodeScalars }
+  }
+
+  private static func isTrailing(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .spacingMark, .enclosingMark, .format: true
+    default: scalar == "." || scalar.properties.isWhitespace || scalar.properties.isGraphemeExtend
+    }
+  }
+}

@@ -1,0 +1,353 @@
+import DownloadModel
+import Glibc
+import SystemPackage
+
+// Long because: the table of kills and the steps that it lists belong side by side.
+
+/// The file in the output folder that receives a download's bytes, and its steps from nothing to a final
+/// name.
+///
+/// **Life of a file on disk.** A file starts without a name (O_TMPFILE). It gets `NAME.part` only together
+/// with metadata: when it is long enough to be worth resuming after SIGKILL, or when its transfer ends early.
+/// So a `.part` without metadata is never dlm's, and is never touched. Both are the user's alone (0600) until
+/// the file is finished.
+///
+/// | step | killed after it, there is | and the next run |
+/// |---|---|---|
+/// | 1 unnamed file opened, written | nothing | starts over; less than 1 MiB is lost |
+/// | 2 `NAME.part.json` linked, under lock | metadata alone | finds no lock and no part: removes it |
+/// | 3 `NAME.part` linked, under lock | part and metadata | resumes, or starts over in place |
+/// | 4 draft of other metadata written | empty part; old metadata, a draft | removes the draft, starts over |
+/// | 4 draft renamed to the metadata | empty part, new metadata | starts over in place |
+/// | 5 line in the journal | as before, and a line | drops the line: its inode is not under its name |
+/// | 6 final name linked to the part | the file under both names, metadata | removes part's name, metadata |
+/// | 7 part's name gone, or unnamed file linked | the file (part: 0600), metadata | as 8; removes metadata |
+/// | 8 metadata removed | the finished file | knows it by the journal |
+///
+/// Where files need a name from the start (`OutputDirectory.route` is nil), step 1 makes `NAME.part` and
+/// locks it, and the metadata follows before the first byte of the body: only an empty `.part` can lack
+/// it, and dlm takes over such a part only if it is the user's own.
+///
+/// **Whose they are.** A folder may be shared by several users: a part is dlm's only if it and its metadata
+/// are regular files of this user that no other user can write, and the metadata bears the user's seal
+/// (`UserSecret`). Any other file is left alone, unread where possible, and its names are avoided (HTTP rule
+/// 44).
+struct StagedFile: ~Copyable {
+  private let directory: OutputDirectory
+  private let owner: PartialOwner
+  /// The metadata that was found; nil for a fresh file.
+  private(set) var found: ResumeMetadata?
+  private(set) var foundLength: Int64 = 0
+  private(set) var descriptor = Descriptor.closed
+  /// Whether `names.part` is this file.
+  private(set) var isNamed = false
+  private(set) var names: PartialName
+  private var hasMetadata = false
+  private let base: String
+  private static let longestMetadata = 65_536
+  private var number: Int
+  private let last: Int
+  private var claim: NameReservation?
+
+  /// Takes the part that this owner left under any of `x`, `x.1`, `x.2` …, otherwise the first of those names
+  /// that is free.
+  /// - Parameter number: the first to try.
+  /// - Throws: `.disk`, `.folder`; `.conflict` when a thousand names are taken.
+  init(
+    in directory: OutputDirectory, for owner: PartialOwner, base: String, number: Int = 0
+  ) throws(DownloadError) {
+    self.directory = directory
+    self.owner = owner
+    self.base = base
+    self.number = number
+    last = number + 1000
+    names = PartialName(base)
+    // An owner's part goes before a free name: otherwise a list in another order would never find it again.
+    for left in directory.numbersOfMetadata(beside: base) where left != number {
+      self.number = left
+      if try claimCandidate(), try inspect(), found != nil { return }
+    }
+    self.number = number
+    while true {
+      if try claimCandidate(), try inspect() { return }
+      try advance()
+    }
+  }
+
+  /// Whether no other download of this process uses the candidate.
+  private mutating func claimCandidate() throws(DownloadError) -> Bool {
+    let name = number == 0 ? base : FileNaming.alternative(base, number)
+    names = PartialName(name)
+    claim = directory.claims.take(name)
+    return claim != nil
+  }
+
+  private mutating func advance() throws(DownloadError) {
+    number += 1
+    guard number < last else {
+      throw DownloadError(
+        .conflict, cause: .errno(EEXIST), path: directory.path(of: names.part), activity: "naming")
+    }
+  }
+
+  // MARK: What an earlier run left
+
+  /// - Returns: false if the candidate is foreign, or in use by another process.
+  private mutating func inspect() throws(DownloadError) -> Bool {
+    guard directory.mayHoldMetadata(names) else { return true }
+    do throws(Errno) {
+      let metadata: Descriptor
+      do throws(Errno) { metadata = try directory.folder.open(names.metadata, O_RDONLY | O_NONBLOCK) } catch {
+        if error == .noSuchFileOrDirectory { return true }
+        return try Self.isForeign(error)
+      }
+      guard try metadata.isOwn() else { return false }
+      let part: Descriptor
+      do throws(Errno) { part = try directory.folder.open(names.part, O_RDWR | O_NONBLOCK) } catch {
+        if error == .noSuchFileOrDirectory { return try removeOrphan(metadata) }
+        return try Self.isForeign(error)
+      }
+      // Two names: killed in step 6. The name may also have gone between open and lock: then another process
+      // has just finished.
+      guard try part.isOwn(names: 2), part.lock(),
+        let identity = try directory.folder.identity(of: names.part),
+        identity.isSameFile(as: try part.identity())
+      else { return false }
+      // Read under the part's lock, because the process that holds it may replace the metadata.
+      guard let current = try readMetadata(), current.owner == owner else { return false }
+      _ = try directory.folder.removeOwn(names.draft(directory.secret, 0))
+      // Step 6: the file is finished and has its final name too, so it must not be emptied here.
+      if try part.linkCount() > 1 {
+        try directory.folder.remove(names.part)
+        try directory.folder.remove(names.metadata)
+        directory.forgetMetadata(names.metadata)
+        return true
+      }
+      found = current
+      foundLength = identity.size
+      descriptor = part
+      isNamed = true
+      hasMetadata = true
+      return true
+    } catch {
+      throw directory.failure(error, "opening", names.part)
+    }
+  }
+
+  /// A file that cannot be opened because of its kind or owner is not a part of dlm's.
+  /// - Returns: false: the candidate is foreign.
+  /// - Throws: any other failure.
+  private static func isForeign(_ error: Errno) throws(Errno) -> Bool {
+    switch error {
+    case .tooManySymbolicLinkLevels, .isDirectory, .permissionDenied, .notPermitted, .noSuchAddressOrDevice:
+      false
+    default: throw error
+    }
+  }
+
+  /// Metadata without a part: left by a process that was killed between steps 2 and 3 or 7 and 8, or made by
+  /// a living process that holds its lock.
+  private func removeOrphan(_ metadata: borrowing Descriptor) throws(Errno) -> Bool {
+    guard metadata.lock() else { return false }
+    defer { metadata.unlock() }
+    guard let current = try readMetadata(), current.owner == owner,
+      try directory.folder.identity(of: names.part) == nil
+    else { return false }
+    try directory.folder.remove(names.metadata)
+    directory.forgetMetadata(names.metadata)
+    return true
+  }
+
+  private func readMetadata() throws(Errno) -> ResumeMetadata? {
+    do throws(Errno) {
+      let file = try directory.folder.open(names.metadata, O_RDONLY | O_NONBLOCK)
+      guard try file.isOwn() else { return nil }
+      // Metadata is a few hundred bytes; a longer file is not metadata.
+      let json = try file.read(Self.longestMetadata + 1)
+      return json.count > Self.longestMetadata ? nil : ResumeMetadata(json: json, secret: directory.secret)
+    } catch .noSuchFileOrDirectory { return nil }
+  }
+
+  // MARK: Opening and showing
+
+  /// Opens a fresh file for writing. Where files have a name from the start (`isNamed`), `show` must write
+  /// its metadata next.
+  mutating func open() throws(DownloadError) {
+    if directory.route != nil {
+      do throws(Errno) { descriptor = try directory.folder.openUnnamed() } catch {
+        throw directory.failure(error, "creating", names.part)
+      }
+      return
+    }
+    while true {
+      if try openNamed() {
+        isNamed = true
+        return
+      }
+      repeat { try advance() } while try !claimCandidate()
+    }
+  }
+
+  /// - Returns: false unless the name is free or has an empty file of this user that is not in use.
+  private mutating func openNamed() throws(DownloadError) -> Bool {
+    do throws(Errno) {
+      if try directory.folder.identity(of: names.metadata) != nil { return false }
+      do throws(Errno) {
+        descriptor = try directory.folder.open(names.part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+      } catch .fileExists {
+        // An empty file is what dlm leaves if it is killed between making the part and its metadata.
+        guard let there = try directory.folder.identity(of: names.part), there.size == 0 else { return false }
+        do throws(Errno) { descriptor = try directory.folder.open(names.part, O_RDWR | O_NONBLOCK) } catch {
+          return try Self.isForeign(error)
+        }
+      }
+      guard try descriptor.isOwn(), descriptor.lock(),
+        let there = try directory.folder.identity(of: names.part),
+        there.size == 0, there.isSameFile(as: try descriptor.identity())
+      else { return false }
+      return true
+    } catch {
+      throw directory.failure(error, "creating", names.part)
+    }
+  }
+
+  /// Gives the file its visible name with metadata beside it, so that it outlives the process.
+  mutating func show(_ metadata: ResumeMetadata) throws(DownloadError) {
+    if isNamed { return try replaceMetadata(metadata) }
+    guard let route = directory.route else { return }
+    while true {
+      if try link(metadata, route) {
+        directory.noteMetadata(names.metadata)
+        isNamed = true
+        hasMetadata = true
+        return
+      }
+      repeat { try advance() } while try !claimCandidate()
+    }
+  }
+
+  private func link(_ metadata: ResumeMetadata, _ route: NamingRoute) throws(DownloadError) -> Bool {
+    do throws(Errno) {
+      // A foreign part must never stand beside dlm's metadata, not even for an instant.
+      guard try directory.folder.identity(of: names.part) == nil else { return false }
+      let file = try directory.folder.openUnnamed(mode: 0o600)
+      var offset: Int64 = 0
+      try file.write(metadata.json(directory.secret), at: &offset)
+      // Before the file is visible: until it is finished, other users must not read or write it.
+      try descriptor.setMode(0o600)
+      // Held until the part is there too, so that another process that finds only the metadata does not
+      // remove it.
+      guard file.lock(), descriptor.lock() else { return false }
+      defer { file.unlock() }
+      do throws(Errno) { try directory.folder.link(file, as: names.metadata, route) } catch .fileExists {
+        return false
+      }
+      do throws(Errno) { try directory.folder.link(descriptor, as: names.part, route) } catch {
+        try directory.folder.remove(names.metadata)
+        guard error == .fileExists else { throw error }
+        return false
+      }
+      return true
+    } catch {
+      throw directory.failure(error, "creating", names.part)
+    }
+  }
+
+  private mutating func replaceMetadata(_ metadata: ResumeMetadata) throws(DownloadError) {
+    do throws(Errno) {
+      let draft = try openDraft()
+      var offset: Int64 = 0
+      try draft.file.write(metadata.json(directory.secret), at: &offset)
+      try directory.folder.rename(draft.name, replacing: names.metadata)
+      directory.noteMetadata(names.metadata)
+      hasMetadata = true
+    } catch {
+      throw directory.failure(error, "writing", names.metadata)
+    }
+  }
+
+  private struct Draft: ~Copyable {
+    let file: Descriptor
+    let name: String
+  }
+
+  /// A new file for metadata, under a name that only this user's dlm can compute. A file of that name was
+  /// left by a killed process of this user, and is removed; or another user put it there, and then it stays
+  /// and the next name is tried.
+  private func openDraft() throws(Errno) -> Draft {
+    var number = 0
+    while true {
+      let name = names.draft(directory.secret, number)
+      do throws(Errno) {
+        return Draft(
+          file: try directory.folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600), name: name)
+      } catch .fileExists where number < 8 {
+        if try !directory.folder.removeOwn(name) { number += 1 }
+      }
+    }
+  }
+
+  // MARK: Its end
+
+  /// Commits the file under its final name; false if something stands under it.
+  /// - Parameter replacing: needs a file that was shown, because only a rename replaces, and a rename needs
+  ///   an old name.
+  mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> Bool {
+    do throws(Errno) {
+      if isNamed { try descriptor.flushAndReport() }
+      do throws(Errno) {
+        if replacing {
+          try directory.folder.rename(names.part, replacing: name)
+        } else if isNamed {
+          try directory.folder.rename(names.part, toFree: name)
+        } else if let route = directory.route {
+          try directory.folder.link(descriptor, as: name, route)
+        }
+      } catch .fileExists where !replacing {
+        return false
+      }
+      // A part is private; a finished file has the usual mode. Set after the naming: if dlm is killed in
+      // between, that leaves a whole file that is private. The other way round it would leave a part that
+      // other users may write, which the next run would not accept.
+      if isNamed { try descriptor.setMode(directory.modeOfFinishedFiles) }
+      isNamed = false
+      try removeMetadata()
+      release()
+      return true
+    } catch {
+      throw directory.failure(error, "naming", name)
+    }
+  }
+
+  /// Empties the file, because it held bytes of another version.
+  func empty() throws(DownloadError) {
+    do throws(Errno) { try descriptor.truncate(to: 0) } catch {
+      throw directory.failure(error, "emptying", names.part)
+    }
+  }
+
+  /// Removes part and metadata, and frees the name.
+  mutating func discard() throws(DownloadError) {
+    do throws(Errno) {
+      if isNamed { try directory.folder.remove(names.part) }
+      isNamed = false
+      try removeMetadata()
+      release()
+    } catch {
+      throw directory.failure(error, "removing", names.part)
+    }
+  }
+
+  /// Closes the file, which frees its lock, and frees the name for other downloads of this process.
+  mutating func release() {
+    descriptor = .closed
+    claim = nil
+  }
+
+  private mutating func removeMetadata() throws(Errno) {
+    guard hasMetadata else { return }
+    try directory.folder.remove(names.metadata)
+    directory.forgetMetadata(names.metadata)
+    hasMetadata = false
+  }
+}

@@ -1,0 +1,354 @@
+import Synchronization
+
+/// What happens in a run: transfers write to it, and several readers read it, each at its own pace.
+///
+/// Bytes are counters that transfers add to. Start, retry and end are events: each reader of events gets all
+/// events after its arrival, exactly once and in order; none is ever dropped. An event is kept until every
+/// such reader has taken it, so memory grows with the backlog of the slowest reader and with nothing else.
+/// Without a reader, the feed keeps neither events nor a table of the files in flight.
+public final class ProgressFeed: Sendable {
+  /// How much of a run a reader wants to know.
+  public enum Detail: Sendable {
+    /// Files counted, and bytes received. The feed keeps nothing for such a reader.
+    case totals
+    /// Also the files in flight.
+    case files
+    /// Also every event.
+    case events
+  }
+
+  /// Body bytes received by the whole run.
+  public let counter = TransferCounter()
+  private let state = Mutex(State())
+  /// Whether a reader wants more than totals. Read without the lock, so that without such a reader a file
+  /// costs nothing here.
+  private let isRead = Atomic<Bool>(false)
+
+  private struct State {
+    var tally = ProgressTally()
+    var active: [Int: ActiveDownload] = [:]
+    var prompt: [String] = []
+    var hasWaited = false
+    var isFinished = false
+    /// Readers that want more than totals.
+    var readers = 0
+    var log = EventLog()
+  }
+
+  public init() {}
+
+  // MARK: Writing
+
+  /// The list has `count` requests as far as it was read; `complete` once its end was reached.
+  public func listed(_ count: Int, complete: Bool) {
+    state.withLock { state in
+      state.tally.listed = max(state.tally.listed, count)
+      state.tally.listIsComplete = state.tally.listIsComplete || complete
+    }
+  }
+
+  /// A file begins.
+  /// - Returns: the meter that its transfers add to.
+  public func start(_ request: DownloadRequest) -> TransferMeter {
+    let meter = TransferMeter(counter: counter)
+    change { state in
+      state.active[request.id] = ActiveDownload(id: request.id, address: request.address, meter: meter)
+      state.log.append(.began(request))
+    }
+    return meter
+  }
+
+  /// A file's transfer failed, and begins again after `next.delay`.
+  public func retry(_ request: DownloadRequest, _ next: NextAttempt, error: DownloadError) {
+    change { $0.log.append(.retry(request.address, next, error: error)) }
+  }
+
+  /// A file's host refused it for now: the file is requeued, so it is no longer in flight and begins anew
+  /// later.
+  /// - Parameter next: nil for a file that only waits for its turn; that is no event.
+  public func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
+    change { state in
+      state.active[request.id] = nil
+      guard let next, next.delay > .zero else { return }
+      state.log.append(.retry(request.address, next, error: error))
+    }
+  }
+
+  /// Another process has the file, and this run waits for it. An event only once in a run: if the other
+  /// process fetches the whole list, one event says it all.
+  public func waitsForAnotherProcess(_ request: DownloadRequest) {
+    change { state in
+      if !state.hasWaited { state.log.append(.waitsForAnotherProcess(request.address)) }
+      state.hasWaited = true
+    }
+  }
+
+  /// A file ended, well or not.
+  public func end(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    state.withLock { state in
+      state.tally.count(result)
+      guard state.readers > 0 else { return }
+      state.active[request.id] = nil
+      state.log.append(.ended(request.address, result))
+    }
+  }
+
+  /// A line that is not an address, or a list that broke off; it counts as a failure.
+  public func reject(_ rejection: Rejection) {
+    state.withLock { state in
+      state.tally.failed += 1
+      state.tally.failedForGood += 1
+      state.log.append(.rejected(rejection))
+    }
+  }
+
+  /// Lines to show below all others while a question waits for its answer; none once it is answered.
+  public func prompt(_ lines: [String]) { state.withLock { $0.prompt = lines } }
+
+  /// The run is over: each sequence of samples ends with its next sample.
+  public func finish() { state.withLock { $0.isFinished = true } }
+
+  /// Changes what is kept for readers only.
+  private func change(_ body: (inout State) -> Void) {
+    guard isRead.load(ordering: .relaxed) else { return }
+    state.withLock { if $0.readers > 0 { body(&$0) } }
+  }
+
+  // MARK: Reading
+
+  public var tally: ProgressTally { state.withLock { $0.tally } }
+
+  /// A reader that takes samples whenever it wants to, from now on until it is released.
+  public func reader(of detail: Detail) -> ProgressReader {
+    let share = state.withLock { state -> Int? in
+      guard detail != .totals else { return nil }
+      state.readers += 1
+      isRead.store(true, ordering: .relaxed)
+      return detail == .events ? state.log.join() : nil
+    }
+    return ProgressReader(feed: self, detail: detail, share: share)
+  }
+
+  /// Samples from now on, one every `interval` by the reader's clock.
+  ///
+  /// The last sample holds what is left: at the end of the run (`finish()`), or when the reader's task is
+  /// cancelled, which ends the wait at once. The reader ends with its sequence. Must be iterated once only.
+  public func samples(
+    of detail: Detail, every interval: Duration, clock: any Clock<Duration> = ContinuousClock()
+  ) -> ProgressSamples {
+    ProgressSamples(reader: reader(of: detail), interval: interval, clock: clock)
+  }
+
+  fileprivate func take(_ detail: Detail, _ share: Int?) -> (sample: ProgressSample, isLast: Bool) {
+    state.withLock { state in
+      let sample = ProgressSample(
+        tally: state.tally, received: counter.value,
+        active: detail == .totals ? [] : Array(state.active.values),
+        events: share.map { state.log.take($0) } ?? [], prompt: state.prompt)
+      return (sample, state.isFinished)
+    }
+  }
+
+  fileprivate func leave(_ detail: Detail, _ share: Int?) {
+    guard detail != .totals else { return }
+    state.withLock { state in
+      state.readers -= 1
+      if let share { state.log.leave(share) }
+      guard state.readers == 0 else { return }
+      isRead.store(false, ordering: .relaxed)
+      state.active = [:]
+    }
+  }
+
+  /// How many events are kept because a reader has not taken them yet.
+  var backlog: Int { state.withLock { $0.log.count } }
+}
+
+/// Events that some reader has not taken yet. A reader is a position in it; taken events are removed in bulk.
+private struct EventLog {
+  private var events: [ProgressEvent] = []
+  /// The number of the first of these events, counted from the beginning of the run.
+  private var first = 0
+  /// For each reader, the number of the first event that it has not taken.
+  private var taken: [Int: Int] = [:]
+  private var joined = 0
+  private var end: Int { first + events.count }
+
+  var count: Int { events.count }
+
+  mutating func append(_ event: @autoclosure () -> ProgressEvent) {
+    if !taken.isEmpty { events.append(event()) }
+  }
+
+  mutating func join() -> Int {
+    joined += 1
+    taken[joined] = end
+    return joined
+  }
+
+  mutating func leave(_ reader: Int) {
+    taken[reader] = nil
+    forgetTaken()
+  }
+
+  mutating func take(_ reader: Int) -> [ProgressEvent] {
+    let next = taken[reader] ?? end
+    taken[reader] = end
+    defer { forgetTaken() }
+    // Usually there is one reader of events, and it gets the array itself. Otherwise a reader gets a copy,
+    // never an array that is still written to here.
+    let isWhole = next == first && taken.values.allSatisfy { $0 == end }
+    return isWhole ? events : events[(next - first)...].map(\.self)
+  }
+
+  private mutating func forgetTaken() {
+    let seen = taken.values.min() ?? end
+    if seen == end {
+      events = []
+    } else if (seen - first) * 2 > events.count {
+      // Only when it is more than half of them, so that beside a slow reader not every call of a quick one
+      // moves all the rest.
+      events.removeFirst(seen - first)
+    } else {
+      return
+    }
+    first = seen
+  }
+}
+
+/// A reader of a feed. The feed keeps its events until it takes them or is released.
+public final class ProgressReader: Sendable {
+  private let feed: ProgressFeed
+  private let detail: ProgressFeed.Detail
+  private let share: Int?
+
+  fileprivate init(feed: ProgressFeed, detail: ProgressFeed.Detail, share: Int?) {
+    (self.feed, self.detail, self.share) = (feed, detail, share)
+  }
+
+  deinit { feed.leave(detail, share) }
+
+  /// The current numbers, and the events since the last call.
+  public func take() -> ProgressSample { feed.take(detail, share).sample }
+
+  fileprivate func takeNext() -> (sample: ProgressSample, isLast: Bool) { feed.take(detail, share) }
+}
+
+/// A reader's samples, paced by its own clock: the run neither wakes it nor waits for it.
+public struct ProgressSamples: AsyncSequence, Sendable {
+  fileprivate let reader: ProgressReader
+  fileprivate let interval: Duration
+  fileprivate let clock: any Clock<Duration>
+
+  public func makeAsyncIterator() -> Iterator { Iterator(samples: self) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    private let samples: ProgressSamples
+    private var hasEnded = false
+
+    fileprivate init(samples: ProgressSamples) { self.samples = samples }
+
+    public mutating func next() async -> ProgressSample? { await next(isolation: nil) }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> ProgressSample? {
+      if hasEnded { return nil }
+      // A clock's sleep ends early only for a cancelled task, which gets its last sample then.
+      try? await samples.clock.sleep(for: samples.interval)
+      let isCancelled = Task.isCancelled
+      let (sample, isLast) = samples.reader.takeNext()
+      hasEnded = isLast || isCancelled
+      return sample
+    }
+  }
+}
+
+/// The state of a run at one moment.
+public struct ProgressSample: Sendable {
+  public var tally: ProgressTally
+  /// Body bytes received by the whole run so far, those of files in flight included.
+  public var received: Int64
+  /// In no order; empty for a reader of totals. Files that began while the feed had no reader are missing.
+  public var active: [ActiveDownload]
+  /// The events since the reader's last sample; empty for a reader without events.
+  public var events: [ProgressEvent]
+  /// A question to the user at the terminal.
+  public var prompt: [String]
+
+  public init(
+    tally: ProgressTally, received: Int64, active: [ActiveDownload], events: [ProgressEvent],
+    prompt: [String] = []
+  ) {
+    self.tally = tally
+    self.received = received
+    self.active = active
+    self.events = events
+    self.prompt = prompt
+  }
+}
+
+/// A file that is being downloaded.
+public struct ActiveDownload: Sendable, Identifiable {
+  public let id: Int
+  public let address: Address
+  public let meter: TransferMeter
+
+  public init(id: Int, address: Address, meter: TransferMeter) {
+    self.id = id
+    self.address = address
+    self.meter = meter
+  }
+}
+
+/// Behind a reference, because each reader gets a copy.
+public indirect enum ProgressEvent: Sendable {
+  case began(DownloadRequest)
+  case retry(Address, NextAttempt, error: DownloadError)
+  /// Another process has the file; only the first such event of a run.
+  case waitsForAnotherProcess(Address)
+  case ended(Address, Result<DownloadOutcome, DownloadError>)
+  case rejected(Rejection)
+}
+
+/// The live numbers of one file. Transfers add to it and renderers sample it; neither waits for the other.
+public final class TransferMeter: Sendable {
+  private let receivedBytes = Atomic<Int64>(0)
+  private let startBytes = Atomic<Int64>(0)
+  private let totalBytes = Atomic<Int64>(-1)
+  private let networkBytes: TransferCounter
+
+  /// - Parameter counter: the run's own count of body bytes, shared by all its files.
+  public init(counter: TransferCounter = TransferCounter()) { networkBytes = counter }
+
+  /// Bytes of the file that are there, those of earlier runs included.
+  public var position: Int64 { receivedBytes.load(ordering: .relaxed) }
+  /// The offset at which this attempt began: bytes before it do not count for the speed.
+  public var start: Int64 { startBytes.load(ordering: .relaxed) }
+  /// Length of the whole file; nil while unknown.
+  public var total: Int64? {
+    let value = totalBytes.load(ordering: .relaxed)
+    return value < 0 ? nil : value
+  }
+
+  /// An attempt begins at this offset. For a retry that is less than had arrived, so no byte counts twice.
+  public func begin(at offset: Int64, total: Int64?) {
+    receivedBytes.store(offset, ordering: .relaxed)
+    startBytes.store(offset, ordering: .relaxed)
+    totalBytes.store(total ?? -1, ordering: .relaxed)
+  }
+
+  /// Subtracts bytes that were added but are not this segment's, such as those behind its end.
+  public func subtract(_ bytes: Int) { receivedBytes.wrappingSubtract(Int64(bytes), ordering: .relaxed) }
+
+  public func add(_ bytes: Int) {
+    receivedBytes.wrappingAdd(Int64(bytes), ordering: .relaxed)
+    networkBytes.add(bytes)
+  }
+}
+
+/// A count of body bytes received, over all files of a run.
+public final class TransferCounter: Sendable {
+  private let bytes = Atomic<Int64>(0)
+  public init() {}
+  public var value: Int64 { bytes.load(ordering: .relaxed) }
+  public func add(_ count: Int) { bytes.wrappingAdd(Int64(count), ordering: .relaxed) }
+}

@@ -1,0 +1,250 @@
+import DownloadModel
+
+/// One large file, fetched by as many transfers as make it faster.
+///
+///     segment 0   ├────────────►·······┊···················┊·············┤
+///     segment 1                        ├───────►···········┊
+///     segment 2                                            ├─────►·······┤
+///
+/// The first transfer goes on undisturbed. Others take the end of its segment, and ask for some of it at a
+/// time. A free transfer takes half of the segment that would take longest (work stealing), mostly bytes that
+/// no other has asked for yet. All are children of the file's own task.
+struct SegmentedDownload: Sendable {
+  let download: any DownloadTarget
+  let transport: any Transport
+  let retry: RetryPolicy
+  let clock: any Clock<Duration>
+  let random: @Sendable () -> Double
+  let permits: ConnectionPermits
+  let ceiling: Int
+  /// Called at each change in the number of transfers.
+  let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void
+
+  private enum Event: Sendable {
+    case first(Result<TransferReceipt, DownloadError>)
+    /// A further segment's transfer, by its number.
+    case further(Int, DownloadError?)
+    /// The pause after a segment's failure is over.
+    case again
+    case tick
+  }
+
+  private struct State {
+    var planner: SegmentPlanner
+    /// Transfers in flight: the offset and the time at which each began.
+    var running: [Int: (position: Int64, since: Duration)] = [:]
+    var failures = 0
+    /// Pauses before another try.
+    var pausing = 0
+    var receipt: TransferReceipt?
+    var failure: DownloadError?
+    var isFatal = false
+  }
+
+  /// - Parameter first: the transfer whose body has begun.
+  /// - Returns: when no transfer is left; the download knows whether it has all its bytes.
+  /// - Throws: the failure that ended it; the bytes that came are in the download.
+  nonisolated(nonsending) func run(_ first: RunningTransfer) async throws(DownloadError) -> TransferReceipt {
+    let stopwatch = Stopwatch(clock)
+    // The transfer may have ended already, and its segment with it.
+    let open = download.openSegments
+    var state = State(
+      planner: SegmentPlanner(
+        ceiling: ceiling, delay: first.delay, size: open.reduce(0) { $0 + $1.length }))
+    let begin = open.first { $0.id == OpenSegment.first }?.position ?? 0
+    state.running[OpenSegment.first] = (begin, .zero)
+    await withTaskGroup(of: Event.self) { group in
+      group.addTask {
+        .first(await Self.result { () async throws(DownloadError) in try await first.receipt() })
+      }
+      addTick(after: state.planner.interval(at: .zero), &group)
+      while let event = await group.next() {
+        take(event, &state)
+        if group.isCancelled { continue }
+        switch event {
+        case .tick:
+          let now = stopwatch.elapsed()
+          look(at: now, &state)
+          addTick(after: state.planner.interval(at: now), &group)
+        case .further(_, let error?), .first(.failure(let error)): pause(after: error, &state, &group)
+        default: break
+        }
+        fill(at: stopwatch.elapsed(), &state, &group)
+        if state.isFatal || state.running.isEmpty && state.pausing == 0 || isAllThere(state) {
+          group.cancelAll()
+        }
+      }
+    }
+    if let failure = state.failure, state.isFatal || !download.openSegments.isEmpty { throw failure }
+    return state.receipt
+      ?? TransferReceipt(status: 206, bodyBytes: 0, framing: .length, effectiveURL: first.effectiveURL)
+  }
+
+  /// Whether all bytes are there, so that the transfers in flight have nothing left to bring.
+  private func isAllThere(_ state: State) -> Bool {
+    state.running[OpenSegment.first] == nil && download.openSegments.isEmpty
+  }
+
+  private static func result<Value: Sendable>(
+    _ body: () async throws(DownloadError) -> Value
+  ) async -> Result<Value, DownloadError> {
+    do throws(DownloadError) { return .success(try await body()) } catch { return .failure(error) }
+  }
+
+  private func addTick(after interval: Duration, _ group: inout TaskGroup<Event>) {
+    group.addTask { [clock] in
+      try? await clock.sleep(for: interval)  // if cancelled, the loop notices by itself
+      return .tick
+    }
+  }
+
+  // MARK: What happened
+
+  private func take(_ event: Event, _ state: inout State) {
+    switch event {
+    case .tick: break
+    case .again: state.pausing -= 1
+    case .first(let result):
+      state.running[OpenSegment.first] = nil
+      release(OpenSegment.first, &state)
+      switch result {
+      case .success(let receipt): state.receipt = receipt
+      case .failure(let error): failed(error, &state)
+      }
+    case .further(let id, let error):
+      state.running[id] = nil
+      release(id, &state)
+      guard let error else {
+        state.failures = 0
+        return permits.release()
+      }
+      if HostLimiter.isRefusal(error) {
+        permits.refused(error)
+        state.planner.stop(at: state.running.count)
+      } else {
+        permits.release()
+        if error.code == .range { state.planner.stop(at: state.running.count) }
+        failed(error, &state)
+      }
+    }
+  }
+
+  private func release(_ id: Int, _ state: inout State) {
+    do throws(DownloadError) { try download.release(id) } catch {
+      state.failure = error
+      state.isFatal = true
+    }
+  }
+
+  private func failed(_ error: DownloadError, _ state: inout State) {
+    // If the server refuses ranges, the transfers that it does answer fetch the rest.
+    if error.code == .range { return }
+    // The transfer was cancelled because nothing was left for it to bring.
+    if error.code == .cancelled, isAllThere(state) { return }
+    if state.failure == nil || !error.isTransient { state.failure = error }
+    if !error.isTransient { state.isFatal = true }
+  }
+
+  private func pause(after error: DownloadError, _ state: inout State, _ group: inout TaskGroup<Event>) {
+    // The failure of a file that is not split is thrown without a pause here.
+    guard error.isTransient, !HostLimiter.isRefusal(error), state.planner.wanted > 1 else { return }
+    state.failures += 1
+    guard
+      let delay = retry.delay(after: error, failures: state.failures, elapsed: .zero, random: random())
+    else { return state.planner.stop(at: state.running.count) }
+    state.pausing += 1
+    group.addTask { [clock] in
+      try? await clock.sleep(for: delay)  // if cancelled, the loop notices by itself
+      return .again
+    }
+  }
+
+  // MARK: What is to be done
+
+  private func look(at now: Duration, _ state: inout State) {
+    let open = download.openSegments
+    let remaining = open.reduce(0) { $0 + $1.length }
+    // A transfer whose segment was removed still waits for its answer: it has brought nothing.
+    let allFlow = state.running.allSatisfy { id, begun in
+      open.contains { $0.id == id && $0.position > begun.position }
+    }
+    if state.planner.look(at: now, remaining: remaining, active: state.running.count, allFlow: allFlow) {
+      onChange(state.planner.wanted, state.planner.rate)
+    }
+  }
+
+  /// Starts transfers up to the wanted number, as far as there are segments for them.
+  private func fill(at now: Duration, _ state: inout State, _ group: inout TaskGroup<Event>) {
+    if state.planner.wanted > 1 { download.ask(for: state.planner.requestSize) }
+    while state.planner.wanted > 1, state.running.count + state.pausing < state.planner.wanted {
+      let open = download.openSegments
+      guard let choice = choose(open, at: now, state), permits.acquire() else { return }
+      let taken: (id: Int, target: any SegmentTarget)?
+      do throws(DownloadError) {
+        taken = try download.takeSegment(of: choice.segment, from: choice.offset)
+      } catch {
+        permits.release()
+        return failed(error, &state)
+      }
+      guard let (id, target) = taken else { return permits.release() }
+      state.running[id] = (choice.offset, now)
+      if let patience = state.planner.patienceWithProbe {
+        group.addTask { .further(id, await probe(target, id, from: choice.offset, patience)) }
+      } else {
+        group.addTask { [transport] in .further(id, await Self.fetch(target, transport)) }
+      }
+    }
+  }
+
+  private func choose(_ open: [OpenSegment], at now: Duration, _ state: State) -> SegmentChoice? {
+    var rates: [Int: Double] = [:]
+    for segment in open {
+      guard let begun = state.running[segment.id], now > begun.since, segment.position > begun.position else {
+        continue
+      }
+      rates[segment.id] = Double(segment.position - begun.position) / ((now - begun.since) / .seconds(1))
+    }
+    let typical = rates.isEmpty ? 1 : rates.values.reduce(0, +) / Double(rates.count)
+    return SegmentChoice.next(open, rates: rates, typical: typical, worthwhile: state.planner.worthwhile)
+  }
+
+  /// Fetches the first further segment to its end, or gives it up if no byte comes. A cache that fetches the
+  /// file from its start for each request would halve the speed of the first transfer for as long as the
+  /// segment waits.
+  private func probe(
+    _ target: any SegmentTarget, _ id: Int, from offset: Int64, _ patience: Duration
+  ) async -> DownloadError? {
+    await withTaskGroup(of: (isOver: Bool, error: DownloadError?).self) { group in
+      group.addTask { [transport] in (true, await Self.fetch(target, transport)) }
+      group.addTask { [clock] in
+        try? await clock.sleep(for: patience)  // if cancelled, the segment has ended
+        return (false, nil)
+      }
+      defer { group.cancelAll() }
+      while let (isOver, error) = await group.next() {
+        if isOver { return error }
+        // If the segment is gone, the first transfer has reached it.
+        let hasBegun = download.openSegments.contains { $0.id == id && $0.position > offset }
+        if hasBegun || group.isCancelled { continue }
+        download.refuseSegments()
+        group.cancelAll()
+        _ = await group.next()
+        return DownloadError(.range, cause: .detail("no part came"), activity: "splitting")
+      }
+      return nil
+    }
+  }
+
+  /// Fetches a further segment to its end.
+  private static func fetch(_ target: any SegmentTarget, _ transport: any Transport) async -> DownloadError? {
+    do throws(DownloadError) {
+      while let next = try target.nextTransfer() {
+        // A server may send less than was asked for (RFC 9110 §14.2).
+        if try target.finish(try await transport.fetch(next, into: target)) { return nil }
+      }
+      return nil
+    } catch {
+      return error
+    }
+  }
+}

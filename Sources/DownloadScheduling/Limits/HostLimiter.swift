@@ -1,0 +1,191 @@
+import DownloadModel
+
+/// How many downloads one host takes at a time, and when, decided by its answers (HTTP rule 12). It reads no
+/// clock and starts no task; times are since the run began.
+///
+/// A host that refuses one request while it serves others shows how many it takes: as many as are left. So
+/// the limit falls to that number at once, without a pause. The downloads in flight at the first refusal are
+/// one round: if all of them are refused, that does not show how many the host takes, and the limit is halved
+/// once (HTTP rule 39). A host that refuses all and serves none gets a cooldown. The limit is raised slowly,
+/// by one at a time, and the more slowly the more often the host has refused.
+struct HostLimiter: Sendable, Equatable {
+  /// The highest limit.
+  let ceiling: Int
+  private(set) var limit: Int
+  /// Downloads in flight.
+  private(set) var inUse = 0
+  /// No request is sent to the host before this.
+  private(set) var cooldownUntil = Duration.zero
+  /// Refusals in a row while no other request was served.
+  private(set) var refusals = 0
+  /// When the first of them came.
+  private var refusedSince = Duration.zero
+  /// Files that ended well since the limit last changed, and how many of those raise it by one.
+  private var served = 0
+  private var servedForMore = 8
+  /// Whether the last change raised the limit: then a refusal shows that it came too early.
+  private var wasRaised = false
+  private var round: Round?
+
+  /// The downloads that were in flight when the first of them was refused.
+  private struct Round: Equatable {
+    /// How many they were.
+    let width: Int
+    /// The limit at that time.
+    let limit: Int
+    var refused = 0
+    /// Those that have neither ended nor been refused.
+    var open: Int
+  }
+
+  init(ceiling: Int) {
+    self.ceiling = max(1, ceiling)
+    limit = max(1, ceiling)
+  }
+
+  /// Whether the host can be forgotten without loss.
+  var isPristine: Bool { inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero }
+
+  /// The host was given up: further requests are tried one at a time, and the first refusal gives it up
+  /// again.
+  mutating func giveUp(_ policy: RetryPolicy) {
+    limit = 1
+    refusals = max(refusals, policy.retries)
+    cooldownUntil = .zero
+  }
+
+  /// Begins a cooldown for a reason that is not the host's.
+  mutating func coolDown(until time: Duration) { cooldownUntil = max(cooldownUntil, time) }
+
+  /// Whether one more download may begin now.
+  func hasRoom(at now: Duration) -> Bool { inUse < limit && now >= cooldownUntil }
+
+  mutating func begin() { inUse += 1 }
+
+  /// A download ended without a refusal, which shows that the host answers.
+  mutating func end() {
+    leave()
+    refusals = 0
+    guard limit < ceiling else { return }
+    served += 1
+    if served >= servedForMore {
+      limit += 1
+      served = 0
+      wasRaised = true
+    }
+  }
+
+  /// A download ended in a way that says nothing about the host.
+  mutating func drop() { leave() }
+
+  private mutating func leave() {
+    inUse -= 1
+    round?.open -= 1
+    if round?.open == 0 { round = nil }
+  }
+
+  /// What a refusal means for the request that met it.
+  enum Refusal: Equatable {
+    /// It must be asked again when the host has room, and not before this time.
+    case again(Duration)
+    /// The host is given up.
+    case givenUp
+  }
+
+  /// The host refused (429, 503, no connection, or one that it closed before any answer), or left a request
+  /// unanswered.
+  mutating func refuse(
+    _ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double
+  ) -> Refusal {
+    if let overtaken = error.overtaken {
+      // It was left unanswered and not refused, so there is nothing to wait for.
+      leave()
+      if let answering = overtaken.answering { take(answering.reduce(0, +)) }
+      return .again(max(now, cooldownUntil))
+    }
+    slowDown()
+    lower()
+    // Downloads that were in flight when the cooldown began learn nothing new from a refusal.
+    let isNews = now >= cooldownUntil
+    if inUse > 0 || !isNews {
+      // Other requests are being served, so only the server itself can ask for a cooldown.
+      guard let asked = error.retryAfter else { return .again(max(now, cooldownUntil)) }
+      guard policy.allows(pause: asked, elapsed: .zero) else { return .givenUp }
+      cooldownUntil = max(cooldownUntil, now + asked)
+      return .again(cooldownUntil)
+    }
+    if refusals == 0 { refusedSince = now }
+    refusals += 1
+    guard
+      let pause = policy.delay(
+        after: error, failures: refusals, elapsed: now - refusedSince, random: random)
+    else { return .givenUp }
+    cooldownUntil = max(cooldownUntil, now + pause)
+    return .again(cooldownUntil)
+  }
+
+  /// It is known how many the host takes, and that rarely changes.
+  private mutating func take(_ count: Int) {
+    slowDown()
+    limit = min(limit, max(1, count))
+    servedForMore = max(servedForMore, 64)
+  }
+
+  /// The limit was too high. If it had just been raised, it grows more slowly from now on.
+  private mutating func slowDown() {
+    if wasRaised { servedForMore = min(servedForMore * 2, 1024) }
+    (wasRaised, served) = (false, 0)
+  }
+
+  /// One of the downloads in flight was refused.
+  private mutating func lower() {
+    var current = round ?? Round(width: inUse, limit: limit, open: inUse)
+    current.refused += 1
+    current.open -= 1
+    inUse -= 1
+    round = current.open > 0 ? current : nil
+    if current.refused < current.width {
+      limit = min(limit, current.width - current.refused)
+    } else {
+      // The refusals before the last have lowered the limit further than all of them together justify. A
+      // single refused download does not show how many the host would take.
+      limit = max(1, (current.width > 1 ? current.width : current.limit) / 2)
+    }
+  }
+
+  /// Whether a failure is about the host and not about the file.
+  static func isRefusal(_ error: DownloadError) -> Bool {
+    if error.wasTurnedAway || error.overtaken != nil { return true }
+    return switch error.code {
+    case .connect, .resolve, .timeout: error.isTransient
+    case .status: error.cause == .http(status: 429) || error.cause == .http(status: 503)
+    default: false
+    }
+  }
+}
+
+/// Permits for further connections of a file: each counts as one of the downloads that its host takes at a
+/// time.
+struct ConnectionPermits: Sendable {
+  let queue: RequestQueue
+  /// Host and port, as in `Address.hostAndPort`.
+  let host: String
+  let share: Int
+
+  /// - Returns: false if the host has no room, or if files wait for it: those go first.
+  func acquire() -> Bool {
+    queue.change { [host, share] state, now, _ in state.acquirePermit(at: host, share: share, at: now) }
+  }
+
+  /// Gives the permit back: the further connection is no longer used.
+  func release() {
+    queue.change { [host, share] in $0.releasePermit(at: host, share: share) }
+  }
+
+  /// The host refused the further connection. Called instead of `release`.
+  func refused(_ error: DownloadError) {
+    queue.change { [host, share] state, now, random in
+      state.refusedPermit(at: host, share: share, after: error, at: now, random: random)
+    }
+  }
+}

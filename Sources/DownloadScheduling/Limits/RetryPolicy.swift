@@ -1,0 +1,71 @@
+public import DownloadModel
+
+/// When a failed attempt is retried. Pure (HTTP rules 11, 12).
+public struct RetryPolicy: Sendable, Equatable {
+  /// Attempts after the first.
+  public var retries: Int
+  /// No retry begins later than this after the first attempt; nil for no limit.
+  public var maxTime: Duration?
+  /// The first backoff ceiling; each further one doubles.
+  public var base: Duration
+  /// The first ceiling when the server itself asked for a pause (429, 503).
+  public var busyBase: Duration
+  /// A longer pause that a server asks for is not waited for, unless `maxTime` allows it: whether to wait an
+  /// hour is the user's decision, and "999999999" is a mistake.
+  public static let longestPause = Duration.seconds(600)
+  /// No ceiling is higher than this.
+  public var cap: Duration
+
+  public init(
+    retries: Int = 5, maxTime: Duration? = nil, base: Duration = .milliseconds(500),
+    busyBase: Duration = .seconds(2), cap: Duration = .seconds(30)
+  ) {
+    self.retries = retries
+    self.maxTime = maxTime
+    self.base = base
+    self.busyBase = busyBase
+    self.cap = cap
+  }
+
+  /// How long to wait before the next attempt, or nil to give up.
+  ///
+  /// Exponential backoff with full jitter: anything between zero and the ceiling, so that many clients that
+  /// failed together do not retry together. `Retry-After` is a floor (RFC 9110 §10.2.3).
+  /// - Parameters:
+  ///   - failures: attempts that have failed, at least 1.
+  ///   - elapsed: since the first attempt began.
+  ///   - random: from 0 up to, but not including, 1.
+  public func delay(
+    after error: DownloadError, failures: Int, elapsed: Duration, random: Double
+  ) -> Duration? {
+    guard error.isTransient, failures <= retries else { return nil }
+    // A failure of a range shows that another request will do better, so there is nothing to wait for.
+    let wait =
+      error.code == .range ? .zero : max(jittered(error, failures, random), error.retryAfter ?? .zero)
+    return allows(pause: wait, elapsed: elapsed) ? wait : nil
+  }
+
+  /// Whether a pause is short enough to wait for.
+  func allows(pause: Duration, elapsed: Duration) -> Bool {
+    guard let maxTime else { return pause <= Self.longestPause }
+    return elapsed + pause <= maxTime
+  }
+
+  private func jittered(_ error: DownloadError, _ failures: Int, _ random: Double) -> Duration {
+    let isBusy = error.cause == .http(status: 429) || error.cause == .http(status: 503)
+    let ceiling = (isBusy ? busyBase : base) * (1 << min(failures - 1, 16))
+    return min(ceiling, cap) * random
+  }
+}
+
+/// The time since it was made, on any clock.
+struct Stopwatch: Sendable {
+  let elapsed: @Sendable () -> Duration
+
+  init(_ clock: any Clock<Duration>) { elapsed = Self.started(clock) }
+
+  private static func started<C: Clock>(_ clock: C) -> @Sendable () -> Duration where C.Duration == Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
+  }
+}

@@ -1,0 +1,92 @@
+public import DownloadModel
+
+/// How much of a run goes on at a time, by its mode and its settings. The only place that decides this, for
+/// every command.
+///
+/// `sequential` is the baseline of the other modes: one file at a time, over one connection, on one loop, and
+/// never split, whatever the settings say.
+public struct RunConcurrency: Sendable, Equatable {
+  /// Files at a time on each network loop, at least 1; as many loops as there are widths.
+  public let widths: [Int]
+  /// Transfers of one large file at a time, at most; 1 for no splitting.
+  public let segments: Int
+  /// Files at a time of the whole run.
+  public var jobs: Int { widths.reduce(0, +) }
+
+  /// - Parameters:
+  ///   - jobs: files at a time, at most.
+  ///   - segments: transfers of one large file at a time, at most.
+  ///   - loops: network loops, at most; no more are used than there are files, or files at a time.
+  ///   - files: how many files there are; nil if that is known only at the end of their list.
+  public init(_ mode: DownloadMode, jobs: Int, segments: Int, loops: Int, files: Int? = nil) {
+    let isOneByOne = mode == .sequential
+    let jobs = isOneByOne ? 1 : max(1, jobs)
+    let count = max(1, min(jobs, loops, files ?? .max))
+    widths = (0..<count).map { jobs / count + ($0 < jobs % count ? 1 : 0) }
+    self.segments = isOneByOne ? 1 : max(1, segments)
+  }
+}
+
+/// How many files of the run are in flight, by share, and whether more may begin.
+struct RunLimiter {
+  /// Lanes of each share.
+  private let widths: [Int]
+  /// Files in flight, by share.
+  private var inFlight: [Int]
+  /// Files in flight of all shares.
+  private(set) var total = 0
+  /// The most files that were in flight at a time.
+  private(set) var peak = 0
+  /// How many files at a time this machine has resources for, as far as that was found out. The user's number
+  /// applies only below it.
+  private(set) var room = Int.max
+  /// Nil where the user gives the number of files at a time.
+  private var adaptive: AdaptiveConcurrency?
+  /// Files that ended without breaking.
+  private var ended = 0
+
+  init(widths: [Int], adaptive: AdaptiveConcurrency?) {
+    self.widths = widths
+    self.adaptive = adaptive
+    inFlight = Array(repeating: 0, count: widths.count)
+  }
+
+  /// Whether as many files are in flight as are allowed.
+  var isFull: Bool { total >= room || adaptive.map { total >= $0.limit } ?? false }
+
+  /// Whether all lanes of a share have a file.
+  func isBusy(_ share: Int) -> Bool { inFlight[share] >= widths[share] }
+
+  mutating func begin(_ share: Int) {
+    inFlight[share] += 1
+    total += 1
+    peak = max(peak, total)
+  }
+
+  mutating func end(_ share: Int) {
+    inFlight[share] -= 1
+    total -= 1
+  }
+
+  /// Limits the run to the number in flight, because there were no resources for one more.
+  mutating func limitRoom() { room = min(room, max(1, total)) }
+
+  /// Learns from a file that is about to end how many at a time are good.
+  /// - Parameter brokenAt: when its transfer broke; nil if it did not.
+  /// - Returns: whether `measure` must be called now.
+  mutating func learn(brokenAt: Duration?) -> Bool {
+    if adaptive == nil { return false }
+    if let brokenAt {
+      adaptive?.failed(at: brokenAt)
+      return false
+    }
+    ended += 1
+    let (ended, isFull) = (ended, isFull)
+    return adaptive?.ended(files: ended, isFull: isFull) ?? false
+  }
+
+  /// - Parameter received: body bytes of the whole run so far.
+  mutating func measure(at now: Duration, received: Int64) {
+    adaptive?.measure(files: ended, at: now, received: received)
+  }
+}

@@ -1,0 +1,256 @@
+import DequeModule
+import DownloadModel
+
+/// One host as the queue sees it: which requests wait for it, how many downloads each share has in flight to
+/// it, and how many connections each share may keep to it.
+///
+/// The number of downloads that the host takes at a time is divided among the shares, so that idle
+/// connections of one loop never add to another's beyond the host's limit (HTTP rule 37). A host that takes
+/// only a few is asked on the loops where it answers already: on a loop without a connection to it, a new
+/// connection would have to replace another loop's.
+///
+/// A class, because each file reads and changes its host twice. It belongs to one `RequestQueueState` and is
+/// not shared.
+final class QueuedHost {
+  /// A request that must be asked over a connection of a certain share.
+  struct Reserved {
+    let share: Int
+    /// That connection is free once so many files have ended on the share.
+    let ends: Int
+    let request: DownloadRequest
+  }
+
+  /// Host and port, as in `Address.hostAndPort`.
+  let name: String
+  var limiter: HostLimiter
+
+  /// Requests that a certain share should take.
+  private struct Keyed {
+    /// For this share alone, because it has an equal one in flight.
+    var bound: Deque<DownloadRequest> = []
+    /// For another share only if the host gives this one no connection: this share had an equal one a moment
+    /// ago.
+    var preferred: Deque<DownloadRequest> = []
+  }
+
+  // MARK: Requests that wait
+
+  /// Left unanswered over one connection; must be asked over another.
+  private(set) var reserved: [Reserved] = []
+  /// Not asked yet.
+  private var held: Deque<DownloadRequest> = []
+  /// Refused once. They come behind those that were never asked, so that one file that is always refused
+  /// holds up no other.
+  private var refused: Deque<DownloadRequest> = []
+  /// Equal to a request that a share has in flight, or had a moment ago; by share, and empty until there is
+  /// one.
+  private var keyed: [Keyed] = []
+  /// Requests that must fail fast: the host was given up while they waited.
+  private var failFast: Deque<DownloadRequest> = []
+
+  // MARK: Shares
+
+  /// Downloads in flight, by share.
+  private(set) var inUse: [Int]
+  /// Files that ended, well or badly, by share.
+  private(set) var ends: [Int]
+  /// Which share gets the odd download. It differs from host to host, so that hosts that take one connection
+  /// each are spread over the shares.
+  private let home: Int
+  /// How many connections each share may have, where the host takes only a few.
+  private var parts: [Int]?
+  /// The quotas that the transports were last told.
+  private var told: [Int]?
+
+  /// With so few connections, it matters on which loop they are.
+  private static let few = 8
+
+  init(_ limiter: HostLimiter, shares: Int, _ name: String) {
+    self.name = name
+    self.limiter = limiter
+    inUse = Array(repeating: 0, count: shares)
+    ends = inUse
+    // Not by hashValue, which differs from run to run.
+    home = name.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % shares
+  }
+
+  var ended: Int { ends.reduce(0, +) }
+
+  // MARK: What begins and ends
+
+  func begin(_ share: Int) {
+    inUse[share] += 1
+    limiter.begin()
+  }
+
+  /// Notes that a download is no longer in flight. The limiter is told separately what that means for the
+  /// host.
+  func end(_ share: Int) {
+    inUse[share] -= 1
+    ends[share] += 1
+  }
+
+  /// Notes that a further connection of a file has ended.
+  func release(_ share: Int) { inUse[share] -= 1 }
+
+  // MARK: Holding requests, and giving them out
+
+  /// The list in which a request waits.
+  enum Place {
+    case failFast, held, refused
+    case reserved(Int)
+    case bound(to: Int), preferred(by: Int)
+  }
+
+  var hasFailFast: Bool { !failFast.isEmpty }
+  /// Whether requests wait that any share may take.
+  var isHeldForAny: Bool { !held.isEmpty || !refused.isEmpty }
+  /// Whether requests that were never asked wait; a new one must not overtake them.
+  var hasHeld: Bool { !held.isEmpty }
+  /// Whether requests wait until the host can take them. Bound requests wait for equal ones and need no
+  /// connection.
+  var isWaitedFor: Bool { isHeldForAny || !reserved.isEmpty || keyed.contains { !$0.preferred.isEmpty } }
+  var hasBound: Bool { keyed.contains { !$0.bound.isEmpty } }
+
+  /// The position in the run's list of the first request that waits.
+  var earliest: Int {
+    var first = min(
+      min(failFast.first?.id ?? .max, reserved.first?.request.id ?? .max),
+      min(held.first?.id ?? .max, refused.first?.id ?? .max))
+    for one in keyed { first = min(first, one.bound.first?.id ?? .max, one.preferred.first?.id ?? .max) }
+    return first
+  }
+
+  /// Where the next request waits that this share should take.
+  func place(of share: Int) -> (place: Place, id: Int)? {
+    if keyed.isEmpty { return nil }
+    let (bound, preferred) = (keyed[share].bound.first?.id, keyed[share].preferred.first?.id)
+    guard let id = [bound, preferred].compactMap(\.self).min() else { return nil }
+    return (id == bound ? .bound(to: share) : .preferred(by: share), id)
+  }
+
+  /// Where the next request waits that any share may take.
+  func placeForAny(besides share: Int) -> (place: Place, id: Int)? {
+    var first = held.first.map { (place: Place.held, id: $0.id) }
+    for other in keyed.indices where other != share {
+      // The host gives that share no connection any more.
+      guard let id = keyed[other].preferred.first?.id, id < first?.id ?? .max, quota(of: other) == 0 else {
+        continue
+      }
+      first = (.preferred(by: other), id)
+    }
+    // The refused ones come last.
+    return first ?? (refused.isEmpty ? nil : (.refused, .max))
+  }
+
+  /// Holds a request that has not been asked yet.
+  func hold(_ request: DownloadRequest) { held.append(request) }
+  /// Holds a request that must be asked before all others that are held.
+  func holdFirst(_ request: DownloadRequest) { held.prepend(request) }
+  func holdRefused(_ request: DownloadRequest) { refused.append(request) }
+  func reserve(_ request: DownloadRequest, for share: Int, afterEnds ends: Int) {
+    reserved.append(Reserved(share: share, ends: ends, request: request))
+  }
+
+  func take(from place: Place) -> DownloadRequest? {
+    switch place {
+    case .failFast: failFast.popFirst()
+    case .held: held.popFirst()
+    case .refused: refused.popFirst()
+    case .reserved(let index): reserved.remove(at: index).request
+    case .bound(let share): keyed[share].bound.popFirst()
+    case .preferred(let share): keyed[share].preferred.popFirst()
+    }
+  }
+
+  /// Holds a request for the share that has an equal one in flight.
+  func bind(_ request: DownloadRequest, to share: Int) {
+    if keyed.isEmpty { keyed = Array(repeating: Keyed(), count: inUse.count) }
+    keyed[share].bound.append(request)
+  }
+
+  /// Holds a request preferably for the share that had an equal one.
+  func prefer(_ request: DownloadRequest, by share: Int) {
+    if keyed.isEmpty { keyed = Array(repeating: Keyed(), count: inUse.count) }
+    keyed[share].preferred.append(request)
+  }
+
+  /// A share has no equal request in flight any more, so other shares may take the requests that waited for
+  /// it.
+  func unbind(_ request: DownloadRequest, from share: Int) {
+    guard keyed.indices.contains(share), !keyed[share].bound.isEmpty else { return }
+    let number = KeyHomes.number(of: request)
+    keyed[share].preferred += keyed[share].bound.filter { KeyHomes.number(of: $0) == number }
+    keyed[share].bound.removeAll { KeyHomes.number(of: $0) == number }
+  }
+
+  /// The host is given up: all requests that wait for it fail fast.
+  func giveUp(_ policy: RetryPolicy) {
+    failFast += reserved.map(\.request) + keyed.flatMap { $0.bound + $0.preferred } + held + refused
+    (reserved, keyed, held, refused) = ([], [], [], [])
+    limiter.giveUp(policy)
+  }
+
+  /// Whether the host can be forgotten without loss.
+  var isForgettable: Bool { limiter.isPristine && !hasFailFast && !isWaitedFor && !hasBound }
+
+  // MARK: Dividing the host's connections
+
+  /// Whether the limit was learnt from the host, and is not the user's.
+  private var isLearnt: Bool { limiter.limit < limiter.ceiling }
+
+  /// How many of the host's connections this share may have.
+  func quota(of share: Int) -> Int {
+    let shares = inUse.count
+    if let parts { return parts[share] }
+    let distance = (share - home + shares) % shares
+    return limiter.limit / shares + (distance < limiter.limit % shares ? 1 : 0)
+  }
+
+  func hasQuota(_ share: Int) -> Bool { inUse[share] < quota(of: share) }
+
+  /// Computes the quotas after a change of the limit.
+  /// - Parameter answering: how many connections the host answers on each loop, if that is known.
+  /// - Returns: the quotas if they have changed; an inner nil removes the limit.
+  func newQuotas(answering: [Int]? = nil) -> [Int]?? {
+    if !isLearnt, told == nil { return nil }
+    if inUse.count > 1, isLearnt, limiter.limit <= Self.few {
+      let known = answering.flatMap { $0.count == inUse.count ? $0 : nil }
+      // The connection that the host refused came on top of those in flight.
+      let stays = parts.flatMap { $0.reduce(0, +) <= limiter.limit ? $0 : nil }
+      parts = Self.parts(of: limiter.limit, like: known ?? stays ?? inUse)
+    } else {
+      parts = nil
+    }
+    let quotas = isLearnt ? inUse.indices.map(quota) : nil
+    guard quotas != told else { return nil }
+    told = quotas
+    return .some(quotas)
+  }
+
+  /// Divides `limit` like `others`: an excess is taken where there is least, and what is missing is added
+  /// where there is most.
+  static func parts(of limit: Int, like others: [Int]) -> [Int] {
+    var parts = others
+    var excess = parts.reduce(0, +) - limit
+    while excess > 0, let least = parts.indices.filter({ parts[$0] > 0 }).min(by: { parts[$0] < parts[$1] }) {
+      let less = min(excess, parts[least])
+      parts[least] -= less
+      excess -= less
+    }
+    if excess < 0, let most = parts.indices.max(by: { parts[$0] < parts[$1] }) { parts[most] -= excess }
+    return parts
+  }
+
+  /// Whether this share has none of the connections while all shares that have them are busy with other
+  /// hosts.
+  func isKept(from share: Int, _ isBusy: (Int) -> Bool) -> Bool {
+    guard let parts, parts[share] == 0, inUse.allSatisfy({ $0 == 0 }) else { return false }
+    return parts.indices.allSatisfy { parts[$0] == 0 || isBusy($0) }
+  }
+
+  /// Gives all of the host's connections to one share.
+  func move(to share: Int) {
+    parts = inUse.indices.map { $0 == share ? limiter.limit : 0 }
+  }
+}

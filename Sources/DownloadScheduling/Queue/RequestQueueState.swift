@@ -1,0 +1,559 @@
+// Long because: all rules of the queue change the same numbers.
+import DownloadModel
+
+/// Which request goes to which lane, and when: the rules of `RequestQueue` without its lock.
+///
+/// It reads no clock, draws no random number, waits for nothing and wakes no task. Times (since the run
+/// began), random numbers and what the source gave are arguments; what must be done outside is in `Step`, in
+/// the return values, in `takeLanesToWake` and in `takeQuotaChanges`. So each rule can be tested as a table,
+/// and a run of thousands of steps without a thread.
+struct RequestQueueState {
+  /// At most so many requests are held back while the queue looks for a host that is free. It bounds memory.
+  private static let lookahead = 1024
+  /// So many hosts are kept even if nothing needs to be remembered of them.
+  private static let rememberedHosts = 64
+  /// A file that alone is refused, while its host serves others, is given up after so many refusals, or after
+  /// `retries` if that is more.
+  private static let refusalsOfOneFile = 10
+  /// Longer than the transport keeps idle connections once descriptors are short.
+  private static let roomPause = Duration.seconds(2.2)
+
+  private let ceiling: Int
+  private let widths: [Int]
+  private let retry: RetryPolicy
+
+  private var hosts: [String: QueuedHost] = [:]
+  private var heldCount = 0
+  private var run: RunLimiter
+  private var homes = KeyHomes()
+  private var sourceHasEnded = false
+  /// Whether a lane or the reader is waiting for the source.
+  private var isReading = false
+  /// How often each requeued request was refused.
+  private var refusals: [Int: Int] = [:]
+  /// For each request that is requeued because it was left unanswered, how long it was.
+  private var overtaken: [Int: Duration] = [:]
+  /// The failures of requests that were given out to fail fast.
+  private var verdicts: [Int: DownloadError] = [:]
+  /// Why hosts were given up.
+  private var failures: [String: DownloadError] = [:]
+
+  /// Waiting lanes, the one that waits longest first.
+  private var waiting: [Lane] = []
+  private var lastTicket = 0
+  /// The lane that began to wait in this step; it has seen its changes.
+  private var newest: Int?
+  /// Whether something changed that may concern a waiting lane.
+  private var hasChanged = false
+  private var quotaChanges: [QuotaChange] = []
+  /// Whether `step` and `drawn` use the time that they are given; only once a host has had a cooldown.
+  private(set) var needsTime = false
+
+  private struct Lane {
+    let ticket: Int
+    let share: Int
+  }
+
+  /// - Parameters:
+  ///   - ceiling: downloads from one host at a time, at most.
+  ///   - widths: lanes of each share, at least one share.
+  init(ceiling: Int, widths: [Int], retry: RetryPolicy, adaptive: AdaptiveConcurrency? = nil) {
+    self.ceiling = ceiling
+    self.widths = widths
+    self.retry = retry
+    run = RunLimiter(widths: widths, adaptive: adaptive)
+  }
+
+  /// The most files that were in flight at a time.
+  var peak: Int { run.peak }
+  /// How many files at a time this machine has resources for, as far as that was found out.
+  var room: Int { run.room }
+
+  // MARK: The next request
+
+  /// What a lane must do next.
+  enum Step {
+    case give(DownloadRequest)
+    /// Pass what the source has at once to `drawn`, under the same lock, so that requests keep the list's
+    /// order.
+    case draw
+    /// Wait for the source and pass the result to `received`: nothing can happen before it gives something.
+    case read
+    /// Let the reader wait for the source, and ask again, because a request may become ready meanwhile.
+    case readBeside
+    /// Everything has ended.
+    case end
+    /// Wait until the ticket is woken, or until a host's cooldown ends; then ask again.
+    case wait(ticket: Int, until: Duration?)
+  }
+
+  /// Called by a free lane.
+  mutating func step(for share: Int, at now: Duration) -> Step {
+    if run.isFull { return wait(share, until: nil) }
+    if heldCount > 0, let request = takeHeld(for: share, at: now) { return give(request) }
+    return drawOrWait(share, at: now)
+  }
+
+  /// Takes what the source had at once, nil for nothing: the answer to `Step.draw`.
+  mutating func drawn(_ request: DownloadRequest?, for share: Int, at now: Duration) -> Step {
+    guard let request else {
+      if isReading { return waitOrEnd(share, at: now) }
+      isReading = true
+      return heldCount == 0 && run.total == 0 ? .read : .readBeside
+    }
+    switch admit(request, share, at: now) {
+    case .begun: return give(request)
+    case .held: return drawOrWait(share, at: now)
+    case .anothersTurn:
+      hasChanged = true
+      return waitOrEnd(share, at: now)
+    }
+  }
+
+  /// Takes what the source gave after a wait, nil at its end.
+  mutating func received(_ request: DownloadRequest?) {
+    hasChanged = true
+    isReading = false
+    guard let request else { return sourceHasEnded = true }
+    host(of: request).hold(request)
+    heldCount += 1
+  }
+
+  /// The task that waited for the source was cancelled, so what the source still has is unknown.
+  mutating func stopReading() {
+    hasChanged = true
+    isReading = false
+  }
+
+  private mutating func give(_ request: DownloadRequest) -> Step {
+    // Another waiting lane may find more requests now, or it may be its turn now.
+    hasChanged = true
+    return .give(request)
+  }
+
+  private mutating func drawOrWait(_ share: Int, at now: Duration) -> Step {
+    !sourceHasEnded && heldCount < Self.lookahead ? .draw : waitOrEnd(share, at: now)
+  }
+
+  private mutating func waitOrEnd(_ share: Int, at now: Duration) -> Step {
+    if sourceHasEnded, heldCount == 0, run.total == 0 {
+      hasChanged = true
+      return .end
+    }
+    var end: Duration?
+    if needsTime {
+      for host in hosts.values where (host.isWaitedFor || host.hasBound) && host.limiter.cooldownUntil > now {
+        end = min(end ?? .seconds(Int64.max), host.limiter.cooldownUntil)
+      }
+    }
+    return wait(share, until: end)
+  }
+
+  private mutating func wait(_ share: Int, until time: Duration?) -> Step {
+    lastTicket += 1
+    waiting.append(Lane(ticket: lastTicket, share: share))
+    newest = lastTicket
+    return .wait(ticket: lastTicket, until: time)
+  }
+
+  /// Takes the earliest request of those whose hosts can take one, so that the list's order is kept as far as
+  /// possible.
+  private mutating func takeHeld(for share: Int, at now: Duration) -> DownloadRequest? {
+    while true {
+      var first: (host: QueuedHost, place: QueuedHost.Place, id: Int)?
+      for host in hosts.values {
+        guard let place = place(at: host, for: share, at: now) else { continue }
+        let id = host.earliest
+        if first.map({ id < $0.id }) ?? true { first = (host, place, id) }
+      }
+      guard let (host, place, _) = first, let request = host.take(from: place) else { return nil }
+      // The loop ends: each request is rerouted at most once before its key begins or ends again.
+      if isSentOn(request, from: place, by: share, at: host) { continue }
+      if case .failFast = place { verdicts[request.id] = failures[host.name] }
+      heldCount -= 1
+      begin(request, share, host)
+      return request
+    }
+  }
+
+  /// Where a request waits that this share may take from a host now.
+  private mutating func place(at host: QueuedHost, for share: Int, at now: Duration) -> QueuedHost.Place? {
+    if host.hasFailFast { return .failFast }
+    guard host.isWaitedFor || host.hasBound, host.limiter.hasRoom(at: now) else { return nil }
+    if let index = reserved(at: host, for: share) { return .reserved(index) }
+    guard hasQuota(share, at: host) else { return nil }
+    let own = host.place(of: share)
+    guard isTurn(of: share, at: host),
+      let any = host.placeForAny(besides: share)
+    else { return own?.place }
+    if let own, own.id < any.id { return own.place }
+    return any.place
+  }
+
+  /// A request reserved for a connection of this share, or of a share whose lanes are busy.
+  private func reserved(at host: QueuedHost, for share: Int) -> Int? {
+    if host.reserved.isEmpty { return nil }
+    return host.reserved.firstIndex { one in
+      if one.share != share { return run.isBusy(one.share) }
+      // If nothing else waits for the host, no transfer may end any more, and the connections that were
+      // answered are idle.
+      return host.ends[share] >= one.ends || host.inUse[share] == 0 || !host.isHeldForAny
+    }
+  }
+
+  private enum Admission {
+    case begun
+    /// The host is full, or the request waits for a share.
+    case held
+    /// The host has room, but it is another share's turn.
+    case anothersTurn
+  }
+
+  private mutating func admit(_ request: DownloadRequest, _ share: Int, at now: Duration) -> Admission {
+    let host = host(of: request)
+    let hasRoom = host.limiter.hasRoom(at: now)
+    let route = route(request, at: host)
+    // It must not overtake requests that wait already.
+    if !host.hasHeld, hasRoom, isTurn(of: share, route, at: host) {
+      begin(request, share, host)
+      return .begun
+    }
+    hold(request, route, at: host)
+    heldCount += 1
+    if case .any = route { return hasRoom ? .anothersTurn : .held }
+    return .held
+  }
+
+  private mutating func host(of request: DownloadRequest) -> QueuedHost {
+    let name = request.address.hostAndPort
+    if let host = hosts[name] { return host }
+    let host = QueuedHost(HostLimiter(ceiling: ceiling), shares: widths.count, name)
+    hosts[name] = host
+    return host
+  }
+
+  private mutating func begin(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
+    run.begin(share)
+    host.begin(share)
+    if widths.count > 1 { homes.begin(request, at: share) }
+  }
+
+  /// Whether it is this share's turn for a host's next file: it is within its quota, and no share with fewer
+  /// of the host's files is about to take it. The more files of a host have ended, the larger a difference is
+  /// allowed.
+  private mutating func isTurn(of share: Int, at host: QueuedHost) -> Bool {
+    if widths.count == 1 { return true }
+    guard hasQuota(share, at: host) else { return false }
+    let most = host.inUse[share] - host.ended / 8
+    for other in widths.indices where host.inUse[other] < most && host.hasQuota(other) && !run.isBusy(other) {
+      return false
+    }
+    return true
+  }
+
+  /// Whether a share may have one more connection to a host. Connections of shares that are busy elsewhere
+  /// move to this one.
+  private mutating func hasQuota(_ share: Int, at host: QueuedHost) -> Bool {
+    if widths.count == 1 { return true }
+    if host.isKept(from: share, { run.isBusy($0) }) {
+      host.move(to: share)
+      noteQuotas(of: host)
+    }
+    return host.hasQuota(share)
+  }
+
+  // MARK: Equal requests go to one share
+
+  /// Which share should have a request, because its cache has the key.
+  private enum Route {
+    case any
+    /// It has an equal one in flight, so no other share may have this one.
+    case only(Int)
+    /// It had an equal one a moment ago. Another would fetch what this one has, so it is waited for, unless
+    /// the host gives it no connection at all.
+    case rather(Int)
+  }
+
+  private func route(_ request: DownloadRequest, at host: QueuedHost) -> Route {
+    if widths.count == 1 { return .any }
+    return switch homes.home(of: request) {
+    case .inFlight(let share): .only(share)
+    case .recent(let share) where host.quota(of: share) > 0: .rather(share)
+    case .recent, nil: .any
+    }
+  }
+
+  private mutating func isTurn(of share: Int, _ route: Route, at host: QueuedHost) -> Bool {
+    switch route {
+    case .any: isTurn(of: share, at: host)
+    // A key's files go to its share, whatever the other shares have.
+    case .only(let owner), .rather(let owner): owner == share && hasQuota(share, at: host)
+    }
+  }
+
+  private mutating func hold(_ request: DownloadRequest, _ route: Route, at host: QueuedHost) {
+    switch route {
+    case .any: return host.hold(request)
+    case .rather(let share): host.prefer(request, by: share)
+    case .only(let share):
+      host.bind(request, to: share)
+      homes.markAwaited(request)
+    }
+    hasChanged = true
+  }
+
+  /// Whether a request that a share has taken must be held for another share instead, because an equal one
+  /// may have begun there since it was held.
+  private mutating func isSentOn(
+    _ request: DownloadRequest, from place: QueuedHost.Place, by share: Int, at host: QueuedHost
+  ) -> Bool {
+    let route = route(request, at: host)
+    switch (place, route) {
+    case (.failFast, _), (.bound, _), (_, .any): return false
+    // A request that was asked or preferred before does not wait again for what a cache remembers.
+    case (.refused, .rather), (.reserved, .rather), (.preferred, .rather): return false
+    case (_, .only(let other)), (_, .rather(let other)):
+      if other == share { return false }
+      hold(request, route, at: host)
+      return true
+    }
+  }
+
+  // MARK: How a request ended
+
+  /// How to ask a request that was given out.
+  enum Advice {
+    /// - Parameter waited: how long it was left unanswered before; nil if it was not.
+    case ask(waited: Duration?)
+    /// Fail it without asking: its host was given up.
+    case fail(DownloadError)
+  }
+
+  /// Must be called once for each request that was given out, before it is asked.
+  mutating func advice(on request: DownloadRequest) -> Advice {
+    if !verdicts.isEmpty, let error = verdicts.removeValue(forKey: request.id) { return .fail(error) }
+    return .ask(waited: overtaken.isEmpty ? nil : overtaken[request.id])
+  }
+
+  /// Notes that a download ended, well or badly, and does not come again.
+  /// - Parameters:
+  ///   - wasAsked: whether its host was asked.
+  ///   - brokenAt: when its transfer broke; nil if it did not.
+  /// - Returns: whether `measure` must be called now.
+  mutating func ended(
+    _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil
+  ) -> Bool {
+    hasChanged = true
+    let measures = run.learn(brokenAt: brokenAt)
+    if !refusals.isEmpty { refusals[request.id] = nil }
+    if !overtaken.isEmpty { overtaken[request.id] = nil }
+    // A host with anything in flight is not forgotten.
+    guard let host = hosts[request.address.hostAndPort] else { return measures }
+    end(request, share, host)
+    if wasAsked {
+      host.limiter.end()
+      noteQuotas(of: host)
+    } else {
+      host.limiter.drop()
+    }
+    // So memory does not grow with the number of hosts.
+    if hosts.count > Self.rememberedHosts, host.isForgettable { hosts[host.name] = nil }
+    return measures
+  }
+
+  private mutating func end(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
+    run.end(share)
+    host.end(share)
+    if widths.count > 1, let home = homes.end(request) { host.unbind(request, from: home) }
+  }
+
+  /// - Parameter received: body bytes of the whole run so far.
+  mutating func measure(at now: Duration, received: Int64) {
+    run.measure(at: now, received: received)
+  }
+
+  /// Requeues a request that its host refused.
+  /// - Parameter random: from 0 up to, but not including, 1, for the jitter.
+  /// - Returns: nil if it does not come again, because it was refused too often or the host was given up.
+  ///   Then its download has ended.
+  mutating func requeue(
+    _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double
+  ) -> NextAttempt? {
+    hasChanged = true
+    guard let host = hosts[request.address.hostAndPort] else { return nil }
+    end(request, share, host)
+    if let overtaken = error.overtaken {
+      _ = refuse(host, error, at: now, random)
+      noteQuotas(of: host, answering: overtaken.answering)
+      return requeue(request, overtaken, host)
+    }
+    let count = (refusals.removeValue(forKey: request.id) ?? 0) + 1
+    // Without retries each request is asked once, whatever the host answered to others.
+    if retry.retries == 0 {
+      host.limiter.drop()
+      return nil
+    }
+    let refusal = refuse(host, error, at: now, random)
+    defer { noteQuotas(of: host) }
+    guard case .again(let time) = refusal else {
+      if host.limiter.inUse == 0 {
+        failures[host.name] = error
+        host.giveUp(retry)
+      }
+      return nil
+    }
+    let most = max(Self.refusalsOfOneFile, retry.retries)
+    guard count <= most else { return nil }
+    holdRefused(request, at: host, count)
+    // Two counts can end the retries, and the one that applies is told: the host's refusals in a row, or,
+    // while it serves others, the file's own.
+    let row = host.limiter.refusals
+    return NextAttempt(
+      attempt: count + 1, retry: row > 0 ? row : count, of: row > 0 ? retry.retries : most,
+      delay: max(.zero, time - now))
+  }
+
+  /// Requeues a request that was left unanswered. It goes before others, and is still on its first attempt.
+  private mutating func requeue(
+    _ request: DownloadRequest, _ overtaken: DownloadError.Overtaken, _ host: QueuedHost
+  ) -> NextAttempt {
+    self.overtaken[request.id] = overtaken.waited
+    if overtaken.answering == nil, widths.indices.contains(overtaken.loop) {
+      let ends = host.ends[overtaken.loop] + (overtaken.isIdle ? 0 : 1)
+      host.reserve(request, for: overtaken.loop, afterEnds: ends)
+    } else {
+      host.holdFirst(request)
+    }
+    heldCount += 1
+    return NextAttempt(attempt: 1, retry: 0, of: nil, delay: .zero)
+  }
+
+  /// Requeues a request that was never sent: it comes again when the host has room.
+  mutating func requeueUnasked(_ request: DownloadRequest, share: Int) {
+    hasChanged = true
+    let host = host(of: request)
+    end(request, share, host)
+    host.limiter.drop()
+    host.holdRefused(request)
+    heldCount += 1
+  }
+
+  /// Requeues a request for which this machine was short of descriptors or memory
+  /// (`DownloadError.Code.resources`). From then on no more files are in flight at a time than were without
+  /// it, whatever `--jobs` says. Its host is not blamed.
+  /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then
+  ///   its download has ended.
+  mutating func requeueForRoom(_ request: DownloadRequest, share: Int, at now: Duration) -> NextAttempt? {
+    hasChanged = true
+    guard let host = hosts[request.address.hostAndPort] else { return nil }
+    end(request, share, host)
+    host.limiter.drop()
+    let count = (refusals.removeValue(forKey: request.id) ?? 0) + 1
+    // With others in flight this ends, because the limit falls each time; alone, the request is tried as
+    // often as after any failure.
+    let isAlone = run.total == 0
+    guard !isAlone || count <= retry.retries else { return nil }
+    run.limitRoom()
+    if isAlone {
+      host.limiter.coolDown(until: now + Self.roomPause)
+      needsTime = true
+    }
+    holdRefused(request, at: host, count)
+    return NextAttempt(
+      attempt: count + 1, retry: count, of: isAlone ? retry.retries : nil,
+      delay: isAlone ? Self.roomPause : .zero)
+  }
+
+  private mutating func holdRefused(_ request: DownloadRequest, at host: QueuedHost, _ count: Int) {
+    refusals[request.id] = count
+    host.holdRefused(request)
+    heldCount += 1
+  }
+
+  private mutating func refuse(
+    _ host: QueuedHost, _ error: DownloadError, at now: Duration, _ random: Double
+  ) -> HostLimiter.Refusal {
+    let refusal = host.limiter.refuse(error, at: now, retry, random: random)
+    if host.limiter.cooldownUntil > .zero { needsTime = true }
+    return refusal
+  }
+
+  // MARK: Further connections of a file
+
+  /// - Returns: false if the host has no room, or if files wait for it: those go first.
+  mutating func acquirePermit(at name: String, share: Int, at now: Duration) -> Bool {
+    guard let host = hosts[name], !host.isWaitedFor, host.limiter.hasRoom(at: now),
+      widths.count == 1 || host.hasQuota(share)
+    else { return false }
+    host.begin(share)
+    return true
+  }
+
+  mutating func releasePermit(at name: String, share: Int) {
+    hasChanged = true
+    guard let host = hosts[name] else { return }
+    host.release(share)
+    host.limiter.drop()
+  }
+
+  /// The host refused a further connection.
+  mutating func refusedPermit(
+    at name: String, share: Int, after error: DownloadError, at now: Duration, random: Double
+  ) {
+    hasChanged = true
+    guard let host = hosts[name] else { return }
+    host.release(share)
+    // Only files themselves decide whether the host is given up.
+    _ = refuse(host, error, at: now, random)
+    noteQuotas(of: host)
+  }
+
+  // MARK: What must be done outside
+
+  /// How many connections to a host, idle ones included, each share may keep from now on; nil for no limit.
+  struct QuotaChange: Equatable {
+    let host: String
+    let quotas: [Int]?
+  }
+
+  private mutating func noteQuotas(of host: QueuedHost, answering: [Int]? = nil) {
+    if let quotas = host.newQuotas(answering: answering) {
+      quotaChanges.append(QuotaChange(host: host.name, quotas: quotas))
+    }
+  }
+
+  var hasQuotaChanges: Bool { !quotaChanges.isEmpty }
+
+  /// The changes for the transports, the earliest first.
+  mutating func takeQuotaChanges() -> [QuotaChange] {
+    defer { quotaChanges = [] }
+    return quotaChanges
+  }
+
+  /// The tickets of the lanes to wake after a change; they wait no more.
+  ///
+  /// The lanes of a share all want the same, so only one of them is woken, and wakes the next when it has got
+  /// something: with a hundred waiting lanes a change costs no more than with one. While the run is at its
+  /// limit, no lane is woken, since none would get anything.
+  mutating func takeLanesToWake() -> [Int] {
+    defer { (hasChanged, newest) = (false, nil) }
+    if !hasChanged || waiting.isEmpty || run.isFull { return [] }
+    var woken: [Int] = []
+    for share in widths.indices {
+      guard let index = waiting.firstIndex(where: { $0.share == share && $0.ticket != newest })
+      else { continue }
+      woken.append(waiting.remove(at: index).ticket)
+    }
+    return woken
+  }
+
+  /// Whether a lane must still wait.
+  func isWaiting(_ ticket: Int) -> Bool { waiting.contains { $0.ticket == ticket } }
+
+  /// Removes a lane that waits no longer, because its time has come or its task was cancelled.
+  mutating func stopWaiting(_ ticket: Int) { waiting.removeAll { $0.ticket == ticket } }
+
+  /// Notes that a lane has stopped asking. It may have been woken for a request that another lane of its
+  /// share can take.
+  mutating func leave() { hasChanged = true }
+}

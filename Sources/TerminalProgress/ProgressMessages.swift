@@ -1,0 +1,79 @@
+public import DownloadModel
+
+/// Words that this room does not make: what went wrong, said for a person.
+public struct ProgressMessages: Sendable {
+  /// A short reason, without the address, such as "HTTP 404 Not Found".
+  public var failure: @Sendable (DownloadError) -> String
+  /// The same without what the reader might do about it, where dlm itself does something.
+  public var cause: @Sendable (DownloadError) -> String
+  /// The whole line, list and line number included.
+  public var rejection: @Sendable (Rejection) -> String
+
+  /// The moment, as RFC 3339 writes it; for JSON lines.
+  public var timestamp: @Sendable () -> String
+
+  public init(
+    failure: @escaping @Sendable (DownloadError) -> String,
+    cause: (@Sendable (DownloadError) -> String)? = nil,
+    rejection: @escaping @Sendable (Rejection) -> String, timestamp: @escaping @Sendable () -> String = { "" }
+  ) {
+    self.timestamp = timestamp
+    self.failure = failure
+    self.cause = cause ?? failure
+    self.rejection = rejection
+  }
+}
+
+/// What dlm does about a failure that may pass, in the same words wherever it is told.
+public enum RetryMessages {
+  /// A sentence: `the server answered 503 Service Unavailable; again in 4.0 s, 2 of 5`.
+  public static func text(_ cause: String, _ next: NextAttempt) -> String {
+    cause.isEmpty ? text(next) : "\(cause); \(text(next))"
+  }
+
+  /// `again in 4.0 s, 2 of 5`: the second of at most five retries.
+  static func text(_ next: NextAttempt) -> String {
+    let when = next.delay > .zero ? "again in \(Quantity.duration(next.delay))" : "again at once"
+    return next.retries.map { "\(when), \(next.retry) of \($0)" } ?? when
+  }
+
+  /// The same in a column, while the time runs down: `again in 0:04 (2/5)`, or `again 0:04` where there is no
+  /// room.
+  static func countdown(_ next: NextAttempt, _ left: Duration, width: Int) -> String {
+    let time = Quantity.countdown(left)
+    let forms = [
+      next.retries.map { "again in \(time) (\(next.retry)/\($0))" }, "again in \(time)", "again \(time)",
+    ]
+    return forms.compactMap(\.self).first { CellWidth.of($0) <= width } ?? time
+  }
+}
+
+/// What is worth knowing of a file that ended well, beyond its size.
+enum OutcomeNote {
+  static let waits = "another dlm has it: waiting until it is done"
+
+  /// - Parameter showsPath: whether the final path stands beside the note already.
+  static func text(_ outcome: DownloadOutcome, showsPath: Bool = false) -> String {
+    var notes: [String] = []
+    switch outcome.kind {
+    case .fetched:
+      if outcome.resumed > 0 { notes.append("resumed from \(Quantity.bytes(outcome.resumed))") }
+    case .unchanged: notes.append("unchanged")
+    case .copied: notes.append("from cache")
+    case .skipped: notes.append("skipped: a file is there")
+    }
+    switch outcome.remark {
+    case .sameAsHere: notes.append("the same as what was here")
+    case .noContent: notes.append("empty: the server answered 204 No Content")
+    case .decoded: notes.append("decompressed: the server sent it so unasked")
+    case .stillCoded: notes.append("kept in the Content-Encoding that the server sent")
+    case nil: break
+    }
+    if outcome.renamedFrom != nil {
+      let wanted = outcome.wantedName
+      notes.append(
+        showsPath ? "as \(wanted) was there" : "saved as \(outcome.name): \(wanted) was there")
+    }
+    return notes.joined(separator: ", ")
+  }
+}

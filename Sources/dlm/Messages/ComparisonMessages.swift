@@ -1,0 +1,240 @@
+import DownloadModel
+import StrategyComparing
+import TerminalProgress
+
+/// The table and the sentences of `dlm compare`.
+struct ComparisonMessages {
+  private let report: ComparisonReport
+  /// "16 files at a time" or "up to 64 files at once".
+  private let width: String
+
+  init(_ report: ComparisonReport, jobs: Int, adapts: Bool) {
+    self.report = report
+    width = adapts ? "up to \(jobs) files at once" : "\(jobs) files at a time"
+  }
+
+  /// Said where no list is named.
+  static func again(_ last: LastList) -> String {
+    "Comparing with the last list of this folder: \(TerminalText.sanitized(last.names))"
+  }
+
+  /// What `dlm demo` fetches, and from how far.
+  /// - Parameter rate: bytes a second of one connection.
+  static func demo(files: Int, bytes: Int, latency: Int, rate: Int) -> String {
+    "\(files) files, \(Quantity.bytes(Int64(bytes))), from a server \(latency) ms away with "
+      + "\(Double(rate / 100_000) / 10) MB/s a connection."
+  }
+
+  static let serving = "Serving on loopback; stop with Ctrl-C."
+
+  static let emptyList =
+    "dlm: the list holds no address, so there is nothing to compare; name one that does: an address a line"
+
+  /// Said when a run has ended: `run 2 of 9  async-let   412 ms`.
+  static func runLine(
+    _ step: ComparisonPlan.Step, _ observation: RunObservation, of plan: ComparisonPlan
+  ) -> String {
+    let place = plan.steps.firstIndex(of: step).map { $0 + 1 } ?? 0
+    let number = pad("run \(place) of \(plan.steps.count)", to: 13)
+    let mode = pad(step.mode.rawValue, to: 12)
+    return "\(number)\(mode)\(milliseconds(observation.wall))"
+  }
+
+  var lines: [String] {
+    var lines = [Self.row("MODE", "MEDIAN", "SPREAD", "RATE", "SPEED")]
+    lines += report.results.map(row)
+    if let conclusion = report.conclusion { lines += ["", Self.sentence(conclusion)] }
+    if let some = report.results.first, let run = some.runs.first {
+      lines.append(
+        "Every run fetched the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), "
+          + "byte for byte; \(some.runs.count == 1 ? "1 run" : "\(some.runs.count) runs") a mode, \(width).")
+    }
+    lines += warnings
+    return lines
+  }
+
+  private func row(_ result: ModeResult) -> String {
+    let speed = report.speed(of: result.mode, against: .sequential).map(Self.factor) ?? ""
+    return Self.row(
+      result.mode.rawValue, Self.milliseconds(result.times.median),
+      result.times.count > 1 ? "± \(Int((result.times.spread * 100).rounded())) %" : "–",
+      result.bytesPerSecond.map(Quantity.rate) ?? "", result.mode == .sequential ? "1" : speed)
+  }
+
+  private static func sentence(_ conclusion: Conclusion) -> String {
+    let (winner, reference) = (conclusion.winner.rawValue, conclusion.reference.rawValue)
+    return switch conclusion.certainty {
+    case .clear, .unknown: "\(winner) is \(factor(conclusion.speed)) times as fast as \(reference)."
+    case .tie: "A tie: \(winner) and \(reference) took the same time."
+    case .withinScatter: "A tie: \(winner) and \(reference) differ by no more than their runs do."
+    }
+  }
+
+  /// Equal notes of several modes are one line.
+  private var warnings: [String] {
+    var modes: [(note: String, modes: [String])] = []
+    for result in report.results {
+      for note in result.warnings.map(Self.text) {
+        if let index = modes.firstIndex(where: { $0.note == note }) {
+          modes[index].modes.append(result.mode.rawValue)
+        } else {
+          modes.append((note, [result.mode.rawValue]))
+        }
+      }
+    }
+    var lines = modes.map { entry in
+      entry.modes.count == report.results.count
+        ? "Note: \(entry.note)" : "Note, \(entry.modes.joined(separator: ", ")): \(entry.note)"
+    }
+    if let bytes = report.unequalBytes {
+      lines.append(
+        "Note: runs moved from \(Quantity.bytes(bytes.lowerBound)) to \(Quantity.bytes(bytes.upperBound)): "
+          + "not the same work.")
+    }
+    return lines
+  }
+
+  private static func text(_ warning: MeasurementWarning) -> String {
+    switch warning {
+    case .fewRuns(let count): "\(count) \(count == 1 ? "run says" : "runs say") little; try --runs 3 or more"
+    case .wideSpread(let part):
+      "the runs differ by ± \(Int((part * 100).rounded())) %; is something else going on?"
+    case .tooShort: "too short to measure well; a longer list says more"
+    case .outliers(let rounds):
+      "round \(rounds.map(String.init).joined(separator: ", ")) stands far from the others; is something "
+        + "else going on?"
+    }
+  }
+
+  static func text(_ error: ComparisonError) -> [String] {
+    switch error {
+    case .cancelled: ["Interrupted: nothing is left behind."]
+    case .broken(_, let error):
+      [(error.address.map { "\($0): " } ?? "") + FailureMessages(error).line]
+    case .invalid(let run): text(run)
+    }
+  }
+
+  private static func text(_ run: InvalidRun) -> [String] {
+    let place = "The comparison was stopped in run \(run.step.round) of mode \(run.step.mode.rawValue)"
+    switch run.reason {
+    case .failed(let failures):
+      return ["\(place): times of a list that fails say nothing. It failed for:"]
+        + failures.map { "    \($0.address): \(FailureMessages($0.error).line)" }
+    case .nothingDownloaded: return ["\(place): there was nothing to download."]
+    case .differs(let difference, let reference):
+      let what =
+        switch difference {
+        case .bytes(let address): "\(address) has other bytes"
+        case .missing(let address): "\(address) is missing"
+        case .unexpected(let address): "\(address) was not there"
+        case .somewhere: "the files differ"
+        }
+      return [
+        "\(place): \(what) than in run \(reference.round) of mode \(reference.mode.rawValue). "
+          + "Does the server change its files?"
+      ]
+    }
+  }
+
+  private static func factor(_ speed: RelativeSpeed) -> String {
+    let deviation = speed.deviation.map { " ± \(SummaryMessages.tenths($0))" } ?? ""
+    return "\(SummaryMessages.tenths(speed.factor))\(deviation)"
+  }
+
+  /// Three digits, so that modes can be told apart: `412 ms`, `3.41 s`.
+  private static func milliseconds(_ time: Duration) -> String {
+    let seconds = time / .seconds(1)
+    if seconds < 1 { return "\(Int((seconds * 1000).rounded())) ms" }
+    if seconds < 60 {
+      let hundredths = Int((seconds * 100).rounded())
+      return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) s"
+    }
+    return Quantity.duration(time)
+  }
+
+  private static func row(_ mode: String, _ median: String, _ spread: String, _ rate: String, _ speed: String)
+    -> String
+  {
+    pad(mode, to: 13) + pad(median, to: 12) + pad(spread, to: 10) + pad(rate, to: 15) + speed
+  }
+
+  private static func pad(_ text: String, to width: Int) -> String {
+    text + String(repeating: " ", count: max(1, width - text.count))
+  }
+}
+
+/// What is said by a `dlm get` that takes the last list of its folder again.
+enum RepeatMessages {
+  /// `Taking the last list of this folder: urls.txt, with --directory=data`
+  static func again(_ last: LastList) -> String {
+    let options = last.history.options.map { CommandLineText.quoted(TerminalText.sanitized($0)) }
+    return "Taking the last list of this folder: \(TerminalText.sanitized(last.names))"
+      + (options.isEmpty ? "" : ", with \(options.joined(separator: " "))")
+  }
+
+  /// `urls.txt again, one by one, to compare with parallel (12.3 s): about 3 min`
+  static func announcement(_ plan: RepeatPlan) -> [String] {
+    let way = plan.mode == .sequential ? "one by one" : "in mode \(plan.mode.rawValue)"
+    let then =
+      plan.otherRun.map { " (\(Quantity.duration(.seconds($0.seconds))))" }
+      ?? ", of which no time is known yet"
+    return [
+      "\(TerminalText.sanitized(plan.list)) again, \(way), to compare with \(plan.other.rawValue)\(then)"
+        + (estimate(plan).map { ": \($0)" } ?? ""),
+      "  Everything is fetched into a scratch folder, compared with what is here, and dropped; --no-compare "
+        + "only fetches what is missing or has changed.",
+    ]
+  }
+
+  /// What is known, and else what it comes to if each file takes the time that it took.
+  static func estimate(_ plan: RepeatPlan) -> String? {
+    if let own = plan.ownRun { return "about \(rounded(own.seconds))" }
+    guard let other = plan.otherRun else { return nil }
+    if plan.mode == .sequential {
+      return "about \(rounded(other.seconds * Double(max(1, min(other.jobs, other.fetched)))))"
+    }
+    return plan.other == .sequential
+      ? "\(rounded(other.seconds)) at the most" : "about \(rounded(other.seconds))"
+  }
+
+  /// An estimate needs no tenths: `40 s`, `3 min`.
+  private static func rounded(_ seconds: Double) -> String {
+    if seconds < 1 { return "a second" }
+    if seconds < 90 { return "\(Int(seconds.rounded())) s" }
+    if seconds < 90 * 60 { return "\(Int((seconds / 60).rounded())) min" }
+    return "\(Int((seconds / 3600).rounded())) h"
+  }
+
+  static func noRoom(_ plan: RepeatPlan, free: Int64) -> String {
+    "dlm: to compare, \(Quantity.bytes(plan.bytes)) are to be fetched beside what is here, and "
+      + "\(Quantity.bytes(free)) are free: make room, or go on without comparing (dlm get --no-compare)"
+  }
+
+  static func verdict(_ verdict: RepeatVerdict) -> [String] {
+    let files = { (count: Int) in "\(Quantity.count(count)) \(count == 1 ? "file" : "files")" }
+    if verdict.isSame {
+      return [
+        "The same bytes as here, in \(files(verdict.compared)); what was fetched to compare is dropped."
+      ]
+    }
+    var lines = ["\(files(verdict.differences.count)) of \(Quantity.count(verdict.compared)) not as here:"]
+    for difference in verdict.differences.prefix(FailureLog.told) {
+      let what = difference.isMissing ? "is not here" : "has other bytes here"
+      lines.append(
+        "    \(TerminalText.sanitized(difference.address)): \(TerminalText.sanitized(difference.path)) "
+          + "\(what)"
+      )
+    }
+    lines.append(
+      "So the two runs cannot be compared. Your files are as they were; dlm get --no-compare brings them up "
+        + "to date."
+    )
+    return lines
+  }
+
+  static func nothingToCompare(_ other: DownloadMode) -> String {
+    "No time of mode \(other.rawValue) is known yet for this list: dlm get --mode \(other.rawValue) compares "
+      + "the two."
+  }
+}

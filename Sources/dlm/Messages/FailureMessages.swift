@@ -1,0 +1,317 @@
+import DownloadModel
+import Glibc
+import SystemPackage
+import TerminalProgress
+
+/// The message for a failure: what happened, and what the user can do. Its address or path is shown beside
+/// it.
+struct FailureMessages {
+  /// "the server answered 404 Not Found".
+  let cause: String
+  /// "check the address: the server has nothing there"; nil when there is nothing to advise.
+  let remedy: String?
+
+  /// What equal failures have in common: the cause without what differs from one to the next (ports,
+  /// milliseconds).
+  private let kind: String
+
+  init(_ error: DownloadError) {
+    let what = Self.what(error)
+    let place = error.path.map { " (\($0))" } ?? ""
+    let detail = Self.detail(error)
+    cause = what + place + (detail.isEmpty ? "" : ": \(detail)")
+    kind = Self.differsInDetail(error.code) ? what : cause
+    remedy = Self.remedy(error)
+  }
+
+  /// One line, for the moment of the failure.
+  var line: String { remedy.map { "\(cause); \($0)" } ?? cause }
+
+  /// One line of standard error, where the failure ends the command.
+  var said: [String] { ["dlm: \(line)"] }
+
+  /// The heading of a group of equal failures.
+  var heading: String { remedy.map { "\(kind); \($0)" } ?? kind }
+
+  private static func what(_ error: DownloadError) -> String {
+    if case .proxy(let refusal)? = error.cause { return what(refusal) }
+    return switch error.code {
+    case .status: statusText(error)
+    case .badAddress: "not an address that can be fetched"
+    case .resolve: "the host's name could not be looked up"
+    case .connect: "no connection"
+    case .tls: "no secure connection"
+    case .certificate: "the server's certificate was refused"
+    case .clientCertificate: "your certificate was refused, is missing, or cannot be used"
+    case .pinnedKey: "the server has another key than the pinned one"
+    case .timeout: "the connection did not come up in time"
+    case .stalled: "no byte came for too long"
+    case .reset: "the server broke off"
+    case .shortBody: "the file broke off"
+    case .longBody: "more came than the server had announced"
+    case .badResponse where error.cause == .http(status: 205):
+      "the server has nothing to send for it"
+    case .badResponse: "the server's answer is not understood"
+    case .redirect: "a redirect was not followed"
+    case .range: "the server sent another part than was asked for"
+    case .tooLarge: "the file is too long"
+    case .resources:
+      error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE)
+        ? "too many files and connections are open" : "this machine is short of memory"
+    case .diskFull: "the disk is full"
+    case .folder: "the folder cannot be used"
+    case .digest: "the file's checksum is wrong, also when it was fetched anew"
+    case .unproven: "nothing proves that the file is right"
+    case .cancelled: "cancelled"
+    default: error.activity.isEmpty ? error.code.rawValue : "failed while \(error.activity)"
+    }
+  }
+
+  /// Failures whose details are libcurl's own words on one connection, or one file's path.
+  private static func differsInDetail(_ code: DownloadError.Code) -> Bool {
+    [
+      .resolve, .connect, .timeout, .stalled, .reset, .shortBody, .tooLarge, .diskFull, .digest, .resources,
+    ].contains(code)
+  }
+
+  private static func statusText(_ error: DownloadError) -> String {
+    guard case .http(let status)? = error.cause else { return "the server refused" }
+    return "the server answered \(phrase(status))"
+  }
+
+  private static func phrase(_ status: Int) -> String {
+    "\(status)\(reasonPhrases[status].map { " \($0)" } ?? "")"
+  }
+
+  private static func what(_ refusal: ProxyRefusal) -> String {
+    let proxy = "the proxy \(refusal.proxy)"
+    return switch refusal.answer {
+    case .login: refusal.hadLogin ? "\(proxy) refused the login" : "\(proxy) wants a login"
+    case .status(let status): "no connection: \(proxy) answered \(phrase(status))"
+    case .forbidden: "\(proxy) does not allow a connection to this host"
+    case .unreachable(let why): "no connection: \(proxy) said \(why)"
+    case .away: "no connection to \(proxy)"
+    case .misunderstood: "\(proxy) is not understood"
+    case .insecure: "no secure connection to \(proxy)"
+    }
+  }
+
+  private static func detail(_ refusal: ProxyRefusal) -> String {
+    switch refusal.answer {
+    case .away(let why), .misunderstood(let why), .insecure(let why): why
+    default: ""
+    }
+  }
+
+  private static func remedy(_ refusal: ProxyRefusal) -> String {
+    switch refusal.answer {
+    case .login where refusal.hadLogin:
+      "check user and password in its address, where special signs are written as %XX"
+    case .login: "give one in its address, user and password before the host (--proxy or DLM_PROXY)"
+    case .status(403), .forbidden: "its rules are its owner's: ask there, or name the host in NO_PROXY"
+    case .status, .unreachable: "is the server up, and the port right? The proxy could not reach it"
+    case .away: "is the proxy up, and its port right?"
+    case .misunderstood: "is it a proxy of this kind, and the port right?"
+    case .insecure: "if you know its issuer, name it with --cacert FILE; is it an https proxy?"
+    }
+  }
+
+  private static func detail(_ error: DownloadError) -> String {
+    switch error.cause {
+    case .curl(_, let message): message
+    case .errno(let number): String(cString: strerror(number))
+    case .detail(let text): text
+    case .http(let status): error.code == .status ? "" : "status \(status)"
+    case .proxy(let refusal): detail(refusal)
+    case nil: ""
+    }
+  }
+
+  private static func remedy(_ error: DownloadError) -> String? {
+    if case .proxy(let refusal)? = error.cause { return remedy(refusal) }
+    return switch error.code {
+    case .badAddress: "addresses look like https://host/path"
+    case .resolve: "check the host's spelling and this machine's network"
+    case .connect: "is the server up, and the port right?"
+    case .tls, .clientCertificate, .pinnedKey, .certificate: securityRemedy(error)
+    case .timeout: "try again later, or allow more with --connect-timeout"
+    case .stalled: "run the same command again: it goes on where it was"
+    case .shortBody where error.activity == "decoding":
+      "run the same command again: what was compressed on its way starts over"
+    case .reset, .shortBody: "run the same command again: what has come is kept"
+    case .tooLarge: "allow more with --max-filesize"
+    case .resources: "allow more with ulimit -n, or take fewer at a time with --jobs"
+    case .diskFull:
+      error.neededBytes.map {
+        "free at least \(Quantity.bytes($0)) and run the same command again"
+      } ?? "free space and run the same command again"
+    case .folder: "choose another one with --directory"
+    case .digest: "is the checksum right? If it is, tell the server's owner"
+    case .unproven: "ask for less with --require-proof, or give its checksum"
+    case .cache where error.activity == "answering offline": "run it once without --offline"
+    case .redirect: "fetch the address that it leads to, if you trust it"
+    case .status: statusRemedy(error)
+    default: nil
+    }
+  }
+
+  /// Of what TLS refused.
+  private static func securityRemedy(_ error: DownloadError) -> String? {
+    switch error.code {
+    case .tls
+    where error.reason.contains("protocol version") || error.reason.contains("unsupported protocol"):
+      "the server speaks other versions of TLS: what --tlsv1.2, --tlsv1.3 and --tls-max allow has none of "
+        + "them"
+    case .tls: "is this an https server, and the port right?"
+    case .clientCertificate:
+      "check --cert, --key and the pass phrase, and that the server knows the certificate"
+    case .pinnedKey:
+      "it may have a new key, or somebody is in between: ask its owner before you change --pinnedpubkey"
+    case .certificate where error.reason.contains("certificate revoked"):
+      "its issuer has taken it back: do not trust this server"
+    case .certificate where error.reason.contains("CRL"):
+      "--crlfile needs a valid list from each issuer of the server's certificate"
+    case .certificate: "if you know its issuer, name it with --cacert FILE; --insecure trusts anyone"
+    default: nil
+    }
+  }
+
+  private static func statusRemedy(_ error: DownloadError) -> String? {
+    guard case .http(let status)? = error.cause else { return nil }
+    return switch status {
+    case 401: "it wants a login: give one with --netrc-file or --header"
+    case 407: "a proxy that this machine does not know of wants a login: name it with --proxy"
+    case 403: "it does not allow this: is a login or a header missing?"
+    case 404, 410: "check the address: there is nothing (any more)"
+    case 429 where (error.retryAfter ?? .zero) > .seconds(60),
+      503 where (error.retryAfter ?? .zero) > .seconds(60):
+      "it asks to be left alone for \(Quantity.duration(error.retryAfter ?? .zero)): try again then"
+    case 429, 503: "it is busy: try again later, or with fewer --jobs"
+    case 500...: "the trouble is the server's: try again later"
+    default: nil
+    }
+  }
+
+  /// RFC 9110 §15, those that a download meets.
+  private static let reasonPhrases = [
+    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+    406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict",
+    410: "Gone", 416: "Range Not Satisfiable", 421: "Misdirected Request", 425: "Too Early",
+    429: "Too Many Requests", 451: "Unavailable For Legal Reasons", 500: "Internal Server Error",
+    501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+  ]
+}
+
+/// Failures of one cause.
+struct FailureGroup {
+  let heading: String
+  var errors: [DownloadError]
+
+  /// In the order in which each cause was first met.
+  static func groups(of errors: [DownloadError]) -> [FailureGroup] {
+    var groups: [FailureGroup] = []
+    var indices: [String: Int] = [:]
+    for error in errors {
+      let heading = FailureMessages(error).heading
+      if let index = indices[heading] {
+        groups[index].errors.append(error)
+      } else {
+        indices[heading] = groups.count
+        groups.append(FailureGroup(heading: heading, errors: [error]))
+      }
+    }
+    return groups
+  }
+}
+
+/// The message for a line that is not a request: `urls.txt:7: "htp:/x" is no address: …`.
+struct RejectionMessages {
+  let line: String
+
+  init(_ rejection: Rejection) {
+    let place = rejection.line.map { "\(rejection.list):\($0)" } ?? rejection.list
+    switch rejection.reason {
+    case .unreadable(let number):
+      let isMaybeAddress = number == ENOENT && rejection.list.contains(".") && !rejection.list.hasPrefix(".")
+      line =
+        "\(place.isEmpty ? "\"\"" : place): the list cannot be read: \(String(cString: strerror(number))); "
+        + (isMaybeAddress
+          ? "if it is an address, write https://\(rejection.list)" : "check its name and rights")
+    case .unfetched(let error): line = "\(place): the list cannot be read: \(FailureMessages(error).line)"
+    case .damaged(let why):
+      line =
+        "\(place): the list cannot be read from here on: \(why); what stands before is read. Get it again"
+    case .notUTF8: line = "\(place): \"\(rejection.text)\" is not UTF-8; save the list as UTF-8"
+    case .tooLong: line = "\(place): \"\(rejection.text)\" is longer than any address; is this a list?"
+    case .malformed(let why): line = "\(place): \"\(rejection.text)\" is no address: \(Self.text(why))"
+    }
+  }
+
+  private static func text(_ why: Address.Malformed) -> String {
+    switch why {
+    case .empty: "nothing stands there"
+    case .controlCharacter: "it holds a control character"
+    case .noScheme: "it does not begin with http:// or https://"
+    case .unsupportedScheme(let scheme): "dlm speaks http and https, not \(scheme)"
+    case .noHost: "the host is missing"
+    case .badHost: "the host holds characters that none may have"
+    case .badInternationalHost: "the host's name cannot be written in ASCII (IDNA), as networks need it"
+    case .badPort: "the port is not a number from 1 to 65535"
+    }
+  }
+
+  /// What is wrong with a compressed list, as it follows "the list cannot be read from here on: ".
+  static func text(_ damage: Inflater.Damage) -> String {
+    switch damage {
+    case .memoryShort: "memory is short"
+    case .trailingData: "something else stands behind the compressed data"
+    case .brokenOff: "the compressed data breaks off"
+    case .corrupt(let why): "the compressed data is damaged" + (why.map { " (\($0))" } ?? "")
+    }
+  }
+}
+
+/// What goes wrong beside the files: with descriptors, folders, and what is written behind a run.
+enum TroubleMessages {
+  static func tooFewDescriptors(_ free: Int, least: Int) -> String {
+    "dlm: Too many open files: \(free) more may be opened, and a run needs \(least); allow more with ulimit "
+      + "-n"
+  }
+
+  static func temporaryFolder(_ error: Errno) -> String {
+    "dlm: the temporary folder cannot be written: \(error); name another in TMPDIR"
+  }
+
+  /// The run does without folders of its own, because there is no home folder.
+  static func noHome(cache: Bool, state: Bool) -> String {
+    let missing = [cache ? "the cache" : nil, state ? "the memory of its last list" : nil]
+    return
+      "dlm: there is no home folder (HOME is not set, and the system knows none for this user), so this run "
+      + "does without "
+      + missing.compactMap(\.self).joined(separator: " and ")
+      + "; set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME"
+  }
+
+  static func outputLost(_ error: Errno) -> String {
+    let remedy =
+      error == .noSpace ? "free space there, or write it elsewhere" : "is what it leads to still there?"
+    return "dlm: standard output cannot be written: \(String(cString: strerror(error.rawValue))); \(remedy)"
+  }
+
+  static func failedListLost(_ name: String, _ error: any Error) -> String {
+    "dlm: \(name) cannot be written: \(error); choose another file with --failed"
+  }
+
+  static func cookiesLost(_ path: FilePath, _ error: any Error) -> String {
+    let cause =
+      (error as? CookieJarFile.Refusal).map(UsageMessages.text) ?? (error as? Errno)?.description
+      ?? "\(error)"
+    return
+      "dlm: the cookies could not be kept in \(path): \(cause); the files are there, and the next run begins "
+      + "with the cookies of before"
+  }
+
+  static func notRemoved(_ path: FilePath, _ error: DownloadError) -> String {
+    "dlm: \(path): \(FailureMessages(error).line)"
+  }
+}

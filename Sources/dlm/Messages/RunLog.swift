@@ -1,0 +1,80 @@
+import CurlTransport
+import DownloadModel
+import Logging
+import SystemPackage
+import TerminalProgress
+
+/// The messages of `--verbose`: which settings apply, and what was done for each file.
+struct RunLog: Sendable {
+  private let logger: Logger
+
+  init(isVerbose: Bool) {
+    var logger = Logger(label: "dlm") { StreamLogHandler(label: $0, stream: StandardError()) }
+    logger.logLevel = isVerbose ? .debug : .error
+    self.logger = logger
+  }
+
+  func settings(_ settings: Settings, cacheFolder: FilePath?) {
+    logger.debug(
+      "settings",
+      metadata: [
+        "mode": "\(settings.mode.rawValue)",
+        "jobs": "\(settings.adaptsJobs ? "auto, up to \(settings.jobs) at once" : "\(settings.jobs)")",
+        "directory": "\(settings.output.directory)",
+        "cache": "\((settings.output.usesCache ? cacheFolder?.string : nil) ?? "off")",
+        "libcurl": "\(CurlTransport.libcurlVersion)",
+      ])
+  }
+
+  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    guard logger.logLevel <= .debug else { return }
+    switch result {
+    case .success(let outcome):
+      logger.debug(
+        "\(outcome.kind.rawValue)",
+        metadata: [
+          "address": "\(request.address)", "path": "\(outcome.path)", "size": "\(outcome.size)",
+          "transferred": "\(outcome.transferred)", "resumed": "\(outcome.resumed)",
+          "proof": "\(outcome.proof?.rawValue ?? "-")", "remark": "\(outcome.remark?.rawValue ?? "-")",
+        ])
+    case .failure(let error):
+      logger.debug(
+        "failed",
+        metadata: [
+          "address": "\(request.address)", "code": "\(error.code.rawValue)",
+          "temporary": "\(error.isTransient)",
+        ])
+    }
+  }
+
+  /// A large file is to be fetched by more transfers at a time, because so many bytes a second came of fewer.
+  func split(_ request: DownloadRequest, _ count: Int, _ rate: Double?) {
+    logger.debug(
+      "fetched in parts",
+      metadata: [
+        "address": "\(request.address)", "transfers": "\(count)",
+        "because": "\(Quantity.bytes(Int64(rate ?? 0)))/s came of fewer",
+      ])
+  }
+
+  /// A temporary failure, and when the file is asked for again.
+  func again(_ request: DownloadRequest, _ next: NextAttempt, _ error: DownloadError) {
+    guard logger.logLevel <= .debug else { return }
+    logger.debug(
+      "tried again",
+      metadata: [
+        "address": "\(request.address)",
+        "because": "\(RetryMessages.text(FailureMessages(error).cause, next))",
+        "attempt": "\(next.attempt)",
+      ])
+  }
+
+  func atOnce(_ peak: Int, _ settings: Settings) {
+    guard settings.adaptsJobs else { return }
+    logger.debug("files at a time", metadata: ["most": "\(peak)", "allowed": "\(settings.jobs)"])
+  }
+
+  func historyNotSaved(_ error: any Error) {
+    logger.debug("the run's history was not saved", metadata: ["error": "\(error)"])
+  }
+}

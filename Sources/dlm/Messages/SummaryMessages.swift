@@ -1,0 +1,244 @@
+import DownloadModel
+import StrategyComparing
+import TerminalProgress
+
+/// The messages at the end of a run: how many, how much, how long, how fast, what failed and what to do about
+/// it.
+struct SummaryMessages {
+  private let report: RunReport
+  private let comparison: RunHistory.Comparison?
+  private let again: String
+  private let isRepeat: Bool
+
+  /// - Parameters:
+  ///   - comparison: the same list in another mode.
+  ///   - again: the command that goes on with what is missing.
+  ///   - isRepeat: the run was only to be compared with an earlier one; nothing of it is kept.
+  init(
+    _ report: RunReport, comparedWith comparison: RunHistory.Comparison?, again: String,
+    isRepeat: Bool = false
+  ) {
+    self.isRepeat = isRepeat
+    self.report = report
+    self.comparison = comparison
+    self.again = again
+  }
+
+  var lines: [String] {
+    if report.tally.listed == 0, report.rejections.isEmpty, report.signal == nil {
+      return ["The list holds no address."]
+    }
+    var lines = [headline]
+    if let breakdown { lines.append("  " + breakdown) }
+    if let proof = Self.proof(report.tally) { lines.append("  " + proof) }
+    lines += failureLines
+    if report.notBegun > 0 {
+      lines.append("\(Quantity.count(report.notBegun)) more were not begun: the disk takes nothing any more")
+    }
+    if let comparison { lines.append(Self.text(comparison, report)) }
+    if isRepeat {
+      if report.signal != nil || !report.failures.isEmpty { lines.append(Self.nothingCompared) }
+    } else if let signal = report.signal {
+      lines.append(
+        "\(signal == 2 ? "Interrupted" : "Stopped"): what has come is kept. To go on: \(again)")
+    } else if !report.failures.isEmpty {
+      lines.append("To try these again: \(again)   (what is here is not fetched again)")
+    }
+    return lines
+  }
+
+  /// `1,000 files, 61.0 MiB in 3.2 s (19.1 MiB/s), parallel, 16 at a time`
+  private var headline: String {
+    let tally = report.tally
+    let files = "\(Quantity.count(tally.done)) \(tally.done == 1 ? "file" : "files")"
+    let rate = Double(report.received) / max(report.elapsed / .seconds(1), 0.001)
+    var line = "\(files), \(Quantity.bytes(tally.finishedBytes)) in \(Quantity.duration(report.elapsed))"
+    if report.received > 0 { line += " (\(Quantity.rate(rate)))" }
+    line += ", \(report.mode.rawValue)"
+    if report.mode != .sequential {
+      line += report.adaptsJobs ? ", up to \(report.jobs) at once" : ", \(report.jobs) at a time"
+    }
+    let unfinished = tally.failed
+    if unfinished > 0 { line += "; \(Quantity.count(unfinished)) failed" }
+    return line
+  }
+
+  /// The results of the files, unless all were simply fetched.
+  private var breakdown: String? {
+    let tally = report.tally
+    let notJustFetched =
+      tally.unchanged + tally.copied + tally.skipped + tally.sameAsHere + tally.withoutContent + tally.decoded
+    guard notJustFetched > 0 || tally.resumedBytes > 0 else { return nil }
+    var parts: [String] = []
+    if tally.fetched > 0 {
+      parts.append("\(Quantity.count(tally.fetched)) fetched (\(Quantity.bytes(tally.transferredBytes)))")
+    }
+    if tally.sameAsHere > 0 {
+      parts.append("\(Quantity.count(tally.sameAsHere)) of them the same as what was here")
+    }
+    if tally.withoutContent > 0 {
+      parts.append("\(Quantity.count(tally.withoutContent)) empty (204 No Content)")
+    }
+    if tally.decoded > 0 {
+      parts.append("\(Quantity.count(tally.decoded)) decompressed (the server sent them so unasked)")
+    }
+    if tally.unchanged > 0 { parts.append("\(Quantity.count(tally.unchanged)) unchanged") }
+    if tally.copied > 0 { parts.append("\(Quantity.count(tally.copied)) from cache") }
+    if tally.skipped > 0 { parts.append("\(Quantity.count(tally.skipped)) left as they stood") }
+    if tally.resumedBytes > 0 { parts.append("\(Quantity.bytes(tally.resumedBytes)) kept from before") }
+    return parts.joined(separator: ", ")
+  }
+
+  /// How the files were proved, where that is more or less than their length; nil where there is nothing to
+  /// report.
+  private static func proof(_ tally: ProgressTally) -> String? {
+    var parts: [String] = []
+    if tally.provenByDigest > 0 { parts.append("\(Quantity.count(tally.provenByDigest)) proved by checksum") }
+    if tally.unproven > 0 {
+      parts.append(
+        "\(Quantity.count(tally.unproven)) not proved whole (the server gave no length; --require-proof "
+          + "refuses that)"
+      )
+    }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
+  /// Names of a checksum list that no file had; such a list usually names more files than one run fetches.
+  static func unusedChecksums(_ names: [String]) -> [String] {
+    guard !names.isEmpty else { return [] }
+    let shown = names.prefix(3).map { TerminalText.sanitized($0) }.joined(separator: ", ")
+    let more = names.count > 3 ? " and \(Quantity.count(names.count - 3)) more" : ""
+    return ["Named in the checksum list, but not in this run: \(shown)\(more)"]
+  }
+
+  /// Grouped by cause, each with its address.
+  var failureLines: [String] {
+    var lines = report.rejections.map { "\(TerminalText.sanitized(RejectionMessages($0).line))" }
+    for group in FailureGroup.groups(of: report.failures) {
+      lines.append("\(Quantity.count(group.errors.count)) × \(TerminalText.sanitized(group.heading))")
+      lines += group.errors.map { "    \(TerminalText.sanitized($0.address ?? $0.path ?? ""))" }
+    }
+    if report.moreFailures > 0 {
+      lines.append("and \(Quantity.count(report.moreFailures)) more; --failed FILE writes a list of all")
+    }
+    return lines
+  }
+
+  private static let nothingCompared =
+    "Nothing was compared: what was fetched for that is dropped, and your files are as they were."
+
+  /// Of two earlier runs, after one that fetched nothing.
+  static func earlier(_ fast: RunHistory.Comparison, _ slow: RunHistory.Comparison) -> String {
+    let times = [fast, slow].map { "\($0.mode.rawValue) \(Quantity.duration(.seconds($0.run.seconds)))" }
+    return "Nothing was fetched, so nothing was measured. Earlier: \(times.joined(separator: ", ")): "
+      + verdict(slow.run.seconds / max(fast.run.seconds, 0.001), fast.mode.rawValue)
+  }
+
+  /// - Parameter ratio: at least 1.
+  private static func verdict(_ ratio: Double, _ winner: String) -> String {
+    ratio < Conclusion.Certainty.leastFactor ? "a tie." : "\(winner) was \(tenths(ratio)) times as fast."
+  }
+
+  static func tenths(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
+
+  private static func text(_ comparison: RunHistory.Comparison, _ report: RunReport) -> String {
+    let other = comparison.mode.rawValue
+    let then = Quantity.duration(.seconds(comparison.run.seconds))
+    guard comparison.isFair else {
+      let bytes = Quantity.bytes(comparison.run.transferredBytes)
+      return """
+        The same list in mode \(other) took \(then), but fetched \(bytes), so the two cannot be compared; \
+        dlm compare measures them alike.
+        """
+    }
+    let ratio = comparison.run.seconds / max(report.elapsed / .seconds(1), 0.001)
+    let took = "The same list in mode \(other) took \(then):"
+    if max(ratio, 1 / max(ratio, 0.001)) < Conclusion.Certainty.leastFactor { return "\(took) a tie." }
+    return ratio >= 1
+      ? "\(took) this run was \(tenths(ratio)) times as fast."
+      : "\(took) that was \(tenths(1 / ratio)) times as fast as this run."
+  }
+}
+
+/// The command that continues with what is missing, rebuilt from the parsed options and never from the typed
+/// text: a secret has many spellings on a command line (`-vHAuthorization:…`), but only one in the parsed
+/// options.
+///
+/// Secrets are not shown: logins, signatures, the values of header lines. An ellipsis replaces them, and a
+/// sentence says to give them again. An option that was set in the environment or a settings file applies
+/// again by itself.
+struct AgainMessages {
+  /// Quoted for a shell, with what must be given again.
+  let line: String
+
+  /// - Parameter isListKept: whether `dlm get` by itself would take this run's list again.
+  init(_ command: GetCommand, isListKept: Bool = true) {
+    var spelling = Spelling()
+    // A list that came through a pipe is gone; `dlm get` knows it by now, if it was read to its end.
+    if command.sources != ["-"] || !isListKept { command.sources.forEach { spelling.add(source: $0) } }
+    for row in OptionTable.rows { spelling.add(row, of: command) }
+    let line = (["dlm", "get"] + spelling.words.map(CommandLineText.quoted)).joined(separator: " ")
+    self.line =
+      spelling.hidesSecrets ? line + "   (secrets are not shown: give again what … stands for)" : line
+  }
+
+  private struct Spelling {
+    var words: [String] = []
+    var hidesSecrets = false
+
+    mutating func add(_ row: OptionTable.Row, of command: GetCommand) {
+      switch row.given(in: command) {
+      case .flag(let isOn): if isOn { words.append(row.spelled) }
+      case .value(let text): if let text { words += [row.spelled, text] }
+      case .address(let text): if let text { words += [row.spelled, shown(text)] }
+      case .headers(let headers): for header in headers { words += ["-H", shown(header)] }
+      }
+    }
+
+    /// - Parameter source: an address, or a list's path.
+    mutating func add(source: String) {
+      guard case .address(let text) = Source(source) else { return words.append(source) }
+      words.append(shown(text))
+    }
+
+    /// An address without its secrets; a login is replaced by an ellipsis.
+    private mutating func shown(_ text: String) -> String {
+      let redacted = Redaction.redactedAddress(text)
+      if redacted.contains(Redaction.mark) { hidesSecrets = true }
+      guard (try? Address(text))?.hasCredentials ?? text.contains("@") else { return redacted }
+      hidesSecrets = true
+      guard let scheme = redacted.firstRange(of: "://") else { return "\(Redaction.mark)@\(redacted)" }
+      return redacted[..<scheme.upperBound] + "\(Redaction.mark)@" + redacted[scheme.upperBound...]
+    }
+
+    /// Header lines whose values select an answer but do not unlock one.
+    private static let harmless: Set<String> = [
+      "accept", "accept-language", "accept-encoding", "cache-control", "pragma", "user-agent", "dnt",
+    ]
+
+    private mutating func shown(_ header: HeaderArgument) -> String {
+      let text = header.text
+      if text.first == "@" { return text }
+      let end = text.firstIndex { $0 == ":" || $0 == ";" } ?? text.endIndex
+      if Self.harmless.contains(text[..<end].lowercased()) { return text }
+      hidesSecrets = true
+      return "\(text[..<end]): \(Redaction.mark)"
+    }
+  }
+}
+
+/// Arguments, quoted for a shell.
+enum CommandLineText {
+  static func quoted(_ argument: String) -> String {
+    let isPlain = argument.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: "-_./:=,+%@".utf8.contains(byte)
+      }
+    }
+    if isPlain, !argument.isEmpty { return argument }
+    return "'" + argument.replacing("'", with: "'\\''") + "'"
+  }
+}

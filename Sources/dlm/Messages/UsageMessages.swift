@@ -1,0 +1,308 @@
+import CurlTransport
+import DownloadModel
+import SystemPackage
+import TerminalProgress
+
+/// Messages about a command line, and about the files that it names, before anything is fetched: option,
+/// value, cause, remedy.
+enum UsageMessages {
+  // MARK: Options
+
+  static let noRuns = "--runs needs at least 1."
+
+  static let offlineWithoutCache =
+    "--offline takes files from the cache, and --no-cache forbids it: use one of the two."
+
+  static let offlineAnew = "--offline asks no server, and --refresh asks anew: use one of the two."
+
+  static func noFileName(_ name: String) -> String {
+    "--output \"\(name)\" is no file name; name the folder with --directory, and the file without slashes."
+  }
+
+  static let outputOfList = "--output names the file of a single address; use --directory for a list."
+  static let checksumOfList = "--checksum is of a single address; use --checksums FILE for a list."
+
+  static func noValue(_ text: String, for key: String, possible: [String]) -> String {
+    let hint = possible.isEmpty ? "" : " Possible: \(possible.joined(separator: ", "))."
+    return
+      "\"\(text)\" is no value for \(key) (from \(SettingsSources.variable(key)) or a settings file).\(hint)"
+  }
+
+  static func badUserAgent(_ text: String) -> String {
+    "--user-agent \"\(text)\" (or DLM_USER_AGENT, or user-agent in a settings file) holds a line end or a "
+      + "control character."
+  }
+
+  static func noVersionLeft(newest: String, oldest: String) -> String {
+    "--tls-max \(newest) allows nothing that --tlsv\(oldest) asks for: leave one of them out."
+  }
+
+  static func unreadable(_ option: String, _ path: String, _ cause: String) -> String {
+    "\(option) \(path) cannot be read: \(cause)."
+  }
+
+  // MARK: Header lines
+
+  static let headerOption = "--header (or -H)"
+  static func place(_ path: String, line: Int) -> String { "\(path), line \(line)" }
+
+  static func noHeaderLine(_ place: String) -> String {
+    "\(place) holds no header line: it looks like Name: value, on one line and without control characters."
+  }
+
+  static let longerThanHead = "it is longer than any request's head"
+  static let notUTF8 = "it is not UTF-8"
+
+  static func header(_ name: String, meddlesWith matter: HeaderLine.Matter) -> String {
+    let why =
+      switch matter {
+      case .proxyLogin:
+        "it would go to the server, not to the proxy; give the proxy's login in its address: --proxy, user "
+          + "and password before the host"
+      case .range:
+        "dlm asks for parts itself, and keeps a part as a part; fetch the whole file without it"
+      case .condition:
+        "dlm asks itself whether a file has changed; to fetch it in any case give --refresh"
+      case .coding:
+        "files are kept as the server has them, so that they can be compared and gone on with; leave it out"
+      case .body: "a download sends no body; leave it out"
+      }
+    return "--header \(name): \(why)"
+  }
+
+  // MARK: Proxies
+
+  static let proxyInFile = "proxy in a settings file"
+
+  /// - Parameters:
+  ///   - text: the proxy's address, without its login.
+  ///   - place: the option, variable or file that it is from.
+  static func noProxy(_ text: String, from place: String, _ why: ProxyAddress.Malformed) -> String {
+    "\(place) \"\(text)\": \(Self.text(why))."
+  }
+
+  private static func text(_ why: ProxyAddress.Malformed) -> String {
+    switch why {
+    case .scheme(let scheme):
+      "\(scheme) is no kind of proxy; give one of "
+        + "\(ProxyAddress.Scheme.allCases.map(\.rawValue).joined(separator: ", "))"
+    case .noTLS: "this libcurl speaks no TLS with a proxy; give an http or a SOCKS proxy"
+    case .noHost: "it names no host; a proxy looks like http://host:3128"
+    case .badHost: "its host is none; a proxy looks like http://host:3128"
+    case .badPort: "its port is no number from 1 to 65535; a proxy looks like http://host:3128"
+    case .path:
+      "a proxy has no path; if a / ? or # is part of its password, write %2F %3F or %23"
+    case .controlCharacter: "a blank or a control character stands in it; in a password write %20"
+    }
+  }
+
+  // MARK: Certificates
+
+  static func noCertificate(_ path: String) -> String {
+    "--cert \(path) is neither PEM nor PKCS #12: name a file with your certificate."
+  }
+
+  static func noPrivateKey(_ certificate: String, key: String?) -> String {
+    key.map { "--key \($0) holds no private key in PEM: name the file that does." }
+      ?? "--cert \(certificate) holds no private key: name its file with --key."
+  }
+
+  static func keyOfPKCS12(_ certificate: String) -> String {
+    "--key is for a certificate in PEM: \(certificate) is PKCS #12, with its key in it."
+  }
+
+  static func keyAlone(_ key: String) -> String { "--key \(key) goes with a --cert: name that too." }
+
+  static func locked(_ path: String) -> String {
+    "\(path) is locked with a pass phrase: name a file that holds it with --cert-passphrase-file, or set "
+      + "DLM_CERT_PASSPHRASE."
+  }
+
+  static func noPageOfPEM(_ option: String, _ path: String) -> String {
+    "\(option) \(path) cannot be used: it is no regular file of less than 1 MiB."
+  }
+
+  /// `curl --cert me.pem:secret` puts the pass phrase behind a colon. It is not said again.
+  static func unreadableCertificate(_ option: String, _ path: String, _ error: Errno) -> String {
+    if option == "--cert", let colon = path.firstIndex(of: ":") {
+      return
+        "--cert \(path[..<colon]):… cannot be read: \(error.description). It takes a file only. A pass "
+        + "phrase on the command line is seen by every user; name a file that holds it with "
+        + "--cert-passphrase-file, or set DLM_CERT_PASSPHRASE."
+    }
+    return unreadable(option, path, error.description)
+  }
+
+  // MARK: Logins and cookies
+
+  static let notRegular = "it is no regular file"
+  static func longer(than limit: Int) -> String { "it is longer than \(limit / 1024) KiB" }
+
+  static func unusableNetrc(_ path: String, _ cause: String) -> String {
+    "--netrc-file \(path) cannot be used: \(cause). Name the file with the logins."
+  }
+
+  static func unusableJar(_ path: String, _ refusal: CookieJarFile.Refusal) -> String {
+    "--cookie-jar \(path) cannot be used: \(text(refusal))"
+  }
+
+  static func unwritableJar(_ path: String, _ cause: String) -> String {
+    "--cookie-jar \(path) could not be written: \(cause) (its folder). Name a file in a folder of yours."
+  }
+
+  static func text(_ refusal: CookieJarFile.Refusal) -> String {
+    switch refusal {
+    case .link: "it is a link. Name the file itself."
+    case .system(let error): "\(error). Name a file of yours."
+    case .unreadable(let error): "\(error)."
+    case .distrusted(.notRegular): "\(notRegular). Name one."
+    case .distrusted(.otherUser): "it belongs to another user. Name a file of yours."
+    case .distrusted(.othersWrite): "others can write it. chmod 600 makes it yours alone."
+    case .tooLong: "it is longer than any jar. Name another file."
+    case .foreignFormat:
+      "it holds something else than cookies in Netscape's format. Name another file."
+    case .held: "another process holds it"
+    }
+  }
+
+  // MARK: Checksum lists
+
+  static func unreadableChecksums(_ path: String, _ error: any Error) -> String {
+    let cause = (error as? Errno).map { "\($0)" } ?? "\(error)"
+    return "dlm: \(path) cannot be read: \(cause); name a checksum list as sha256sum writes it"
+  }
+
+  /// A few of a list's lines that do not count.
+  static func checksumsLeftOut(_ path: String, malformed: [Int], ambiguous: [String]) -> [String] {
+    malformed.prefix(5).map { "\(path):\($0): not a checksum line; left out" }
+      + ambiguous.prefix(5).map { "\(path): \($0) stands there with different checksums; none is used" }
+  }
+
+  static func noChecksums(_ path: String) -> String {
+    "dlm: \(path) holds no checksum; its lines look like \"HEX  name\""
+  }
+
+  // MARK: Settings files
+
+  static func unknownKey(_ key: String, in path: FilePath) -> String {
+    "\(path): \(key) is no setting of dlm; left out"
+  }
+
+  static func uncountedKey(_ key: String, in path: FilePath) -> String {
+    let setting = key == "on-conflict" ? "on-conflict: overwrite" : key
+    return
+      "\(path): \(setting) does not count in a working folder; set it in your own config.yaml, in "
+      + "\(SettingsSources.variable(key)), or with --\(key)"
+  }
+
+  static func settingsLink(_ path: FilePath) -> String {
+    "\(path) is a link, and not read: a settings file of the working folder is a file there"
+  }
+
+  static func unreadableSettings(_ path: FilePath, _ cause: String) -> String {
+    "The settings file \(path) cannot be read: \(cause). Mend its rights or move it away."
+  }
+
+  static func unintelligible(_ path: FilePath, _ error: any Error) -> String {
+    "The settings file \(path) cannot be understood: \(error) Mend it or move it away."
+  }
+
+  static func distrusted(_ path: FilePath, _ why: Distrust) -> String {
+    let cause =
+      switch why {
+      case .notRegular: notRegular
+      case .otherUser: "it belongs to another user; copy it, if you trust what it says"
+      case .othersWrite: "others can write it; chmod go-w makes it yours alone"
+      }
+    return "\(path) is not read: \(cause)"
+  }
+
+  // MARK: The last list
+
+  static let nothingRemembered =
+    "There is nothing to get: name a list or an address (dlm get urls.txt), or - to read a list from a pipe."
+
+  static let pipedListGone =
+    "The last list of this folder came through a pipe and is no longer there: pipe it in again (dlm get -)."
+
+  static let pipedList = "the list that came through a pipe"
+
+  static func optionsDoNotFit(_ parsersMessage: String) -> String {
+    "The options of the last run do not go with these: \(parsersMessage) Name the list, and its options are "
+      + "forgotten."
+  }
+
+  static func withheld(_ missing: [Withheld]) -> String {
+    let names = missing.map { withheld in
+      switch withheld {
+      case .header(let name): "-H '\(TerminalText.sanitized(name)): …'"
+      case .proxy: "--proxy with its login"
+      case .addressLogins: "the logins of the addresses (name them again, or use --netrc-file)"
+      }
+    }
+    return "The last run had what dlm does not write down: give it again: \(names.joined(separator: ", "))."
+  }
+
+  // MARK: --failed
+
+  static func failedListIsFolder(_ path: String) -> String { "--failed \(path) is a folder; name a file." }
+  static func failedListIsLink(_ path: String) -> String {
+    "--failed \(path) is a link; name the file itself."
+  }
+  static func descriptor(_ number: Int32) -> String { "descriptor \(number)" }
+}
+
+// Removes the user's secrets from the option parser's own messages, which repeat what was typed.
+extension UsageMessages {
+  /// - Parameters:
+  ///   - message: of the parser.
+  ///   - arguments: of this process, without its own name.
+  static func withoutSecrets(_ message: String, _ arguments: [String]) -> String {
+    secrets(in: arguments).reduce(message) { $0.replacing($1, with: "…") }
+  }
+
+  /// What may be a secret, longest first, so that none hides a part of another.
+  static func secrets(in arguments: [String]) -> [String] {
+    var found: [String] = []
+    var isValue = false
+    for argument in arguments {
+      if isValue { found.append(argument) }
+      isValue = false
+      if argument.hasPrefix("--") {
+        let (name, value) = split(argument.dropFirst(2), at: "=")
+        guard takesSecret(name) else { continue }
+        if let value { found.append(String(value)) } else { isValue = true }
+      } else if argument.hasPrefix("-") {
+        // A cluster: `-vH`, `-HX-Key: 1`, `-vHX-Key: 1`.
+        guard let end = argument.firstIndex(of: "H") else { continue }
+        let value = argument[argument.index(after: end)...]
+        if value.isEmpty { isValue = true } else { found.append(String(value)) }
+      } else if looksLikeHeader(argument) || Redaction.isLoginWithoutScheme(argument) {
+        found.append(argument)
+      }
+    }
+    // `-H @FILE` names a file, which messages have to name too.
+    return found.filter { !$0.isEmpty && $0.first != "@" }.sorted { $0.utf8.count > $1.utf8.count }
+  }
+
+  /// Also what is nearly the option's name: the parser echoes the value of one that is mistyped.
+  private static func takesSecret(_ name: Substring) -> Bool {
+    ["h", "pro", "use"].contains { name.lowercased().hasPrefix($0) } && name != "help"
+      && name != "http2"
+  }
+
+  /// `Name: value`, which is no file's name and no address.
+  private static func looksLikeHeader(_ text: String) -> Bool {
+    let (name, value) = split(text[...], at: ":")
+    guard let value, !value.hasPrefix("//"), !name.isEmpty, !name.contains(where: { $0 == "/" || $0 == " " })
+    else { return false }
+    return value.first == " "
+      || ["authorization", "cookie", "proxy-authorization"].contains(name.lowercased())
+      || name.lowercased().hasPrefix("x-")
+  }
+
+  private static func split(_ text: Substring, at separator: Character) -> (Substring, Substring?) {
+    guard let end = text.firstIndex(of: separator) else { return (text, nil) }
+    return (text[..<end], text[text.index(after: end)...])
+  }
+}

@@ -1,0 +1,331 @@
+import DownloadCaching
+import DownloadModel
+import SystemPackage
+import TerminalProgress
+
+/// What one `dlm get` must do, by its command line and its settings.
+struct DownloadOrder: Sendable {
+  let settings: Settings
+  let sources: [Source]
+  /// The name of a single address's file.
+  let outputName: String?
+  let environment: [String: String]
+  let folders: XDGFolders
+  let store: RunHistoryStore
+  /// `--failed`.
+  let failedList: FailedListFile?
+  let isVerbose: Bool
+  /// The command as it was typed, which continues with what is missing.
+  let typed: GetCommand
+  /// The options that the next run in this folder should know.
+  let options: RememberedOptions
+  /// Set if the run is only to be compared with the one before it; nil for an ordinary one.
+  let plan: RepeatPlan?
+
+  /// Where lasting entries are kept; nil for a run without the cache.
+  var cacheFolder: FilePath? { settings.output.usesCache ? folders.cache : nil }
+
+  /// Whether only failures are shown.
+  var isQuiet: Bool { settings.progress == .none }
+
+  /// How many files the sources name; nil where that is known only when their lists are read.
+  var fileCount: Int? { sources.allSatisfy(\.isAddress) ? sources.count : nil }
+}
+
+/// One `dlm get`: open, download, close.
+struct DownloadSession: Sendable {
+  private let order: DownloadOrder
+  private let screen: ProgressScreen
+  private let feed: ProgressFeed
+  private let log: RunLog
+  private let failures: FailureLog
+  private let memory: RunMemory
+  private let reader: ListReader
+  private let wiring: Wiring
+  private let questions: QuestionQueue?
+  private let trial: Trial?
+
+  /// A run that is only to be compared: its scratch folder, and the signals, which are caught since before
+  /// that folder was made.
+  private struct Trial: Sendable {
+    let files: RepeatedFiles
+    let signals: Signals
+  }
+
+  /// Why a session does not begin.
+  struct Refusal: Error {
+    let lines: [String]
+    let status: ExitStatus
+
+    init(_ lines: [String], _ status: ExitStatus) { (self.lines, self.status) = (lines, status) }
+
+    init(_ error: DownloadError) {
+      self.init(FailureMessages(error).said, ExitStatus(failures: [error], rejections: []))
+    }
+  }
+
+  static func run(_ order: DownloadOrder) async -> ExitStatus {
+    do throws(Refusal) {
+      let session = try await open(order)
+      let result = await session.download()
+      return await session.close(result)
+    } catch {
+      StandardError.say(error.lines)
+      return error.status
+    }
+  }
+
+  // MARK: Open
+
+  /// Makes everything that can fail before the first byte.
+  private static func open(_ order: DownloadOrder) async throws(Refusal) -> DownloadSession {
+    let screen = ProgressScreen(order.settings.progress, environment: order.environment)
+    guard let plan = order.plan else { return try await open(order, screen, nil) }
+    let trial = try trial(plan, order, screen)
+    do throws(Refusal) {
+      return try await open(order, screen, trial)
+    } catch {
+      trial.files.scratch.remove()
+      throw error
+    }
+  }
+
+  private static func open(
+    _ order: DownloadOrder, _ screen: ProgressScreen, _ trial: Trial?
+  ) async throws(Refusal) -> DownloadSession {
+    StandardError.say(order.folders.warnings)
+    let log = RunLog(isVerbose: order.isVerbose)
+    let feed = ProgressFeed()
+    let failures = try failureLog(order)
+    let memory = RunMemory(order.store, order.sources, order.options, log)
+    let reader = reader(order, feed, failures, trial == nil ? memory : nil)
+    let wiring: Wiring
+    do throws(DownloadError) {
+      wiring = try await Wiring(
+        settings(order, trial), mode: order.settings.mode, files: order.fileCount,
+        cacheFolder: order.cacheFolder.map { trial?.files.index ?? $0 }, keyFolder: order.folders.cache,
+        claimsFolder: trial == nil ? order.folders.state : nil, names: reader.names, feed: feed, log: log)
+    } catch {
+      throw Refusal(error)
+    }
+    log.settings(order.settings, cacheFolder: order.folders.cache)
+    let questions = QuestionQueue(
+      asksConflicts: order.settings.output.conflicts == .ask && trial == nil,
+      asksNames: order.settings.output.asksNames && trial == nil, isShown: screen.style == .bars, feed: feed
+    )
+    screen.asks(questions)
+    return DownloadSession(
+      order: order, screen: screen, feed: feed, log: log, failures: failures, memory: memory,
+      reader: reader, wiring: wiring, questions: questions, trial: trial)
+  }
+
+  /// Prepares a run that is only to be compared.
+  private static func trial(
+    _ plan: RepeatPlan, _ order: DownloadOrder, _ screen: ProgressScreen
+  ) throws(Refusal) -> Trial {
+    let directory = order.settings.output.directory
+    if let free = ScratchFolder.room(in: directory), free < plan.bytes {
+      throw Refusal([RepeatMessages.noRoom(plan, free: free)], .diskFailed)
+    }
+    if !order.isQuiet { StandardError.say(RepeatMessages.announcement(plan)) }
+    // From here on, no signal may end the process at once, because that would leave the scratch folder
+    // behind.
+    let signals = Signals(.ending) { screen.restoreNow() }
+    do throws(DownloadError) {
+      return Trial(files: RepeatedFiles(scratch: try ScratchFolder(inside: directory)), signals: signals)
+    } catch {
+      throw Refusal(error)
+    }
+  }
+
+  /// The settings of a run into a scratch folder, where no file of the user can be in the way.
+  private static func settings(_ order: DownloadOrder, _ trial: Trial?) -> Settings {
+    var settings = order.settings
+    if let trial {
+      settings.output.directory = trial.files.files.string
+      settings.output.conflicts = .rename
+    }
+    return settings
+  }
+
+  private static func failureLog(_ order: DownloadOrder) throws(Refusal) -> FailureLog {
+    guard order.failedList != nil else { return FailureLog() }
+    do throws(Errno) {
+      return FailureLog(spool: try FailureSpool(in: TemporaryFolder.path(order.environment)))
+    } catch {
+      throw Refusal([TroubleMessages.temporaryFolder(error)], .diskFailed)
+    }
+  }
+
+  /// - Parameter memory: nil for a run that is not remembered.
+  private static func reader(
+    _ order: DownloadOrder, _ feed: ProgressFeed, _ failures: FailureLog, _ memory: RunMemory?
+  ) -> ListReader {
+    ListReader(
+      order.sources, outputName: order.outputName, checksum: order.settings.output.checksum, feed: feed,
+      fetching: Wiring.listFetching(order.settings, order.environment),
+      spool: order.sources.contains(.standardInput) ? order.store.spoolPath.map(ListSpool.init) : nil,
+      onRead: { memory?.read($0) }, onReject: { failures.add($0) })
+  }
+
+  // MARK: Download
+
+  /// The result of the run.
+  struct Result: Sendable {
+    let report: RunReport
+    /// Warnings of the cache; none of these problems failed a download.
+    let warnings: [CacheWarning]
+    /// How a run that should be compared compares with the files that are here; nil where that is unknown.
+    let verdict: RepeatVerdict?
+  }
+
+  /// What the work resulted in, beside what the feed and the FailureLog know.
+  private struct Fetched: Sendable {
+    /// The most files that were under way at a time.
+    let peak: Int
+    let elapsed: Duration
+    let warnings: [CacheWarning]
+    let verdict: RepeatVerdict?
+  }
+
+  /// Runs lanes, questions and the screen until the run ends or a signal ends it.
+  private func download() async -> Result {
+    let (fetched, signal) = await screen.runInterruptibly(early: trial?.signals) {
+      // The child is cancelled and awaited at the end of this closure.
+      async let _: Void? = snapshots?.follow(feed)
+      return await screen.show(feed) { await fetch() }
+    }
+    let settings = order.settings
+    let report = RunReport(
+      mode: settings.mode, jobs: settings.adaptsJobs ? max(1, fetched.peak) : settings.jobs,
+      adaptsJobs: settings.adaptsJobs, tally: feed.tally, received: feed.counter.value,
+      elapsed: fetched.elapsed, failures: failures.failures, rejections: failures.rejections,
+      moreFailures: failures.more, signal: signal)
+    return Result(report: report, warnings: fetched.warnings, verdict: fetched.verdict)
+  }
+
+  /// The snapshot file for other processes; nil for a run without the cache, or only to be compared.
+  private var snapshots: RunningSnapshots? {
+    order.cacheFolder == nil || trial != nil
+      ? nil : RunningSnapshots(state: order.folders.state, directory: order.settings.output.directory)
+  }
+
+  private func fetch() async -> Fetched {
+    let start = ContinuousClock.now
+    let source = ListSource(reader)
+    async let asking: Void? = questions?.run(
+      carryOut: { decision, question throws(DownloadError) in
+        try await wiring.carryOut(decision, on: question)
+      },
+      onFailure: { failures.add($0) })
+    let peak = await wiring.run(source) { request, result in note(request, result, from: source) }
+    log.atOnce(peak, order.settings)
+    questions?.finish()
+    await asking
+    let warnings = await wiring.close()
+    let elapsed = start.duration(to: .now)
+    return Fetched(peak: peak, elapsed: elapsed, warnings: warnings, verdict: await compare())
+  }
+
+  /// Called when a file ended, on its loop's thread.
+  private func note(
+    _ request: DownloadRequest, _ result: Swift.Result<DownloadOutcome, DownloadError>,
+    from source: ListSource
+  ) {
+    log.ended(request, result)
+    switch result {
+    case .success(let outcome):
+      trial?.files.fetched.add(request, outcome)
+      questions?.consider(request, outcome)
+    case .failure(let error):
+      failures.add(error)
+      if error.stopsWriting { source.stop() }
+    }
+  }
+
+  /// - Returns: nil for an ordinary run, and for one that failed.
+  private func compare() async -> RepeatVerdict? {
+    guard let trial, failures.isEmpty, !Task.isCancelled else { return nil }
+    let standing = StandingFiles(order.settings, cacheFolder: order.cacheFolder)
+    var verdict: RepeatVerdict?
+    do throws(DownloadError) {
+      verdict = try await trial.files.compare(with: order.settings.output.directory, standing)
+    } catch {
+      failures.add(error)
+    }
+    await standing.close()
+    return verdict
+  }
+
+  // MARK: Close
+
+  /// Writes the summary, and saves what must be kept: failures, cookies, history.
+  private func close(_ result: Result) async -> ExitStatus {
+    defer { trial?.files.scratch.remove() }
+    let listDigest = await reader.listDigest
+    let history = remember(result, listDigest)
+    StandardError.say(result.warnings.map { CacheMessages.warning($0) })
+    StandardError.say(
+      SummaryMessages.unusedChecksums(order.settings.output.checksums?.unusedNames ?? []))
+    let hasKeptFailures = keepFailures(result.report)
+    let hasKeptCookies = keepCookies()
+    summarize(result, result.report.isWhole ? history : nil, listDigest)
+    return ExitStatus(
+      result.report, hasKeptAll: hasKeptFailures && hasKeptCookies,
+      isAsHere: result.verdict?.isSame ?? true, hasLostData: screen.hasLostData)
+  }
+
+  /// - Returns: what the next run will know; nil when this one is not remembered.
+  private func remember(_ result: Result, _ listDigest: String) -> RunHistory? {
+    let (report, directory) = (result.report, order.settings.output.directory)
+    if trial == nil { return memory.ended(report, listDigest: listDigest, directory: directory) }
+    guard report.isWhole, result.verdict?.isSame == true else { return nil }
+    return memory.compared(report, listDigest: listDigest, directory: directory)
+  }
+
+  /// - Returns: false if the list of failures is wanted and cannot be written; then the summary shows the
+  ///   failures.
+  private func keepFailures(_ report: RunReport) -> Bool {
+    guard let list = order.failedList else { return true }
+    do {
+      try list.write(FailedList(report), more: report.moreFailures > 0 ? failures.spool : nil)
+      return true
+    } catch {
+      StandardError.say([TroubleMessages.failedListLost(list.name, error)])
+      return false
+    }
+  }
+
+  /// - Returns: false if there are cookies to keep and they could not be written.
+  private func keepCookies() -> Bool {
+    guard let file = order.settings.connection.cookieJar else { return true }
+    do throws(DownloadError) {
+      guard let cookies = try wiring.cookies() else { return true }
+      guard
+        let trouble = file.save(before: cookies.before, after: cookies.after, now: WallClock.seconds())
+      else { return true }
+      StandardError.say([trouble])
+    } catch {
+      StandardError.say(FailureMessages(error).said)
+    }
+    return false
+  }
+
+  private func summarize(_ result: Result, _ history: RunHistory?, _ listDigest: String) {
+    let (report, verdict) = (result.report, result.verdict)
+    let again = AgainMessages(order.typed, isListKept: memory.isRemembered)
+    let comparison = history?.comparison(for: report.measurement(listDigest), in: report.mode)
+    let messages = SummaryMessages(
+      report, comparedWith: comparison, again: again.line, isRepeat: order.plan != nil)
+    var lines = order.isQuiet ? messages.failureLines : messages.lines
+    if let verdict, !order.isQuiet || !verdict.isSame { lines += RepeatMessages.verdict(verdict) }
+    if !order.isQuiet, comparison == nil, verdict?.isSame != false {
+      if let plan = order.plan, verdict != nil {
+        lines.append(RepeatMessages.nothingToCompare(plan.other))
+      } else if order.plan == nil, report.tally.bodies == 0, let measured = history?.measured(listDigest) {
+        lines.append(SummaryMessages.earlier(measured.fast, measured.slow))
+      }
+    }
+    StandardError.say(lines)
+  }
+}

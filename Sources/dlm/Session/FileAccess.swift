@@ -1,0 +1,177 @@
+import Glibc
+import SystemPackage
+
+// How this room reads and writes the user's files: in blocks, whole, or as a draft that is renamed.
+
+extension FileDescriptor {
+  /// 64 KiB: larger blocks read no faster.
+  static var blockSize: Int { 64 * 1024 }
+
+  /// Reads with read(2), so that fewer bytes may come than were asked for.
+  /// - Parameter size: the most bytes.
+  /// - Returns: the next bytes; empty at the end of the file.
+  func block(_ size: Int = blockSize) throws(Errno) -> [UInt8] {
+    do {
+      return try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+        count = try read(into: UnsafeMutableRawBufferPointer(buffer), retryOnInterrupt: true)
+      }
+    } catch {
+      throw Errno(error)
+    }
+  }
+
+  /// Reads until the file ends or is longer than expected.
+  /// - Parameter limit: bytes. A caller that gets more than that knows that the file is longer.
+  func bytes(upTo limit: Int = .max) throws(Errno) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count <= limit {
+      let block = try block()
+      if block.isEmpty { break }
+      bytes += block
+    }
+    return bytes
+  }
+
+  /// Writes all bytes, also to a descriptor that another program has made non-blocking.
+  func writeWhole(_ text: some Sequence<UInt8>) throws(Errno) {
+    var bytes = Array(text)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { Glibc.write(rawValue, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        bytes = bytes.dropFirst(count)
+        continue
+      }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN:
+        var wanted = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&wanted, 1, -1)
+      case let code: throw Errno(rawValue: code)
+      }
+    }
+  }
+}
+
+extension Errno {
+  /// What a call of SystemPackage threw, which is always an Errno although its declaration does not say so.
+  init(_ error: any Error) { self = error as? Errno ?? .ioError }
+}
+
+/// Why this user must not trust the content of a file.
+enum Distrust {
+  case notRegular, otherUser, othersWrite
+
+  /// - Parameters:
+  ///   - status: of the open file, so that the file that is judged is the one that is read.
+  ///   - trustsRoot: whether a file of the administrator is trusted as well.
+  /// - Returns: nil for a file that may be trusted.
+  init?(_ status: stat, user: uid_t, trustsRoot: Bool = false) {
+    if status.st_mode & S_IFMT != S_IFREG {
+      self = .notRegular
+    } else if status.st_uid != user, !(trustsRoot && status.st_uid == 0) {
+      self = .otherUser
+    } else if status.st_mode & 0o022 != 0 {
+      self = .othersWrite
+    } else {
+      return nil
+    }
+  }
+}
+
+/// `$TMPDIR`, else `/tmp`: for data that may be too large for memory and need not outlive the process.
+enum TemporaryFolder {
+  static func path(_ environment: [String: String]) -> String {
+    environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+  }
+
+  /// A new file, whose name is removed at once, so that the file disappears with the process, however that
+  /// ends.
+  /// - Parameter purpose: a word for its short-lived name.
+  static func unnamedFile(in folder: String, _ purpose: String) throws(Errno) -> FileDescriptor {
+    var template = Array("\(folder)/dlm-\(purpose)-XXXXXX".utf8CString)
+    let raw = mkstemp(&template)  // not closed on exec, as dlm starts no program
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    _ = unlink(template)
+    return FileDescriptor(rawValue: raw)
+  }
+}
+
+/// A file before it gets its name: written beside the target under a random name, readable by this user
+/// alone, and renamed over the target when whole. So no reader sees half a file, no write follows a link, and
+/// no other user's file is emptied. A draft that is not committed is removed.
+struct DraftFile: ~Copyable {
+  private let target: FilePath
+  private let path: FilePath
+  let descriptor: FileDescriptor
+  private var isOpen = true
+
+  /// - Throws: Errno when the folder cannot be written.
+  init(for target: FilePath) throws(Errno) {
+    self.target = target
+    let folder = target.removingLastComponent()
+    while true {
+      let name = ".dlm-" + String(UInt64.random(in: .min ... .max), radix: 36)
+      let path = folder.appending(name)
+      let raw = open(path.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+      if raw >= 0 {
+        self.path = path
+        descriptor = FileDescriptor(rawValue: raw)
+        return
+      }
+      guard errno == EEXIST || errno == EINTR else { throw Errno(rawValue: errno) }
+    }
+  }
+
+  func write(_ bytes: some Sequence<UInt8>) throws(Errno) { try descriptor.writeWhole(bytes) }
+
+  /// Gives the file its name, and replaces what stood there in the same instant.
+  /// - Throws: Errno, also of writes that are reported only now (NFS, quotas). Then nothing has changed.
+  mutating func commit() throws(Errno) {
+    isOpen = false
+    guard close(descriptor.rawValue) == 0, rename(path.string, target.string) == 0 else {
+      let code = Errno(rawValue: errno)
+      _ = unlink(path.string)
+      throw code
+    }
+  }
+
+  deinit {
+    guard isOpen else { return }
+    _ = close(descriptor.rawValue)
+    _ = unlink(path.string)
+  }
+}
+
+/// Folders of dlm's own, private to this user (0700).
+enum PrivateFolder {
+  /// Makes the folder, and the folders above it, where missing. An existing one that is this user's is closed
+  /// to other users, because earlier versions left it open.
+  static func make(_ path: FilePath) throws(Errno) {
+    do throws(Errno) {
+      try makeNew(path)
+    } catch .fileExists {
+      close(path)
+    }
+  }
+
+  /// - Throws: `.fileExists` if the folder itself exists. Folders above it may exist and stay as they are:
+  ///   `~/.local/state` is not dlm's.
+  private static func makeNew(_ path: FilePath) throws(Errno) {
+    if mkdir(path.string, 0o700) == 0 { return }
+    let failure = Errno(rawValue: errno)
+    let above = path.removingLastComponent()
+    guard failure == .noSuchFileOrDirectory, !above.isEmpty, above != path else { throw failure }
+    do throws(Errno) { try makeNew(above) } catch .fileExists {}
+    // Another process may have made it meanwhile.
+    guard mkdir(path.string, 0o700) == 0 || errno == EEXIST else { throw Errno(rawValue: errno) }
+  }
+
+  private static func close(_ path: FilePath) {
+    var status = stat()
+    guard lstat(path.string, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+      status.st_mode & 0o077 != 0
+    else { return }
+    // The files in it are 0600: a folder that cannot be closed discloses only their names.
+    _ = chmod(path.string, 0o700)
+  }
+}

@@ -1,0 +1,120 @@
+import DownloadModel
+import Foundation
+import StrategyComparing
+
+/// How a run went, as values: what the summary, the history and the exit status are made from.
+struct RunReport: Sendable {
+  var mode: DownloadMode
+  /// Files at a time.
+  var jobs: Int
+  /// Whether `jobs` is the most that were under way, and the run found out what is good.
+  var adaptsJobs = false
+  var tally: ProgressTally
+  /// Body bytes received, also those of files that failed.
+  var received: Int64
+  var elapsed: Duration
+  var failures: [DownloadError]
+  var rejections: [Rejection]
+  /// How many failures were counted but not kept.
+  var moreFailures = 0
+  /// The signal that ended it.
+  var signal: Int32?
+
+  /// How many files never began, because the disk took no more bytes. A list that was not read to its end has
+  /// further ones.
+  var notBegun: Int {
+    guard signal == nil, failures.contains(where: \.stopsWriting) else { return 0 }
+    let ended = tally.done + tally.failed - rejections.count + tally.cancelled
+    return max(0, tally.listed - ended)
+  }
+
+  var status: ExitStatus {
+    signal == nil ? ExitStatus(failures: failures, rejections: rejections) : ExitStatus(signal: signal)
+  }
+
+  /// Whether it says something about the mode: it ran to its end.
+  var isWhole: Bool { signal == nil && failures.isEmpty && rejections.isEmpty && tally.done > 0 }
+
+  var isListUnreadable: Bool {
+    rejections.contains(where: \.isOfList)
+  }
+
+  func measurement(_ listDigest: String) -> RunHistory.Run {
+    RunHistory.Run(
+      listDigest: listDigest, jobs: jobs, fetched: tally.bodies, transferredBytes: tally.bodyBytes,
+      seconds: elapsed / .seconds(1), endedAt: Date())
+  }
+}
+
+/// The exit statuses of the contract (sysexits.h where it has one).
+enum ExitStatus: Int32 {
+  case success = 0
+  case failed = 1
+  case sourceUnreadable = 66
+  case folderUnusable = 73
+  case diskFailed = 74
+  case tryAgain = 75
+  case interrupted = 130
+  case terminated = 143
+  case hungUp = 129
+
+  /// One status for a whole run: the failure that the user must deal with first decides.
+  init(failures: [DownloadError], rejections: [Rejection]) {
+    let codes = Set(failures.map(\.code))
+    // A list at an address that could not be had for now is a temporary failure like a file's.
+    let temporary = rejections.filter {
+      if case .unfetched(let error) = $0.reason { error.isTransient } else { false }
+    }
+    let isUnreadable = rejections.contains { $0.isOfList && !temporary.contains($0) }
+    if codes.contains(.folder) {
+      self = .folderUnusable
+    } else if codes.contains(.diskFull) || codes.contains(.disk) {
+      self = .diskFailed
+    } else if isUnreadable {
+      self = .sourceUnreadable
+    } else if rejections.count > temporary.count || failures.contains(where: { !$0.isTransient }) {
+      self = .failed
+    } else {
+      self = failures.isEmpty && rejections.isEmpty ? .success : .tryAgain
+    }
+  }
+
+  /// That of a whole `dlm get`: first what became of the files, then of what is written behind them.
+  /// - Parameters:
+  ///   - hasKeptAll: whether the list of failures and the cookies are written, where they were asked for.
+  ///   - isAsHere: false where a run that was to be compared brought other bytes than stand here.
+  ///   - hasLostData: whether JSON lines could not be written.
+  init(_ report: RunReport, hasKeptAll: Bool, isAsHere: Bool, hasLostData: Bool) {
+    if report.status != .success {
+      self = report.status
+    } else if !hasKeptAll {
+      self = .diskFailed
+    } else if !isAsHere {
+      self = .failed
+    } else {
+      self = hasLostData ? .diskFailed : .success
+    }
+  }
+
+  /// What ended a comparison.
+  init(_ error: ComparisonError, signal: Int32?) {
+    switch error {
+    case .cancelled: self = ExitStatus(signal: signal)
+    case .broken(_, let error): self = ExitStatus(failures: [error], rejections: [])
+    case .invalid(let run):
+      if case .failed(let failures) = run.reason {
+        self = ExitStatus(failures: failures.map(\.error), rejections: [])
+      } else {
+        self = .failed
+      }
+    }
+  }
+
+  init(signal: Int32?) {
+    switch signal {
+    case .some(15): self = .terminated
+    case .some(1): self = .hungUp
+    default: self = .interrupted
+    }
+  }
+}

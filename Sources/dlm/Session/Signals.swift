@@ -1,0 +1,176 @@
+import Dispatch
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// Signals of the process as an async sequence.
+///
+/// The handler only writes the number into a pipe, so that a signal counts from the moment in which the
+/// handler is installed, whether or not the sequence is read yet. (A Dispatch signal source is registered
+/// some time after it was resumed, and a Ctrl-C in between was lost.) A signal that is ignored stays ignored.
+final class Signals: AsyncSequence, Sendable {
+  /// What the signals are for; one sequence each at a time.
+  enum Purpose {
+    /// SIGINT, SIGTERM, SIGHUP: the first one is delivered; a second one ends the process at once with 128 +
+    /// its number.
+    case ending
+    /// SIGTSTP.
+    case stopping
+
+    fileprivate var numbers: [Int32] { self == .ending ? [SIGINT, SIGTERM, SIGHUP] : [SIGTSTP] }
+  }
+
+  private let stream: AsyncStream<Int32>
+  /// Kept, as a stream ends when its last continuation has gone.
+  private let continuation: AsyncStream<Int32>.Continuation
+  private let source: Mutex<(any DispatchSourceRead)?>
+
+  /// - Parameter beforeExit: restores the terminal before a second signal ends the process.
+  init(_ purpose: Purpose, beforeExit: @escaping @Sendable () -> Void = {}) {
+    let (stream, continuation) = AsyncStream<Int32>.makeStream()
+    self.stream = stream
+    self.continuation = continuation
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else {
+      // Out of descriptors at the start: signals keep their default action, which ends the process.
+      source = Mutex(nil)
+      return
+    }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let seen = SignalCount()
+    let isEnding = purpose == .ending
+    source = Mutex(
+      Self.reader(of: ends[0]) { number in
+        if isEnding, seen.next() > 1 {
+          beforeExit()
+          _exit(128 + number)
+        }
+        continuation.yield(number)
+      })
+    if isEnding {
+      endingPipe.store(ends[1], ordering: .sequentiallyConsistent)
+    } else {
+      stoppingPipe.store(ends[1], ordering: .sequentiallyConsistent)
+    }
+    for number in purpose.numbers { Self.install(number) }
+  }
+
+  func makeAsyncIterator() -> AsyncStream<Int32>.AsyncIterator { stream.makeAsyncIterator() }
+
+  private static func reader(
+    of descriptor: Int32, _ handle: @escaping @Sendable (Int32) -> Void
+  ) -> sending any DispatchSourceRead {
+    let source = DispatchSource.makeReadSource(
+      fileDescriptor: descriptor, queue: DispatchQueue(label: "signals"))
+    source.setEventHandler {
+      var number: UInt8 = 0
+      if read(descriptor, &number, 1) == 1 { handle(Int32(number)) }
+    }
+    source.resume()
+    return source
+  }
+
+  /// What was ignored when dlm started stays so: nohup ignores SIGHUP, a shell without job control SIGINT for
+  /// what it runs in the background, and neither wants the signal to end it (POSIX, sh, "Signals and Error
+  /// Handling").
+  private static func install(_ number: Int32) {
+    var found = sigaction()
+    guard sigaction(number, nil, &found) == 0, !isIgnored(found) else { return }
+    var action = sigaction()
+    action.__sigaction_handler.sa_handler = noteSignal
+    action.sa_flags = SA_RESTART
+    sigaction(number, &action, nil)
+  }
+
+  /// SIG_IGN is the address 1, which Swift cannot compare a function with.
+  private static func isIgnored(_ action: sigaction) -> Bool {
+    withUnsafeBytes(of: action.__sigaction_handler) { $0.load(as: Int.self) } == 1
+  }
+}
+
+private final class SignalCount: Sendable {
+  private let count = Atomic<Int>(0)
+  func next() -> Int { count.wrappingAdd(1, ordering: .relaxed).newValue }
+}
+
+private let endingPipe = Atomic<Int32>(-1)
+private let stoppingPipe = Atomic<Int32>(-1)
+
+/// Async-signal-safe: a load, and a write of one byte. A full pipe holds thousands of signals already.
+private func noteSignal(_ number: Int32) {
+  let saved = errno
+  var byte = UInt8(truncatingIfNeeded: number)
+  let descriptor =
+    number == SIGTSTP ? stoppingPipe.load(ordering: .relaxed) : endingPipe.load(ordering: .relaxed)
+  if descriptor >= 0 { _ = write(descriptor, &byte, 1) }
+  errno = saved
+}
+
+/// A pipe whose reading end becomes readable when something has happened, so that poll(2) can wait for it.
+final class WakePipe: Sendable {
+  /// The reading end, not blocking.
+  let descriptor: Int32
+  private let writeEnd: Int32
+
+  init() throws(Errno) {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    (descriptor, writeEnd) = (ends[0], ends[1])
+  }
+
+  deinit {
+    close(descriptor)
+    close(writeEnd)
+  }
+
+  /// From any thread. A full pipe is readable already, so that a byte it does not take is not needed.
+  func wake() {
+    var byte: UInt8 = 1
+    _ = write(writeEnd, &byte, 1)
+  }
+
+  /// Makes it unreadable until the next `wake`.
+  func drain() {
+    var bytes = [UInt8](repeating: 0, count: 512)
+    while read(descriptor, &bytes, bytes.count) > 0 {}
+  }
+}
+
+/// Lets another thread end a wait for a descriptor, permanently.
+final class Interruption: Sendable {
+  private let raised = Atomic<Bool>(false)
+  /// Nil when the process is out of descriptors: a wait then ends with its data only, which is still right.
+  private let pipe = try? WakePipe()
+
+  var isRaised: Bool { raised.load(ordering: .acquiring) }
+
+  func raise() {
+    if !raised.exchange(true, ordering: .acquiringAndReleasing) { pipe?.wake() }
+  }
+
+  /// Whether a read would not wait: more is there, or the end.
+  func isReadableNow(_ descriptor: Int32) -> Bool {
+    var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&wanted, 1, 0) > 0
+  }
+
+  /// - Returns: false when it was raised before there was anything to read.
+  func waitUntilReadable(_ descriptor: Int32) -> Bool {
+    while !isRaised {
+      // poll(2) leaves negative descriptors out.
+      var wanted = [descriptor, pipe?.descriptor ?? -1].map {
+        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+      }
+      if poll(&wanted, nfds_t(wanted.count), -1) < 0 {
+        if errno == EINTR { continue }
+        return true  // let the read itself say what is wrong
+      }
+      if wanted[0].revents != 0 { return !isRaised }
+    }
+    return false
+  }
+}

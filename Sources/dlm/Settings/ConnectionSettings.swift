@@ -1,0 +1,259 @@
+public import ArgumentParser
+public import CurlTransport
+import DownloadModel
+import Foundation
+import Glibc
+
+// How a run speaks to servers: the options, and what they come to.
+
+extension TLSOptions.Version: ExpressibleByArgument {
+  public init?(argument: String) {
+    switch argument {
+    case "1.2": self = .tls12
+    case "1.3": self = .tls13
+    default: return nil
+    }
+  }
+  public static var allValueStrings: [String] { ["1.2", "1.3"] }
+  var text: String { self == .tls12 ? "1.2" : "1.3" }
+}
+
+struct ConnectionOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("j", allowingJoined: true), .long],
+    help: ArgumentHelp("Files at a time; auto: up to 64 at once.", valueName: "N|auto"))
+  var jobs: Parallelism?
+
+  @Option(help: ArgumentHelp("Connections to one host, over all files and pieces.", valueName: "N|auto"))
+  var perHost: Parallelism?
+
+  @Option(
+    name: [.customShort("s", allowingJoined: true), .long],
+    help: ArgumentHelp(
+      "Pieces of one large file at a time; auto splits where it helps, sequential never.", valueName: "N|auto"
+    )
+  )
+  var segments: Parallelism?
+
+  @Option(help: ArgumentHelp("Bytes a second over everything: 500K, 5M.", valueName: "rate"))
+  var limitRate: ByteRate?
+
+  @Option(help: ArgumentHelp("Attempts after the first, for temporary failures.", valueName: "N"))
+  var retries: Count?
+
+  @Option(help: ArgumentHelp("No retry begins later than this after the first attempt.", valueName: "S"))
+  var retryMaxTime: Seconds?
+
+  @Option(help: ArgumentHelp("Seconds until a connection must be up.", valueName: "S"))
+  var connectTimeout: Seconds?
+
+  @Option(help: ArgumentHelp("Seconds without a byte until a transfer has stalled.", valueName: "S"))
+  var stallTimeout: Seconds?
+
+  @Option(
+    name: [.customShort("H", allowingJoined: true), .long],
+    help: ArgumentHelp(
+      "A header line for the address's own server; @FILE takes them from a file, a line each.",
+      valueName: "line")
+  )
+  var header: [HeaderArgument] = []
+
+  @Option(help: "How dlm names itself to servers.")
+  var userAgent: String?
+
+  @Option(help: ArgumentHelp("Certificates to trust, in PEM.", valueName: "file"), completion: .file())
+  var cacert: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Revoked certificates, in PEM: a list from each issuer, the root's too.", valueName: "file"),
+    completion: .file())
+  var crlfile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Your certificate, in PEM or PKCS #12. Its pass phrase: DLM_CERT_PASSPHRASE, a file, or as asked at "
+        + "the terminal.",
+      valueName: "file"),
+    completion: .file())
+  var cert: String?
+
+  @Option(help: ArgumentHelp("What --cert holds, where it does not show.", valueName: "PEM|P12"))
+  var certType: CertificateType?
+
+  @Option(help: ArgumentHelp("The private key of --cert, in PEM.", valueName: "file"), completion: .file())
+  var key: String?
+
+  @Option(
+    help: ArgumentHelp("A file whose first line is the pass phrase of --cert or --key.", valueName: "file"),
+    completion: .file())
+  var certPassphraseFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file.", valueName: "keys"),
+    completion: .file())
+  var pinnedpubkey: String?
+
+  @Flag(name: .customLong("tlsv1.2"), help: "TLS 1.2 or newer.")
+  var tls12 = false
+
+  @Flag(name: .customLong("tlsv1.3"), help: "TLS 1.3 or newer.")
+  var tls13 = false
+
+  @Option(help: ArgumentHelp("The newest TLS to speak.", valueName: "1.2|1.3"))
+  var tlsMax: TLSOptions.Version?
+
+  @Flag(help: "Accept any certificate.")
+  var insecure = false
+
+  @Option(help: ArgumentHelp("The proxy to go through.", valueName: "url"))
+  var proxy: String?
+
+  @Option(help: ArgumentHelp("Logins by host.", valueName: "file"), completion: .file())
+  var netrcFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Keep cookies between runs, as curl does; without it they end with the run.", valueName: "file"),
+    completion: .file())
+  var cookieJar: String?
+
+  @Flag(name: .customLong("http2"), help: "Ask for HTTP/2 over TLS.")
+  var http2 = false
+}
+
+/// How a run speaks to servers.
+struct ConnectionSettings {
+  /// Without what is the run's own: its cookies, its width, and the netrc file's logins (see `Wiring`).
+  private(set) var transport: TransportOptions
+  /// `--cookie-jar`, with the cookies of earlier runs.
+  let cookieJar: CookieJarFile?
+
+  /// The path that `--netrc-file` came to.
+  var netrcFile: String? { transport.netrcFile }
+  var headerLines: [String] { transport.headerLines }
+  var userAgent: String { transport.userAgent }
+
+  /// - Throws: `ValidationError` that names the option, never a secret.
+  init(_ options: ConnectionOptions, _ sources: SettingsSources) throws {
+    transport = TransportOptions(
+      userAgent: try Self.userAgent(options.userAgent ?? sources.text("user-agent") ?? "dlm/\(DLM.version)"))
+    transport.headerLines = try HeaderArgument.lines(of: options.header)
+    for line in transport.headerLines {
+      if let text = HeaderLine.refusal(of: line) { throw ValidationError(text) }
+    }
+    let connect: Seconds? = try options.connectTimeout ?? sources.value("connect-timeout")
+    let stall: Seconds? = try options.stallTimeout ?? sources.value("stall-timeout")
+    transport.connectTimeout = connect?.duration ?? .seconds(10)
+    transport.stallTimeout = stall?.duration ?? .seconds(30)
+    transport.caFile =
+      options.cacert ?? sources.text("cacert") ?? sources.environment["CURL_CA_BUNDLE"]
+      ?? sources.environment["SSL_CERT_FILE"]
+    transport.isInsecure = try options.insecure || sources.isOn("insecure")
+    transport.proxies = try ProxySetting.routes(option: options.proxy, sources)
+    transport.netrcFile = options.netrcFile ?? sources.text("netrc-file")
+    try Self.requireReadable("--cacert", transport.caFile)
+    try Self.requireReadable("--netrc-file", transport.netrcFile)
+    transport.tls = try Self.tls(options, sources)
+    transport.usesHTTP2 = try options.http2 || sources.isOn("http2")
+    cookieJar = try (options.cookieJar ?? sources.text("cookie-jar")).map { try CookieJarFile($0) }
+    let rate: ByteRate? = try options.limitRate ?? sources.value("limit-rate")
+    transport.rateLimit = rate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
+  }
+
+  /// The addresses whose origins get the user's header lines; nil for all.
+  mutating func sendHeaders(to homes: [Address]?) { transport.headerHomes = homes }
+
+  /// A line end in it would start another header line (RFC 9110 §5.5).
+  private static func userAgent(_ text: String) throws -> String {
+    guard !text.unicodeScalars.contains(where: HeaderLine.isForbidden) else {
+      throw ValidationError(UsageMessages.badUserAgent(text))
+    }
+    return text
+  }
+
+  private static func requireReadable(_ option: String, _ path: String?) throws {
+    guard let path, access(path, R_OK) != 0 else { return }
+    throw ValidationError(UsageMessages.unreadable(option, path, String(cString: strerror(errno))))
+  }
+
+  private static func tls(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> TLSOptions {
+    var tls = TLSOptions()
+    tls.newest = try options.tlsMax ?? sources.value("tls-max")
+    if options.tls12 || options.tls13 {
+      tls.oldest = options.tls13 ? .tls13 : .tls12
+    } else if try sources.isOn("tlsv1.3") {
+      tls.oldest = .tls13
+    } else if try sources.isOn("tlsv1.2") {
+      tls.oldest = .tls12
+    }
+    if let oldest = tls.oldest, let newest = tls.newest, newest < oldest {
+      throw ValidationError(UsageMessages.noVersionLeft(newest: newest.text, oldest: oldest.text))
+    }
+    tls.pinnedKeys = options.pinnedpubkey ?? sources.text("pinnedpubkey")
+    tls.revocationList = options.crlfile ?? sources.text("crlfile")
+    try requireReadable("--crlfile", tls.revocationList)
+    if let keys = tls.pinnedKeys, !keys.hasPrefix("sha256//") { try requireReadable("--pinnedpubkey", keys) }
+    tls.identity = try identity(options, sources)
+    return tls
+  }
+
+  private static func identity(
+    _ options: ConnectionOptions, _ sources: SettingsSources
+  ) throws -> TLSOptions.Identity? {
+    guard let certificate = options.cert ?? sources.text("cert") else {
+      if let key = options.key { throw ValidationError(UsageMessages.keyAlone(key)) }
+      return nil
+    }
+    let files = ClientCertificateFiles(
+      certificate: certificate, type: try options.certType ?? sources.value("cert-type"),
+      key: options.key ?? sources.text("key"),
+      passphraseFile: options.certPassphraseFile ?? sources.text("cert-passphrase-file"),
+      passphrase: sources.environment["DLM_CERT_PASSPHRASE"])
+    return try files.identity(ask: PassphrasePrompt.ask)
+  }
+}
+
+/// Which proxy holds: `--proxy`, else `DLM_PROXY`, else the settings file, else the variables that curl
+/// knows. What is none is refused before the first request; an empty one is no proxy.
+enum ProxySetting {
+  /// - Throws: `ValidationError` that names the place, never the login.
+  static func routes(option: String?, _ sources: SettingsSources) throws -> ProxyRoutes {
+    if let option { return try one(option, from: "--proxy") }
+    if let text = sources.text("proxy") {
+      let variable = SettingsSources.variable("proxy")
+      return try one(
+        text, from: sources.environment[variable] == nil ? UsageMessages.proxyInFile : variable)
+    }
+    return ProxyRoutes(
+      http: try first(of: httpVariables, in: sources.environment),
+      https: try first(of: httpsVariables, in: sources.environment))
+  }
+
+  /// libcurl's own lists, in its order. HTTP_PROXY counts in lower case only, since a CGI server sets it from
+  /// a header.
+  static let httpVariables = ["http_proxy", "all_proxy", "ALL_PROXY"]
+  static let httpsVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+
+  private static func one(_ text: String, from place: String) throws -> ProxyRoutes {
+    ProxyRoutes(text.isEmpty ? nil : Proxy(try address(text, from: place)))
+  }
+
+  private static func first(
+    of names: [String], in environment: [String: String]
+  ) throws -> ProxyAddress? {
+    for name in names {
+      if let text = environment[name], !text.isEmpty { return try address(text, from: name) }
+    }
+    return nil
+  }
+
+  private static func address(_ text: String, from place: String) throws -> ProxyAddress {
+    do {
+      return try ProxyAddress(text)
+    } catch {
+      throw ValidationError(UsageMessages.noProxy(ProxyAddress.redacted(text), from: place, error))
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import ArgumentParser
+import Glibc
+import SystemPackage
+
+/// `--cookie-jar FILE`: cookies in Netscape's format, as curl keeps them. Read before the run, written behind
+/// it where something has changed, as a whole and for this user alone (0600). They are secrets: no message
+/// holds one.
+struct CookieJarFile {
+  let path: FilePath
+  /// The cookies that stood there before the run, a line each.
+  let lines: [String]
+
+  /// Bytes; what is longer holds something else.
+  private static let longest = 16 << 20
+  private static let heading = "# Netscape HTTP Cookie File"
+
+  /// - Throws: `ValidationError` naming path, cause and remedy.
+  init(_ path: String) throws {
+    self.path = FilePath(path)
+    do {
+      lines = try Self.lines(of: self.path)
+    } catch let refusal as Refusal {
+      throw ValidationError(UsageMessages.unusableJar(path, refusal))
+    }
+    // Reported before the run rather than after it.
+    let folder = self.path.removingLastComponent()
+    guard access(folder.isEmpty ? "." : folder.string, W_OK | X_OK) == 0 else {
+      throw ValidationError(UsageMessages.unwritableJar(path, String(cString: strerror(errno))))
+    }
+  }
+
+  /// The path by which the cache distinguishes this jar from others.
+  var identity: String {
+    let folder = path.removingLastComponent()
+    guard let real = realpath(folder.isEmpty ? "." : folder.string, nil) else { return path.string }
+    defer { free(real) }
+    return String(cString: real) + "/" + (path.lastComponent?.string ?? "")
+  }
+
+  /// Writes what this run has changed into what stands there by now: another run may have written meanwhile.
+  /// - Parameters:
+  ///   - before: the cookies at this run's start, as libcurl writes them.
+  ///   - after: those at its end.
+  ///   - now: seconds since 1970.
+  /// - Returns: why it failed, with the remedy; nil if it did not.
+  func save(before: [String], after: [String], now: Int64) -> String? {
+    if Set(before) == Set(after) { return nil }
+    do {
+      let lock = try Self.lock(path)
+      defer { _ = close(lock) }
+      let merged = CookieLines.merged(before: before, after: after, there: try Self.lines(of: path), now: now)
+      var draft = try DraftFile(for: path)
+      try draft.write(
+        ([Self.heading, "# Written by dlm. These are secrets."] + merged).map { $0 + "\n" }.joined().utf8)
+      try draft.commit()
+      return nil
+    } catch {
+      return TroubleMessages.cookiesLost(path, error)
+    }
+  }
+
+  // MARK: Reading
+
+  /// Why a file is not used as a jar.
+  enum Refusal: Error {
+    case link
+    case system(Errno)
+    /// While it was read.
+    case unreadable(Errno)
+    /// Other users who can write it could choose as whom dlm logs in.
+    case distrusted(Distrust)
+    case tooLong, foreignFormat
+    /// By another process.
+    case held
+  }
+
+  private static func lines(of path: FilePath) throws -> [String] {
+    let raw = open(path.string, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+    if raw < 0 {
+      if errno == ENOENT { return [] }
+      throw refusal(of: errno)
+    }
+    let file = FileDescriptor(rawValue: raw)
+    return try file.closeAfter {
+      try requireTrust(raw)
+      let bytes: [UInt8]
+      do throws(Errno) { bytes = try file.bytes(upTo: longest) } catch { throw Refusal.unreadable(error) }
+      guard bytes.count <= longest else { throw Refusal.tooLong }
+      let text = String(decoding: bytes, as: UTF8.self)
+      let lines = CookieLines.cookies(in: text)
+      // The file would be overwritten.
+      guard !lines.isEmpty || bytes.isEmpty || text.hasPrefix("# ") && text.contains("HTTP Cookie File")
+      else {
+        throw Refusal.foreignFormat
+      }
+      return lines
+    }
+  }
+
+  private static func refusal(of code: Int32) -> Refusal {
+    code == ELOOP ? .link : .system(Errno(rawValue: code))
+  }
+
+  private static func requireTrust(_ descriptor: Int32) throws(Refusal) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw refusal(of: errno) }
+    if let distrust = Distrust(status, user: geteuid()) { throw .distrusted(distrust) }
+  }
+
+  // MARK: Writing
+
+  /// Ten times a second, for five seconds: a holder writes a page.
+  private static let attempts = 50
+
+  /// Locks the file that has the name, made if missing.
+  /// - Returns: a descriptor that holds the lock until it is closed.
+  private static func lock(_ path: FilePath) throws -> Int32 {
+    for _ in 0..<attempts {
+      let raw = open(path.string, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0o600)
+      guard raw >= 0 else { throw refusal(of: errno) }
+      var isKept = false
+      defer { if !isKept { _ = close(raw) } }
+      try requireTrust(raw)
+      if flock(raw, LOCK_EX | LOCK_NB) == 0 {
+        var ours = stat()
+        var named = stat()
+        // Another process may have replaced the file before this one got the lock.
+        if fstat(raw, &ours) == 0, lstat(path.string, &named) == 0, ours.st_ino == named.st_ino,
+          ours.st_dev == named.st_dev
+        {
+          isKept = true
+          return raw
+        }
+        continue
+      }
+      usleep(100_000)
+    }
+    throw Refusal.held
+  }
+}
+
+/// Cookies in Netscape's format: domain, whether its subdomains get it, path, whether only over TLS, when it
+/// ends (seconds since 1970; 0 with the session), name and value, between tabs.
+enum CookieLines {
+  /// The lines of a file that hold a cookie.
+  static func cookies(in text: String) -> [String] {
+    text.split(whereSeparator: \.isNewline).map(String.init).filter { fields($0) != nil }
+  }
+
+  /// The content of a jar after a run: the run's changes, applied to the cookies that are in the file by
+  /// then.
+  static func merged(before: [String], after: [String], there: [String], now: Int64) -> [String] {
+    let old = table(before)
+    let new = table(after)
+    var merged = table(there)
+    for (key, line) in new where old[key] != line { merged[key] = line }
+    for key in old.keys where new[key] == nil { merged[key] = nil }
+    return merged.values.filter { line in
+      let end = fields(line).flatMap { Int64($0[4]) } ?? 0
+      return end == 0 || end > now
+    }.sorted()
+  }
+
+  private static func table(_ lines: [String]) -> [String: String] {
+    Dictionary(lines.compactMap { line in key(line).map { ($0, line) } }) { $1 }
+  }
+
+  /// What makes two lines one cookie: domain, path and name (RFC 6265 §5.3).
+  private static func key(_ line: String) -> String? {
+    fields(line).map { fields in
+      let host = fields[0].hasPrefix("#HttpOnly_") ? fields[0].dropFirst("#HttpOnly_".count) : fields[0][...]
+      let name = host.first == "." ? host.dropFirst() : host
+      return [name.lowercased(), fields[1].uppercased(), fields[2], fields[5]].joined(separator: "\t")
+    }
+  }
+
+  private static func fields(_ line: String) -> [String]? {
+    if line.hasPrefix("#"), !line.hasPrefix("#HttpOnly_") { return nil }
+    let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+    // A cookie without a value may lack its last field.
+    return fields.count == 7 || fields.count == 6 ? fields : nil
+  }
+}

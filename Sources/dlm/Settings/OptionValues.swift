@@ -1,0 +1,206 @@
+public import ArgumentParser
+public import DownloadModel
+import SystemPackage
+public import TerminalProgress
+
+// Values of options, of the environment and of settings files: one parser for all three.
+
+extension DownloadMode: ExpressibleByArgument {
+  public init?(argument: String) {
+    switch argument {
+    case "task-group": self = .parallel
+    default: self.init(rawValue: argument)
+    }
+  }
+  public static var allValueStrings: [String] { allCases.map(\.rawValue) }
+}
+
+extension Proof: ExpressibleByArgument {}
+
+extension ContentDigest: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
+}
+
+extension ProgressStyle: ExpressibleByArgument {}
+
+// Their descriptions are what the same parser takes again.
+
+/// `N` or `auto`.
+enum Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  case auto
+  case exactly(Int)
+
+  var description: String {
+    if case .exactly(let number) = self { "\(number)" } else { "auto" }
+  }
+
+  init?(argument: String) {
+    if argument == "auto" {
+      self = .auto
+    } else {
+      guard let number = Int(argument), number >= 1 else { return nil }
+      self = .exactly(number)
+    }
+  }
+}
+
+/// A time in seconds, fractions allowed.
+struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let duration: Duration
+  var description: String { "\(duration / .seconds(1))" }
+
+  init?(argument: String) {
+    guard let number = Double(argument), number > 0, number < 1e9 else { return nil }
+    duration = .seconds(number)
+  }
+}
+
+/// A number from zero.
+struct Count: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let number: Int
+  var description: String { "\(number)" }
+
+  init?(argument: String) {
+    guard let number = Int(argument), number >= 0 else { return nil }
+    self.number = number
+  }
+}
+
+/// Bytes a second: `500K`, `5M`, `1.5G`, as curl and wget take them (K is 1024).
+struct ByteRate: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let bytesPerSecond: Int64
+  var description: String { "\(bytesPerSecond)" }
+
+  init?(argument: String) {
+    let units: [Character: Double] = ["k": 1024, "m": 1_048_576, "g": 1_073_741_824]
+    let unit = argument.last.flatMap { units[Character($0.lowercased())] }
+    guard let number = Double(unit == nil ? argument[...] : argument.dropLast()), number.isFinite else {
+      return nil
+    }
+    let rate = number * (unit ?? 1)
+    guard rate >= 1, rate < 1e15 else { return nil }
+    bytesPerSecond = Int64(rate)
+  }
+}
+
+/// `yes` or `no`, for a flag in the environment or a settings file.
+struct YesOrNo: ExpressibleByArgument, Equatable {
+  let isOn: Bool
+
+  init?(argument: String) {
+    switch argument.lowercased() {
+    case "1", "true", "yes", "on": isOn = true
+    case "0", "false", "no", "off", "": isOn = false
+    default: return nil
+    }
+  }
+}
+
+/// `Name: value`: one line of a request's head.
+struct HeaderLine: ExpressibleByArgument, Equatable {
+  let text: String
+
+  init?(argument: String) {
+    guard let colon = argument.firstIndex(where: { $0 == ":" || $0 == ";" }), colon != argument.startIndex,
+      !argument.unicodeScalars.contains(where: Self.isForbidden)
+    else { return nil }
+    text = argument
+  }
+
+  /// The subjects on which only dlm itself may send header lines.
+  enum Matter {
+    case proxyLogin, range, condition, coding, body
+  }
+
+  /// Why the user may not send a line; nil if it may be sent. Names the field only, because its value may be
+  /// a secret.
+  static func refusal(of line: String) -> String? {
+    // By bytes, because a combining mark after the colon forms one `Character` with it.
+    let name = String(
+      decoding: line.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }
+        .filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
+    return matter(of: name.lowercased()).map { UsageMessages.header(name, meddlesWith: $0) }
+  }
+
+  private static func matter(of name: String) -> Matter? {
+    switch name {
+    case "proxy-authorization": .proxyLogin
+    case "range", "if-range": .range
+    case "if-none-match", "if-modified-since", "if-match", "if-unmodified-since": .condition
+    case "accept-encoding": .coding
+    case "content-length", "transfer-encoding", "expect": .body
+    default: nil
+    }
+  }
+
+  /// RFC 9110 §5.5: no control character in a field's value but the tab.
+  static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value < 0x20 && scalar != "\t" || scalar.value == 0x7f
+  }
+}
+
+/// What was given with `-H`: a header line, or `@FILE` with some.
+///
+/// The option parser takes any text, since it would echo one that it refuses, and this may be a password.
+struct HeaderArgument: ExpressibleByArgument, Equatable {
+  let text: String
+
+  init(argument: String) { text = argument }
+
+  /// Whether it names a file with header lines.
+  var isFile: Bool { text.utf8.first == UInt8(ascii: "@") }
+
+  /// `Accept` of `Accept: text/html`.
+  var name: String {
+    String(decoding: text.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }, as: UTF8.self)
+  }
+
+  /// The header lines that all of them come to.
+  /// - Throws: `ValidationError` that names the place of a line that is none, never its value.
+  static func lines(of arguments: [HeaderArgument]) throws -> [String] {
+    try arguments.flatMap { argument -> [String] in
+      guard argument.text.first == "@" else {
+        return [try line(argument.text[...], place: UsageMessages.headerOption)]
+      }
+      let path = String(argument.text.dropFirst())
+      // As curl has it: a line each, the rest of the world's line ends too; blank ones say nothing.
+      return try HeaderFile.text(of: path).split(
+        omittingEmptySubsequences: false, whereSeparator: \.isNewline
+      ).enumerated().compactMap { number, text in
+        text.allSatisfy(\.isWhitespace)
+          ? nil : try line(text, place: UsageMessages.place(path, line: number + 1))
+      }
+    }
+  }
+
+  private static func line(_ text: Substring, place: String) throws -> String {
+    guard let line = HeaderLine(argument: String(text)) else {
+      throw ValidationError(UsageMessages.noHeaderLine(place))
+    }
+    return line.text
+  }
+}
+
+/// `-H @FILE`: header lines from a file, so that secrets stay off the command line, which every user can see
+/// (ps).
+private enum HeaderFile {
+  /// More than any request's head may be (8 to 64 KiB is common).
+  static let longest = 256 * 1024
+
+  /// - Throws: `ValidationError` with path and cause.
+  static func text(of path: String) throws -> String {
+    func refusal(_ cause: String) -> ValidationError {
+      ValidationError(UsageMessages.unreadable("--header", "@\(path)", cause))
+    }
+    let bytes: [UInt8]
+    do {
+      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
+      bytes = try file.closeAfter { try file.bytes(upTo: longest) }
+    } catch {
+      throw refusal(Errno(error).description)
+    }
+    guard bytes.count <= longest else { throw refusal(UsageMessages.longerThanHead) }
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw refusal(UsageMessages.notUTF8) }
+    return text
+  }
+}

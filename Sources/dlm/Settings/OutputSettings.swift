@@ -1,0 +1,176 @@
+public import ArgumentParser
+public import DownloadCaching
+import DownloadModel
+import Glibc
+import SystemPackage
+
+// Where files go, what happens to those that stand there, and what proves the new ones: the options, and what
+// they come to.
+
+extension ConflictPolicy: ExpressibleByArgument {}
+
+struct OutputOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("d", allowingJoined: true), .long],
+    help: ArgumentHelp("Where files go; made if missing.", valueName: "dir"),
+    completion: .directory)
+  var directory: String?
+
+  @Option(name: .shortAndLong, help: ArgumentHelp("The name, for a single address.", valueName: "name"))
+  var output: String?
+
+  @Option(help: ArgumentHelp("What to do with a file that dlm did not write.", valueName: "policy"))
+  var onConflict: ConflictPolicy?
+
+  @Option(help: ArgumentHelp("A file that is, or becomes, longer fails: 500K, 2G.", valueName: "size"))
+  var maxFilesize: ByteRate?
+
+  @Flag(help: "Ask a name for each file, one at a time, while others go on.")
+  var askNames = false
+
+  @Flag(help: "Neither use nor fill the cache.")
+  var noCache = false
+
+  @Flag(help: "Fetch anew what the cache knows.")
+  var refresh = false
+
+  @Flag(help: "Take everything from the cache; the network is not asked.")
+  var offline = false
+
+  @Flag(help: "Have each file on the disk itself, then its name, before it counts as done.")
+  var fsync = false
+
+  @Flag(help: "Give files the server's time of their last change.")
+  var remoteTime = false
+
+  @Flag(help: "Name files by their address, whatever the server suggests.")
+  var noContentDisposition = false
+}
+
+struct ProofOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The checksum that a single address's file must have: sha256:HEX, also sha512, sha384, sha1, md5.",
+      valueName: "algo:hex"))
+  var checksum: ContentDigest?
+
+  @Option(
+    help: ArgumentHelp(
+      "Checksums for a list, by file name, as sha256sum writes them.", valueName: "file"),
+    completion: .file())
+  var checksums: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Refuse a file that less than this proves: none, protocol, length, digest.", valueName: "proof"))
+  var requireProof: Proof?
+}
+
+/// How a run uses the disk and the cache.
+struct OutputSettings {
+  var directory: String
+  var conflicts: ConflictPolicy
+  var asksNames: Bool
+  var usesContentDisposition: Bool
+  var usesRemoteTime: Bool
+  var syncs: Bool
+  /// Bytes; nil for any length.
+  var maxSize: Int64?
+
+  /// The checksum of the single address's file.
+  var checksum: ContentDigest?
+  /// Those of a list.
+  var checksums: ChecksumList?
+  var requiredProof: Proof
+
+  var usesCache: Bool
+  var refresh: Bool
+  var offline: Bool
+  /// The netrc file's logins: entries of the cache serve only those that made them (RFC 9111 §3.5).
+  var logins: NetrcLogins?
+
+  /// - Parameter netrcFile: the path that `--netrc-file` came to.
+  /// - Throws: `ValidationError`; `ExitCode` 66 for a checksum list that cannot be read, having said why.
+  init(
+    _ output: OutputOptions, _ proof: ProofOptions, netrcFile: String?, _ sources: SettingsSources
+  ) throws {
+    logins = try netrcFile.map(Self.logins)
+    directory = output.directory ?? sources.text("directory") ?? "."
+    conflicts = try output.onConflict ?? sources.value("on-conflict") ?? .rename
+    checksum = proof.checksum
+    requiredProof = try proof.requireProof ?? sources.value("require-proof") ?? .nothing
+    let most: ByteRate? = try output.maxFilesize ?? sources.value("max-filesize")
+    maxSize = most?.bytesPerSecond
+    asksNames = output.askNames
+    syncs = try output.fsync || sources.isOn("fsync")
+    usesCache = try !(output.noCache || sources.isOn("no-cache"))
+    refresh = try output.refresh || sources.isOn("refresh")
+    offline = try output.offline || sources.isOn("offline")
+    usesContentDisposition = try !(output.noContentDisposition || sources.isOn("no-content-disposition"))
+    usesRemoteTime = try output.remoteTime || sources.isOn("remote-time")
+    if offline && !usesCache { throw ValidationError(UsageMessages.offlineWithoutCache) }
+    if offline && refresh { throw ValidationError(UsageMessages.offlineAnew) }
+  }
+
+  /// Where a request's file would go, before any server was asked.
+  func path(of request: DownloadRequest) -> String {
+    let name = request.outputName ?? FileNaming.name(of: request.address, number: request.nameNumber)
+    return "\(directory)/\(name)"
+  }
+
+  /// A name that fits a file, and one address for what is of a single address.
+  /// - Throws: `ValidationError`.
+  static func check(_ output: OutputOptions, _ proof: ProofOptions, of sources: [Source]) throws {
+    let isSingle = sources.count == 1 && sources[0].isAddress
+    if let name = output.output {
+      guard FileNaming.isUsable(name) else { throw ValidationError(UsageMessages.noFileName(name)) }
+      guard isSingle else { throw ValidationError(UsageMessages.outputOfList) }
+    }
+    if proof.checksum != nil, !isSingle { throw ValidationError(UsageMessages.checksumOfList) }
+  }
+
+  // MARK: Files of the user's
+
+  /// Reads `--checksums`.
+  /// - Throws: `ExitCode` 66 when it cannot be read, having said why.
+  mutating func readChecksums(_ path: String) throws {
+    let list: ChecksumList
+    do {
+      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
+      list = ChecksumList(try file.closeAfter { try file.bytes() })
+    } catch {
+      StandardError.say([UsageMessages.unreadableChecksums(path, error)])
+      throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
+    }
+    StandardError.say(
+      UsageMessages.checksumsLeftOut(
+        path, malformed: list.malformedLines, ambiguous: list.ambiguousNames))
+    if list.count == 0 {
+      StandardError.say([UsageMessages.noChecksums(path)])
+      throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
+    }
+    checksums = list
+  }
+
+  /// Logins are a page; a file of more is something else.
+  private static let longestNetrc = 1 << 20
+
+  /// Reads `--netrc-file` for the cache's keys; the transport looks up each host in the file by itself.
+  /// - Throws: `ValidationError` naming file, cause and remedy.
+  private static func logins(_ path: String) throws -> NetrcLogins {
+    func refusal(_ cause: String) -> ValidationError {
+      ValidationError(UsageMessages.unusableNetrc(path, cause))
+    }
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw refusal(String(cString: strerror(errno))) }
+    // A pipe can be read only once, and a login is looked up for each connection.
+    guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(UsageMessages.notRegular) }
+    guard status.st_size <= longestNetrc else { throw refusal(UsageMessages.longer(than: longestNetrc)) }
+    do {
+      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
+      return NetrcLogins(try file.closeAfter { try file.bytes(upTo: longestNetrc) })
+    } catch {
+      throw refusal("\(Errno(error))")
+    }
+  }
+}

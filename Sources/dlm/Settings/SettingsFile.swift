@@ -1,0 +1,174 @@
+import ArgumentParser
+import Configuration
+import Glibc
+import SystemPackage
+
+/// A settings file, and which of its settings count (HTTP rule 45).
+struct SettingsFile {
+  /// Where the file is from.
+  enum Place {
+    /// `./.dlm.yaml`: another user may have written it, so it may choose how dlm works, but never whom dlm
+    /// trusts or where it writes.
+    case workingFolder
+    /// `$XDG_CONFIG_HOME/dlm/config.yaml`.
+    case ownFolder
+  }
+
+  private let path: FilePath
+  private let place: Place
+  private let snapshot: YAMLSnapshot
+
+  /// - Returns: nil where there is no file, where it holds nothing, or where it is not to be believed.
+  /// - Parameter say: told, in a line each, of what is not read or does not count, and what to do instead.
+  /// - Throws: `ValidationError` naming a file that cannot be read or understood.
+  init?(at path: FilePath, _ place: Place, say: ([String]) -> Void) throws {
+    guard let bytes = try Self.bytes(of: path, place, say: say) else { return nil }
+    let lines = Self.lines(bytes)
+    say(Self.unknownKeys(in: lines).map { UsageMessages.unknownKey($0, in: path) })
+    if lines.isEmpty { return nil }
+    self.path = path
+    self.place = place
+    do {
+      snapshot = try YAMLSnapshot(
+        data: bytes.span.bytes, providerName: path.string, parsingOptions: .default)
+    } catch {
+      throw ValidationError(UsageMessages.unintelligible(path, error))
+    }
+    say(uncounted)
+  }
+
+  /// The value of a key, as written; nil where it says nothing, or nothing that counts here.
+  func text(_ key: String) -> String? { counts(key) ? written(key) : nil }
+
+  private func written(_ key: String) -> String? {
+    // A list or map instead of a text is not a value: the key then counts as not set.
+    try? snapshot.value(forKey: AbsoluteConfigKey([key]), type: .string).value?.content.text
+  }
+
+  private func counts(_ key: String) -> Bool {
+    guard place == .workingFolder else { return true }
+    if key == "on-conflict" { return written(key) != "overwrite" }
+    return !OptionTable.ownersKeys.contains(key)
+  }
+
+  /// A line for each key that stands there and does not count; not for one that says what holds anyway.
+  private var uncounted: [String] {
+    (OptionTable.ownersKeys.sorted() + ["on-conflict"]).compactMap { key in
+      guard !counts(key), let value = written(key), !Self.saysNothing(key, value) else { return nil }
+      return UsageMessages.uncountedKey(key, in: path)
+    }
+  }
+
+  private static func saysNothing(_ key: String, _ value: String) -> Bool {
+    switch key {
+    case "insecure", "tlsv1.2", "tlsv1.3": YesOrNo(argument: value)?.isOn == false
+    case "directory": value == "."
+    default: false
+    }
+  }
+
+  // MARK: Reading
+
+  /// Settings are a page; what is longer is not read to its end.
+  private static let longest = 64 * 1024
+
+  /// Opened once, checked, and read from the same descriptor, so that the file that was checked is the one
+  /// that is read.
+  private static func bytes(
+    of path: FilePath, _ place: Place, say: ([String]) -> Void
+  ) throws -> [UInt8]? {
+    // In the user's own folder a link is a dotfile manager's; its target is checked like any file.
+    let link = place == .workingFolder ? O_NOFOLLOW : 0
+    // A pipe without a writer must not block.
+    let raw = open(path.string, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | link)
+    if raw < 0 {
+      switch errno {
+      case ENOENT, ENOTDIR: return nil
+      case ELOOP:
+        say([UsageMessages.settingsLink(path)])
+        return nil
+      case EACCES where access(path.string, F_OK) != 0: return nil  // In another user's folder.
+      case let code:
+        throw ValidationError(UsageMessages.unreadableSettings(path, String(cString: strerror(code))))
+      }
+    }
+    let file = FileDescriptor(rawValue: raw)
+    return try file.closeAfter {
+      var status = stat()
+      guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
+      if let why = distrust(status, user: geteuid()) {
+        say([UsageMessages.distrusted(path, why)])
+        return nil
+      }
+      return Array(try file.bytes(upTo: longest).prefix(longest))
+    }
+  }
+
+  /// Why a file does not count; nil if it does. The administrator's files count.
+  static func distrust(_ status: stat, user: uid_t) -> Distrust? {
+    Distrust(status, user: user, trustsRoot: true)
+  }
+
+  /// The lines that are neither blank nor comments.
+  private static func lines(_ bytes: [UInt8]) -> [Substring] {
+    String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).filter { line in
+      let text = line.drop { $0 == " " || $0 == "\t" }
+      return !text.isEmpty && !text.hasPrefix("#") && text != "---"
+    }
+  }
+
+  /// Keys that are no settings, as written: likely typing errors, which would otherwise go unnoticed.
+  private static func unknownKeys(in lines: [Substring]) -> [String] {
+    lines.compactMap { line in
+      guard let first = line.first, first != " ", first != "\t", first != "-",
+        let colon = line.firstIndex(of: ":")
+      else { return nil }
+      let key = String(line[..<colon])
+      return OptionTable.settingKeys.contains(key) ? nil : key
+    }
+  }
+}
+
+extension ConfigContent {
+  fileprivate var text: String? {
+    if case .string(let text) = self { text } else { nil }
+  }
+}
+
+/// Where dlm keeps things of its own (XDG Base Directory Specification): a relative value counts as unset.
+///
+/// Each is nil where there is neither a variable nor a home folder. There is no fallback: a folder that every
+/// user can write, such as /tmp/.config, is not this user's.
+struct XDGFolders {
+  let config: FilePath?
+  let cache: FilePath?
+  let state: FilePath?
+
+  /// - Parameter homeByLogin: what the system's list of users says, for services and containers that run
+  ///   without HOME.
+  init(_ environment: [String: String], homeByLogin: () -> String? = Self.homeByLogin) {
+    func absolute(_ text: String?) -> FilePath? {
+      guard let text, FilePath(text).isAbsolute else { return nil }
+      return FilePath(text)
+    }
+    let home = absolute(environment["HOME"]) ?? absolute(homeByLogin())
+    func folder(_ variable: String, _ fallback: String) -> FilePath? {
+      (absolute(environment[variable]) ?? home?.appending(FilePath(fallback).components))?.appending("dlm")
+    }
+    config = folder("XDG_CONFIG_HOME", ".config")
+    cache = folder("XDG_CACHE_HOME", ".cache")
+    state = folder("XDG_STATE_HOME", ".local/state")
+  }
+
+  /// The message, shown once, where these folders do not exist.
+  var warnings: [String] {
+    guard cache == nil || state == nil else { return [] }
+    return [TroubleMessages.noHome(cache: cache == nil, state: state == nil)]
+  }
+
+  private static func homeByLogin() -> String? {
+    guard let entry = getpwuid(getuid()), let path = entry.pointee.pw_dir else { return nil }
+    let home = String(cString: path)
+    return home == "/" ? nil : home
+  }
+}

@@ -1,0 +1,253 @@
+import Testing
+
+@testable import DownloadModel
+
+private func request(_ id: Int) throws -> DownloadRequest {
+  DownloadRequest(id: id, address: try Address("http://a/\(id)"))
+}
+
+@Suite("The feed counts every file once, and no byte twice (HTTP rule 13)")
+struct ProgressTallyTests {
+  @Test func everyEndIsCounted() throws {
+    let feed = ProgressFeed()
+    let reader = feed.reader(of: .events)
+    let ends: [Result<DownloadOutcome, DownloadError>] = [
+      .success(DownloadOutcome(kind: .fetched, path: "a", size: 10, transferred: 7, resumed: 3)),
+      .success(DownloadOutcome(kind: .unchanged, path: "b", size: 5)),
+      .success(DownloadOutcome(kind: .copied, path: "c", size: 2)),
+      .success(DownloadOutcome(kind: .skipped, path: "d", size: 1)),
+      .failure(DownloadError(.reset, isTransient: true)), .failure(DownloadError(.status)),
+      .failure(.cancelled),
+    ]
+    for (id, end) in ends.enumerated() {
+      _ = feed.start(try request(id))
+      feed.end(try request(id), end)
+    }
+    feed.listed(7, complete: true)
+    let sample = reader.take()
+    #expect(sample.events.count == 14)
+    #expect(sample.active.isEmpty)
+    let tally = sample.tally
+    #expect((tally.fetched, tally.unchanged, tally.copied, tally.skipped) == (1, 1, 1, 1))
+    #expect((tally.failed, tally.failedForGood, tally.cancelled, tally.done) == (2, 1, 1, 4))
+    #expect((tally.finishedBytes, tally.transferredBytes, tally.resumedBytes) == (18, 7, 3))
+    #expect((tally.bodies, tally.bodyBytes) == (1, 7))
+    #expect(tally.listIsComplete && tally.listed == 7)
+    #expect(reader.take().events.isEmpty)
+  }
+
+  @Test func aRetryTakesItsBytesBack() throws {
+    let feed = ProgressFeed()
+    let meter = feed.start(try request(1))
+    meter.begin(at: 0, total: 100)
+    meter.add(60)
+    meter.begin(at: 40, total: 100)
+    #expect(meter.position == 40)
+    meter.add(60)
+    #expect(meter.position == 100)
+    #expect(meter.start == 40)
+    #expect(meter.total == 100)
+    #expect(feed.counter.value == 120)  // what the network carried
+    meter.begin(at: 0, total: nil)
+    #expect(meter.total == nil)
+  }
+}
+
+@Suite("One stream, several readers: each gets every event once, in order", .timeLimit(.minutes(5)))
+struct ProgressFeedTests {
+  /// An event in a letter and the number of its file.
+  private static func word(_ event: ProgressEvent) -> String {
+    switch event {
+    case .began(let request): "b\(request.id)"
+    case .ended(let address, _): "e\(address.lastPathSegment)"
+    case .retry(let address, _, _): "r\(address.lastPathSegment)"
+    case .waitsForAnotherProcess(let address): "w\(address.lastPathSegment)"
+    case .rejected: "x"
+    }
+  }
+
+  private func words(_ reader: ProgressReader) -> [String] { reader.take().events.map(Self.word) }
+
+  private func post(_ ids: Range<Int>, to feed: ProgressFeed) throws {
+    for id in ids {
+      _ = feed.start(try request(id))
+      feed.end(try request(id), .failure(DownloadError(.reset)))
+    }
+  }
+
+  private func posted(_ ids: Range<Int>) -> [String] { ids.flatMap { ["b\($0)", "e\($0)"] } }
+
+  @Test func withoutAReaderNothingIsKept() throws {
+    let feed = ProgressFeed()
+    let totals = feed.reader(of: .totals)
+    try post(0..<100, to: feed)
+    _ = feed.start(try request(100))
+    #expect(feed.backlog == 0)
+    let sample = totals.take()
+    #expect(sample.events.isEmpty && sample.active.isEmpty)
+    #expect(sample.tally.failed == 100)
+  }
+
+  @Test func aReaderOfFilesSeesWhatIsUnderWayAndHasNoShareOfTheEvents() throws {
+    let feed = ProgressFeed()
+    let files = feed.reader(of: .files)
+    try post(0..<3, to: feed)
+    _ = feed.start(try request(3))
+    feed.reject(Rejection(list: "l", line: 1, text: "x", reason: .notUTF8))
+    #expect(feed.backlog == 0)
+    let sample = files.take()
+    #expect(sample.active.map(\.id) == [3])
+    #expect(sample.events.isEmpty)
+    let refused = DownloadError(.status, isTransient: true)
+    feed.requeue(try request(3), NextAttempt(attempt: 2, retry: 1, of: 5, delay: .zero), error: refused)
+    #expect(files.take().active.isEmpty)
+  }
+
+  /// Each reader's own pace: one looks after each event, one after seven, one at the end.
+  @Test func eachReaderGetsAllAtItsOwnPace() throws {
+    let feed = ProgressFeed()
+    let readers = (0..<3).map { _ in feed.reader(of: .events) }
+    var seen: [[String]] = [[], [], []]
+    for id in 0..<100 {
+      try post(id..<(id + 1), to: feed)
+      seen[0] += words(readers[0])
+      if id % 7 == 0 { seen[1] += words(readers[1]) }
+    }
+    seen[1] += words(readers[1])
+    seen[2] += words(readers[2])
+    #expect(seen == [[String]](repeating: posted(0..<100), count: 3))
+    #expect(feed.backlog == 0)
+  }
+
+  @Test func aLateReaderBeginsWithWhatFollows() throws {
+    let feed = ProgressFeed()
+    let early = feed.reader(of: .events)
+    try post(0..<3, to: feed)
+    let late = feed.reader(of: .events)
+    try post(3..<5, to: feed)
+    #expect(words(late) == posted(3..<5))
+    #expect(words(early) == posted(0..<5))
+  }
+
+  /// The memory is that of the slowest reader, and it goes with it.
+  @Test func aReaderThatLeavesFreesItsShare() throws {
+    let feed = ProgressFeed()
+    let quick = feed.reader(of: .events)
+    var slow: ProgressReader? = feed.reader(of: .events)
+    for id in 0..<1000 {
+      try post(id..<(id + 1), to: feed)
+      _ = quick.take()
+    }
+    #expect(slow.map { _ in feed.backlog } == 2000)
+    slow = nil
+    #expect(feed.backlog == 0)
+    try post(0..<3, to: feed)
+    #expect(words(quick) == posted(0..<3))
+  }
+
+  /// What all have taken is forgotten in bulk: never more than twice what the slowest has left.
+  @Test func whatAllHaveTakenIsForgotten() throws {
+    let feed = ProgressFeed()
+    let (quick, slow) = (feed.reader(of: .events), feed.reader(of: .events))
+    try post(0..<100, to: feed)
+    #expect(words(slow).count == 200)
+    try post(100..<110, to: feed)
+    #expect(words(quick) == posted(0..<110))
+    #expect(feed.backlog <= 2 * 20)
+    #expect(words(slow) == posted(100..<110))
+    #expect(feed.backlog == 0)
+  }
+
+  @Test func whenTheLastReaderLeavesNothingIsKeptAnyMore() throws {
+    let feed = ProgressFeed()
+    do {
+      let reader = feed.reader(of: .events)
+      _ = feed.start(try request(0))
+      #expect(reader.take().active.count == 1)
+    }
+    try post(1..<5, to: feed)
+    #expect(feed.backlog == 0)
+    let next = feed.reader(of: .events)
+    #expect(next.take().active.isEmpty)
+  }
+
+  @Test func anotherProcessIsToldOfOnce() throws {
+    let feed = ProgressFeed()
+    let reader = feed.reader(of: .events)
+    for id in 0..<3 { feed.waitsForAnotherProcess(try request(id)) }
+    #expect(words(reader) == ["w0"])
+  }
+
+  // MARK: Sequences of samples
+
+  /// Collects a sequence's events until it ends.
+  private static func collect(_ samples: ProgressSamples) async -> [String] {
+    var all: [String] = []
+    for await sample in samples { all += sample.events.map(word) }
+    return all
+  }
+
+  /// Four lanes post while one reader looks a thousand times a second and one every 17 ms.
+  @Test func twoSequencesAtDifferentPacesAgree() async throws {
+    let feed = ProgressFeed()
+    let requests = try (0..<8000).map { try request($0) }
+    let quick = feed.samples(of: .events, every: .milliseconds(1))
+    let slow = feed.samples(of: .events, every: .milliseconds(17))
+    async let first = Self.collect(quick)
+    async let second = Self.collect(slow)
+    await withTaskGroup { group in
+      for lane in 0..<4 {
+        group.addTask {
+          for id in stride(from: lane, to: requests.count, by: 4) {
+            feed.start(requests[id]).add(10)
+            feed.end(requests[id], .failure(DownloadError(.reset)))
+            if id % 500 == lane { try? await Task.sleep(for: .milliseconds(2)) }
+          }
+        }
+      }
+    }
+    feed.finish()
+    let (one, other) = (await first, await second)
+    #expect(one == other)
+    #expect(one.count == 16_000 && Set(one).count == 16_000)
+    for lane in 0..<4 {
+      let own = one.filter { Int($0.dropFirst()).map { $0 % 4 } == lane }
+      #expect(own == stride(from: lane, to: 8000, by: 4).flatMap { ["b\($0)", "e\($0)"] })
+    }
+    #expect(feed.counter.value == 80_000)
+  }
+
+  /// Its clock would sleep for an hour: cancelling ends that, and what is left comes in the last sample.
+  @Test func aCancelledReaderGetsItsLastSample() async throws {
+    let feed = ProgressFeed()
+    let samples = feed.samples(of: .events, every: .seconds(3600))
+    let reading = Task { await Self.collect(samples) }
+    try post(0..<3, to: feed)
+    reading.cancel()
+    #expect(await reading.value == posted(0..<3))
+  }
+
+  @Test func aSequenceEndsWithTheRun() async throws {
+    let feed = ProgressFeed()
+    var samples: ProgressSamples? = feed.samples(of: .events, every: .milliseconds(1))
+    var iterator = samples?.makeAsyncIterator()
+    try post(0..<1, to: feed)
+    feed.finish()
+    #expect(await iterator?.next()?.events.count == 2)
+    #expect(await iterator?.next() == nil)
+    (samples, iterator) = (nil, nil)
+    try post(1..<2, to: feed)
+    #expect(feed.backlog == 0)
+  }
+
+  /// Leaving the loop is leaving the feed.
+  @Test func aSequenceThatIsLeftFreesItsShare() async throws {
+    let feed = ProgressFeed()
+    func readOne() async {
+      for await _ in feed.samples(of: .events, every: .milliseconds(1)) { return }
+    }
+    await readOne()
+    try post(0..<10, to: feed)
+    #expect(feed.backlog == 0)
+  }
+}

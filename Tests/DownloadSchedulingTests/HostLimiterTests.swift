@@ -1,0 +1,168 @@
+import DownloadModel
+import Testing
+
+@testable import DownloadScheduling
+
+@Suite("What a host takes, by what it answered (HTTP rule 12)")
+struct HostLimiterTests {
+  private static let busy = DownloadError(.status, cause: .http(status: 503), isTransient: true)
+  private static let down = DownloadError(.connect, isTransient: true)
+  private let policy = RetryPolicy()
+
+  private static func asking(_ seconds: Int) -> DownloadError {
+    DownloadError(.status, cause: .http(status: 429), isTransient: true, retryAfter: .seconds(seconds))
+  }
+
+  /// A host that serves two at a time and refuses the rest has said so, in one round and without a pause.
+  @Test func theLimitFallsToThoseThatAreServed() {
+    var limiter = HostLimiter(ceiling: 16)
+    for _ in 0..<16 { limiter.begin() }
+    #expect(!limiter.hasRoom(at: .zero))
+    for _ in 0..<14 { #expect(limiter.refuse(Self.busy, at: .zero, policy, random: 0.5) == .again(.zero)) }
+    #expect(limiter.limit == 2 && limiter.inUse == 2)
+    #expect(!limiter.hasRoom(at: .zero))
+    limiter.end()
+    #expect(limiter.hasRoom(at: .zero))
+  }
+
+  @Test func itIsRaisedSlowlyAndEachTimeMoreSlowly() {
+    var limiter = HostLimiter(ceiling: 4)
+    func served(until limit: Int) -> Int {
+      var count = 0
+      while limiter.limit < limit, count < 10_000 {
+        limiter.begin()
+        limiter.end()
+        count += 1
+      }
+      return count
+    }
+    limiter.begin()
+    limiter.begin()
+    _ = limiter.refuse(Self.busy, at: .zero, policy, random: 0.5)
+    limiter.end()
+    let first = served(until: 2)
+    limiter.begin()
+    limiter.begin()
+    _ = limiter.refuse(Self.busy, at: .zero, policy, random: 0.5)
+    limiter.end()
+    let second = served(until: 2)
+    #expect(first == 7 && second == 15, "\(first), then \(second)")  // and the one that was under way
+    _ = served(until: 4)
+    #expect(limiter.limit == 4)
+    #expect(served(until: 5) == 10_000, "never above its ceiling")
+  }
+
+  /// Nobody is served: the whole host is left alone, for longer each time, and given up in the end.
+  @Test func aHostThatServesNobody() {
+    var limiter = HostLimiter(ceiling: 4)
+    var now = Duration.zero
+    for ceiling in [0.5, 1, 2, 4, 8] {
+      limiter.begin()
+      let pause = Duration.seconds(ceiling * 0.5)
+      #expect(limiter.refuse(Self.down, at: now, policy, random: 0.5) == .again(now + pause))
+      #expect(!limiter.hasRoom(at: now + pause - .nanoseconds(1)) && limiter.hasRoom(at: now + pause))
+      now += pause
+    }
+    limiter.begin()
+    #expect(limiter.refuse(Self.down, at: now, policy, random: 0.5) == .givenUp)
+    limiter.giveUp(policy)
+    limiter.begin()
+    #expect(
+      limiter.refuse(Self.down, at: now, policy, random: 0.5) == .givenUp, "at the first refusal from then on"
+    )
+    limiter.begin()
+    limiter.end()
+    limiter.begin()
+    #expect(limiter.refuse(Self.down, at: now, policy, random: 0.5) != .givenUp, "an answer mends everything")
+  }
+
+  /// What is refused together says once how many are too many (HTTP rule 39).
+  @Test(arguments: [
+    // under way, of which served before, refused, served between → limit
+    (24, 0, 14, 0, 10), (24, 10, 14, 0, 10), (24, 0, 24, 0, 12), (3, 2, 1, 0, 2), (1, 0, 1, 0, 32),
+    (24, 0, 7, 17, 17),
+  ])
+  func onceARound(width: Int, before: Int, refused: Int, between: Int, limit: Int) {
+    var limiter = HostLimiter(ceiling: 64)
+    for _ in 0..<width { limiter.begin() }
+    for index in 0..<refused {
+      // Some are served and replaced while the others' refusals arrive.
+      if index < between {
+        limiter.end()
+        if limiter.hasRoom(at: .zero) { limiter.begin() }
+      }
+      _ = limiter.refuse(Self.busy, at: .zero, policy, random: 0.5)
+      if index == 0 { for _ in 0..<before { limiter.end() } }
+    }
+    #expect(limiter.limit == limit)
+  }
+
+  @Test func allOfTheNextRoundToo() {
+    var limiter = HostLimiter(ceiling: 64)
+    var limits: [Int] = []
+    var now = Duration.zero
+    for _ in 0..<4 {
+      for _ in 0..<min(16, limiter.limit) { limiter.begin() }
+      for _ in 0..<limiter.inUse { _ = limiter.refuse(Self.busy, at: now, policy, random: 0.5) }
+      limits.append(limiter.limit)
+      now += .seconds(60)
+    }
+    #expect(limits == [8, 4, 2, 1])
+  }
+
+  /// What was left unanswered while others were answered says how many connections those had (HTTP rule 38):
+  /// no pause, no refusal, and no further one for a while.
+  @Test func asManyAsAnswer() {
+    var limiter = HostLimiter(ceiling: 64)
+    for _ in 0..<24 { limiter.begin() }
+    let error = DownloadError(
+      .unanswered, isTransient: true, overtaken: .init(waited: .milliseconds(40), loop: 1, answering: [1, 2]))
+    for _ in 0..<21 { #expect(limiter.refuse(error, at: .zero, policy, random: 0.5) == .again(.zero)) }
+    #expect(limiter.limit == 3 && limiter.inUse == 3 && limiter.refusals == 0)
+    for _ in 0..<3 { limiter.end() }
+    for _ in 0..<60 {
+      limiter.begin()
+      limiter.end()
+    }
+    #expect(limiter.limit == 3)
+    let trial = DownloadError(
+      .unanswered, isTransient: true, overtaken: .init(waited: .milliseconds(40), loop: 0, isIdle: true))
+    limiter.begin()
+    #expect(limiter.refuse(trial, at: .zero, policy, random: 0.5) == .again(.zero))
+    #expect(limiter.limit == 3 && limiter.inUse == 0)
+  }
+
+  /// Sixteen that were under way when the host went down are one refusal, not sixteen.
+  @Test func thoseUnderWayLearntNothingNew() {
+    var limiter = HostLimiter(ceiling: 16)
+    for _ in 0..<16 { limiter.begin() }
+    for _ in 0..<16 { _ = limiter.refuse(Self.down, at: .zero, policy, random: 0.5) }
+    #expect(limiter.refusals == 1)
+  }
+
+  @Test func retryAfterHoldsBackTheWholeHost() {
+    var limiter = HostLimiter(ceiling: 8)
+    for _ in 0..<3 { limiter.begin() }
+    #expect(limiter.refuse(Self.asking(5), at: .seconds(1), policy, random: 0) == .again(.seconds(6)))
+    #expect(limiter.refuse(Self.asking(2), at: .seconds(1), policy, random: 0) == .again(.seconds(6)))
+    limiter.end()
+    #expect(!limiter.hasRoom(at: .seconds(5)) && limiter.hasRoom(at: .seconds(6)))
+    limiter.begin()
+    #expect(limiter.refuse(Self.asking(3600), at: .seconds(7), policy, random: 0) == .givenUp)
+  }
+
+  @Test func whatIsARefusal() {
+    let turnedAway = DownloadError(.reset, isTransient: true, wasTurnedAway: true)
+    for error in [
+      Self.busy, Self.down, Self.asking(1), DownloadError(.resolve, isTransient: true), turnedAway,
+    ] {
+      #expect(HostLimiter.isRefusal(error))
+    }
+    let others = [
+      DownloadError(.status, cause: .http(status: 500), isTransient: true),
+      DownloadError(.reset, isTransient: true),
+      DownloadError(.status, cause: .http(status: 404)), DownloadError(.certificate), .cancelled,
+    ]
+    for error in others { #expect(!HostLimiter.isRefusal(error)) }
+  }
+}

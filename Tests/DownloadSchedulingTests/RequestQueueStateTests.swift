@@ -1,0 +1,407 @@
+import DownloadModel
+import TestSupport
+import Testing
+
+@testable import DownloadScheduling
+
+@Suite("A key has one owner: equal requests go to the share that has one, or had one a moment ago")
+struct KeyRoutingTests {
+  enum Event: Sendable {
+    /// A lane of a share asks, and is given that request, or is to wait.
+    case take(Int, Int?)
+    case end(Int)
+    /// The host says over which connections it answers; the request is to be asked again.
+    case answering(Int, [Int])
+  }
+
+  struct Row: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// Each letter is a key; all are of one host.
+    let list: String
+    var widths = [2, 2]
+    let events: [Event]
+  }
+
+  static let rows = [
+    Row(
+      testDescription: "one is in flight: only there, and others go first",
+      list: "xxy", events: [.take(0, 0), .take(1, 2), .take(0, 1)]),
+    Row(
+      testDescription: "also if the share's lanes are all busy, until it has ended",
+      list: "xx", widths: [1, 2], events: [.take(0, 0), .take(1, nil), .take(1, nil), .end(0), .take(0, 1)]),
+    Row(
+      testDescription: "it has ended, and the share's lanes are all busy: it waits for one of them",
+      list: "xyx", widths: [1, 1],
+      events: [.take(0, 0), .end(0), .take(0, 1), .take(1, nil), .end(1), .take(1, nil), .take(0, 2)]),
+    Row(
+      testDescription: "what waited for the share is its own when the other has ended",
+      list: "xxyz", widths: [1, 2],
+      events: [.take(0, 0), .take(1, 2), .take(1, 3), .end(0), .take(0, 1), .end(1), .end(2)]),
+    Row(
+      testDescription: "it has ended, and the share took something else: it waits all the same",
+      list: "xyx", widths: [1, 2],
+      events: [.take(0, 0), .end(0), .take(0, 1), .take(1, nil), .end(1), .take(0, 2)]),
+    Row(
+      testDescription: "it ended a moment ago: rather there",
+      list: "xxy", events: [.take(0, 0), .end(0), .take(1, 2), .take(0, 1)]),
+    Row(
+      testDescription: "the share has no place at the host: to any",
+      list: "xyx",
+      events: [
+        .take(0, 0), .take(1, 1), .answering(1, [0, 1]), .end(0), .take(1, 1), .end(1), .take(0, nil),
+        .take(1, 2),
+      ]),
+    Row(
+      testDescription: "two of three are equal to what is in flight elsewhere",
+      list: "xyyx", events: [.take(0, 0), .take(1, 1), .take(0, 3), .take(1, 2)]),
+    Row(
+      testDescription: "the second of them is the owner's too",
+      list: "xxx", widths: [3, 3], events: [.take(1, 0), .take(1, 1), .end(0), .take(0, nil), .take(1, 2)]),
+    Row(
+      testDescription: "with one share all is its own",
+      list: "xxy", widths: [3], events: [.take(0, 0), .take(0, 1), .take(0, 2)]),
+  ]
+
+  @Test(arguments: rows) func routing(_ row: Row) throws {
+    var state = RequestQueueState(ceiling: 16, widths: row.widths, retry: RetryPolicy())
+    let list = try row.list.enumerated().map {
+      DownloadRequest(id: $0.offset, address: try Address("http://a/\($0.element)"))
+    }
+    var drawn = list[...]
+    var shares: [Int: Int] = [:]
+    for event in row.events {
+      switch event {
+      case .take(let share, let id):
+        var step = state.step(for: share, at: .zero)
+        while case .draw = step { step = state.drawn(drawn.popFirst(), for: share, at: .zero) }
+        guard case .give(let request) = step else {
+          #expect(id == nil)
+          continue
+        }
+        #expect(request.id == id)
+        shares[request.id] = share
+      case .end(let id):
+        _ = state.ended(list[id], share: try #require(shares[id]), wasAsked: true)
+      case .answering(let id, let answering):
+        let error = DownloadError(
+          .unanswered, isTransient: true, overtaken: .init(waited: .zero, loop: 0, answering: answering))
+        let share = try #require(shares[id])
+        let next = state.requeue(list[id], share: share, after: error, at: .zero, random: 0)
+        #expect(next != nil)
+      }
+    }
+  }
+
+  /// What waits for an equal one needs no connection: the one under way may have it.
+  @Test func anEqualRequestKeepsNoPermitBack() throws {
+    var state = RequestQueueState(ceiling: 16, widths: [1, 1], retry: RetryPolicy())
+    var list = try ["x", "x"].enumerated().map {
+      DownloadRequest(id: $0.offset, address: try Address("http://a/\($0.element)"))
+    }[...]
+    for share in 0..<2 {
+      var step = state.step(for: share, at: .zero)
+      while case .draw = step { step = state.drawn(list.popFirst(), for: share, at: .zero) }
+    }
+    #expect(list.isEmpty)
+    let hasPermit = state.acquirePermit(at: "a", share: 0, at: .zero)
+    #expect(hasPermit)
+  }
+
+  @Test func whatMakesRequestsEqual() throws {
+    let address = try Address("http://a/x")
+    let plain = DownloadRequest(id: 0, address: address)
+    let digest = ContentDigest(.md5, Array(repeating: 1, count: 16))
+    #expect(plain.key == DownloadRequest(id: 1, address: try Address("http://a/x")).key)
+    #expect(plain.key != DownloadRequest(id: 1, address: try Address("http://u:p@a/x")).key)
+    #expect(plain.key != DownloadRequest(id: 1, address: address, outputName: "y").key)
+    #expect(plain.key != DownloadRequest(id: 1, address: address, checksum: digest).key)
+    let named = DownloadRequest(id: 1, address: address, outputName: "y", checksum: digest)
+    #expect(KeyHomes.number(of: named) == KeyHomes.number(of: named))
+    #expect(KeyHomes.number(of: named) != KeyHomes.number(of: plain))
+  }
+
+  @Test func homesAreBounded() throws {
+    var homes = KeyHomes(generation: 10)
+    let keys = try (0..<100).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
+    homes.begin(keys[0], at: 3)
+    homes.begin(keys[0], at: 4)
+    for key in keys.dropFirst() {
+      homes.begin(key, at: 1)
+      #expect(homes.home(of: key) == .inFlight(1))
+      let freed = homes.end(key)
+      #expect(freed == nil)
+      #expect(homes.home(of: key) == .recent(1))
+      #expect(homes.count <= 21)
+    }
+    #expect(homes.home(of: keys[1]) == nil && homes.home(of: keys[99]) == .recent(1))
+    _ = homes.end(keys[0])
+    #expect(homes.home(of: keys[0]) == .inFlight(3), "the first is the home, and one is left")
+    homes.markAwaited(keys[0])
+    let freed = homes.end(keys[0])
+    #expect(freed == 3)
+    #expect(homes.home(of: keys[0]) == .recent(3))
+  }
+}
+
+@Suite("The queue's rules under random schedules: each request once, within the limits, to the end")
+struct RequestQueueStateTests {
+  @Test(arguments: [[1], [3], [2, 2], [1, 1], [4, 1, 2]], 0..<12)
+  func randomSchedule(widths: [Int], seed: UInt64) throws {
+    var simulation = try Simulation(widths, seed: seed)
+    let complaint = simulation.run()
+    #expect(complaint == nil)
+  }
+}
+
+/// A run without threads: lanes, a source, hosts that refuse, and time, all of them moved by one random
+/// generator.
+private struct Simulation {
+  private enum Lane {
+    case free, ended, reading
+    case waiting(ticket: Int, until: Duration?)
+    case busy(DownloadRequest, failsFast: Bool)
+  }
+
+  private enum Move {
+    case step(Int), finish(Int), timeOut(Int), cancel(Int), deliver, time, acquire, release(Int)
+  }
+
+  private let widths: [Int]
+  private let ceiling: Int
+  private let list: [DownloadRequest]
+  private var state: RequestQueueState
+  private var random: SplitMix64
+  private var now = Duration.zero
+  private var lanes: [(share: Int, lane: Lane)] = []
+  private var drawn = 0
+  private var readerIsWanted = false
+  /// Further connections.
+  private var permits: [(host: String, share: Int)] = []
+  private var inUse: [String: [Int]] = [:]
+  private var quotas: [String: [Int]?] = [:]
+  private var owners: [DownloadRequest.Key: (share: Int, count: Int)] = [:]
+  private var out: Set<Int> = []
+  private var done: Set<Int> = []
+  /// Those that are to be asked over a connection that a certain share has already, whatever its quota.
+  private var reserved: Set<Int> = []
+  private var moves = 0
+
+  init(_ widths: [Int], seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let (hosts, keys) = (Int.random(in: 1...4, using: &random), Int.random(in: 1...60, using: &random))
+    list = try (0..<Int.random(in: 0...400, using: &random)).map {
+      let key = Int.random(in: 0..<keys, using: &random)
+      return DownloadRequest(id: $0, address: try Address("http://h\(key % hosts)/\(key)"))
+    }
+    self.widths = widths
+    ceiling = Int.random(in: 1...6, using: &random)
+    let adaptive = Bool.random(using: &random) ? AdaptiveConcurrency(ceiling: widths.reduce(0, +)) : nil
+    let retry = RetryPolicy(retries: [0, 2, 5].randomElement(using: &random) ?? 5)
+    state = RequestQueueState(ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive)
+    for (share, width) in widths.enumerated() { lanes += (0..<width).map { _ in (share, .free) } }
+    self.random = random
+  }
+
+  /// - Returns: what was wrong; nil if nothing was.
+  mutating func run() -> String? {
+    while true {
+      moves += 1
+      if moves > 100_000 { return "no end after \(moves) moves" }
+      let possible = possibleMoves()
+      guard let move = possible.randomElement(using: &random) else { break }
+      if let complaint = make(move) { return "\(complaint) (move \(moves))" }
+      wake(state.takeLanesToWake())
+    }
+    let waiting = lanes.filter { if case .ended = $0.lane { false } else { true } }
+    if !waiting.isEmpty { return "\(waiting.count) lanes wait for ever, \(done.count) of \(list.count) done" }
+    if done.count != list.count { return "\(list.count - done.count) requests were lost" }
+    return nil
+  }
+
+  private mutating func wake(_ tickets: [Int]) {
+    for index in lanes.indices {
+      if case .waiting(let ticket, _) = lanes[index].lane, tickets.contains(ticket) {
+        lanes[index].lane = .free
+      }
+    }
+  }
+
+  private func possibleMoves() -> [Move] {
+    var moves: [Move] = []
+    var waitsForTime = false
+    for (index, lane) in lanes.enumerated() {
+      switch lane.lane {
+      case .free: moves.append(.step(index))
+      case .busy: moves.append(.finish(index))
+      case .reading: moves.append(.deliver)
+      case .waiting(_, let until?) where until <= now: moves.append(.timeOut(index))
+      case .waiting(_, let until):
+        waitsForTime = waitsForTime || until != nil
+        // Not alone, or a lane that is never woken would be found by its cancellation.
+        if !moves.isEmpty, index % 3 == 0 { moves.append(.cancel(index)) }
+      case .ended: break
+      }
+    }
+    if readerIsWanted { moves.append(.deliver) }
+    if waitsForTime { moves.append(.time) }
+    for index in permits.indices { moves.append(.release(index)) }
+    if !moves.isEmpty, permits.count < 3, !out.isEmpty { moves.append(.acquire) }
+    return moves
+  }
+
+  private mutating func make(_ move: Move) -> String? {
+    switch move {
+    case .step(let index): return step(index)
+    case .finish(let index): return finish(index)
+    case .timeOut(let index), .cancel(let index):
+      if case .waiting(let ticket, _) = lanes[index].lane { state.stopWaiting(ticket) }
+      if case .cancel = move { state.leave() }
+      lanes[index].lane = .free
+    case .deliver:
+      readerIsWanted = false
+      for index in lanes.indices { if case .reading = lanes[index].lane { lanes[index].lane = .free } }
+      state.received(draw())
+    case .time: now += .milliseconds(Int.random(in: 1...2000, using: &random))
+    case .acquire: acquire()
+    case .release(let index):
+      let permit = permits.remove(at: index)
+      inUse[permit.host]?[permit.share] -= 1
+      if Int.random(in: 0..<4, using: &random) > 0 || moves > 20_000 {
+        state.releasePermit(at: permit.host, share: permit.share)
+      } else {
+        state.refusedPermit(at: permit.host, share: permit.share, after: Self.busy, at: now, random: 0.5)
+      }
+    }
+    return nil
+  }
+
+  private mutating func draw() -> DownloadRequest? {
+    guard drawn < list.count else { return nil }
+    defer { drawn += 1 }
+    return list[drawn]
+  }
+
+  private mutating func step(_ index: Int) -> String? {
+    let share = lanes[index].share
+    let time = state.needsTime ? now : .zero
+    var step = state.step(for: share, at: time)
+    while case .draw = step {
+      // A source that has something at once three times in four.
+      let request = Int.random(in: 0..<4, using: &random) > 0 ? draw() : nil
+      step = state.drawn(request, for: share, at: time)
+    }
+    for change in state.takeQuotaChanges() { quotas[change.host] = .some(change.quotas) }
+    switch step {
+    case .give(let request): return give(request, to: index)
+    case .read: lanes[index].lane = .reading
+    case .readBeside:
+      if readerIsWanted { return "the source is read twice at a time" }
+      readerIsWanted = true
+    case .wait(let ticket, let until): lanes[index].lane = .waiting(ticket: ticket, until: until)
+    case .end:
+      lanes[index].lane = .ended
+      if !out.isEmpty || done.count < list.count { return "an end before the end" }
+    case .draw: break
+    }
+    return nil
+  }
+
+  private mutating func give(_ request: DownloadRequest, to index: Int) -> String? {
+    let (host, share) = (request.address.hostAndPort, lanes[index].share)
+    guard !done.contains(request.id), out.insert(request.id).inserted else {
+      return "\(request.id) is given twice"
+    }
+    if out.count > state.room { return "more files than there is room for" }
+    var failsFast = false
+    if case .fail = state.advice(on: request) { failsFast = true }
+    inUse[host, default: Array(repeating: 0, count: widths.count)][share] += 1
+    let owner = owners[request.key] ?? (share, 0)
+    owners[request.key] = (owner.share, owner.count + 1)
+    lanes[index].lane = .busy(request, failsFast: failsFast)
+    if failsFast { return nil }
+    if widths.count > 1, owner.share != share {
+      return "\(request.id) belongs to share \(owner.share), not \(share)"
+    }
+    return exceeded(host, share)
+  }
+
+  /// Called after each begin.
+  private func exceeded(_ host: String, _ share: Int) -> String? {
+    guard let used = inUse[host] else { return nil }
+    let free = needingNoConnection(host)
+    if used.reduce(0, +) > ceiling + free { return "more than the ceiling at \(host)" }
+    if case .some(.some(let parts)) = quotas[host], used[share] > parts[share] + free {
+      return "more than its quota at \(host) for share \(share): \(used), \(parts)"
+    }
+    return nil
+  }
+
+  /// Those that fail fast, and those for which there is a connection.
+  private func needingNoConnection(_ host: String) -> Int {
+    lanes.count {
+      guard case .busy(let request, let failsFast) = $0.lane else { return false }
+      return request.address.hostAndPort == host && (failsFast || reserved.contains(request.id))
+    }
+  }
+
+  private mutating func acquire() {
+    guard let id = out.randomElement(using: &random),
+      let lane = lanes.first(where: {
+        if case .busy(let request, _) = $0.lane { request.id == id } else { false }
+      })
+    else { return }
+    let host = list[id].address.hostAndPort
+    if state.acquirePermit(at: host, share: lane.share, at: now) {
+      permits.append((host, lane.share))
+      inUse[host]?[lane.share] += 1
+    }
+  }
+
+  private static let busy = DownloadError(.status, cause: .http(status: 503), isTransient: true)
+  private static let down = DownloadError(.connect, isTransient: true)
+
+  private mutating func finish(_ index: Int) -> String? {
+    guard case .busy(let request, let failsFast) = lanes[index].lane else { return nil }
+    let share = lanes[index].share
+    lanes[index].lane = .free
+    out.remove(request.id)
+    inUse[request.address.hostAndPort]?[share] -= 1
+    if let owner = owners[request.key] {
+      owners[request.key] = owner.count > 1 ? (owner.share, owner.count - 1) : nil
+    }
+    if !comesAgain(request, share, failsFast) { done.insert(request.id) }
+    return nil
+  }
+
+  /// Ends a request in one way or another.
+  private mutating func comesAgain(_ request: DownloadRequest, _ share: Int, _ failsFast: Bool) -> Bool {
+    let dice = failsFast || moves > 20_000 ? 100 : Int.random(in: 0..<100, using: &random)
+    switch dice {
+    case 0..<12: return requeue(request, share, Self.busy)
+    case 12..<18: return requeue(request, share, Self.down)
+    case 18..<26:
+      let answering =
+        Bool.random(using: &random) ? widths.map { Int.random(in: 0...$0, using: &random) } : nil
+      let overtaken = DownloadError.Overtaken(
+        waited: .milliseconds(5), loop: Int.random(in: 0..<widths.count, using: &random),
+        isIdle: Bool.random(using: &random), answering: answering)
+      if answering == nil { reserved.insert(request.id) } else { reserved.remove(request.id) }
+      return requeue(request, share, DownloadError(.unanswered, isTransient: true, overtaken: overtaken))
+    case 26..<30:
+      state.requeueUnasked(request, share: share)
+      return true
+    case 30..<32: return state.requeueForRoom(request, share: share, at: now) != nil
+    default:
+      let broke = dice < 36
+      if state.ended(request, share: share, wasAsked: !failsFast && dice < 98, brokenAt: broke ? now : nil) {
+        state.measure(at: now, received: Int64.random(in: 0...1000, using: &random))
+      }
+      return false
+    }
+  }
+
+  private mutating func requeue(_ request: DownloadRequest, _ share: Int, _ error: DownloadError) -> Bool {
+    state.requeue(
+      request, share: share, after: error, at: now, random: Double.random(in: 0..<1, using: &random)) != nil
+  }
+}

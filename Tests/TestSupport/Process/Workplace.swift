@@ -1,0 +1,103 @@
+import Foundation
+
+/// A user's place: a home of its own, so that no test meets another's cache, and a working folder.
+public struct Workplace: Sendable {
+  public let folder: TemporaryFolder
+  private let variables: [String: String]
+
+  /// What `dlm` takes from the tests' own environment: nothing that changes what it does. The rest (`CI`,
+  /// which turns the bars off, once failed every test of questions; proxies; `DLM_…`; a locale) is a test's
+  /// to set.
+  private static let inherited: Set = ["PATH", "TMPDIR", "LD_LIBRARY_PATH"]
+  private static let inheritedPrefixes = ["ASAN_", "TSAN_", "UBSAN_", "LSAN_"]
+
+  public init(_ more: [String: String] = [:]) throws {
+    folder = try TemporaryFolder()
+    var variables = ["LC_ALL": "C.UTF-8"]
+    for (name, value) in ProcessInfo.processInfo.environment
+    where Self.inherited.contains(name) || Self.inheritedPrefixes.contains(where: name.hasPrefix) {
+      variables[name] = value
+    }
+    variables["HOME"] = folder.path("home")
+    for (variable, name) in [("CACHE", "cache"), ("STATE", "state"), ("CONFIG", "config")] {
+      variables["XDG_\(variable)_HOME"] = folder.path("home/\(name)")
+    }
+    variables.merge(more) { $1 }
+    self.variables = variables
+    try FileManager.default.createDirectory(atPath: folder.path("work"), withIntermediateDirectories: true)
+  }
+
+  public var work: String { folder.path("work") }
+
+  /// Runs `dlm` in the working folder to its end.
+  public func dlm(_ arguments: String..., input: [UInt8] = []) async throws -> CommandResult {
+    try await start(arguments, input: .bytes(input)).waitForExit()
+  }
+
+  public func start(_ arguments: [String], input: CommandInput = .bytes([])) throws -> CommandRun {
+    try start(try DLMExecutable.path(), arguments, input: input)
+  }
+
+  /// Runs a command that runs `dlm`.
+  public func start(_ command: String, _ arguments: [String], input: CommandInput = .bytes([])) throws
+    -> CommandRun
+  {
+    try CommandRun(command, arguments, environment: variables, input: input, folder: work)
+  }
+
+  public func list(_ addresses: [String], name: String = "urls.txt") throws -> String {
+    try folder.write(Array((addresses.joined(separator: "\n") + "\n").utf8), to: "work/\(name)")
+  }
+
+  /// Suspends until a file is at least so long.
+  /// - Throws: after a long safety limit. The file system has no event that Foundation could wait for.
+  public func wait(forSize size: Int, of name: String) async throws {
+    for _ in 0..<3000 {
+      let attributes = try? FileManager.default.attributesOfItem(atPath: "\(work)/\(name)")
+      if let length = attributes?[.size] as? Int, length >= size { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    throw SupportFailure("\(name) did not grow to \(size) bytes")
+  }
+
+  public func file(_ name: String) throws -> [UInt8] { try folder.read("work/\(name)") }
+  public func names(in subfolder: String = "") throws -> [String] {
+    try folder.names(in: "work/\(subfolder)")
+  }
+}
+
+/// The built `dlm`, which the end-to-end tests run.
+public enum DLMExecutable {
+  /// Its absolute path: `DLM_BINARY` if that is set, else `dlm` beside the running test binary.
+  /// - Throws: when there is no executable file.
+  public static func path() throws(SupportFailure) -> String {
+    let environment = ProcessInfo.processInfo.environment
+    // Tests are run from the products folder. Without /proc the first argument says which it is.
+    let link = "/proc/self/exe"
+    let binary = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
+    return try path(environment: environment, testBinary: binary ?? CommandLine.arguments[0])
+  }
+
+  static func path(environment: [String: String], testBinary: String) throws(SupportFailure) -> String {
+    let beside = URL(filePath: testBinary).deletingLastPathComponent().appending(path: "dlm").path
+    let candidate = environment["DLM_BINARY"] ?? beside
+    guard FileManager.default.isExecutableFile(atPath: candidate) else {
+      throw SupportFailure("no executable at \(candidate); build dlm first, or name it in DLM_BINARY")
+    }
+    return candidate
+  }
+}
+
+/// A name space of mounts for one run: disks of some MiB, a hosts file of one's own.
+public enum NameSpace {
+  /// Whether this machine lets its users have one.
+  public static let isAllowed: Bool = {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
+    process.arguments = ["-Urm", "sh", "-c", "mount -t tmpfs tmpfs /mnt"]
+    process.standardError = nil
+    guard (try? process.run()) != nil else { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }()
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Glibc
+
+/// A server that is a Python script beside this file: it prints its port, and then whatever it has to tell.
+private struct PythonServer: Sendable {
+  let process: CommandRun
+  let port: Int
+
+  /// Returns when it accepts connections.
+  /// - Throws: when /usr/bin/python3 or a module that the script needs is missing.
+  init(_ script: String, _ arguments: [String]) async throws(SupportFailure) {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    process = try CommandRun("/usr/bin/python3", [folder.appendingPathComponent(script).path] + arguments)
+    try await process.wait(forOutput: "\n")
+    guard let port = Int(process.outputText.prefix { $0.isNumber }) else {
+      throw SupportFailure("no port: \(process.outputText) \(process.errorText)")
+    }
+    self.port = port
+  }
+
+  func stop() {
+    process.send(SIGKILL)
+    _ = process.blockUntilExit()
+  }
+}
+
+/// An HTTP/2 origin over TLS and ALPN that resets streams (see http2_origin.py).
+///
+///     let origin = try await HTTP2Origin()
+///     defer { origin.stop() }
+public final class HTTP2Origin: Sendable {
+  private let folder: TemporaryFolder
+  private let server: PythonServer
+
+  /// Returns when it accepts connections.
+  /// - Throws: when /usr/bin/python3, its h2 module or openssl is missing.
+  public init() async throws(SupportFailure) {
+    folder = try TemporaryFolder()
+    try await SelfSignedCertificate.make(in: folder)
+    server = try await PythonServer(
+      "http2_origin.py",
+      [folder.path(SelfSignedCertificate.certificate), folder.path(SelfSignedCertificate.key)])
+  }
+
+  deinit { stop() }
+
+  public func url(_ path: String) -> String { "https://localhost:\(server.port)\(path)" }
+
+  /// The self-signed certificate, for `--cacert`.
+  public var certificatePath: String { folder.path(SelfSignedCertificate.certificate) }
+
+  /// May be called again; `deinit` does.
+  public func stop() { server.stop() }
+}
+
+/// A SOCKS5 proxy that refuses as it is told (see socks_server.py).
+///
+///     let proxy = try await SocksServer(login: "me:right", steps: ["5", "go"])
+///     defer { proxy.stop() }
+public final class SocksServer: Sendable {
+  private let server: PythonServer
+
+  /// Returns when it accepts connections.
+  /// - Parameters:
+  ///   - login: `user:password`; nil where it wants none.
+  ///   - steps: what becomes of each connection, the last for ever after: a reply's code (RFC 1928 §6), `go`,
+  ///     `close`, `silent`, `http`.
+  /// - Throws: when /usr/bin/python3 is missing.
+  public init(login: String? = nil, steps: [String] = ["go"]) async throws(SupportFailure) {
+    server = try await PythonServer("socks_server.py", [login ?? "-"] + steps)
+  }
+
+  deinit { stop() }
+
+  public var port: Int { server.port }
+
+  /// Its address, for `--proxy`.
+  public func url(_ scheme: String = "socks5h", login: String? = nil) -> String {
+    "\(scheme)://\(login.map { "\($0)@" } ?? "")127.0.0.1:\(port)"
+  }
+
+  /// What was asked of it, a line for each connection whose fate was decided.
+  public var asked: [String] { server.process.outputText.split(separator: "\n").dropFirst().map(String.init) }
+
+  /// May be called again; `deinit` does.
+  public func stop() { server.stop() }
+}

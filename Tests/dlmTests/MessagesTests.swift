@@ -1,0 +1,236 @@
+import ArgumentParser
+import DownloadModel
+import Foundation
+import Testing
+
+@testable import dlm
+
+@Suite("Words and statuses at the end of a run are functions of what happened")
+struct MessagesTests {
+  private let temporary = DownloadError(.reset, address: "http://a/1", isTransient: true)
+  private let permanent = DownloadError(.status, cause: .http(status: 404), address: "http://a/2")
+  private let bad = Rejection(list: "urls.txt", line: 7, text: "x", reason: .malformed(.noScheme))
+  private let unreadable = Rejection(list: "urls.txt", line: nil, text: "", reason: .unreadable(errno: 2))
+
+  @Test func exitStatus() {
+    func status(_ failures: [DownloadError], _ rejections: [Rejection] = []) -> Int32 {
+      ExitStatus(failures: failures, rejections: rejections).rawValue
+    }
+    #expect(status([]) == 0)
+    #expect(status([temporary]) == 75)
+    #expect(status([temporary, permanent]) == 1)
+    #expect(status([temporary], [bad]) == 1)
+    #expect(status([permanent], [unreadable]) == 66)
+    #expect(status([permanent, DownloadError(.diskFull)], [unreadable]) == 74)
+    #expect(status([DownloadError(.folder), DownloadError(.diskFull)]) == 73)
+    #expect(ExitStatus(signal: 2).rawValue == 130)
+    #expect(ExitStatus(signal: 15).rawValue == 143)
+    #expect(ExitStatus(signal: 1).rawValue == 129)
+  }
+
+  /// What became of the files comes first, then what is written behind them.
+  @Test func exitStatusOfAWholeRun() {
+    func status(
+      _ failures: [DownloadError] = [], hasKeptAll: Bool = true, isAsHere: Bool = true,
+      hasLostData: Bool = false
+    ) -> Int32 {
+      ExitStatus(report(failures), hasKeptAll: hasKeptAll, isAsHere: isAsHere, hasLostData: hasLostData)
+        .rawValue
+    }
+    #expect(status() == 0)
+    #expect(status([temporary], hasKeptAll: false, isAsHere: false, hasLostData: true) == 75)
+    #expect(status(hasKeptAll: false, isAsHere: false) == 74)
+    #expect(status(isAsHere: false, hasLostData: true) == 1)
+    #expect(status(hasLostData: true) == 74)
+  }
+
+  private func report(_ failures: [DownloadError] = [], signal: Int32? = nil) -> RunReport {
+    var tally = ProgressTally()
+    (tally.listed, tally.fetched, tally.finishedBytes, tally.failed) = (1000, 1000, 64 << 20, failures.count)
+    return RunReport(
+      mode: .parallel, jobs: 16, tally: tally, received: 64 << 20, elapsed: .seconds(4), failures: failures,
+      rejections: [], signal: signal)
+  }
+
+  @Test func aGoodRunIsOneLine() {
+    #expect(
+      SummaryMessages(report(), comparedWith: nil, again: "dlm get urls.txt").lines
+        == ["1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), parallel, 16 at a time"])
+  }
+
+  @Test func aRunThatFoundOutHowManySaysTheMost() {
+    var report = report()
+    (report.adaptsJobs, report.jobs) = (true, 36)
+    let lines = SummaryMessages(report, comparedWith: nil, again: "").lines
+    #expect(lines == ["1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), parallel, up to 36 at once"])
+  }
+
+  /// "Unchanged" was said of files that had been fetched whole.
+  @Test func whatCameAndStoodHereAlreadyIsSaid() {
+    var report = report()
+    (report.tally.sameAsHere, report.tally.withoutContent, report.tally.transferredBytes) = (3, 1, 64 << 20)
+    #expect(
+      SummaryMessages(report, comparedWith: nil, again: "").lines.last
+        == "  1,000 fetched (64.0 MiB), 3 of them the same as what was here, 1 empty (204 No Content)")
+  }
+
+  /// HTTP rule 42; by bytes.
+  @Test func linesThatAreNotTheUsersAreKnownByTheirName() {
+    for line in ["Range: x", "RANGE:x", "range ;", "Range:\u{301}x", "proxy-authorization:x"] {
+      #expect(HeaderLine.refusal(of: line) != nil, "\(line)")
+    }
+    for line in ["X-Range: x", "Host: x", "Accept: x", "Cookie: Range: x"] {
+      #expect(HeaderLine.refusal(of: line) == nil, "\(line)")
+    }
+  }
+
+  @Test func failuresAreGroupedByCauseWithTheirAddresses() {
+    let lines = SummaryMessages(
+      report([
+        temporary, permanent,
+        DownloadError(.reset, cause: .detail("x"), address: "http://a/3", isTransient: true),
+      ]),
+      comparedWith: nil, again: "dlm get urls.txt"
+    ).lines
+    #expect(lines.contains { $0.hasPrefix("2 × the server broke off") })
+    #expect(lines.contains("    http://a/1") && lines.contains("    http://a/3"))
+    #expect(lines.contains { $0.hasPrefix("1 × the server answered 404 Not Found") })
+    #expect(lines.last?.contains("dlm get urls.txt") == true)
+  }
+
+  /// A `where` in Swift is for the last pattern of a case only: so a plain 429 "asked to be left alone for 0
+  /// s".
+  @Test(arguments: [429, 503])
+  func busyServers(status: Int) {
+    func remedy(_ pause: Duration?) -> String? {
+      FailureMessages(
+        DownloadError(.status, cause: .http(status: status), isTransient: true, retryAfter: pause)
+      )
+      .remedy
+    }
+    #expect(remedy(nil)?.hasPrefix("it is busy") == true)
+    #expect(remedy(.seconds(5))?.hasPrefix("it is busy") == true)
+    #expect(remedy(.seconds(3600))?.hasPrefix("it asks to be left alone for 1") == true)
+  }
+
+  @Test func runsAreComparedOnlyWhenTheyDidTheSameWork() {
+    let then = RunHistory.Run(
+      listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 12, endedAt: Date())
+    let fair = RunHistory.Comparison(mode: .sequential, run: then, isFair: true)
+    #expect(
+      SummaryMessages(report(), comparedWith: fair, again: "").lines.last
+        == "The same list in mode sequential took 12.0 s: this run was 3.0 times as fast.")
+    let tie = RunHistory.Comparison(
+      mode: .asyncLet,
+      run: RunHistory.Run(
+        listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 4.1, endedAt: Date()),
+      isFair: true)
+    #expect(
+      SummaryMessages(report(), comparedWith: tie, again: "").lines.last
+        == "The same list in mode async-let took 4.1 s: a tie.")
+    let unfair = RunHistory.Comparison(mode: .sequential, run: then, isFair: false)
+    #expect(
+      SummaryMessages(report(), comparedWith: unfair, again: "").lines.last?.contains("cannot be compared")
+        == true)
+  }
+
+  @Test func historyPrefersARunThatCanBeCompared() {
+    func run(_ fetched: Int, _ digest: String, _ time: TimeInterval) -> RunHistory.Run {
+      RunHistory.Run(
+        listDigest: digest, jobs: 1, fetched: fetched, transferredBytes: Int64(fetched), seconds: 1,
+        endedAt: Date(timeIntervalSince1970: time))
+    }
+    var history = RunHistory(folder: "/", sources: [])
+    history.runs = ["sequential": run(10, "d", 1), "async-let": run(0, "d", 2), "parallel": run(10, "d", 3)]
+    let found = history.comparison(for: run(10, "d", 4), in: .parallel)
+    #expect(found?.mode == .sequential)
+    #expect(found?.isFair == true)
+    #expect(history.comparison(for: run(10, "other", 4), in: .parallel) == nil)
+  }
+
+  /// One unchanged rerun once erased the measured time of its mode.
+  @Test(
+    arguments: [(0, 0, 10), (3, 300, 10), (10, 1000, 20), (10, 1200, 20), (11, 900, 20)]
+      as [(Int, Int64, Double)])
+  func onlyTheSameWorkReplacesATime(fetched: Int, bytes: Int64, expected: Double) {
+    func run(_ fetched: Int, _ bytes: Int64, _ seconds: Double) -> RunHistory.Run {
+      RunHistory.Run(
+        listDigest: "d", jobs: 1, fetched: fetched, transferredBytes: bytes, seconds: seconds, endedAt: Date()
+      )
+    }
+    var history = RunHistory(folder: "/", sources: [])
+    history.note(run(10, 1000, 10), of: .parallel)
+    history.note(run(fetched, bytes, 20), of: .parallel)
+    #expect(history.runs["parallel"]?.seconds == expected)
+  }
+
+  @Test func historyOfTheFirstVersionIsUnderstoodAndALaterOneLeft() throws {
+    func decoded(_ text: String) throws -> RunHistory {
+      try JSONDecoder().decode(RunHistory.self, from: Data(text.utf8))
+    }
+    let first = try decoded(#"{"folder": "/w", "sources": ["/w/urls.txt"], "runs": {}}"#)
+    #expect(first == RunHistory(folder: "/w", sources: ["/w/urls.txt"]))
+    #expect(throws: DecodingError.self) {
+      try decoded(#"{"version": 99, "folder": "/w", "sources": [], "runs": {}}"#)
+    }
+    var history = first
+    history.options = ["--directory=data"]
+    history.withheld = [.header(name: "X-Api-Key"), .proxy, .addressLogins]
+    history.last = .init(mode: .asyncLet, listDigest: "d", directory: "/w/data")
+    #expect(try JSONDecoder().decode(RunHistory.self, from: JSONEncoder().encode(history)) == history)
+  }
+
+  /// What is remembered, and what is given again, becomes the command it was.
+  @Test func optionsAreRebuilt() throws {
+    let line = [
+      "-m", "task-group", "--directory=-odd", "-j", "4", "--per-host", "auto", "-s", "3", "--limit-rate",
+      "1.5M", "--retries",
+      "0", "--retry-max-time", "1.5", "--connect-timeout", "2", "--stall-timeout", "3", "--user-agent", "a b",
+      "--insecure", "--http2", "--on-conflict", "skip", "--no-cache", "--fsync", "--remote-time",
+      "--no-content-disposition",
+      "--checksums", "SUMS", "--require-proof", "length", "--proxy", "http://p:1",
+    ]
+    let lasting = RememberedOptions(try GetCommand.parse(line)).lasting
+    #expect(RememberedOptions(try GetCommand.parse(lasting)).lasting == lasting)
+    #expect(lasting.contains("--directory=-odd") && lasting.contains("--limit-rate=1572864"))
+    let now = RememberedOptions(
+      try GetCommand.parse(["-j", "9", "-q", "--refresh", "-H", "A: b", "--proxy", "http://u:p@h"]))
+    #expect(now.lasting == ["--jobs=9"])
+    #expect(now.withheld == [.header(name: "A"), .proxy])
+    let both = try GetCommand.parse(lasting + now.typed)
+    #expect(both.connection.jobs == .exactly(9) && both.connection.proxy == "http://u:p@h")
+    #expect(both.display.quiet && both.output.refresh && both.output.directory == "-odd")
+  }
+
+  /// Said before everything is fetched again; "about" what is known, or what it would be one file after the
+  /// other.
+  @Test(
+    arguments: [
+      (.sequential, .parallel, nil, "one by one, to compare with parallel (12.3 s): about 3 min"),
+      (.sequential, .parallel, 40, "one by one, to compare with parallel (12.3 s): about 40 s"),
+      (
+        .parallel, .sequential, nil, "in mode parallel, to compare with sequential (12.3 s): 12 s at the most"
+      ),
+      (.asyncLet, .parallel, nil, "in mode async-let, to compare with parallel (12.3 s): about 12 s"),
+    ] as [(DownloadMode, DownloadMode, Double?, String)])
+  func aRepeatIsAnnounced(mode: DownloadMode, other: DownloadMode, own: Double?, words: String) {
+    func run(_ seconds: Double) -> RunHistory.Run {
+      RunHistory.Run(
+        listDigest: "d", jobs: 16, fetched: 1000, transferredBytes: 1, seconds: seconds, endedAt: Date())
+    }
+    let plan = RepeatPlan(
+      mode: mode, other: other, otherRun: run(12.3), ownRun: own.map(run), list: "urls.txt")
+    #expect(RepeatMessages.announcement(plan).first == "urls.txt again, \(words)")
+    let unknown = RepeatPlan(mode: mode, other: other, otherRun: nil, ownRun: nil, list: "urls.txt")
+    #expect(
+      RepeatMessages.announcement(unknown).first?.hasSuffix(
+        "\(other.rawValue), of which no time is known yet")
+        == true)
+  }
+
+  @Test func wordsAreQuoted() {
+    #expect(CommandLineText.quoted("my list.txt") == "'my list.txt'")
+    #expect(CommandLineText.quoted("it's") == "'it'\\''s'")
+    #expect(CommandLineText.quoted("") == "''")
+  }
+}

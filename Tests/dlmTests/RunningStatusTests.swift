@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("dlm cache status tells what other processes have under way", .serialized)
+struct RunningStatusTests {
+  private static let body = SplitMix64.bytes(count: 1 << 20, seed: 7)
+
+  /// A run of two files, one of which stops halfway until the gate opens.
+  private static func start(_ origin: FaultyOrigin, _ place: Workplace, _ gate: Gate, _ more: String...)
+    async throws -> CommandRun
+  {
+    origin.route("/small", .file([1, 2, 3]))
+    origin.route("/big", .file(body, FileOptions(ending: .stall(after: 1 << 19, until: gate))))
+    _ = try place.list([origin.url("/small"), origin.url("/big")])
+    let run = try place.start(["get", "urls.txt", "-d", "out", "-s", "1", "--progress", "none"] + more)
+    try await origin.wait(path: "/big", bodyBytesSent: 1 << 19)
+    return run
+  }
+
+  /// Asks again and again until a run is told of, and its first file is done.
+  private static func status(_ place: Workplace, _ arguments: String...) async throws -> String {
+    for _ in 0..<100 {
+      let status = try await place.start(["cache", "status"] + arguments).waitForExit()
+      #expect(status.status == 0, "\(status.errorText)")
+      if status.outputText.contains("/big"), !status.outputText.contains("0 of 2") {
+        return status.outputText
+      }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    throw SupportFailure("no run was told of")
+  }
+
+  @Test func aRunIsToldOfWhileItLasts() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let before = try await place.dlm("cache", "status").outputText
+    #expect(before.split(separator: "\n").count == 1)
+    let gate = try Gate()
+    let run = try await Self.start(origin, place, gate)
+    let lines = try await Self.status(place).split(separator: "\n")
+    #expect(lines.count == 3, "\(lines)")
+    #expect(lines[1].hasPrefix("Running (process \(run.processID)): 1 of 2 files done, 512 KiB, "))
+    #expect(lines[1].hasSuffix("/work/out"))
+    #expect(lines[2] == "  \(origin.url("/big")): 512 KiB of 1.0 MiB")
+
+    let text = try await Self.status(place, "--json")
+    let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    #expect(json["folder"] as? String == place.folder.path("home/cache/dlm"))
+    #expect(json["entries"] is Int && json["fileBytes"] is Int && json["indexBytes"] is Int)
+    let running = try #require(json["running"] as? [[String: Any]])
+    #expect(running.count == 1)
+    #expect(running[0]["process"] as? Int == Int(run.processID) && running[0]["done"] as? Int == 1)
+    let active = try #require(running[0]["active"] as? [[String: Any]])
+    #expect(active.count == 1 && active[0]["url"] as? String == origin.url("/big"))
+    #expect(active[0]["bytes"] as? Int == 1 << 19 && active[0]["total"] as? Int == 1 << 20)
+
+    gate.open()
+    #expect(try await run.waitForExit().status == 0)
+    #expect(try place.folder.names(in: "home/state/dlm/running").isEmpty)
+    #expect(try await place.dlm("cache", "status").outputText.split(separator: "\n").count == 1)
+    #expect(try await place.dlm("cache", "status", "--json").outputText.contains("\"running\":[]"))
+  }
+
+  /// A text for people loses its secrets and its control characters; in JSON that must not eat a quote.
+  @Test func aFolderThatLooksLikeASecretBreaksNoJSON() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let gate = try Gate()
+    let run = try await Self.start(origin, place, gate, "-d", "a?token=b\"c\u{9B}\\")
+    let text = try await Self.status(place, "--json")
+    let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    let running = try #require(json["running"] as? [[String: Any]])
+    #expect((running.first?["directory"] as? String)?.hasSuffix("/work/a?token=…\"c\\") == true, "\(text)")
+    gate.open()
+    #expect(try await run.waitForExit().status == 0)
+  }
+
+  @Test func aKilledRunIsToldOfNoMore() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let gate = try Gate()
+    let run = try await Self.start(origin, place, gate)
+    _ = try await Self.status(place)
+    run.send(SIGKILL)
+    _ = try await run.waitForExit()
+    #expect(try place.folder.names(in: "home/state/dlm/running") == ["\(run.processID).json"])
+    #expect(try await place.dlm("cache", "status").outputText.split(separator: "\n").count == 1)
+    #expect(try place.folder.names(in: "home/state/dlm/running").isEmpty)
+  }
+
+  @Test func anInterruptedRunTakesItsSnapshotAway() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let gate = try Gate()
+    let run = try await Self.start(origin, place, gate)
+    _ = try await Self.status(place)
+    run.send(SIGINT)
+    #expect(try await run.waitForExit().status == 130)
+    #expect(try place.folder.names(in: "home/state/dlm/running").isEmpty)
+  }
+
+  @Test func aRunWithoutTheCacheOrOfAMomentTellsNothing() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    origin.route("/small", .file([1, 2, 3]))
+    #expect(try await place.dlm("get", origin.url("/small")).status == 0)
+    let gate = try Gate()
+    let run = try await Self.start(origin, place, gate, "--no-cache")
+    try await Task.sleep(for: .milliseconds(2500))
+    #expect(try await place.dlm("cache", "status").outputText.split(separator: "\n").count == 1)
+    gate.open()
+    #expect(try await run.waitForExit().status == 0)
+    #expect((try? place.folder.names(in: "home/state/dlm/running")) ?? [] == [])
+  }
+}
