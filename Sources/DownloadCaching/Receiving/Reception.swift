@@ -81,6 +81,8 @@ struct Reception: ~Copyable {
   mutating func nextTransfer(for id: Int) throws(DownloadError) -> TransferRequest? {
     var request = TransferRequest(address: plan.address)
     if id == Segment.first {
+      // Cancelled while it was verified, it was handed on: all of it is there.
+      if case .finished(let finished) = state.phase, finished != .partly { return nil }
       try endFirst()
       if staged == nil { try stage() }
       let (held, known) = (held, known)

@@ -160,6 +160,25 @@ struct CoalescingTests {
     #expect(try folder.names(in: "out") == ["x"])
   }
 
+  /// Cancelled when nothing was left but to compare its checksum: the other does that, and asks for nothing.
+  @Test func aWholeFileIsHandedOn() async throws {
+    let run = Run(in: folder, server)
+    let request = DownloadRequest(id: 0, address: try Address(Self.address))
+    let first = try await run.cache.open(request, meter: TransferMeter())
+    guard case .missing(let download) = first else { throw DownloadError.lost }
+    // A task of its own, because it waits for the first.
+    let second = Task { try await run.cache.open(request, meter: TransferMeter()) }
+    try await until(run, waiting: 1)
+    #expect(try download.finish(try server.fetch(download)))
+    await run.cache.close(download, after: .cancelled)
+    guard case .missing(let same) = try await second.value else { throw DownloadError.lost }
+    #expect(same === download)
+    #expect(try same.nextTransfer() == nil)
+    #expect(try await run.cache.commit(same)?.size == Int64(Self.body.count))
+    #expect(server.requests.count == 1)
+    _ = await run.cache.close()
+  }
+
   @Test func anotherNameIsAnotherFile() async throws {
     let run = Run(in: folder, server, cacheFolder: nil)
     async let one = run.get(Self.address, output: "a")
