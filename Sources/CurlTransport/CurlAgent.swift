@@ -223,7 +223,7 @@ actor CurlAgent {
   // MARK: How many connections a host takes (HTTP rules 37, 38)
 
   /// Sets how many connections to some hosts this loop may have.
-  func keep(_ wanted: [ConnectionPermits]) {
+  func keep(_ wanted: [ConnectionLimit]) {
     for wanted in wanted {
       permits[wanted.host] = wanted.count
       trim(wanted.host)

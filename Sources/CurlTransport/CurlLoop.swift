@@ -108,7 +108,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   func cancel(_ cancellation: Cancellation) { inbox.cancel(cancellation) }
 
   /// Sets how many connections to a host this loop may have, from any thread.
-  func keep(_ permits: ConnectionPermits) { inbox.keep(permits) }
+  func keep(_ permits: ConnectionLimit) { inbox.keep(permits) }
 
   // MARK: On the thread
 

@@ -69,7 +69,7 @@ public final class CurlTransport: Transport {
   /// beyond that are closed as soon as no transfer uses them. Never waits.
   /// - Parameter host: host and port, as in `Address.hostAndPort`.
   public func keep(connectionsTo host: String, atMost count: Int?) {
-    loop.keep(ConnectionPermits(host: host, count: count))
+    loop.keep(ConnectionLimit(host: host, count: count))
   }
 
   /// Cancels running transfers, closes the connections and ends the thread, in this order.

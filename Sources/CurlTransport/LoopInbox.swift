@@ -10,7 +10,7 @@ final class LoopInbox: Sendable {
   private struct State {
     var jobs: [LoopJob] = []
     var cancelled: [Cancellation] = []
-    var permits: [ConnectionPermits] = []
+    var permits: [ConnectionLimit] = []
     var isWaiting = false
     var isStopping = false
     var hasStopped = false
@@ -31,7 +31,7 @@ final class LoopInbox: Sendable {
 
   func cancel(_ cancellation: Cancellation) { change { $0.cancelled.append(cancellation) } }
 
-  func keep(_ permits: ConnectionPermits) { change { $0.permits.append(permits) } }
+  func keep(_ permits: ConnectionLimit) { change { $0.permits.append(permits) } }
 
   /// Returns once the thread has ended.
   func stop() async {
@@ -67,7 +67,7 @@ final class LoopInbox: Sendable {
   struct Delivery {
     var jobs: [LoopJob]
     var cancelled: [Cancellation]
-    var permits: [ConnectionPermits]
+    var permits: [ConnectionLimit]
     var isStopping: Bool
   }
 
@@ -103,7 +103,7 @@ final class LoopInbox: Sendable {
 }
 
 /// How many connections to a host a loop may have, idle ones included; nil for no limit.
-struct ConnectionPermits: Sendable {
+struct ConnectionLimit: Sendable {
   var host: String
   var count: Int?
 }

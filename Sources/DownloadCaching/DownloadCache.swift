@@ -200,12 +200,15 @@ public actor DownloadCache: DownloadStore {
     case .copy(let row): return .answered(try await copyOffline(row, to: download))
     case .ask, .hit: break
     }
-    if let name = plan.certainName, let standing = try plan.fileToLeave(name) {
-      return .answered(
-        DownloadOutcome(
-          kind: .skipped, path: directory.path(of: name), size: max(0, standing.identity.size)))
-    }
+    if let outcome = try leftAlone(plan) { return .answered(outcome) }
     return .missing(download)
+  }
+
+  /// What stands under a name that is sure before any answer, where the policy is to leave it there.
+  private func leftAlone(_ plan: DownloadPlan) throws(DownloadError) -> DownloadOutcome? {
+    guard let name = plan.certainName, let standing = try plan.fileToLeave(name) else { return nil }
+    return DownloadOutcome(
+      kind: .skipped, path: plan.directory.path(of: name), size: max(0, standing.identity.size))
   }
 
   /// How long to wait before asking again whether another process still has the file. Random, so that two

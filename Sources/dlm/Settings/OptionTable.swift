@@ -64,7 +64,7 @@ enum OptionTable {
     flag("refresh", .once, .anywhere) { $0.output.refresh },
     flag("offline", .once, .anywhere) { $0.output.offline },
     flag("fsync", .lasting, .anywhere) { $0.output.fsync },
-    flag("remote-time", .lasting, .nowhere) { $0.output.remoteTime },
+    flag("remote-time", .lasting, .anywhere) { $0.output.remoteTime },
     flag("no-content-disposition", .lasting, .anywhere) { $0.output.noContentDisposition },
     value("checksum", .lasting, .nowhere) { $0.proof.checksum?.description },
     value("checksums", .lasting, .nowhere) { $0.proof.checksums },
