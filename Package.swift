@@ -32,6 +32,8 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCoding", providers: [.apt(["zlib1g-dev", "libbrotli-dev"])]),
     .systemLibrary(name: "CIDN", providers: [.apt(["libidn2-dev"])]),
+    .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "DownloadModel", dependencies: ["CIDN"], swiftSettings: settings),
 
     // Level 1: these never import each other
@@ -43,14 +45,17 @@ let package = Package(
     .target(
       name: "DownloadCaching",
       dependencies: [
-        "DownloadModel",
+        "CLinux", "CSQLite", "DownloadModel",
         .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
     .target(
       name: "DownloadScheduling",
-      dependencies: ["DownloadModel", .product(name: "DequeModule", package: "swift-collections")],
+      dependencies: [
+        "DownloadModel", .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "HeapModule", package: "swift-collections"),
+      ],
       swiftSettings: settings),
     .target(name: "TerminalProgress", dependencies: ["DownloadModel"], swiftSettings: settings),
     .target(
@@ -66,7 +71,7 @@ let package = Package(
       name: "dlm",
       dependencies: [
         "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling",
-        "StrategyComparing", "TerminalProgress", "DemoOrigin", "CCoding",
+        "StrategyComparing", "TerminalProgress", "DemoOrigin", "CCoding", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -84,7 +89,7 @@ let package = Package(
     // Tests: one target a room, and the program from outside
     .target(
       name: "TestSupport", dependencies: ["DownloadModel"], path: "Tests/TestSupport",
-      exclude: ["Servers/http2_origin.py", "Servers/socks_server.py"],
+      exclude: ["Servers/http2_origin.py", "Servers/socks_server.py", "Terminal/terminal.py"],
       swiftSettings: settings),
     .testTarget(
       name: "TestSupportTests", dependencies: ["TestSupport", "DownloadModel"], swiftSettings: settings),

@@ -31,6 +31,21 @@ need_swift() {
   return 1
 }
 
+# The terminal emulator that the tests look at screens with. Debian's is older, and takes some sequences for text.
+need_python_modules() {
+  modules="$root/.build/python"
+  [ -d "$modules/pyte-0.8.2.dist-info" ] && [ -d "$modules/wcwidth-0.2.13.dist-info" ] && return 0
+  echo "Installing Python modules: pyte" >&2
+  /usr/bin/python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-compile \
+    --upgrade --target "$modules" pyte==0.8.2 wcwidth==0.2.13
+}
+
 # What a build links against: libcurl, what it brings along itself (zlib, brotli, libidn2), SQLite, an allocator, and the
 # headers that Swift's runtime wants.
 build_packages="libcurl4-openssl-dev zlib1g-dev libbrotli-dev libidn2-dev libsqlite3-dev libmimalloc-dev pkg-config ca-certificates"
+
+# How every package is compiled, for release, tests and sanitizers alike. Asked for a type such as [String: Int], the compiler
+# would leave its mangled name behind, which the runtime parses and whose conformances it searches for at the first
+# use: an eighth of the instructions of a short run. With this switch the code that makes the type stands there
+# instead. It is the compiler's own and undocumented, which is why nothing is tested without it.
+swift_flags='-Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors'

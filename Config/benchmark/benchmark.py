@@ -33,7 +33,7 @@ class Site:
         temporary = tempfile.TemporaryDirectory(prefix="bench-", dir=place)
         self.folder = pathlib.Path(stack.enter_context(temporary))
         self.place = "tmpfs" if place else "disk"
-        self.programs = {"dlm": dlm, **{tool: find(tool) for tool in TOOLS}}
+        self.programs = {"dlm": dlm, **{tool: find(tool) for tool in (*TOOLS, "cp")}}
         # 5,000 connections and their files are more than the 1,024 descriptors that are usual.
         descriptors = raise_descriptors()
         self.nginx = stack.enter_context(Nginx(self.folder / "nginx", self.programs["nginx"], descriptors))

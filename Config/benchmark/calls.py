@@ -13,12 +13,36 @@ class Call:
     arguments: list
     files: Optional[FileSet] = None
     environment: dict = dataclasses.field(default_factory=dict)
+    before: tuple = ()  # what has run before it and is not measured: `Preparation`s
+
+
+@dataclasses.dataclass(frozen=True)
+class Preparation:
+    """A command that runs before the measured one, in the same home."""
+    arguments: list
+    elsewhere: bool = False  # in the folder ELSEWHERE, not in the one that is measured
+
+
+ELSEWHERE = "../elsewhere"
 
 
 def dlm(files, *options, name="dlm", environment=None):
     # One address needs no list; the tools beside dlm get it as an argument as well.
     source = str(files.list_file) if len(files.digests) > 1 else files.first_address
     return Call(name, ["dlm", "get", "--no-cache", "-q", *options, source], files, environment or {})
+
+
+def cached(files, *options, name, after=(), elsewhere=False):
+    """dlm with its cache, `after` first runs over these lists, in the same folder or elsewhere."""
+    get = ["dlm", "get", "-q", "-j", "64"]
+    before = tuple(Preparation([*get, str(first.list_file)], elsewhere) for first in after)
+    return Call(name, [*get, *options, str(files.list_file)], files, before=before)
+
+
+def copy(files):
+    """What a copy of the files costs that another command brought."""
+    fetch = Preparation(["dlm", "get", "--no-cache", "-q", "-j", "64", str(files.list_file)], elsewhere=True)
+    return Call("cp -r", ["cp", "-r", f"{ELSEWHERE}/.", "."], files, before=(fetch,))
 
 
 def curl(files, *options):

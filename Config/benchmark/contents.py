@@ -18,17 +18,21 @@ class FileSet:
     size: int  # of all files together
 
 
-def write_file_set(folder, addresses, digests, size):
-    """Writes list and curl's configuration into `folder`, which is made."""
+def write_file_set(folder, addresses, digests, size, are_names_told=False):
+    """Writes list and curl's configuration into `folder`, which is made. Where several addresses give one name, curl is
+    told each file's, since it would write them over each other; `digests` is then in the addresses' order."""
     folder.mkdir(parents=True, exist_ok=True)
     list_file, curl_config = folder / "list.txt", folder / "curl.cfg"
     first = None
     with open(list_file, "w") as lines, open(curl_config, "w") as config:
-        config.write("remote-name-all\n")
-        for address in addresses:
+        if not are_names_told:
+            config.write("remote-name-all\n")
+        for address, name in zip(addresses, digests):
             first = first or address
             lines.write(f"{address}\n")
             config.write(f'url = "{address}"\n')
+            if are_names_told:
+                config.write(f'output = "{name}"\n')
     return FileSet(list_file, curl_config, first, digests, size)
 
 

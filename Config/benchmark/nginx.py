@@ -38,6 +38,8 @@ http {{
         location /slow/ {{ limit_rate 16k; }}
         location /many/ {{ rewrite ^ /same/4096.bin break; }}
         location /million/ {{ rewrite ^ /same/40.bin break; }}
+        location /named/ {{ rewrite ^ /same/4096.bin break; }}
+        location /fresh/ {{ alias {prefix}/files/small/; add_header Cache-Control max-age=86400; }}
     }}
 }}
 """
@@ -85,14 +87,31 @@ class Nginx(Server):
         digests += [make_file(place / f"{index}.bin", size) for index in range(len(digests), count)]
         return self.file_set(folder, dict(zip(names(count), digests)), size, over)
 
+    def fresh_files(self, count, size):
+        """The files of the folder `small`, which the server calls fresh for a day."""
+        digests = self.files("small", count, size).digests
+        return self.file_set("fresh", digests, size)
+
     def same_file(self, folder, count, size):
         """So many names for one file of that size, where as many files would not fit into memory."""
+        return self.file_set(folder, dict.fromkeys(names(count), self.same_digest(size)), size)
+
+    def same_digest(self, size):
         place = self.prefix / "files" / "same"
         place.mkdir(exist_ok=True)
         path = place / f"{size}.bin"
         # Once: another list may name it already.
-        digest = digest_of(path) if path.exists() else make_file(path, size)
-        return self.file_set(folder, dict.fromkeys(names(count), digest), size)
+        return digest_of(path) if path.exists() else make_file(path, size)
+
+    def named_file(self, count, names, size):
+        """So many addresses that give only a few different names, for one file of that size."""
+        numbered = [(index % names, index // names) for index in range(count)]
+        digest = self.same_digest(size)
+        addresses = [f"{self.bases['plain']}/named/download-{name}?id={number}" for name, number in numbered]
+        # As dlm numbers them, by the order of the list.
+        digests = {f"download-{name}.{number}" if number else f"download-{name}": digest for name, number in numbered}
+        place = self.prefix / "lists" / f"named-{count}"
+        return write_file_set(place, addresses, digests, size * count, are_names_told=True)
 
     def file_set(self, folder, digests, size, over="plain"):
         addresses = (f"{self.bases[over]}/{folder}/{name}" for name in digests)

@@ -3,6 +3,7 @@
 import pathlib
 import shlex
 
+from calls import ELSEWHERE
 from machine import machine, versions
 
 HEAD = """\
@@ -32,7 +33,7 @@ def section(workload, calls, summaries):
     """One workload: its table, its targets, its commands."""
     rows = [row(call.name, summaries[call.name], summaries.get("dlm")) for call in calls]
     targets = [f"- {target.judge(summaries)}" for target in workload.targets]
-    commands = [f"- `{shown(call)}`" for call in calls]
+    commands = [f"- {described(call)}" for call in calls]
     title = f"## {workload.name}\n\n{workload.title[0].upper()}{workload.title[1:]}."
     table = "\n".join([HEAD, *rows])
     parts = [title, table, "Targets:", "\n".join(targets), "Commands:", "\n".join(commands)]
@@ -53,14 +54,21 @@ def seconds(value):
     return f"{value:.2f} s" if value >= 0.2 else f"{value * 1000:.1f} ms"
 
 
-def shown(call):
+def described(call):
+    """The command, and what has run before it."""
+    before = [f"`{shown(call, step.arguments)}`" + (" in another folder" if step.elsewhere else "")
+              for step in call.before]
+    return " after ".join([f"`{shown(call, call.arguments)}`", *before])
+
+
+def shown(call, arguments):
     """The command as a reader would type it, without paths of a temporary folder."""
-    words = {}
+    words = {ELSEWHERE + "/.": "ELSEWHERE/."}
     if call.files:
-        words = {str(call.files.list_file): "LIST", str(call.files.curl_config): "CONFIG",
-                 call.files.first_address: "URL"}
+        words |= {str(call.files.list_file): "LIST", str(call.files.curl_config): "CONFIG",
+                  call.files.first_address: "URL"}
     settings = [f"{key}={value}" for key, value in call.environment.items()]
-    arguments = [words.get(word) or shlex.quote(hide_certificate(word)) for word in call.arguments]
+    arguments = [words.get(word) or shlex.quote(hide_certificate(word)) for word in arguments]
     return " ".join([*settings, *arguments])
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 
+from calls import ELSEWHERE
 from contents import complaint
 
 SECONDS = 900  # a command that takes longer has failed
@@ -82,19 +83,27 @@ def run_once(call, thorough, site):
         folder, home, output = place / "folder", place / "home", place / "output.txt"
         folder.mkdir()
         home.mkdir()
-        program, *arguments = call.arguments
+        (folder / ELSEWHERE).mkdir()
         # An environment of its own: no settings, logins or proxies of the user's.
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", **call.environment}
-        line = measure([str(folder), str(output), site.programs[program], *arguments], environment)
-        status, wall, cpu, memory = (float(word) for word in line.split())
-        if status != 0:
-            raise Failed(reason(int(status), wall, output))
+        for step in call.before:
+            run(step.arguments, folder / ELSEWHERE if step.elsewhere else folder, output, environment, site)
+        cost = run(call.arguments, folder, output, environment, site)
         wrong = complaint(folder, call.files, thorough)
         if wrong:
             raise Failed(f"exit status 0, but {wrong}")
-        return Cost(wall, cpu, int(memory))
+        return cost
     finally:
         shutil.rmtree(place)
+
+
+def run(arguments, folder, output, environment, site):
+    program, *arguments = arguments
+    line = measure([str(folder), str(output), site.programs[program], *arguments], environment)
+    status, wall, cpu, memory = (float(word) for word in line.split())
+    if status != 0:
+        raise Failed(reason(int(status), wall, output))
+    return Cost(wall, cpu, int(memory))
 
 
 def measure(arguments, environment):

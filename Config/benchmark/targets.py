@@ -35,6 +35,23 @@ class Ratio:
 
 
 @dataclasses.dataclass(frozen=True)
+class PlusEach:
+    """One call needs at most what another needs, and so many microseconds a file more."""
+    of: str
+    peer: str
+    microseconds: int
+    files: int
+
+    def judge(self, summaries):
+        own, peer = summaries[self.of], summaries[self.peer]
+        what = f"wall time, {self.of} less that of {self.peer}, a file"
+        if own.failure or peer.failure:
+            return f"{what}: not measured; at most {self.microseconds} µs"
+        value = (own.wall - peer.wall) / self.files * 1_000_000
+        return f"{what}: {value:.0f} µs; at most {self.microseconds} µs: {verdict(value, self.microseconds)}"
+
+
+@dataclasses.dataclass(frozen=True)
 class MemoryCeiling:
     """dlm's peak is at most so many MiB, or so many more than in another of its runs."""
     mebibytes: int

@@ -3,8 +3,8 @@
 import dataclasses
 from typing import Callable, Optional
 
-from calls import aria2c, axel, curl, curl_parallel, dlm, version, wget2
-from targets import MemoryCeiling, Ratio
+from calls import aria2c, axel, cached, copy, curl, curl_parallel, dlm, version, wget2
+from targets import MemoryCeiling, PlusEach, Ratio
 
 KIB, MIB = 1024, 1024 * 1024
 
@@ -20,11 +20,12 @@ class Sizes:
     few_workers: int = 3
     distant_small: int = 500
     slow: int = 5_000
+    names: int = 50
     repetitions: int = 40
 
 
 QUICK = Sizes(small=200, many=2_000, million=5_000, large=8 * MIB, distant_large=16 * MIB,
-              distant_medium=(4 * MIB, 8 * MIB), distant_small=50, slow=100, repetitions=3)
+              distant_medium=(4 * MIB, 8 * MIB), distant_small=50, slow=100, names=5, repetitions=3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,9 +43,17 @@ def all_workloads(sizes):
     at_once = "64 at a time, plain HTTP on loopback"
     return [
         Workload("small", f"{small}, {at_once}", small_files,
-                 (Ratio("wall", 0.70), Ratio("cpu", 0.90, "curl -Z"))),
+                 (Ratio("wall", 0.70), Ratio("cpu", 0.90, "curl -Z"), MemoryCeiling(34))),
+        Workload("one-name", f"{sizes.small:,} addresses of 4 KiB that give {sizes.names} names (`download-7?id=3`), "
+                 "64 at a time, plain HTTP on loopback; dlm numbers the names, curl is told one for each", one_name,
+                 (Ratio("wall", 0.85, "curl -Z"), Ratio("cpu", 1.10, "curl -Z"))),
         Workload("one-loop", f"{small}, {at_once}, dlm with one network thread", one_loop,
                  (Ratio("wall", 1.10, "curl -Z"),)),
+        Workload("caching", f"{small}, {at_once}, with the cache and without", caching, (
+            Ratio("wall", 1.10, NO_CACHE, of=FIRST), Ratio("wall", 1.00, NO_CACHE, of=AGAIN),
+            Ratio("cpu", 1.00, NO_CACHE, of=AGAIN), Ratio("wall", 1.30, NO_CACHE, of=COPIED),
+            Ratio("wall", 0.30, NO_CACHE, of=FRESH), Ratio("cpu", 0.20, FIRST, of=FRESH),
+            PlusEach(FRESH_COPIED, "cp -r", 20, sizes.small))),
         Workload("many", f"{sizes.many:,} files of 4 KiB, {at_once}", many,
                  (Ratio("wall", 0.70, "curl -Z"), MemoryCeiling(40))),
         Workload("million", f"{sizes.million:,} files of 40 bytes, {at_once}, measured once", million,
@@ -52,7 +61,7 @@ def all_workloads(sizes):
         Workload("tls", f"{small}, 64 at a time, HTTP/1.1 over TLS on loopback", tls, (Ratio("wall", 0.85),)),
         Workload("http2", f"{small}, 64 at a time, over TLS from a server that offers HTTP/2; dlm uses "
                  "HTTP/1.1 unless told otherwise, aria2c knows nothing else", http2,
-                 (Ratio("wall", None), Ratio("wall", None, of="dlm --http2"))),
+                 (Ratio("wall", None), Ratio("wall", 1.00, of="dlm --http2"))),
         Workload("large", f"4 files of {large}, plain HTTP on loopback", large_files,
                  (Ratio("wall", 1.00), Ratio("cpu", 1.00))),
         Workload("one-large", f"one file of {large}, plain HTTP on loopback", one_large,
@@ -75,14 +84,14 @@ def all_workloads(sizes):
                  (Ratio("wall", 1.20),)),
         Workload("slow-many", f"{sizes.slow:,} files of 64 KiB at 16 KiB/s each, plain HTTP on loopback; dlm "
                  "has all of them at once, curl -Z 300, which is the most that it allows", slow_many,
-                 (Ratio("cpu", 0.50, "curl -Z"),)),
+                 (Ratio("cpu", 0.50, "curl -Z"), MemoryCeiling(150))),
         Workload("sequential", f"{small}, one at a time over one connection, plain HTTP on loopback",
                  sequential,
                  (Ratio("wall", 1.00, "curl"),)),
         Workload("one-small", "one file of 4 KiB, plain HTTP on loopback: the whole process", one_small,
-                 (Ratio("wall", 1.30, "curl"),), repetitions=sizes.repetitions),
+                 (Ratio("wall", 2.00, "curl"), MemoryCeiling(25)), repetitions=sizes.repetitions),
         Workload("start", "--version: starting and ending alone", start,
-                 (Ratio("wall", 1.50, "curl"),), repetitions=sizes.repetitions),
+                 (Ratio("wall", 1.08, "curl"),), repetitions=sizes.repetitions),
     ]
 
 
@@ -94,9 +103,28 @@ def small_files(site, sizes):
             aria2c(files, at_once=64)]
 
 
+def one_name(site, sizes):
+    files = site.nginx.named_file(sizes.small, sizes.names, 4 * KIB)
+    return [dlm(files, "-j", "64"), curl_parallel(files, at_once=64)]
+
+
 def one_loop(site, sizes):
     files = site.nginx.files("small", sizes.small, 4 * KIB)
     return [dlm(files, "-j", "64", environment={"DLM_LOOPS": "1"}), curl_parallel(files, at_once=64)]
+
+
+NO_CACHE, FIRST = "dlm --no-cache", "dlm, first run"
+AGAIN, COPIED = "dlm, again: 304s", "dlm, another folder: 304s"
+FRESH, FRESH_COPIED = "dlm, again: fresh", "dlm, another folder: fresh"
+
+
+def caching(site, sizes):
+    files, fresh = site.nginx.files("small", sizes.small, 4 * KIB), site.nginx.fresh_files(sizes.small, 4 * KIB)
+    return [dlm(files, "-j", "64", name=NO_CACHE), cached(files, name=FIRST),
+            cached(files, name=AGAIN, after=[files]),
+            cached(files, name=COPIED, after=[files], elsewhere=True),
+            cached(fresh, name=FRESH, after=[fresh]),
+            cached(fresh, name=FRESH_COPIED, after=[fresh], elsewhere=True), copy(fresh)]
 
 
 def many(site, sizes):
@@ -128,6 +156,8 @@ def http2(site, sizes):
     own = ["-j", "64", "--cacert", certificate]
     return [dlm(files, *own), dlm(files, *own, "--http2", name="dlm --http2"),
             curl_parallel(files, "--cacert", certificate, at_once=64),
+            # Here transfers may share a connection, for which curl's own default waits.
+            curl_parallel(files, "--cacert", certificate, at_once=64, is_immediate=False, name="curl -Z, waiting"),
             wget2(files, f"--ca-certificate={certificate}", at_once=64),
             aria2c(files, f"--ca-certificate={certificate}", at_once=64)]
 

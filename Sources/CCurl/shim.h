@@ -42,6 +42,12 @@ static inline CURLcode dlm_setopt_open_callback(CURL *easy, dlm_open_callback ca
   return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, callback);
 }
 
+typedef int (*dlm_request_callback)(
+  void *context, char *remoteAddress, char *localAddress, int remotePort, int localPort);
+static inline CURLcode dlm_setopt_request_callback(CURL *easy, dlm_request_callback callback) {
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+}
+
 static inline CURLcode dlm_getinfo_long(CURL *easy, CURLINFO info, long *value) {
   return curl_easy_getinfo(easy, info, value);
 }

@@ -2,6 +2,8 @@ import CCurl
 import DownloadModel
 import Synchronization
 
+// Long because: which transfers run, wait, end and keep their connections is private to the agent.
+
 /// Owns the easy handles of one loop and is isolated on it: libcurl's callbacks and the tasks that download
 /// enter it without a lock and without changing threads.
 actor CurlAgent {
@@ -22,11 +24,15 @@ actor CurlAgent {
   private var watch = UnansweredWatch()
   private let numbers = Atomic<UInt64>(0)
   private let logins = LoginMemory()
+  private var sharing: SharingWait
+  /// Prepared, but not added to the loop: transfers that wait for a connection that they may share.
+  private var waitingToShare: [CurlTransfer] = []
 
   init(_ loop: CurlLoop, _ options: TransportOptions) throws(CurlFailure) {
     self.loop = loop
     settings = try TransferSettings(options)
     group = options.group
+    sharing = SharingWait(longest: options.sharingWait)
   }
 
   /// Runs one transfer as `Transport.run` specifies; for any caller.
@@ -82,7 +88,7 @@ actor CurlAgent {
         // Connections that were idle for more than a second are closed when the next transfer looks for one
         // (CURLOPT_MAXAGE_CONN).
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
-        try loop.add(transfer.easy)
+        if !waitsToShare(transfer) { try loop.add(transfer.easy) }
       } catch {
         _ = transfer.abort(.cancelled)  // releases the sink
         idle.append(transfer)
@@ -166,6 +172,24 @@ actor CurlAgent {
     }
   }
 
+  func details(of meter: TransferMeter) -> [TransferDetails] {
+    transfers.filter { $0.completion != nil && $0.meter === meter }
+      .sorted { ($0.completion?.id.number ?? 0) < ($1.completion?.id.number ?? 0) }.map(\.details)
+  }
+
+  /// Ends the transfers that fill a file.
+  /// - Returns: whether there were any.
+  func cancel(_ meter: TransferMeter) -> Bool {
+    let own = transfers.filter { $0.completion != nil && $0.meter === meter }
+    for transfer in own { letGo(transfer, with: transfer.abort(.cancelled)) }
+    return !own.isEmpty
+  }
+
+  /// All transfers were held for so many nanoseconds.
+  func wereHeld(for time: UInt64) {
+    for transfer in transfers where transfer.completion != nil { transfer.wasHeld(for: time, settings) }
+  }
+
   /// Ends transfers that have stalled.
   /// - Parameter time: nanoseconds since the last check.
   /// - Returns: whether any transfer goes on.
@@ -186,12 +210,15 @@ actor CurlAgent {
   func failAll(_ message: String) {
     let error = DownloadError(
       .transport, cause: .detail(message), activity: "waiting for the network", isTransient: true)
+    waitingToShare = []
     for transfer in transfers { letGo(transfer, with: transfer.abort(error)) }
   }
 
   /// Ends everything; later transfers are refused.
   func close() {
     isClosed = true
+    // Else the end of one would begin those that wait for it.
+    waitingToShare = []
     for transfer in transfers { letGo(transfer, with: transfer.abort(.cancelled)) }
     if watch.isOn { group.unwatch() }
     watch = UnansweredWatch()
@@ -209,7 +236,10 @@ actor CurlAgent {
       isShort = true
     }
     transfer.completion = nil
+    let wasWaiting = waitingToShare.firstIndex { $0 === transfer }
+    if let wasWaiting { waitingToShare.remove(at: wasWaiting) }
     do throws(MultiFailure) {
+      // Does nothing for a transfer that has not begun.
       try loop.remove(transfer.easy)
       idle.append(transfer)
       if !permits.isEmpty, let host = transfer.destination?.hostAndPort { trim(host) }
@@ -217,7 +247,44 @@ actor CurlAgent {
       // libcurl does not know the handle: it is not used again, and its result stands.
       assertionFailure("curl_multi_remove_handle: \(error.message)")
     }
+    if wasWaiting == nil, sharing.isOn, let host = transfer.destination?.hostAndPort, sharing.meet(host) {
+      beginWaiting(for: host, isFresh: false)
+    }
     completion.end(result)
+  }
+
+  // MARK: Connections that transfers share (HTTP/2)
+
+  /// Whether a transfer that is about to begin waits instead.
+  private func waitsToShare(_ transfer: CurlTransfer) -> Bool {
+    guard let place = transfer.destination, settings.mayShareConnections(to: place),
+      !sharing.mayBegin(place.hostAndPort, at: monotonicNanoseconds()), let deadline = sharing.deadline
+    else { return false }
+    waitingToShare.append(transfer)
+    loop.look(at: deadline)
+    return true
+  }
+
+  /// Begins transfers that have waited in vain for a connection to share.
+  /// - Returns: when the next of them are due.
+  func endSharingWaits(at now: UInt64) -> UInt64? {
+    for host in sharing.overdue(at: now) { beginWaiting(for: host, isFresh: true) }
+    return waitingToShare.isEmpty ? nil : sharing.deadline
+  }
+
+  /// - Parameter isFresh: whether each gets a connection of its own.
+  private func beginWaiting(for host: String, isFresh: Bool) {
+    let ready = waitingToShare.filter { $0.destination?.hostAndPort == host }
+    if ready.isEmpty { return }
+    waitingToShare.removeAll { $0.destination?.hostAndPort == host }
+    for transfer in ready {
+      do {
+        if isFresh { try transfer.useFreshConnection() }
+        try loop.add(transfer.easy)
+      } catch {
+        letGo(transfer, with: transfer.abort(Self.failure(error)))
+      }
+    }
   }
 
   // MARK: How many connections a host takes (HTTP rules 37, 38)

@@ -42,6 +42,10 @@ struct EasyHandle: ~Copyable {
     try check(dlm_setopt_open_callback(pointer, callback))
   }
 
+  func setRequestCallback(_ callback: dlm_request_callback) throws(CurlFailure) {
+    try check(dlm_setopt_request_callback(pointer, callback))
+  }
+
   /// The list must live as long as the option is set.
   func set(_ option: CURLoption, list: borrowing HeaderLines) throws(CurlFailure) {
     try check(dlm_setopt_list(pointer, option, list.first))
@@ -58,6 +62,13 @@ struct EasyHandle: ~Copyable {
     var value: curl_off_t = 0
     guard dlm_getinfo_offset(pointer, info, &value) == CURLE_OK else { return 0 }
     return Int64(value)
+  }
+
+  /// A text of libcurl's; nil where it has none.
+  func text(_ info: CURLINFO) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard dlm_getinfo_pointer(pointer, info, &text) == CURLE_OK, let text else { return nil }
+    return String(cString: text)
   }
 
   /// The lines of a list; none where libcurl has none.

@@ -19,7 +19,6 @@ import Synchronization
 /// executor this is. The methods that the callbacks and the agent call assert it (`assertOnLoop`). Jobs of
 /// the agent that come after the thread's end run one at a time, and after everything that the thread did
 /// with these properties (the inbox's lock orders them).
-/// did with these properties (the inbox's lock is between).
 final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private let inbox: LoopInbox
   private let owner = Atomic<pthread_t>(0)
@@ -31,7 +30,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var due: UInt64?
   private let stallWatch: StallWatch
   private var lastLook: UInt64?  // at the transfers; nil while there are none
-  private var drainDeadline: UInt64?  // the first of the transfers whose body is only drained
+  /// The first of the transfers whose body is only drained, or that wait for a connection to share.
+  private var deadline: UInt64?
   private var watchAt: UInt64?  // next look at requests without an answer; nil while no connection is new
   /// The host for which each connection was opened.
   private var hosts: [Int32: String] = [:]
@@ -39,6 +39,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private let rateLimit: RateLimiter?
   /// The socket that was last read from under a rate limit.
   private var lastInTurn: Int32 = -1
+  private var heldSince: UInt64?  // nil while transfers are not held
   private var agent: CurlAgent?
   /// Refers back to this loop, so both live until the thread ends.
   private var tasks: LoopTaskExecutor?
@@ -107,6 +108,12 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// Requests the end of a transfer, from any thread. Does nothing if the transfer has ended.
   func cancel(_ cancellation: Cancellation) { inbox.cancel(cancellation) }
 
+  /// Leaves all transfers alone, or lets them go on; from any thread.
+  ///
+  /// As under a rate limit the sockets are not read, and the kernels and servers wait. libcurl's own pause
+  /// (curl_easy_pause) loses data on HTTP/2 before 8.4.
+  func hold(_ isHeld: Bool) { inbox.hold(isHeld) }
+
   /// Sets how many connections to a host this loop may have, from any thread.
   func keep(_ permits: ConnectionLimit) { inbox.keep(permits) }
 
@@ -124,10 +131,11 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     return poll.connectionCount
   }
 
-  /// Makes the loop check a transfer at that time, because its body is only drained.
+  /// Makes the loop check its transfers at that time: the body of one is only drained, or some wait for a
+  /// connection to share.
   func look(at time: UInt64) {
     assertOnLoop()
-    drainDeadline = min(drainDeadline ?? time, time)
+    deadline = min(deadline ?? time, time)
   }
 
   func remove(_ easy: borrowing EasyHandle) throws(MultiFailure) {
@@ -155,7 +163,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     deliverFinished()
     wait()
     endStalled()
-    endDrained()
+    endWaits()
     watchUnanswered()
     return true
   }
@@ -165,7 +173,19 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     ready += delivery.jobs
     if !delivery.cancelled.isEmpty { agent?.assumeIsolated { $0.cancel(delivery.cancelled) } }
     if !delivery.permits.isEmpty { agent?.assumeIsolated { $0.keep(delivery.permits) } }
+    if delivery.isHeld != (heldSince != nil) { take(hold: delivery.isHeld) }
     return delivery.isStopping && ready.isEmpty
+  }
+
+  private func take(hold isHeld: Bool) {
+    let now = Self.now
+    guard let since = heldSince else { return heldSince = now }
+    heldSince = nil
+    let time = now - since
+    agent?.assumeIsolated { $0.wereHeld(for: time) }
+    lastLook = lastLook.map { _ in now }
+    deadline = deadline.map { $0 + time }
+    watchAt = watchAt.map { $0 + time }
   }
 
   /// Jobs create jobs, so at most 512 run before sockets get their turn, and neither starves.
@@ -197,14 +217,17 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     self.lastLook = goesOn ? now : nil
   }
 
-  private func endDrained() {
-    guard let due = drainDeadline else { return }
+  private func endWaits() {
+    guard let due = deadline, heldSince == nil else { return }
     let now = Self.now
-    if due <= now { drainDeadline = agent?.assumeIsolated { $0.endDrained(at: now) } ?? nil }
+    guard due <= now else { return }
+    deadline = nil  // what begins below may set another
+    let next = agent?.assumeIsolated { [$0.endDrained(at: now), $0.endSharingWaits(at: now)] } ?? []
+    for time in next.compactMap(\.self) { look(at: time) }
   }
 
   private func watchUnanswered() {
-    guard let time = watchAt else { return }
+    guard let time = watchAt, heldSince == nil else { return }
     let now = Self.now
     guard time <= now else { return }
     // If the loop was held up, answers may be waiting, so the time counts only in part.
@@ -236,7 +259,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func wait() {
-    let mayWait = ready.isEmpty && inbox.mayWait()
+    let mayWait = ready.isEmpty && inbox.mayWait(isHeld: heldSince != nil)
     do throws(SystemFailure) {
       let pause = pause
       if pause > 0 {
@@ -270,11 +293,14 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   /// For how many nanoseconds nothing may be read.
-  private var pause: UInt64 { rateLimit?.pause(at: Self.now) ?? 0 }
+  private var pause: UInt64 { heldSince == nil ? rateLimit?.pause(at: Self.now) ?? 0 : Self.longestPause }
+
+  /// Longer than anything is held without a look at it.
+  private static let longestPause: UInt64 = 3600 * 1_000_000_000
 
   private var millisecondsUntilDue: Int32 {
     let due = min(
-      due ?? .max, lastLook.map { $0 + stallWatch.interval } ?? .max, drainDeadline ?? .max, watchAt ?? .max)
+      due ?? .max, lastLook.map { $0 + stallWatch.interval } ?? .max, deadline ?? .max, watchAt ?? .max)
     if due == .max { return -1 }
     let now = Self.now
     return due <= now ? 0 : Int32(clamping: (due - now + 999_999) / 1_000_000)

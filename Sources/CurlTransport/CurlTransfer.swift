@@ -27,6 +27,8 @@ final class CurlTransfer {
   private var lastBody: Int64?
   private var assembler = HeadAssembler()
   private var quiet = StallWatch.Quiet()
+  /// How many milliseconds more than usual it may take to connect, as it was held for so long.
+  private var heldTime = 0
   private var exchange: Exchange?
 
   /// What follows when libcurl has finished a transfer.
@@ -62,6 +64,8 @@ final class CurlTransfer {
     try easy.set(CURLOPT_WRITEDATA, pointer: context)
     try easy.setOpenCallback(curlDidOpenSocket)
     try easy.set(CURLOPT_SOCKOPTDATA, pointer: context)
+    try easy.setRequestCallback(curlWillSendRequest)
+    try easy.set(CURLOPT_PREREQDATA, pointer: context)
     try easy.setCloseCallback(curlWillCloseSocket)
     try easy.set(CURLOPT_CLOSESOCKETDATA, pointer: loop.callbackContext)
   }
@@ -97,11 +101,21 @@ final class CurlTransfer {
     // If every connection has its transfer, libcurl need not search thousands for an idle one.
     try options.set(isFresh: !settings.sharesConnections && connections < running, on: easy)
     try options.set(
-      bufferSize: rateLimit?.bufferSize ?? ReceiveBuffer.size(running: running, lastBody: lastBody), on: easy)
+      bufferSize: rateLimit?.bufferSize
+        ?? ReceiveBuffer.size(
+          running: running, lastBody: lastBody, scheme: request.address.scheme,
+          isShared: settings.mayShareConnections(to: request.address)), on: easy)
+    if heldTime > 0 {
+      heldTime = 0
+      try easy.set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout)
+    }
     var exchange = Exchange(request, sink)
     try set(logins.stage(at: request.address, challenger: options.challenger), &exchange, settings)
     begin(exchange)
   }
+
+  /// Makes a transfer that has not begun open a connection of its own.
+  func useFreshConnection() throws(CurlFailure) { try options.set(isFresh: true, on: easy) }
 
   private func set(
     _ login: LoginStage, _ exchange: inout Exchange, _ settings: borrowing TransferSettings
@@ -147,7 +161,41 @@ final class CurlTransfer {
     quiet = StallWatch.Quiet()
     answerWait = AnswerWait(after: exchange.request.waited)
     destination = exchange.route.destination
+    exchange.request.meter?.enter(.lookingUp)
     self.exchange = exchange
+  }
+
+  // MARK: Looking
+
+  /// The file that it fills.
+  var meter: TransferMeter? { exchange?.request.meter ?? exchange?.request.segmentOf }
+
+  /// What libcurl knows of it, from the start of the current request on.
+  var details: TransferDetails {
+    var details = TransferDetails()
+    let port = easy.long(CURLINFO_PRIMARY_PORT)
+    if let address = easy.text(CURLINFO_PRIMARY_IP), !address.isEmpty, port > 0 {
+      details.peer = address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
+    }
+    details.httpVersion =
+      switch easy.long(CURLINFO_HTTP_VERSION) {
+      case Int(CURL_HTTP_VERSION_1_0): "HTTP/1.0"
+      case Int(CURL_HTTP_VERSION_1_1): "HTTP/1.1"
+      case Int(CURL_HTTP_VERSION_2_0): "HTTP/2"
+      default: nil
+      }
+    details.isReused = easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0 && reusedConnection
+    func time(_ info: CURLINFO) -> Duration? {
+      let microseconds = easy.offset(info)
+      return microseconds > 0 ? .microseconds(microseconds) : nil
+    }
+    if !details.isReused {
+      details.lookedUp = time(CURLINFO_NAMELOOKUP_TIME_T)
+      details.connected = time(CURLINFO_CONNECT_TIME_T)
+      details.secured = time(CURLINFO_APPCONNECT_TIME_T)
+    }
+    details.firstByte = time(CURLINFO_STARTTRANSFER_TIME_T)
+    return details
   }
 
   // MARK: Waiting
@@ -196,6 +244,18 @@ final class CurlTransfer {
 
   /// When the draining of its body ends, complete or not; nil if there is no deadline.
   var drainDeadline: UInt64? { exchange?.drainDeadline }
+
+  /// It was held for so long: that does not count for its connection, which libcurl measures by the clock.
+  /// - Parameter time: in nanoseconds.
+  func wasHeld(for time: UInt64, _ settings: borrowing TransferSettings) {
+    guard easy.offset(CURLINFO_PRETRANSFER_TIME_T) == 0 else { return }
+    heldTime += Int(time / 1_000_000)
+    do throws(CurlFailure) {
+      try easy.set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout + heldTime)
+    } catch {
+      assertionFailure("CURLOPT_CONNECTTIMEOUT_MS takes any number: \(error.message)")
+    }
+  }
 
   // MARK: The end
 
@@ -269,8 +329,11 @@ final class CurlTransfer {
   fileprivate func didOpen(_ socket: Int32) {
     guard let host = exchange?.route.destination.hostAndPort else { return }
     loop.socketDidOpen(socket, for: host)
+    exchange?.request.meter?.enter(.connecting)
     if answerWait.didOpen(socket) { group.change(host) { $0.ended() } }
   }
+
+  fileprivate func willSendRequest() { exchange?.request.meter?.enter(.waiting) }
 
   /// - Returns: whether the transfer goes on.
   fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
@@ -399,4 +462,13 @@ private func curlDidOpenSocket(
   guard let context else { return CURL_SOCKOPT_OK }
   Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().didOpen(socket)
   return CURL_SOCKOPT_OK
+}
+
+private func curlWillSendRequest(
+  _ context: UnsafeMutableRawPointer?, _ remoteAddress: UnsafeMutablePointer<CChar>?,
+  _ localAddress: UnsafeMutablePointer<CChar>?, _ remotePort: Int32, _ localPort: Int32
+) -> Int32 {
+  guard let context else { return CURL_PREREQFUNC_OK }
+  Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().willSendRequest()
+  return CURL_PREREQFUNC_OK
 }

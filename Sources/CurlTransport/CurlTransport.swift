@@ -41,17 +41,26 @@ public final class CurlTransport: Transport {
   public nonisolated(nonsending) func run(
     _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferStage {
-    var triedProxy: Proxy?
-    if let proxy = proxies[transfer.address.scheme] {
-      do throws(DownloadError) { triedProxy = try await proxy.enter() ? proxy : nil } catch {
-        throw error.of(transfer.address)
+    let stage =
+      if let proxy = proxies[transfer.address.scheme] {
+        try await begin(transfer, into: sink, through: proxy)
+      } else {
+        try await begin(transfer, into: sink, nil)
       }
-    }
-    let stage = try await begin(transfer, into: sink, triedProxy)
     // If the task was cancelled just before the head came, it must now cancel the running transfer as its
     // waiter.
     if case .underWay(let running) = stage, Task.isCancelled { return .ended(try await running.receipt()) }
     return stage
+  }
+
+  /// In a function of its own, so that only a transfer through a proxy has room for the wait.
+  @inline(never)
+  private nonisolated(nonsending) func begin(
+    _ transfer: TransferRequest, into sink: any ByteSink, through proxy: Proxy
+  ) async throws(DownloadError) -> TransferStage {
+    let isTrial: Bool
+    do throws(DownloadError) { isTrial = try await proxy.enter() } catch { throw error.of(transfer.address) }
+    return try await begin(transfer, into: sink, isTrial ? proxy : nil)
   }
 
   private nonisolated(nonsending) func begin(
@@ -71,6 +80,15 @@ public final class CurlTransport: Transport {
   public func keep(connectionsTo host: String, atMost count: Int?) {
     loop.keep(ConnectionLimit(host: host, count: count))
   }
+
+  /// What is known of the transfers under way that fill a file, the one that began first at the front.
+  public func details(of meter: TransferMeter) async -> [TransferDetails] { await agent.details(of: meter) }
+
+  public func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
+
+  /// Holds all transfers, or lets them go on: held, none sends or receives a byte, and no limit of time
+  /// counts. Never waits.
+  public func hold(_ isHeld: Bool) { loop.hold(isHeld) }
 
   /// Cancels running transfers, closes the connections and ends the thread, in this order.
   public func shutdown() async {

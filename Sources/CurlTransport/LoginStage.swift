@@ -84,10 +84,9 @@ struct LoginOffers: OptionSet, Hashable {
   /// - Parameter part: `Digest realm="x"`, `nonce="y"`, `Negotiate`. A word that is not a parameter's name is
   ///   a scheme.
   private static func scheme(of part: [UInt8]) -> LoginOffers {
-    let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
-    let text = part.drop(while: isBlank)
-    let word = text.prefix { !isBlank($0) && $0 != UInt8(ascii: "=") }
-    if text[word.endIndex...].first(where: { !isBlank($0) }) == UInt8(ascii: "=") { return [] }
+    let text = OptionalWhiteSpace.trimmed(part)
+    let word = text.prefix { !OptionalWhiteSpace.contains($0) && $0 != UInt8(ascii: "=") }
+    if OptionalWhiteSpace.trimmed(text[word.endIndex...]).first == UInt8(ascii: "=") { return [] }
     return switch String(decoding: word, as: UTF8.self).lowercased() {
     case "basic": .basic
     case "digest": .digest

@@ -12,6 +12,7 @@ final class LoopInbox: Sendable {
     var cancelled: [Cancellation] = []
     var permits: [ConnectionLimit] = []
     var isWaiting = false
+    var isHeld = false
     var isStopping = false
     var hasStopped = false
     /// The tasks that wait for the end: two may do so at once.
@@ -32,6 +33,8 @@ final class LoopInbox: Sendable {
   func cancel(_ cancellation: Cancellation) { change { $0.cancelled.append(cancellation) } }
 
   func keep(_ permits: ConnectionLimit) { change { $0.permits.append(permits) } }
+
+  func hold(_ isHeld: Bool) { change { $0.isHeld = isHeld } }
 
   /// Returns once the thread has ended.
   func stop() async {
@@ -68,6 +71,8 @@ final class LoopInbox: Sendable {
     var jobs: [LoopJob]
     var cancelled: [Cancellation]
     var permits: [ConnectionLimit]
+    /// Whether transfers are to be left alone.
+    var isHeld: Bool
     var isStopping: Bool
   }
 
@@ -75,16 +80,19 @@ final class LoopInbox: Sendable {
     state.withLock { state in
       defer { (state.jobs, state.cancelled, state.permits, state.isWaiting) = ([], [], [], false) }
       return Delivery(
-        jobs: state.jobs, cancelled: state.cancelled, permits: state.permits, isStopping: state.isStopping)
+        jobs: state.jobs, cancelled: state.cancelled, permits: state.permits, isHeld: state.isHeld,
+        isStopping: state.isStopping)
     }
   }
 
   /// Announces a wait: from here on, anything added wakes the loop.
+  /// - Parameter isHeld: whether transfers are held, as the thread knows it.
   /// - Returns: false if the inbox is not empty.
-  func mayWait() -> Bool {
+  func mayWait(isHeld: Bool) -> Bool {
     state.withLock { state in
       state.isWaiting =
         state.jobs.isEmpty && state.cancelled.isEmpty && state.permits.isEmpty && !state.isStopping
+        && state.isHeld == isHeld
       return state.isWaiting
     }
   }

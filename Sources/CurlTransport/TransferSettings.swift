@@ -48,6 +48,8 @@ struct TransferSettings: ~Copyable {
   private static func name(_ line: String) -> String { line.prefix { $0 != ":" && $0 != ";" }.lowercased() }
 
   var cookieJar: CookieJar? { options.cookieJar }
+  /// CURLOPT_CONNECTTIMEOUT_MS.
+  var connectTimeout: Int { options.connectTimeout.milliseconds }
 
   /// Whether a login is known with which a challenge of the destination can be answered.
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
@@ -75,6 +77,12 @@ struct TransferSettings: ~Copyable {
 
   /// Whether several transfers may use one connection at a time (HTTP/2).
   var sharesConnections: Bool { options.usesHTTP2 }
+
+  /// Whether several transfers to that address may turn out to use one connection.
+  func mayShareConnections(to address: Address) -> Bool { asksForHTTP2 && address.scheme == .https }
+
+  // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
+  private var asksForHTTP2: Bool { options.usesHTTP2 && options.proxies.https == nil }
 
   /// The user's lines go to the origin of the request's address, and never follow a redirect to another
   /// origin (HTTP rule 42).
@@ -104,12 +112,8 @@ struct TransferSettings: ~Copyable {
     try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
     // A name lookup that hangs must not hold up cancellation or the end of the process.
     try easy.set(CURLOPT_QUICK_EXIT, true)
-    try easy.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
-    try easy.set(
-      CURLOPT_HTTP_VERSION,
-      // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
-      options.usesHTTP2 && options.proxies.https == nil
-        ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
+    try easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
+    try easy.set(CURLOPT_HTTP_VERSION, asksForHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
     // Otherwise libcurl searches the environment for six names with each transfer.
     try easy.set(CURLOPT_PROXY, "")
     // An https proxy's certificate is verified like a server's.

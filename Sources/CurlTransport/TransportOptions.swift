@@ -29,6 +29,9 @@ public struct TransportOptions: Sendable {
   public var cookieJar: CookieJar?
   /// Asks for HTTP/2 over TLS. Off by default, because libcurl below 8.4 does not handle its bodies reliably.
   public var usesHTTP2 = false
+  /// How long further transfers to a new host wait for a connection that they may share (HTTP/2), at most: a
+  /// near server has answered by then.
+  public var sharingWait: Duration = .milliseconds(30)
   /// For how many transfers at a time connections are kept, at most.
   public var width = 64
   /// Used by all transports of a run; nil for no limit.
@@ -144,25 +147,32 @@ struct TokenBucket: Sendable, Equatable {
 ///
 /// Each transfer has a buffer of its own while it runs. A large one saves system calls (512 KiB instead of 48
 /// KiB saves a fifth of the processor time of large files on loopback), but it costs memory and a slower
-/// allocation, so only the few transfers that bring much get one.
+/// allocation, so only the few transfers that bring much get one. Of thousands, each brings little at a time.
 enum ReceiveBuffer {
-  /// How much the write callback gets at a time.
+  /// How much the write callback gets at a time, and a stream's least.
   static let least = 16 * 1024
-  /// The most that libcurl 7.88 accepts.
   static let most = 512 * 1024
   /// Enough for a small file with its head.
   static let small = 32 * 1024
   /// For all transfers of a loop together, unless there are so many that the least for each is more.
   static let budget = 2 * 1024 * 1024
+  /// For a transfer among thousands, which has its connection for itself.
+  static let scant = 2 * 1024
 
   /// - Parameters:
   ///   - running: the transfers of the loop, this one included.
   ///   - lastBody: the length of the last body that this handle received, as an estimate for the next; nil at
   ///     first.
+  ///   - scheme: of the address.
+  ///   - isShared: whether other transfers may use the same connection: a stream that is full holds it up.
   /// - Returns: bytes. There are few different sizes, so that allocations are reused.
-  static func size(running: Int, lastBody: Int64?) -> Int {
+  static func size(running: Int, lastBody: Int64?, scheme: Address.Scheme, isShared: Bool = false) -> Int {
     var size = lastBody.map { $0 < small } == true ? small : most
-    while size > least, size * running > budget { size /= 2 }
-    return size
+    while size > (isShared ? least : scant), size * running > budget { size /= 2 }
+    if size > least { return size }
+    // libcurl allocates one byte more than it is told, and an allocator rounds up to the next size that it
+    // has: here a power of two, or a quarter more for a whole record of TLS (16 KiB), of which a read would
+    // otherwise leave one byte. For a large buffer that is not worth the uneven pieces.
+    return (scheme == .https ? size * 5 / 4 : size) - 1
   }
 }

@@ -1,6 +1,5 @@
 import FlyingFox
 import FlyingSocks
-import Foundation
 
 /// A small HTTP/1.1 origin on the loopback interface, with the latency and the bandwidth of a distant one:
 /// for `dlm demo` and for tests.

@@ -1,6 +1,6 @@
 import FlyingFox
 import FlyingSocks
-import Foundation
+import Glibc
 
 /// Between the server library and the rule that decides: waits the latency, translates, paces the body.
 struct DemoResponder: HTTPHandler {
@@ -16,7 +16,7 @@ struct DemoResponder: HTTPHandler {
       let headers: HTTPHeaders = [.connection: "close"]
       return HTTPResponse(statusCode: .serviceUnavailable, headers: headers)
     }
-    let now = Int64(Date.now.timeIntervalSince1970)
+    let now = Int64(time(nil))
     return response(DemoAnswer(to: DemoRequest(request), files: files, now: now))
   }
 
@@ -54,7 +54,7 @@ extension DemoRequest {
       ifRange: request.headers[HTTPHeader("If-Range")], ifNoneMatch: request.headers[.ifNoneMatch],
       ifModifiedSince: request.headers[.ifModifiedSince],
       wantsClose: connection.split(separator: ",").contains {
-        $0.trimmingCharacters(in: .whitespaces) == "close"
+        $0.split { $0 == " " || $0 == "\t" } == ["close"]
       })
   }
 }

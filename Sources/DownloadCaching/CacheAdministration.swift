@@ -7,6 +7,7 @@ public struct CacheAdministration: Sendable {
   private let folder: FilePath?
   private let secret: UserSecret
   private let worker = DiskWorker("cache-reader")
+  private let now: @Sendable () -> Int64
   private let index: Result<CacheIndex?, DownloadError>
 
   /// - Parameter folder: where the index is kept; nil for none.
@@ -14,6 +15,7 @@ public struct CacheAdministration: Sendable {
     self.folder = folder
     let secret = UserSecret(in: folder)
     self.secret = secret
+    self.now = now
     index = Result { () throws(DownloadError) in
       guard let folder else { return nil }
       do throws(Errno) { return try CacheIndex(at: folder, secret, now: now) } catch {
@@ -71,12 +73,151 @@ public struct CacheAdministration: Sendable {
     }
   }
 
+  /// Everything that is known of an address's files: of every folder, with and without logins.
+  /// - Parameter address: without credentials (`Address.key`).
+  public func details(of address: String) async throws(DownloadError) -> [CacheDetail] {
+    try await opened().rows(of: address).map { CacheDetail($0, at: now()) }
+  }
+
   /// Forgets files that are gone or touched.
-  public func prune() async throws(DownloadError) -> Freed { try await opened().prune() }
+  /// - Parameter limit: seconds since 1970; what was last used before is forgotten too. Nil for no limit.
+  public func prune(usedBefore limit: Int64? = nil) async throws(DownloadError) -> Freed {
+    try await opened().prune(usedBefore: limit)
+  }
+
+  /// Removes files of the cache's own store, those first that were used least recently, until they take no
+  /// more than so many bytes.
+  public func prune(storeTo bytes: Int64) async throws(DownloadError) -> Freed {
+    try await opened().prune(storeTo: bytes)
+  }
 
   /// Forgets every file; removes no downloaded file. A `get` that runs at the same time goes on, and the
   /// index knows its files again when it writes its next batch.
   public func clear() async throws(DownloadError) -> Freed { try await opened().clear() }
+
+  /// The same for some addresses only.
+  /// - Parameter addresses: without credentials (`Address.key`).
+  public func clear(_ addresses: [String]) async throws(DownloadError) -> Freed {
+    try await opened().clear(addresses)
+  }
+
+  // MARK: Files in the user's folders
+
+  /// The folders that the index knows and those given, canonical, each once, as far as they are there.
+  private func folders(and more: [FilePath]) async throws(DownloadError) -> [FilePath] {
+    var known: Set<String> = []
+    for path in more {
+      if let folder = try? Folder(standing: path), let path = try? folder.canonicalPath() {
+        known.insert(path)
+      }
+    }
+    for path in try await opened().directories() { known.insert(path) }
+    return known.sorted().map { FilePath($0) }
+  }
+
+  /// The unfinished files in the folders that the index knows, and in others. Folders that cannot be read are
+  /// left out.
+  /// - Parameter addresses: only these (`Address.key`); nil for all.
+  public func unfinished(
+    in more: [FilePath], of addresses: [String]? = nil
+  ) async throws(DownloadError) -> [UnfinishedFile] {
+    let meant = addresses.map { Set($0) }
+    var found: [UnfinishedFile] = []
+    for path in try await folders(and: more) {
+      let files = (try? UnfinishedFiles(in: path, secret).found()) ?? []
+      found += files.filter { meant?.contains($0.address) ?? true }
+        .sorted { $0.path.string < $1.path.string }
+    }
+    return found
+  }
+
+  /// Removes unfinished files that are dlm's own and that no living process has in use.
+  /// - Parameters:
+  ///   - more: folders beside those that the index knows.
+  ///   - addresses: only these (`Address.key`); nil for all.
+  public func removeUnfinished(
+    in more: [FilePath], of addresses: [String]? = nil
+  ) async throws(DownloadError) -> Freed {
+    let meant = addresses.map { Set($0) }
+    var freed = Freed()
+    for path in try await folders(and: more) {
+      do throws(Errno) {
+        let removed = try UnfinishedFiles(in: path, secret).remove { meant?.contains($0) ?? true }
+        freed.parts += removed.files
+        freed.partBytes += removed.bytes
+        freed.partsInUse += removed.inUse
+      } catch {
+        if error != .noSuchFileOrDirectory, error != .notDirectory {
+          freed.failures.append(Self.failure(error, "removing unfinished files", path.string))
+        }
+      }
+    }
+    return freed
+  }
+
+  private static func failure(_ error: Errno, _ activity: String, _ path: String) -> DownloadError {
+    DownloadError(.disk, cause: .errno(error.rawValue), path: path, activity: activity)
+  }
+
+  /// How many finished files stand untouched as dlm wrote them, and what they take on the disk.
+  public func written(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
+    var written = Freed()
+    try await forEachPage(of: addresses) { (rows) throws(DownloadError) in
+      for row in rows where !row.key.isStored && row.isIntact {
+        written.files += 1
+        written.fileBytes += FileIdentity.allocatedBytes(path: row.path)
+      }
+    }
+    return written
+  }
+
+  /// Removes finished files that stand untouched as dlm wrote them, and forgets them and those that are gone
+  /// or touched.
+  /// - Parameter addresses: only these (`Address.key`); nil for all.
+  public func removeWritten(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
+    var freed = Freed()
+    let index = try opened()
+    try await forEachPage(of: addresses) { (rows) throws(DownloadError) in
+      var gone: [RowKey] = []
+      for row in rows {
+        if row.key.isStored {
+          gone.append(row.key)
+          continue
+        }
+        do throws(Errno) {
+          let isThere = FileIdentity.of(path: row.path) != nil
+          switch try WrittenFile(row, secret).remove() {
+          case .removed(let bytes):
+            freed.files += 1
+            freed.fileBytes += bytes
+          case .notOurs: if isThere { freed.filesKept += 1 }
+          }
+          gone.append(row.key)
+        } catch {
+          freed.failures.append(Self.failure(error, "removing the file", row.path))
+        }
+      }
+      freed.entries += try await index.forget(gone)
+    }
+    return freed
+  }
+
+  private func forEachPage(
+    of addresses: [String]?, _ body: ([CacheRow]) async throws(DownloadError) -> Void
+  ) async throws(DownloadError) {
+    let index = try opened()
+    if let addresses {
+      for address in addresses { try await body(try await index.rows(of: address)) }
+      return
+    }
+    var last: RowKey?
+    while true {
+      let rows = try await index.rows(after: last, limit: 1000)
+      guard let end = rows.last else { return }
+      last = end.key
+      try await body(rows)
+    }
+  }
 
   /// Must be called once, at the end.
   /// - Returns: what went wrong with the cache without failing a call.
@@ -136,15 +277,18 @@ extension CacheEntry {
 public struct CacheStatus: Sendable, Equatable {
   /// Files that the index knows.
   public var entries: Int
-  /// Bytes that the cache folder itself takes: index, its log, journals.
+  /// What index, its log and journals take on the disk, as du(1) counts.
   public var indexBytes: Int64
+  /// The same for the bodies that the cache owns itself.
+  public var storeBytes: Int64
   /// Bytes of the files that the index knows, wherever they stand; touched or missing ones included.
   public var fileBytes: Int64
   public var folder: FilePath
 
-  public init(entries: Int, indexBytes: Int64, fileBytes: Int64, folder: FilePath) {
+  public init(entries: Int, indexBytes: Int64, storeBytes: Int64 = 0, fileBytes: Int64, folder: FilePath) {
     self.entries = entries
     self.indexBytes = indexBytes
+    self.storeBytes = storeBytes
     self.fileBytes = fileBytes
     self.folder = folder
   }
@@ -154,12 +298,17 @@ public struct CacheStatus: Sendable, Equatable {
 /// door words the message.
 public struct CacheWarning: Sendable, Equatable {
   public enum Kind: String, Sendable, Equatable {
-    /// The index was damaged; it was renamed to `path`, and a new one begun.
+    /// The index was damaged; it was renamed to `path`, and a new one made of what it still told.
     case damagedIndexSetAside = "damaged-index-set-aside"
-    /// The index was made by a later version of dlm, and is left alone.
+    /// The index was made by a later version of dlm; it was renamed to `path`, and a new one made of what
+    /// this version understands.
     case laterVersion = "later-version"
     /// The cache cannot be read or written; files are fetched without it.
     case unusable
+    /// The cache cannot keep bytes of its own; the index works.
+    case storeUnusable = "store-unusable"
+    /// A server failed, and the older file at `path` that might have been used instead could not be copied.
+    case noStandIn = "no-stand-in"
     /// The part of an unfinished file could not be kept; a later run starts that file over.
     case partialNotKept = "partial-not-kept"
   }
@@ -168,26 +317,16 @@ public struct CacheWarning: Sendable, Equatable {
   public var path: FilePath
   /// What the system or the database said; empty if it said nothing.
   public var detail: String
+  /// Of an index that was set aside: how many files it still told of, and how many of them stand as they were
+  /// written, and stay known.
+  public var found: Int
+  public var kept: Int
 
-  public init(_ kind: Kind, path: FilePath, detail: String = "") {
+  public init(_ kind: Kind, path: FilePath, detail: String = "", found: Int = 0, kept: Int = 0) {
     self.kind = kind
     self.path = path
     self.detail = detail
-  }
-}
-
-/// What clearing or pruning the cache freed. Neither removes a downloaded file.
-public struct Freed: Sendable, Equatable {
-  /// Files that the index no longer knows.
-  public var entries: Int
-  /// By how many bytes the cache folder has shrunk.
-  public var bytes: Int64
-  /// Journals of ended processes that were removed.
-  public var journals: Int
-
-  public init(entries: Int, bytes: Int64, journals: Int = 0) {
-    self.entries = entries
-    self.bytes = bytes
-    self.journals = journals
+    self.found = found
+    self.kept = kept
   }
 }

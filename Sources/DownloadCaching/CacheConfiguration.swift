@@ -16,6 +16,8 @@ public struct CacheConfiguration: Sendable {
   public var refresh: Bool
   /// Answer from the disk or not at all.
   public var offline: Bool
+  /// How long answers count as fresh.
+  public var freshness: FreshnessPolicy
   /// Whether a server may choose a file's name (RFC 6266).
   public var useContentDisposition: Bool
   /// Whether a large file may be filled by several transfers at a time.
@@ -30,6 +32,10 @@ public struct CacheConfiguration: Sendable {
   public var maxSize: Int64?
   /// Whether a file is on the disk itself, name and all, before it counts as finished (`--fsync`).
   public var syncs: Bool
+  /// How the cache keeps bytes of its own.
+  public var store: StoreKind
+  /// How many bytes those may be; nil for 10 GiB or a tenth of the disk.
+  public var maxStoreBytes: Int64?
   /// The header lines of every request. Of credentials among them only a keyed hash is stored.
   public var fields: RequestFields
   /// The netrc file's logins; nil for none.
@@ -39,8 +45,9 @@ public struct CacheConfiguration: Sendable {
   /// Where this user's processes announce which requests they have under way; nil for a run that neither
   /// announces its own nor looks for theirs.
   public var claimsFolder: FilePath?
-  /// Called when a request waits for another process that downloads the same file.
-  public var onWait: @Sendable (DownloadRequest) -> Void
+  /// Called when a request waits for another process that downloads the same file: with that process's
+  /// number, if it is known.
+  public var onWait: @Sendable (DownloadRequest, _ process: Int?) -> Void
   /// The numbers for names that occur in the list more than once; nil for requests that are in no list.
   public var names: NameNumbers?
   /// Seconds since 1970: the wall clock, except in tests.
@@ -49,13 +56,15 @@ public struct CacheConfiguration: Sendable {
   public init(
     directory: FilePath, cacheFolder: FilePath?, keyFolder: FilePath? = nil,
     conflictPolicy: ConflictPolicy = .rename,
-    refresh: Bool = false, offline: Bool = false, useContentDisposition: Bool = true,
+    refresh: Bool = false, offline: Bool = false, freshness: FreshnessPolicy = FreshnessPolicy(),
+    useContentDisposition: Bool = true,
     checksums: ChecksumList? = nil, requiredProof: Proof = .nothing, maxSize: Int64? = nil,
     syncs: Bool = false, splits: Bool = true, usesRemoteTime: Bool = false,
+    store: StoreKind = .none, maxStoreBytes: Int64? = nil,
     fields: RequestFields = RequestFields(),
     logins: NetrcLogins? = nil,
     names: NameNumbers? = nil, claimsFolder: FilePath? = nil,
-    onWait: @escaping @Sendable (DownloadRequest) -> Void = { _ in },
+    onWait: @escaping @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in },
     now: @escaping @Sendable () -> Int64 = WallClock.seconds
   ) {
     self.directory = directory
@@ -64,8 +73,11 @@ public struct CacheConfiguration: Sendable {
     self.conflictPolicy = conflictPolicy
     self.refresh = refresh
     self.offline = offline
+    self.freshness = freshness
     self.useContentDisposition = useContentDisposition
     self.usesRemoteTime = usesRemoteTime
+    self.store = store
+    self.maxStoreBytes = maxStoreBytes
     self.checksums = checksums
     self.requiredProof = requiredProof
     self.maxSize = maxSize
@@ -80,11 +92,52 @@ public struct CacheConfiguration: Sendable {
   }
 }
 
+/// How long answers count as fresh, by what the user asks for beside their servers (RFC 9111 §4.2, §5.2.1).
+public struct FreshnessPolicy: Sendable, Equatable {
+  /// Ask about every file, fresh or not (`--revalidate`).
+  public var revalidates: Bool
+  /// Guess a lifetime where the server names none (`--heuristic`, RFC 9111 §4.2.2).
+  public var guesses: Bool
+  /// Seconds; an older answer is asked about (`--max-age`).
+  public var maxAge: Int?
+  /// Seconds for which an answer may have been stale (`--max-stale`).
+  public var maxStale: Int?
+
+  public init(
+    revalidates: Bool = false, guesses: Bool = false, maxAge: Int? = nil, maxStale: Int? = nil
+  ) {
+    (self.revalidates, self.guesses) = (revalidates, guesses)
+    (self.maxAge, self.maxStale) = (maxAge, maxStale)
+  }
+
+  /// The value of the `Cache-Control` line that says this to caches on the way; nil for nothing to say.
+  var cacheControl: String? {
+    let directives = [
+      revalidates ? "no-cache" : nil, maxAge.map { "max-age=\($0)" }, maxStale.map { "max-stale=\($0)" },
+    ].compactMap(\.self)
+    return directives.isEmpty ? nil : directives.joined(separator: ", ")
+  }
+}
+
 /// The configuration behind a reference, because it is large and every download holds it.
 final class SharedConfiguration: Sendable {
   let configuration: CacheConfiguration
+  /// What options and header lines together say about stored answers.
+  let directives: RequestDirectives
+  /// Whether a server may be asked: neither `--offline` nor `only-if-cached` (RFC 9111 §5.2.1.7).
+  let mayAsk: Bool
+  /// The header line that says to caches on the way what the options say.
+  let cacheControlLine: String?
 
-  init(_ configuration: CacheConfiguration) { self.configuration = configuration }
+  init(_ configuration: CacheConfiguration) {
+    self.configuration = configuration
+    directives = configuration.fields.directives.combined(
+      RequestDirectives(cacheControl: configuration.freshness.cacheControl))
+    mayAsk = !configuration.offline && !directives.onlyIfCached
+    cacheControlLine =
+      (configuration.refresh ? "no-cache" : configuration.freshness.cacheControl)
+      .map { "Cache-Control: \($0)" }
+  }
 }
 
 /// What to do with a file that stands under the wanted name, and that dlm either did not write or no longer

@@ -27,43 +27,114 @@ final class KnownFiles: Sendable {
   }
 }
 
+/// The time when a run began.
+struct RunStart: Sendable, Equatable {
+  /// Since 1970, by the clock that rows are stamped with.
+  var seconds: Int64
+  /// Nanoseconds since 1970, by the clock that files are stamped with.
+  var stamp: Int64
+
+  /// Whether a file was asked for and written later. A copy is written later than its source was asked for,
+  /// and a file that has its server's time (`--remote-time`) says nothing of when it was written; so both
+  /// times count. What was written at the same tick of the clock may be older.
+  func isBefore(_ row: CacheRow) -> Bool { row.fetchedAt >= seconds && row.identity.modified > stamp }
+}
+
 /// What to do about a request, given what the index knows of its files. Pure: it touches no disk.
 enum CacheLookup: Equatable {
   /// The address's own file is here and is the answer: a hit.
-  /// - Parameter proof: `.digest` where its checksum was compared; nil where nothing was compared.
-  case hit(CacheRow, Proof?)
-  /// The same bytes are elsewhere on the disk, and the server must not be asked (`--offline`).
-  case copy(CacheRow)
+  case hit(CacheRow, Basis)
+  /// The same bytes are elsewhere on the disk and are the answer.
+  case copy(CacheRow, Basis)
   /// The server is asked; with a known version, by a conditional request.
   case ask(KnownVersion?)
   case fail(DownloadError)
 
+  /// Why a stored answer is used without asking its server.
+  enum Basis: Equatable {
+    /// The file has the checksum that the user gave.
+    case digest
+    /// Another process fetched it while the request waited for that, or since this run began.
+    case justFetched
+    /// RFC 9111 §4.2
+    case fresh
+    /// It is stale, and the request allows that (`--max-stale`, RFC 9111 §5.2.1.2).
+    case stale
+    /// `--offline`, or `only-if-cached` (RFC 9111 §5.2.1.7)
+    case offline
+  }
+
   struct Question {
+    /// Seconds since 1970.
+    var now: Int64 = 0
     /// Whether the own file has the checksum that the user gave; nil where there is no such file or checksum.
     var hasDigest: Bool?
-    /// Whether another process had the request under way a moment ago.
-    var cameSecond = false
+    /// Whether only a checksum that was compared is proof enough (`--require-proof digest`).
+    var needsDigest = false
+    /// What was known when the request began to wait for another process that had it under way; nil if it did
+    /// not wait.
+    var before: KnownFiles?
+    /// When this run began, if another process was alive meanwhile.
+    var began: RunStart?
     /// `--refresh`
     var refreshes = false
     /// `--offline`
     var isOffline = false
+    /// `--heuristic`
+    var guesses = false
+    var directives = RequestDirectives()
   }
 
   static func decide(_ known: KnownFiles, _ question: Question) -> CacheLookup {
-    if let own = known.own, !question.refreshes {
-      // A matching checksum proves more than an answer of the server could.
-      if question.hasDigest == true { return .hit(own, .digest) }
-      // Another process fetched this file while the request waited for it, so it is up to date.
-      if question.cameSecond, known.ownIsSelected, question.hasDigest == nil { return .hit(own, nil) }
-    }
-    if question.isOffline { return offline(known, question) }
+    if !question.refreshes, let hit = unasked(known, question) { return hit }
+    if question.isOffline || question.directives.onlyIfCached { return offline(known, question) }
     return .ask(question.refreshes ? nil : version(known, question.hasDigest))
+  }
+
+  /// The answer, if none of the servers need be asked.
+  private static func unasked(_ known: KnownFiles, _ question: Question) -> CacheLookup? {
+    if let own = known.own {
+      // A matching checksum proves more than an answer of the server could.
+      if let hasDigest = question.hasDigest { return hasDigest ? .hit(own, .digest) : nil }
+      if known.ownIsSelected, !question.needsDigest, let basis = basis(own, question) {
+        return .hit(own, basis)
+      }
+    }
+    // Another process may have fetched a newer version into its folder.
+    guard let elsewhere = known.elsewhere,
+      known.own.map({ wasFetched(elsewhere, question) && $0.fetchedAt <= elsewhere.fetchedAt }) ?? true,
+      known.elsewhereIsSelected, !question.needsDigest
+    else { return nil }
+    return basis(elsewhere, question).map { .copy(elsewhere, $0) }
+  }
+
+  /// Whether another process fetched this file while the request waited for that (it may also have failed),
+  /// or since this run began: then it is as new as what this run would have fetched. A run is one request for
+  /// all of its list; else, of eight with the same list, seven would ask about each file that the eighth has
+  /// just fetched.
+  private static func wasFetched(_ row: CacheRow, _ question: Question) -> Bool {
+    if let began = question.began, began.isBefore(row), row.fetchedAt <= question.now { return true }
+    guard let before = question.before else { return false }
+    return before.own?.identity != row.identity && before.elsewhere?.identity != row.identity
+  }
+
+  private static func basis(_ row: CacheRow, _ question: Question) -> Basis? {
+    if wasFetched(row, question) { return .justFetched }
+    return
+      switch Freshness(of: row, at: question.now, guesses: question.guesses).use(for: question.directives)
+    {
+    case .fresh: .fresh
+    case .stale: .stale
+    case nil: nil
+    }
   }
 
   /// The version to put into a conditional request, so that an unchanged file is not fetched again.
   private static func version(_ known: KnownFiles, _ hasDigest: Bool?) -> KnownVersion? {
     guard let own = known.own else {
-      return known.elsewhere.map { KnownVersion($0, isSelected: known.elsewhereIsSelected) }
+      return known.elsewhere.flatMap {
+        $0.validator.isEmpty ? nil : KnownVersion($0, isSelected: known.elsewhereIsSelected)
+      }
     }
     // A 304 says only that the server's file is the same, not that the file is the right one; so a file with
     // a wrong checksum is fetched again.
@@ -71,20 +142,25 @@ enum CacheLookup: Equatable {
     return KnownVersion(own, isSelected: known.ownIsSelected)
   }
 
+  /// What is done where no server may be asked.
+  /// - Parameter isOffline: whether `--offline` forbids that; else a request line does (`only-if-cached`).
+  static func activity(isOffline: Bool) -> String { isOffline ? "answering offline" : "answering unasked" }
+
   private static func offline(_ known: KnownFiles, _ question: Question) -> CacheLookup {
     if let own = known.own, known.ownIsSelected {
       guard question.hasDigest != false else {
         return .fail(
           DownloadError(
             .digest, cause: .detail("the file on disk has another checksum"), path: own.path,
-            activity: "answering offline"))
+            activity: activity(isOffline: question.isOffline)))
       }
-      return .hit(own, nil)
+      return .hit(own, .offline)
     }
-    if let elsewhere = known.elsewhere, known.elsewhereIsSelected { return .copy(elsewhere) }
+    if let elsewhere = known.elsewhere, known.elsewhereIsSelected { return .copy(elsewhere, .offline) }
     let detail =
       known.isNothing
       ? "not on disk" : "what is on disk was the answer to a request with other header lines"
-    return .fail(DownloadError(.cache, cause: .detail(detail), activity: "answering offline"))
+    return .fail(
+      DownloadError(.cache, cause: .detail(detail), activity: activity(isOffline: question.isOffline)))
   }
 }

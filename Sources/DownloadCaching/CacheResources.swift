@@ -20,12 +20,16 @@ final class CacheResources: Sendable {
   /// A random number that identifies this run.
   let runNumber = UInt64.random(in: .min ... .max)
   private let state = Mutex(State())
+  /// The time when this run began, by the clock that files are stamped with.
+  let began: RunStart
 
   /// - Parameters:
   ///   - claimsFolder: where this user's processes announce the requests that they have under way; nil if
   ///     this run takes no part.
   ///   - keyFolder: where the user's secret is kept; nil for a secret that lasts as long as this process.
-  init(claimsFolder: FilePath?, keyFolder: FilePath?) {
+  ///   - now: seconds since 1970.
+  init(claimsFolder: FilePath?, keyFolder: FilePath?, now: Int64 = WallClock.seconds()) {
+    began = RunStart(seconds: now, stamp: WallClock.stamp())
     claims = claimsFolder.flatMap { ProcessClaims(in: $0) }
     secret = UserSecret(in: keyFolder)
   }
@@ -36,6 +40,7 @@ final class CacheResources: Sendable {
     var indexWasOpened = false
     var owners: FileOwners?
     var members: [Member] = []
+    var keeper: StoreKeeper?
   }
 
   /// Weak, because each of these caches holds the resources.
@@ -76,6 +81,18 @@ final class CacheResources: Sendable {
     set { state.withLock { $0.owners = newValue } }
   }
 
+  /// Who puts files into the store; nil for a run that keeps none.
+  func keeper(of folder: Folder, _ configuration: CacheConfiguration) -> StoreKeeper? {
+    guard configuration.store != .none else { return nil }
+    return state.withLock { state in
+      if let keeper = state.keeper { return keeper }
+      let keeper = StoreKeeper(
+        folder, secret, configuration.store, maxBytes: configuration.maxStoreBytes, claims)
+      state.keeper = keeper
+      return keeper
+    }
+  }
+
   // MARK: The actors
 
   func enter(_ cache: DownloadCache) { state.withLock { $0.members.append(Member(cache: cache)) } }
@@ -96,6 +113,14 @@ final class CacheResources: Sendable {
 public enum WallClock {
   /// Seconds since 1970.
   @Sendable public static func seconds() -> Int64 { Int64(time(nil)) }
+
+  /// Milliseconds since 1970.
+  public static func milliseconds() -> Int64 {
+    var time = timespec()
+    // Fails only for an unknown clock or a bad pointer.
+    guard clock_gettime(CLOCK_REALTIME, &time) == 0 else { return 0 }
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
 
   /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a
   /// second.

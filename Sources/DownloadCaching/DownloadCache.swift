@@ -9,10 +9,10 @@ import SystemPackage
 ///                                                   │
 ///     answered ◄────────── commit: verified, named, remembered
 ///
-/// An actor on a network loop's thread, so that a download never changes threads. It must therefore not block
-/// on SQLite: the index is an actor of its own, which is asked only where it can know something and receives
-/// new rows in batches. A file gets its final name in one synchronous step, so that no other request sees a
-/// commit half done.
+/// An actor on a network loop's thread, so that a download never changes threads. It must therefore not wait
+/// for SQLite: it looks up what it can without waiting (`IndexReader`). The index is an actor of its own,
+/// which is asked only where that is not enough, and receives new rows in batches. A file gets its final name
+/// in one synchronous step, so that no other request sees a commit half done.
 ///
 /// A run over several loops has one cache for each loop, and equal requests go to the same loop. So one actor
 /// alone holds what is in flight, what was finished last and which rows the index does not have yet.
@@ -27,6 +27,7 @@ public actor DownloadCache: DownloadStore {
   private var memory = MemoryCache()
   private var inFlight: [DownloadRequest.Key: InFlight] = [:]
   private let index: IndexSession
+  private let store: StoreSession
   private var openedDirectory: OutputDirectory?
   /// Counts the requests that ever waited for an equal one; the count identifies each of them.
   private var waited = 0
@@ -39,7 +40,7 @@ public actor DownloadCache: DownloadStore {
       configuration,
       CacheResources(
         claimsFolder: configuration.claimsFolder,
-        keyFolder: configuration.keyFolder ?? configuration.cacheFolder),
+        keyFolder: configuration.keyFolder ?? configuration.cacheFolder, now: configuration.now()),
       executor)
   }
 
@@ -56,6 +57,7 @@ public actor DownloadCache: DownloadStore {
     self.resources = resources
     self.executor = executor
     index = IndexSession(resources, configuration)
+    store = StoreSession(resources, configuration, index)
     resources.enter(self)
   }
 
@@ -78,29 +80,42 @@ public actor DownloadCache: DownloadStore {
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     if let name = request.outputName { try checkName(name, request.address) }
+    if let outcome = try fromMemory(request, meter) { return .answered(outcome) }
+    if let flight = inFlight[request.key] { return try await join(flight, request, meter) }
+    return try await begin(request, meter)
+  }
+
+  // A task keeps memory for its deepest call for as long as it waits, and thousands wait. What is rare, and
+  // what does not wait, is therefore in functions of its own, so that a usual request holds few values.
+
+  /// Waits for the answer to an equal request.
+  @inline(never)
+  private func join(
+    _ flight: InFlight, _ request: DownloadRequest, _ meter: TransferMeter
+  ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     let key = request.key
-    while true {
-      if let outcome = try fromMemory(key, meter) { return .answered(outcome) }
-      guard let flight = inFlight[key] else {
-        let flight = InFlight()
-        inFlight[key] = flight
-        return try await begin(request, flight, meter)
-      }
+    var joined: InFlight? = flight
+    while let flight = joined {
       switch await turn(at: flight, key) {
       case .answer(let outcome): return .answered(Self.shared(outcome, meter))
       case .failure(let error): throw error
-      case .askAnew: continue
+      case .askAnew:
+        if let outcome = try fromMemory(request, meter) { return .answered(outcome) }
+        joined = inFlight[key]
       case .goOn(let download):
         download.look { $0.show(on: meter) }
         return .missing(download)
       }
     }
+    return try await begin(request, meter)
   }
 
   /// A file that this loop finished or found a moment ago, if it is still there unchanged.
+  @inline(never)
   private func fromMemory(
-    _ key: DownloadRequest.Key, _ meter: TransferMeter
+    _ request: DownloadRequest, _ meter: TransferMeter
   ) throws(DownloadError) -> DownloadOutcome? {
+    let key = request.key
     guard let entry = memory[key] else { return nil }
     let directory = try outputDirectory()
     let there: FileIdentity?
@@ -145,18 +160,27 @@ public actor DownloadCache: DownloadStore {
   }
 
   private func begin(
-    _ request: DownloadRequest, _ flight: InFlight, _ meter: TransferMeter
+    _ request: DownloadRequest, _ meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
+    let flight = InFlight()
+    inFlight[request.key] = flight
     do throws(DownloadError) {
       let opened = try await fromDisk(request, meter)
-      switch opened {
-      case .answered(let outcome): land(request.key, .success(outcome))
-      case .missing(let download): flight.download = download
-      }
+      note(opened, of: request, flight)
       return opened
     } catch {
       land(request.key, .failure(error))
       throw error
+    }
+  }
+
+  @inline(never)
+  private func note(
+    _ opened: OpenedDownload<FileDownload>, of request: DownloadRequest, _ flight: InFlight
+  ) {
+    switch opened {
+    case .answered(let outcome): land(request.key, .success(outcome))
+    case .missing(let download): flight.download = download
     }
   }
 
@@ -167,37 +191,93 @@ public actor DownloadCache: DownloadStore {
     let directory = try outputDirectory()
     let rowKey = rowKey(request, directory)
     var claim: ProcessClaims.Claim?
-    var cameSecond = false
+    var before: KnownFiles?
     if let claims = resources.claims {
-      claim = claims.take(rowKey.stableHash)
-      cameSecond = claim == nil
-      if cameSecond { claim = try await waitForAnotherProcess(request, claims, rowKey.stableHash) }
+      let hash = rowKey.claim(isIndexed: index.records)
+      do throws(ProcessClaims.ClaimedElsewhere) {
+        claim = try claims.take(hash)
+      } catch {
+        before = await index.known(rowKey, in: directory)
+        claim = try await wait(for: error.process, request, claims, hash)
+      }
     }
-    let known = await index.known(rowKey)
-    // Asynchronous calls are skipped where there is nothing to ask: each costs half a per cent of a small
-    // file's time.
-    let hasDigest = known.own == nil ? nil : try await hasExpectedDigest(known.own, request)
+    // Asynchronous calls are skipped where there is nothing to wait for: each costs half a per cent of a
+    // small file's time.
+    let wasReading = index.isReading
+    var atOnce = index.knownAtOnce(rowKey, in: directory)
+    if !wasReading, index.isReading { pauseReadingSoon() }
+    if atOnce == nil {
+      atOnce = await index.known(rowKey, in: directory)
+      if index.isReading { pauseReadingSoon() }
+    }
+    let known = atOnce ?? .nothing
+    if known.isNothing, isFetchedIfUnknown(request) {
+      let plan = plan(request, rowKey, known, directory)
+      return .missing(FileDownload(plan, meter: meter, claim: claim))
+    }
+    return try await look(up: request, rowKey, known, before: before, claim, directory, meter)
+  }
+
+  /// Ends the transaction of lookups after those whose turn it is now.
+  @inline(never)
+  private func pauseReadingSoon() {
+    // Unstructured, because it is for all of them: it stands behind their jobs in the loop's queue.
+    Task { index.pauseReading() }
+  }
+
+  /// Whether a file of which the index knows nothing is fetched without looking at what stands in the folder.
+  private func isFetchedIfUnknown(_ request: DownloadRequest) -> Bool {
+    shared.mayAsk && configuration.conflictPolicy != .skip && configuration.checksums == nil
+      && request.checksum == nil
+  }
+
+  @inline(never)
+  private func plan(
+    _ request: DownloadRequest, _ rowKey: RowKey, _ known: KnownFiles, _ directory: OutputDirectory,
+    version: KnownVersion? = nil, owners: FileOwners? = nil
+  ) -> DownloadPlan {
+    DownloadPlan(
+      request, shared, in: directory, rowKey: rowKey, own: known.own, elsewhere: known.elsewhere,
+      ownership: known.ownership, known: version, owners: owners, isIndexed: index.records,
+      mayStandAlready: request.isRepeat || resources.claims?.hasCompany == true)
+  }
+
+  /// Answers with what is known of the file, or begins a download that relies on it.
+  @inline(never)
+  private func look(
+    up request: DownloadRequest, _ rowKey: RowKey, _ known: KnownFiles, before: KnownFiles?,
+    _ claim: consuming ProcessClaims.Claim?, _ directory: OutputDirectory, _ meter: TransferMeter
+  ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
+    let hasChecksums = request.checksum != nil || configuration.checksums != nil
+    let hasDigest =
+      known.own == nil || !hasChecksums ? nil : try await hasExpectedDigest(known.own, request)
     let lookup = CacheLookup.decide(
       known,
       CacheLookup.Question(
-        hasDigest: hasDigest, cameSecond: cameSecond, refreshes: configuration.refresh,
-        isOffline: configuration.offline))
+        now: configuration.now(), hasDigest: hasDigest,
+        needsDigest: configuration.requiredProof == .digest, before: before,
+        began: resources.claims?.hasCompany == true ? resources.began : nil,
+        refreshes: configuration.refresh, isOffline: configuration.offline,
+        guesses: configuration.freshness.guesses, directives: shared.directives))
+    // Before a plan is made, which costs as much as the rest of a hit.
+    if case .hit(let row, let basis) = lookup {
+      let outcome = hit(row, request, directory, meter, basis)
+      if index.isFull { await index.flush() }
+      return .answered(outcome)
+    }
     var version: KnownVersion?
     if case .ask(let known) = lookup { version = known }
-    let plan = DownloadPlan(
-      request, shared, in: directory, rowKey: rowKey, own: known.own, elsewhere: known.elsewhere,
-      ownership: known.ownership, known: version,
-      owners: configuration.conflictPolicy == .skip ? await index.owners(in: directory) : nil,
-      isIndexed: index.records,
-      mayStandAlready: request.isRepeat || resources.claims?.hasCompany == true)
-    if case .hit(let row, let proof) = lookup { return .answered(await hit(row, plan, meter, proof)) }
+    let plan = plan(
+      request, rowKey, known, directory, version: version,
+      owners: configuration.conflictPolicy == .skip ? await index.owners(in: directory) : nil)
     if known.own == nil, plan.hasUserDigests, let outcome = try await fileWithDigest(plan, meter) {
       return .answered(outcome)
     }
     let download = FileDownload(plan, meter: meter, claim: claim)
     switch lookup {
     case .fail(let error): throw error.at(request.address)
-    case .copy(let row): return .answered(try await copyOffline(row, to: download))
+    case .copy(let row, let basis):
+      if let outcome = try await copyUnasked(row, basis, to: download) { return .answered(outcome) }
     case .ask, .hit: break
     }
     if let outcome = try leftAlone(plan) { return .answered(outcome) }
@@ -215,43 +295,57 @@ public actor DownloadCache: DownloadStore {
   /// waiting processes do not keep asking at the same moments.
   private static let askAgain: Range<Double> = 0.02..<0.1
 
-  private func waitForAnotherProcess(
-    _ request: DownloadRequest, _ claims: ProcessClaims, _ hash: UInt64
+  private func wait(
+    for process: Int?, _ request: DownloadRequest, _ claims: ProcessClaims, _ hash: UInt64
   ) async throws(DownloadError) -> ProcessClaims.Claim {
-    configuration.onWait(request)
+    configuration.onWait(request, process)
     while true {
       do { try await Task.sleep(for: .seconds(Double.random(in: Self.askAgain))) } catch { throw .cancelled }
-      if let claim = claims.take(hash) { return claim }
+      if let claim = try? claims.take(hash) { return claim }
     }
   }
 
   // MARK: Hits
 
-  /// Answers with a file that is already here.
+  /// Answers with a file that is already here. The batch for the index may be full after it.
+  @inline(never)
   private func hit(
-    _ row: CacheRow, _ plan: DownloadPlan, _ meter: TransferMeter, _ proof: Proof? = nil
-  ) async -> DownloadOutcome {
+    _ row: CacheRow, _ request: DownloadRequest, _ directory: OutputDirectory, _ meter: TransferMeter,
+    _ basis: CacheLookup.Basis
+  ) -> DownloadOutcome {
     var row = row
-    if proof == .digest {
+    if basis == .digest {
       row = stamped(row, nil)
-      let digest = plan.userDigest(named: row.wanted).map { "\($0)" }
-      if row.digest != digest, plan.isIndexed {
+      let digest = expectedDigest(of: row, request).map { "\($0)" }
+      if row.digest != digest, index.records {
         row.digest = digest
-        if index.add(row) { await index.flush() }
+        index.add(row)
       }
     }
-    return answer(row, plan, meter, proof)
+    if index.records, row.isUsedAgain(at: configuration.now()) {
+      row.usedAt = configuration.now()
+      index.add(row)
+    }
+    var outcome = answer(row, request, directory, meter, basis == .digest ? .digest : nil)
+    if basis == .fresh { outcome.kind = .fresh }
+    if basis == .stale { outcome.remark = .stale }
+    return outcome
   }
 
   private func answer(
-    _ row: CacheRow, _ plan: DownloadPlan, _ meter: TransferMeter, _ proof: Proof?
+    _ row: CacheRow, _ request: DownloadRequest, _ directory: OutputDirectory, _ meter: TransferMeter,
+    _ proof: Proof?
   ) -> DownloadOutcome {
     let size = row.identity.size
     memory.remember(
-      MemoryCache.Entry(name: row.name, size: size, identity: row.identity), for: plan.request.key)
+      MemoryCache.Entry(name: row.name, size: size, identity: row.identity), for: request.key)
     meter.begin(at: size, total: size)
-    return DownloadOutcome(
-      kind: .unchanged, path: plan.directory.path(of: row.name), size: size, proof: proof)
+    return DownloadOutcome(kind: .unchanged, path: directory.path(of: row.name), size: size, proof: proof)
+  }
+
+  /// The checksum that the user gave for a finished file.
+  private func expectedDigest(of row: CacheRow, _ request: DownloadRequest) -> ContentDigest? {
+    request.checksum ?? configuration.checksums?.digest(of: row.wanted)
   }
 
   /// Whether a finished file has the checksum that the user gave; nil where there is no file or no checksum,
@@ -259,9 +353,7 @@ public actor DownloadCache: DownloadStore {
   private func hasExpectedDigest(
     _ row: CacheRow?, _ request: DownloadRequest
   ) async throws(DownloadError) -> Bool? {
-    guard let row, !configuration.refresh,
-      let expected = request.checksum ?? configuration.checksums?.digest(of: row.wanted)
-    else { return nil }
+    guard let row, !configuration.refresh, let expected = expectedDigest(of: row, request) else { return nil }
     if row.digest == "\(expected)" { return true }
     return try await resources.worker.digest(of: row, expected.algorithm) == expected
   }
@@ -289,18 +381,31 @@ public actor DownloadCache: DownloadStore {
     }
     plan.directory.give(standing.identity, to: plan.rowKey)
     if plan.isIndexed, index.add(row) { await index.flush() }
-    return answer(row, plan, meter, .digest)
+    return answer(row, plan.request, plan.directory, meter, .digest)
   }
 
-  private func copyOffline(
-    _ source: CacheRow, to download: FileDownload
-  ) async throws(DownloadError) -> DownloadOutcome {
+  /// Answers with a copy of a file that is elsewhere, without asking its server.
+  /// - Returns: nil if the source cannot be read any more, is not what it was, or has the wrong bytes: then
+  ///   the server is asked for the file.
+  private func copyUnasked(
+    _ source: CacheRow, _ basis: CacheLookup.Basis, to download: FileDownload
+  ) async throws(DownloadError) -> DownloadOutcome? {
     do throws(DownloadError) {
       // This stages the file in the output folder; the request that it returns is not sent.
       _ = try download.nextTransfer()
-      if let outcome = try await copy(source, to: download) { return outcome }
+      if var outcome = try await copy(source, to: download) {
+        if basis == .stale, outcome.kind != .skipped { outcome.remark = .stale }
+        return outcome
+      }
+      guard !shared.mayAsk else {
+        try download.access { reception throws(DownloadError) in
+          try reception.startAgain(without: .knownVersion)
+        }
+        return nil
+      }
       throw DownloadError(
-        .cache, cause: .detail("the file on disk has changed"), activity: "answering offline"
+        .cache, cause: .detail("the file on disk has changed, or cannot be read"),
+        activity: CacheLookup.activity(isOffline: configuration.offline)
       ).at(download.plan.address)
     } catch {
       abandon(download)
@@ -328,10 +433,54 @@ public actor DownloadCache: DownloadStore {
     return outcome
   }
 
-  public func close(_ download: FileDownload, after error: DownloadError) async {
-    if error.code == .cancelled, inFlight[download.plan.request.key]?.handOn(download) == true { return }
+  public func close(_ download: FileDownload, after error: DownloadError) async -> DownloadOutcome? {
+    let isBrokenOff = error.code == .cancelled || error.code == .yielded
+    if isBrokenOff, inFlight[download.plan.request.key]?.handOn(download) == true { return nil }
     abandon(download)
-    land(download, .failure(error))
+    let outcome = Freshness.isServerFailure(error) ? await standIn(for: download) : nil
+    land(download, outcome.map { .success($0) } ?? .failure(error))
+    return outcome
+  }
+
+  /// The address's own file, or a copy of one elsewhere, where its server failed and the file may be used all
+  /// the same (RFC 9111 §4.2.4).
+  @inline(never)
+  private func standIn(for download: FileDownload) async -> DownloadOutcome? {
+    let plan = download.plan
+    guard !configuration.refresh, configuration.requiredProof < .digest, !plan.hasUserDigests,
+      let row = plan.own ?? plan.elsewhere, index.selects(row), download.look({ $0.doubted }) == nil,
+      Freshness(of: row, at: configuration.now(), guesses: false).mayStandIn(for: shared.directives)
+    else { return nil }
+    let meter = download.look { $0.meter }
+    var outcome: DownloadOutcome?
+    if plan.own == nil {
+      outcome = await copy(row, inPlaceOf: download, meter)
+    } else if row.isIntact {
+      outcome = answer(row, plan.request, plan.directory, meter, nil)
+    }
+    if outcome?.kind != .skipped { outcome?.remark = .stale }
+    return outcome
+  }
+
+  /// Copies a file for a download that was given up, whose part waits for the next run.
+  /// - Returns: nil if the source is not what it was, or cannot be copied: the download fails with its own
+  ///   error, and the user is told of the other.
+  private func copy(
+    _ source: CacheRow, inPlaceOf download: FileDownload, _ meter: TransferMeter
+  ) async -> DownloadOutcome? {
+    let standIn = FileDownload(download.plan, meter: meter, resumes: false)
+    defer { abandon(standIn) }
+    do throws(DownloadError) {
+      // This stages the file in the output folder; the request that it returns is not sent.
+      _ = try standIn.nextTransfer()
+      return try await copy(source, to: standIn)
+    } catch {
+      if error.code != .cancelled {
+        index.warn(
+          CacheWarning(.noStandIn, path: FilePath(error.path ?? source.path), detail: error.reason))
+      }
+      return nil
+    }
   }
 
   /// Gives up a download; keeps its part if it can be resumed.
@@ -349,6 +498,7 @@ public actor DownloadCache: DownloadStore {
     land(download.plan.request.key, result)
   }
 
+  @inline(never)
   private func land(_ key: DownloadRequest.Key, _ result: Result<DownloadOutcome, DownloadError>) {
     inFlight.removeValue(forKey: key)?.land(result)
   }
@@ -356,7 +506,7 @@ public actor DownloadCache: DownloadStore {
   /// Verifies a whole file and gives it its name.
   /// - Returns: nil if its bytes were wrong and it is to be fetched once more.
   private func finish(
-    _ download: FileDownload, _ proof: Proof
+    _ download: FileDownload, _ proof: Proof, copyOf source: CacheRow? = nil
   ) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
     // Not awaited where there is no checksum: each asynchronous call costs half a per cent of a small file's
@@ -372,25 +522,49 @@ public actor DownloadCache: DownloadStore {
     // The data first: after a power cut, a name must not stand for bytes that were lost.
     if configuration.syncs { try await resources.syncer.sync(download) }
     let committed = try await Commit(download, proof: proof).run(index, resources.worker)
+    var fillsStore = false
     if committed.outcome.kind != .skipped {
       memory.remember(
         MemoryCache.Entry(
           name: committed.name, size: committed.outcome.size, identity: committed.row?.identity),
         for: plan.request.key)
-      if let row = committed.row { index.add(row) }
+      if let row = committed.row {
+        if let doubted = download.look({ $0.doubted }) { await discredit(doubted) }
+        index.add(row)
+        if store.isOn || source != nil { fillsStore = keep(row, download, source) }
+      }
     }
     if configuration.syncs { try await resources.syncer.syncNames(plan.directory) }
     if index.isFull { await index.flush() }
+    if fillsStore { await store.flush() }
     return committed.outcome
+  }
+
+  /// A copy's bytes did not have the checksum, and its server's have it.
+  @inline(never)
+  private func discredit(_ source: CacheRow) async {
+    // At once: the store may be about to put in another file under the same key.
+    await index.write([source.discredited], retiring: nil)
+  }
+
+  /// Notes a finished file for the store.
+  /// - Parameter source: what it is a copy of; nil where it was fetched.
+  /// - Returns: whether the store is to be filled now.
+  @inline(never)
+  private func keep(_ row: CacheRow, _ download: FileDownload, _ source: CacheRow?) -> Bool {
+    let head = download.look { $0.head }
+    guard let source, source.key.isStored else { return store.note(row, of: download.plan, head) }
+    store.used(source, for: row, head)
+    return false
   }
 
   /// The server said 304 (RFC 9110 §15.4.5).
   /// - Returns: nil if the file that the 304 was about has since changed on this disk, which the server
-  ///   cannot know.
+  ///   cannot know, or has the wrong bytes.
   private func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
     if let own = plan.own {
-      if own.isIntact { return try await confirm(own, download) }
+      if own.isIntact(in: plan.directory) { return try await confirm(own, download) }
     } else {
       guard let source = plan.elsewhere else {
         throw DownloadError(.badResponse, cause: .http(status: 304), activity: "receiving").at(plan.address)
@@ -406,39 +580,64 @@ public actor DownloadCache: DownloadStore {
   private func confirm(
     _ own: CacheRow, _ download: FileDownload
   ) async throws(DownloadError) -> DownloadOutcome {
-    let (plan, head, meter) = (download.plan, download.look { $0.head }, download.look { $0.meter })
+    let (plan, askedAt) = (download.plan, download.look { $0.askedAt })
+    let (head, meter) = (download.look { $0.head }, download.look { $0.meter })
     abandon(download)
     let expected = plan.expectedDigest(named: own.wanted, nil)
     if expected == nil, configuration.requiredProof == .digest {
       throw Verification.unproven("no checksum is known for it").at(plan.address)
     }
     let row = stamped(own, head)
-    if let head { await renew(row, head, expected) }
-    return answer(row, plan, meter, expected == nil ? nil : .digest)
+    if let head { await renew(row, head, askedAt, expected) }
+    if store.isOn, keepConfirmed(row, plan, head, askedAt) { await store.flush() }
+    return answer(row, plan.request, plan.directory, meter, expected == nil ? nil : .digest)
+  }
+
+  /// Notes a file that was here already for the store.
+  /// - Returns: whether the store is to be filled now.
+  @inline(never)
+  private func keepConfirmed(
+    _ row: CacheRow, _ plan: DownloadPlan, _ head: ResponseHead?, _ askedAt: Int64
+  ) -> Bool {
+    guard !configuration.fields.forbidsStoring else { return false }
+    let renewed = head.map { row.renewed(by: $0, askedAt: askedAt, digest: nil) } ?? row
+    return store.noteConfirmed(renewed, of: plan, head)
   }
 
   /// Stores the header fields that a 304 renews (RFC 9111 §4.3.4), and the checksum that was compared. Writes
-  /// no row if neither adds anything.
-  private func renew(_ row: CacheRow, _ head: ResponseHead, _ proven: ContentDigest?) async {
-    let freshness = FreshnessFields(head)
-    let digest = proven.map { "\($0)" } ?? row.digest
-    guard !configuration.fields.forbidsStoring, !freshness.isEmpty || digest != row.digest else { return }
-    var renewed = row
-    renewed.fetchedAt = configuration.now()
-    renewed.freshness.update(freshness)
-    renewed.digest = digest
-    if freshness.forbidsStoring { renewed.validator = Validator() }
+  /// no row where it would say nothing new: without a lifetime it does not matter when the server was asked.
+  private func renew(
+    _ row: CacheRow, _ head: ResponseHead, _ askedAt: Int64, _ proven: ContentDigest?
+  ) async {
+    let renewed = row.renewed(by: head, askedAt: askedAt, digest: proven)
+    guard !configuration.fields.forbidsStoring,
+      renewed.freshness != row.freshness || renewed.digest != row.digest
+        || renewed.freshness.namesLifetime || configuration.freshness.guesses
+        || row.isUsedAgain(at: askedAt)
+    else { return }
     if index.add(renewed) { await index.flush() }
   }
 
-  /// - Returns: nil if the source of the copy has changed meanwhile.
+  /// - Returns: nil if the source of the copy has changed meanwhile, or has the wrong bytes, and a server may
+  ///   be asked for better ones.
   private func copy(_ source: CacheRow, to download: FileDownload) async throws(DownloadError)
     -> DownloadOutcome?
   {
-    guard try await resources.worker.fill(download, from: source) else { return nil }
-    guard var outcome = try await finish(download, .length) else { return nil }
+    guard try await fill(download, from: source) else { return nil }
+    guard var outcome = try await finish(download, .length, copyOf: source) else { return nil }
     if outcome.kind == .fetched { outcome.kind = .copied }
     return outcome
+  }
+
+  /// A file of at most this length is copied on the loop's thread, which writes what comes from the network
+  /// as well: to change threads and back would take longer than the copy.
+  private static let shortCopy: Int64 = 1 << 16
+
+  private func fill(_ download: FileDownload, from source: CacheRow) async throws(DownloadError) -> Bool {
+    if source.identity.size > Self.shortCopy {
+      return try await resources.worker.fill(download, from: source)
+    }
+    return try download.access { reception throws(DownloadError) in try reception.copy(source) }
   }
 
   /// Sets the server's time on a file that dlm knows (`--remote-time`), if the file has another one: an
@@ -470,6 +669,7 @@ public actor DownloadCache: DownloadStore {
 
   // MARK: Names that a person decided on
 
+  @inline(never)
   private func checkName(_ name: String, _ address: Address) throws(DownloadError) {
     guard FileNaming.isUsable(name) else {
       throw DownloadError(.conflict, cause: .detail("not a file name"), path: name, activity: "naming")
@@ -479,7 +679,7 @@ public actor DownloadCache: DownloadStore {
 
   private func rowKey(_ request: DownloadRequest, _ directory: OutputDirectory) -> RowKey {
     RowKey(
-      address: request.address.key, scope: index.scope(of: request.address),
+      of: request.address, scope: index.scope(of: request.address),
       directory: directory.canonicalPath, requested: request.outputName ?? "")
   }
 
@@ -493,7 +693,7 @@ public actor DownloadCache: DownloadStore {
     let directory = try outputDirectory()
     let old = outcome.name
     guard let new = try decision.carryOut(outcome, in: directory, for: request.address) else { return nil }
-    guard !new.utf8.elementsEqual(old.utf8) else { return outcome.path }
+    guard !FileNaming.areSame(new, old) else { return outcome.path }
     let key = rowKey(request, directory)
     for cache in resources.members where await cache.note(key, from: old, to: new) {
       return directory.path(of: new)
@@ -514,18 +714,42 @@ public actor DownloadCache: DownloadStore {
     return await index.row(rowKey(request, directory)).map { directory.path(of: $0.name) }
   }
 
+  /// Forgets which files were finished or found last, so that the next request for each of them looks at the
+  /// disk, and asks the server if what is there is not fresh.
+  public func askAnew() { memory = MemoryCache() }
+
   // MARK: The end
 
   /// Writes the rows that the index does not have yet. Must be called once, when every request is answered.
   /// - Returns: what went wrong with the cache since the last call of `takeWarnings`.
   public func close() async -> [CacheWarning] {
     await index.flush()
-    if resources.leave(self) { await index.close() }
+    await store.flush()
+    index.endReading()
+    if resources.leave(self) {
+      await store.keepWithinBounds()
+      await index.close()
+    }
     return await takeWarnings()
   }
 
   /// What went wrong with the cache since the last call; each problem is told once.
   public func takeWarnings() async -> [CacheWarning] { await index.takeWarnings() }
+
+  // MARK: Hosts, for runs that leave them to others
+
+  /// Whether this user's processes can tell each other of their hosts.
+  public nonisolated var knowsOtherProcesses: Bool { resources.claims != nil }
+
+  /// Tells other processes of this user that files of a host are under way, or no more.
+  public nonisolated func announce(host: String, isUnderWay: Bool) {
+    resources.claims?.announce(host: host, isUnderWay: isUnderWay)
+  }
+
+  /// Whether another process of this user has told that of a host.
+  public nonisolated func isAnnouncedElsewhere(host: String) -> Bool {
+    resources.claims?.isAnnouncedElsewhere(host: host) ?? false
+  }
 
   nonisolated var worker: DiskWorker { resources.worker }
 

@@ -1,3 +1,5 @@
+import DownloadModel
+
 /// The header lines that the user adds to every request of a run, as far as an answer may depend on them.
 ///
 /// Each line that can select or unlock an answer is part of the key of what is stored (HTTP rule 30). A short
@@ -12,8 +14,10 @@ public struct RequestFields: Sendable {
 
   private let keyed: [Field]
   private let harmless: [Field]
+  /// What the lines say about stored answers (RFC 9111 §5.2.1).
+  public let directives: RequestDirectives
   /// Whether the request may leave no trace in a cache (`Cache-Control: no-store`, RFC 9111 §5.2.1.5).
-  public let forbidsStoring: Bool
+  public var forbidsStoring: Bool { directives.forbidsStoring }
 
   /// Fields that name the client, steer caches and connections on the way, or follow a request through logs.
   /// No server chooses another file because of them.
@@ -44,8 +48,11 @@ public struct RequestFields: Sendable {
     let sorted = fields.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
     keyed = sorted.map(\.element).filter { !Self.harmlessNames.contains($0.name) }
     harmless = sorted.map(\.element).filter { Self.harmlessNames.contains($0.name) }
-    let directives = fields.filter { $0.name == "cache-control" }.map(\.value).joined(separator: ",")
-    forbidsStoring = FreshnessFields(cacheControl: directives).forbidsStoring
+    func values(_ name: String) -> String? {
+      let values = fields.filter { $0.name == name }.map(\.value)
+      return values.isEmpty ? nil : values.joined(separator: ",")
+    }
+    directives = RequestDirectives(cacheControl: values("cache-control"), pragma: values("pragma"))
   }
 
   /// Identifies these requests among other runs' requests, as text; nil if no field does. May hold secrets.
@@ -53,18 +60,20 @@ public struct RequestFields: Sendable {
 
   /// The values of the fields that an answer's `Vary` names, as far as they are not in the key; nil for none.
   func values(namedBy vary: String) -> String? {
-    let names = Set(vary.lowercased().split(separator: ",").map { Self.trimmed($0) })
+    let names = Set(vary.lowercased().split(separator: ",").map { String(OptionalWhiteSpace.trimmed($0)) })
     let named = harmless.filter { names.contains($0.name) }
     return named.isEmpty ? nil : Self.text(named)
   }
 
   /// Whether an answer depends on the cookies of its request (`Vary: Cookie`).
   static func isCookies(vary: String) -> Bool {
-    vary.split(separator: ",").contains { trimmed($0).lowercased() == "cookie" }
+    vary.split(separator: ",").contains { OptionalWhiteSpace.trimmed($0).lowercased() == "cookie" }
   }
 
   /// `Vary: *`: nothing says what the answer depends on, so that no later request matches (RFC 9111 §4.1).
-  static func isAny(vary: String) -> Bool { vary.split(separator: ",").contains { trimmed($0) == "*" } }
+  static func isAny(vary: String) -> Bool {
+    vary.split(separator: ",").contains { OptionalWhiteSpace.trimmed($0) == "*" }
+  }
 
   private static func text(_ fields: [Field]) -> String { fields.map { "\($0.name):\($0.value)\n" }.joined() }
 
@@ -72,13 +81,9 @@ public struct RequestFields: Sendable {
     // A semicolon is curl's way of sending a field without a value.
     let end = line.utf8.firstIndex { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ";") } ?? line.endIndex
     let value = end == line.endIndex ? "" : line[line.utf8.index(after: end)...]
-    return Field(name: trimmed(line[..<end]).lowercased(), value: trimmed(value))
-  }
-
-  private static func trimmed(_ text: some StringProtocol) -> String {
-    let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
-    let bytes = Array(text.utf8.drop(while: isBlank))
-    return String(decoding: bytes[..<(bytes.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? 0)], as: UTF8.self)
+    return Field(
+      name: OptionalWhiteSpace.trimmed(line[..<end]).lowercased(),
+      value: String(OptionalWhiteSpace.trimmed(value)))
   }
 }
 

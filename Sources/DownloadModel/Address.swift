@@ -11,6 +11,8 @@ public struct Address: Sendable {
   public var wireText: String { parts.wireText }
   /// The address without credentials: for messages, logs and the index.
   public var key: String { parts.key }
+  /// `key.hashValue`, which was computed when the address was parsed.
+  public var keyHash: Int { parts.keyHash }
   public var scheme: Scheme { parts.scheme }
 
   /// Behind a reference, because an address is passed on at each step of a download.
@@ -23,30 +25,37 @@ public struct Address: Sendable {
     let hostAndPort: String
     /// Offsets in the bytes of `key`.
     let hostEnd: Int
-    let authorityEnd: Int
+    let nameStart: Int
     let pathEnd: Int
-    /// The hash of `wireText`, computed once: a download is looked up by its address at several steps.
+    /// The hashes of `wireText` and `key`, computed once: a download is looked up by its address at several
+    /// steps.
     let hash: Int
+    let keyHash: Int
 
     init(
       _ wireText: String, _ key: String, _ scheme: Scheme, _ hostAndPort: String, _ hostEnd: Int,
-      _ authorityEnd: Int, _ pathEnd: Int
+      _ nameStart: Int, _ pathEnd: Int
     ) {
       self.wireText = wireText
       self.key = key
       self.scheme = scheme
       self.hostAndPort = hostAndPort
       self.hostEnd = hostEnd
-      self.authorityEnd = authorityEnd
+      self.nameStart = nameStart
       self.pathEnd = pathEnd
       hash = wireText.hashValue
+      keyHash = wireText.utf8.count == key.utf8.count ? hash : key.hashValue
     }
   }
 
   /// Parses one address. Blanks and bytes above ASCII in path or query are percent-encoded, and an
   /// international host name is converted to ASCII (RFC 5891), as browsers do.
-  public init(_ text: some StringProtocol) throws(Malformed) {
-    var bytes = Array(text.utf8)
+  public init(_ text: some StringProtocol) throws(Malformed) { try self.init(utf8: Array(text.utf8)) }
+
+  /// The same for a text that is not in a String.
+  /// - Parameter text: valid UTF-8.
+  public init(utf8 text: [UInt8]) throws(Malformed) {
+    var bytes = text
     guard !bytes.isEmpty else { throw .empty }
     if bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) { throw .controlCharacter }
     if let hash = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes.removeSubrange(hash...) }
@@ -69,10 +78,8 @@ public struct Address: Sendable {
       authorityEnd += bytes.count - length
     }
     // RFC 3986 §6.2.2.1: scheme and host are case-insensitive, so one file must not count as two.
-    for index in Array(0..<colon) + Array(hostStart..<hostEnd)
-    where bytes[index] >= 0x41 && bytes[index] <= 0x5A {
-      bytes[index] |= 0x20
-    }
+    Self.lowercase(&bytes, 0..<colon)
+    Self.lowercase(&bytes, hostStart..<hostEnd)
 
     Self.percentEncode(&bytes, from: authorityEnd)
     let removed = hostStart - authorityStart
@@ -82,18 +89,26 @@ public struct Address: Sendable {
       : String(decoding: bytes[..<authorityStart] + bytes[hostStart...], as: UTF8.self)
     let wireText = removed == 0 ? key : Self.withPlainLogin(bytes, authorityStart, hostStart)
     let query = bytes[authorityEnd...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
+    let slash = bytes[authorityEnd..<query].lastIndex(of: UInt8(ascii: "/"))
+    let nameStart = slash.map { $0 + 1 } ?? query
     let hostAndPort = String(decoding: bytes[hostStart..<authorityEnd], as: UTF8.self)
     parts = Parts(
-      wireText, key, scheme, hostAndPort, hostEnd - removed, authorityEnd - removed, query - removed)
+      wireText, key, scheme, hostAndPort, hostEnd - removed, nameStart - removed, query - removed)
+  }
+
+  private static func lowercase(_ bytes: inout [UInt8], _ range: Range<Int>) {
+    for index in range where bytes[index] >= 0x41 && bytes[index] <= 0x5A { bytes[index] |= 0x20 }
   }
 
   /// - Returns: the scheme, and where its colon stands.
   private static func scheme(_ bytes: [UInt8]) throws(Malformed) -> (Scheme, Int) {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8)
     else { throw .noScheme }
-    let text = String(decoding: bytes[..<colon], as: UTF8.self)
-    guard let scheme = Scheme(rawValue: text.lowercased()) else { throw .unsupportedScheme(text) }
-    return (scheme, colon)
+    for scheme in [Scheme.http, .https]
+    where bytes[..<colon].elementsEqual(scheme.rawValue.utf8, by: { $0 | 0x20 == $1 }) {
+      return (scheme, colon)
+    }
+    throw .unsupportedScheme(String(decoding: bytes[..<colon], as: UTF8.self))
   }
 
   /// Host and port as written, in lower case: the key of connections and of per-host limits.
@@ -103,10 +118,12 @@ public struct Address: Sendable {
 
   /// The last segment of the path as written (still percent-encoded); empty for `http://host/` or
   /// `…/folder/`.
-  public var lastPathSegment: Substring {
-    let path = piece(parts.authorityEnd, parts.pathEnd)
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
-    return path[path.utf8.index(after: slash)...]
+  public var lastPathSegment: Substring { piece(parts.nameStart, parts.pathEnd) }
+
+  /// The path as written, with its first slash; empty for `http://host`.
+  public var path: Substring {
+    let whole = piece(parts.hostEnd, parts.pathEnd)
+    return whole.firstIndex(of: "/").map { whole[$0...] } ?? ""
   }
 
   /// Whether the address contains credentials.
@@ -177,16 +194,7 @@ extension Address {
 
   private static func percentEncode(_ bytes: inout [UInt8], from start: Int) {
     guard bytes[start...].contains(where: { $0 == 0x20 || $0 >= 0x80 }) else { return }
-    let hex = Array("0123456789ABCDEF".utf8)
-    var encoded = Array(bytes[..<start])
-    for byte in bytes[start...] {
-      if byte == 0x20 || byte >= 0x80 {
-        encoded += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
-      } else {
-        encoded.append(byte)
-      }
-    }
-    bytes = encoded
+    bytes = bytes[..<start] + PercentEncoding.encode(bytes[start...]) { $0 == 0x20 || $0 >= 0x80 }
   }
 }
 
@@ -236,6 +244,23 @@ enum InternationalHost {
 
 /// Percent-encoding (RFC 3986 §2.1); decodes one level.
 public enum PercentEncoding {
+  /// The text that encodes octets (RFC 3986 §2.1), in bytes.
+  /// - Parameter mustEncode: which octets do not stand for themselves.
+  public static func encode(
+    _ octets: some Sequence<UInt8>, where mustEncode: (UInt8) -> Bool
+  ) -> [UInt8] {
+    let hex = Array("0123456789ABCDEF".utf8)
+    var encoded: [UInt8] = []
+    for octet in octets {
+      if mustEncode(octet) {
+        encoded += [UInt8(ascii: "%"), hex[Int(octet >> 4)], hex[Int(octet & 15)]]
+      } else {
+        encoded.append(octet)
+      }
+    }
+    return encoded
+  }
+
   /// The octets that a text encodes; a `%` without two hex digits stays as it is.
   /// - Returns: nil if nothing is encoded.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {

@@ -11,6 +11,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     public init(rawValue: String) { self.rawValue = rawValue }
 
     public static let cancelled = Code(rawValue: "cancelled")
+    /// The user gave the file up for this run, and can have it by the next one.
+    public static let skipped = Code(rawValue: "skipped")
     public static let badAddress = Code(rawValue: "bad-address")
     public static let resolve = Code(rawValue: "resolve")
     public static let connect = Code(rawValue: "connect")
@@ -39,6 +41,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     /// Too many files and connections are open, or memory is short: a problem of this machine, not of a
     /// server or disk.
     public static let resources = Code(rawValue: "resources")
+    /// Broken off for others that go first; it goes on later where it was.
+    public static let yielded = Code(rawValue: "yielded")
     public static let diskFull = Code(rawValue: "disk-full")
     public static let disk = Code(rawValue: "disk")
     public static let folder = Code(rawValue: "folder")
@@ -160,6 +164,10 @@ public struct DownloadError: Error, Sendable, Equatable {
   }
 
   public static let cancelled = DownloadError(.cancelled)
+  public static let skipped = DownloadError(.skipped, isTransient: true)
+
+  /// Whether the user ended it, and nothing failed.
+  public var isOfUser: Bool { code == .cancelled || code == .skipped }
 
   /// The same failure, for another file.
   public func of(_ address: Address) -> DownloadError {

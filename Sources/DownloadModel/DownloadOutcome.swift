@@ -3,8 +3,10 @@ public struct DownloadOutcome: Sendable, Equatable {
   public enum Kind: String, Sendable, Equatable {
     /// Its body came over the network, in full or from where an earlier run stopped.
     case fetched
-    /// The file was here already, and nothing was transferred for this request.
+    /// The file was here already, and no body was transferred for this request.
     case unchanged
+    /// The file was here already, and its server had said for how long it need not be asked (RFC 9111 §4.2).
+    case fresh
     /// The same bytes were elsewhere on this disk and were copied.
     case copied
     /// Something stood under its name and the user's policy says to leave it (`--on-conflict skip`).
@@ -17,6 +19,9 @@ public struct DownloadOutcome: Sendable, Equatable {
     case sameAsHere = "same-as-here"
     /// The server answered 204 (RFC 9110 §15.3.5): it has nothing to send, and the file is empty.
     case noContent = "no-content"
+    /// What was here is used although it is no longer fresh: the user or the server allows that, or its
+    /// server could not be asked (RFC 9111 §4.2.4, RFC 5861).
+    case stale
     /// The server sent it in a content coding that dlm had not asked for (RFC 9110 §8.4); the coding was
     /// removed.
     case decoded

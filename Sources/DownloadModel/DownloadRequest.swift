@@ -3,52 +3,81 @@ import Synchronization
 /// One file that the user requested: a line of a list, or an address on the command line.
 public struct DownloadRequest: Sendable, Identifiable {
   /// Position in the run, from 0: unique in the run, and in the order of the list.
-  public let id: Int
-  public let address: Address
-  /// The name that the user chose (`--output`); nil lets the server and the address decide (RFC 6266).
-  public let outputName: String?
-  /// The checksum that the file must have (`--checksum`).
-  public let checksum: ContentDigest?
+  public var id: Int
+  /// What is asked for.
+  public let key: Key
   /// How many different addresses before it in the list give the same name: the number that goes into its
   /// name.
-  public let nameNumber: Int
+  public var nameNumber: Int
   /// Whether the address stood in the list before.
-  public let isRepeat: Bool
+  public var isRepeat: Bool
+  /// Whether it goes before others (`--first`, or the line's own `first=yes`).
+  public let isFirst: Bool
+  /// Its length in bytes as far as it is known before it is asked, for `--order`; -1 for unknown. (An
+  /// optional would take twice the room in every request.)
+  private let expected: Int64
+
+  public var address: Address { key.address }
+  /// The name that the user chose (`--output`); nil lets the server and the address decide (RFC 6266).
+  public var outputName: String? { key.outputName }
+  /// The checksum that the file must have (`--checksum`).
+  public var checksum: ContentDigest? { key.checksum }
 
   public init(
     id: Int, address: Address, outputName: String? = nil, checksum: ContentDigest? = nil, nameNumber: Int = 0,
-    isRepeat: Bool = false
+    isRepeat: Bool = false, isFirst: Bool = false, expectedSize: Int64? = nil
   ) {
     self.id = id
-    self.address = address
-    self.outputName = outputName
-    self.checksum = checksum
+    key = Key(address: address, outputName: outputName, checksum: checksum)
     self.nameNumber = nameNumber
     self.isRepeat = isRepeat
+    self.isFirst = isFirst
+    expected = expectedSize ?? -1
   }
 
+  /// Its length in bytes, as far as that is known before it is asked.
+  public var expectedSize: Int64? { expected < 0 ? nil : expected }
+
   /// Two requests with equal keys ask for the same bytes under the same name, and are coalesced.
+  ///
+  /// A request is passed on at each step of a download, and its key is looked up at several: what most of
+  /// them do not have is behind one reference.
   public struct Key: Sendable, Hashable {
     /// With its credentials: an answer for an address with credentials never serves one without (RFC 9111
     /// §4).
-    public var address: Address
+    public let address: Address
+    private let wishes: Wishes?
+
     /// The name that the user chose.
-    public var outputName: String?
+    public var outputName: String? { wishes?.outputName }
     /// Requests that expect different bytes are not equal.
-    public var checksum: ContentDigest?
+    public var checksum: ContentDigest? { wishes?.checksum }
+
+    private final class Wishes: Sendable {
+      let outputName: String?
+      let checksum: ContentDigest?
+
+      init(_ outputName: String?, _ checksum: ContentDigest?) {
+        self.outputName = outputName
+        self.checksum = checksum
+      }
+    }
 
     public init(address: Address, outputName: String? = nil, checksum: ContentDigest? = nil) {
       self.address = address
-      self.outputName = outputName
-      self.checksum = checksum
+      wishes = outputName == nil && checksum == nil ? nil : Wishes(outputName, checksum)
+    }
+
+    public static func == (left: Key, right: Key) -> Bool {
+      guard left.address == right.address else { return false }
+      if left.wishes === right.wishes { return true }
+      return left.outputName == right.outputName && left.checksum == right.checksum
     }
 
     /// Hashes only the address, which stores its hash: the other fields rarely differ, and each file is
     /// looked up several times.
     public func hash(into hasher: inout Hasher) { hasher.combine(address) }
   }
-
-  public var key: Key { Key(address: address, outputName: outputName, checksum: checksum) }
 }
 
 /// The source of a run's requests, one after the other, read no faster than they are needed.
@@ -61,10 +90,34 @@ public protocol RequestSource: Sendable {
 
   /// The next request, if one is available without waiting.
   func takeAtOnce() -> DownloadRequest?
+
+  /// What it can say of requests that it has not given yet.
+  var outlook: SourceOutlook { get }
 }
 
 extension RequestSource {
   public func takeAtOnce() -> DownloadRequest? { nil }
+  public var outlook: SourceOutlook { SourceOutlook(goesOn: true, hasFirst: false) }
+}
+
+/// What a source can say of requests that it has not given yet.
+public struct SourceOutlook: Sendable, Equatable {
+  /// Whether `next` would give more, or the end, without waiting for whoever writes the list.
+  public var goesOn: Bool
+  /// Whether a request that goes first has been read.
+  public var hasFirst: Bool
+
+  public init(goesOn: Bool, hasFirst: Bool) { (self.goesOn, self.hasFirst) = (goesOn, hasFirst) }
+}
+
+/// In which order requests go, beside those that go first (`--order`).
+public enum RequestOrder: String, Sendable, CaseIterable {
+  case list
+  /// The smallest first; those of unknown size last.
+  case small
+  /// The largest first; those of unknown size last.
+  case large
+  case random
 }
 
 /// A source over a lazy sequence that is in memory and never blocks, such as the addresses of a command line.

@@ -27,7 +27,10 @@ public protocol DownloadStore: Sendable {
 
   /// Ends a download that did not finish; keeps the part if it can be resumed. If its task was cancelled and
   /// equal requests wait for it, one of them continues it.
-  nonisolated(nonsending) func close(_ download: Download, after error: DownloadError) async
+  /// - Returns: an older answer that may be used instead (RFC 5861); nil for none: then the download failed.
+  nonisolated(nonsending) func close(
+    _ download: Download, after error: DownloadError
+  ) async -> DownloadOutcome?
 }
 
 /// What `open` returns.

@@ -1,3 +1,5 @@
+// Long because: it holds what transfers write and readers read, under one lock, and both their ends.
+
 import Synchronization
 
 /// What happens in a run: transfers write to it, and several readers read it, each at its own pace.
@@ -24,12 +26,17 @@ public final class ProgressFeed: Sendable {
   /// costs nothing here.
   private let isRead = Atomic<Bool>(false)
 
-  private struct State {
+  fileprivate struct State {
     var tally = ProgressTally()
     var active: [Int: ActiveDownload] = [:]
     var prompt: [String] = []
+    var width: Int?
     var hasWaited = false
     var isFinished = false
+    var lookAtHosts: (@Sendable () -> [HostWait])?
+    var lookAtWatch: (@Sendable () -> WatchStatus)?
+    /// Nil unless the run watches its lists.
+    var lines: LineResults?
     /// Readers that want more than totals.
     var readers = 0
     var log = EventLog()
@@ -76,17 +83,25 @@ public final class ProgressFeed: Sendable {
 
   /// Another process has the file, and this run waits for it. An event only once in a run: if the other
   /// process fetches the whole list, one event says it all.
-  public func waitsForAnotherProcess(_ request: DownloadRequest) {
+  /// - Parameter process: its number; nil if unknown.
+  public func waits(_ request: DownloadRequest, forProcess process: Int?) {
     change { state in
-      if !state.hasWaited { state.log.append(.waitsForAnotherProcess(request.address)) }
+      if !state.hasWaited { state.log.append(.waitsForAnotherProcess(request.address, process)) }
       state.hasWaited = true
     }
   }
 
   /// A file ended, well or not.
-  public func end(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  /// - Parameter kept: bytes of an unfinished file that wait for the next run.
+  public func end(
+    _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0
+  ) {
     state.withLock { state in
-      state.tally.count(result)
+      if state.lines == nil {
+        state.tally.count(result, kept: kept)
+      } else {
+        state.count(request, result, kept)
+      }
       guard state.readers > 0 else { return }
       state.active[request.id] = nil
       state.log.append(.ended(request.address, result))
@@ -102,8 +117,55 @@ public final class ProgressFeed: Sendable {
     }
   }
 
+  /// Who can say which hosts keep files waiting; asked for each sample of a reader of events, and only then.
+  /// Nil once the run is over.
+  public func hosts(from look: (@Sendable () -> [HostWait])?) { state.withLock { $0.lookAtHosts = look } }
+
+  // MARK: Watching
+
+  /// From now on lines may come and go (`--watch`): what each of them came to is kept.
+  /// - Parameter look: what the run waits for; asked for each sample of a reader of events.
+  public func watch(_ look: @escaping @Sendable () -> WatchStatus) {
+    state.withLock { state in
+      state.lines = LineResults()
+      state.lookAtWatch = look
+    }
+  }
+
+  /// So many lines are in the watched lists by now.
+  public func relist(_ count: Int) {
+    state.withLock { ($0.tally.listed, $0.tally.listIsComplete) = (count, true) }
+  }
+
+  /// A line is not in a watched list any more, and nothing of it is under way.
+  public func remove(_ request: DownloadRequest, _ was: WatchNews.Removed) {
+    state.withLock { state in
+      let last = state.lines?.remove(request.id)
+      if let last { state.tally.forget(last.result, kept: last.kept) }
+      if state.readers > 0 {
+        state.active[request.id] = nil
+        // What never began has come to nothing.
+        state.log.append(.watch(.removed(request, last == nil ? .waiting : was)))
+      }
+    }
+  }
+
+  /// Something happened to the watched lists.
+  public func tell(_ news: WatchNews) {
+    state.withLock { state in
+      if case .changed(let change) = news {
+        state.tally.failed -= change.mended
+        state.tally.failedForGood -= change.mended
+      }
+      state.log.append(.watch(news))
+    }
+  }
+
   /// Lines to show below all others while a question waits for its answer; none once it is answered.
   public func prompt(_ lines: [String]) { state.withLock { $0.prompt = lines } }
+
+  /// How many files at a time the user wants by now.
+  public func width(_ count: Int) { state.withLock { $0.width = count } }
 
   /// The run is over: each sequence of samples ends with its next sample.
   public func finish() { state.withLock { $0.isFinished = true } }
@@ -140,11 +202,17 @@ public final class ProgressFeed: Sendable {
   }
 
   fileprivate func take(_ detail: Detail, _ share: Int?) -> (sample: ProgressSample, isLast: Bool) {
-    state.withLock { state in
+    // Outside of the lock, as it takes another one.
+    let (lookAtHosts, lookAtWatch) =
+      detail == .events ? state.withLock { ($0.lookAtHosts, $0.lookAtWatch) } : (nil, nil)
+    let (hosts, watch) = (lookAtHosts?(), lookAtWatch?())
+    return state.withLock { state in
       let sample = ProgressSample(
         tally: state.tally, received: counter.value,
         active: detail == .totals ? [] : Array(state.active.values),
-        events: share.map { state.log.take($0) } ?? [], prompt: state.prompt)
+        events: share.map { state.log.take($0) } ?? [], hosts: hosts ?? [], watch: watch,
+        prompt: state.prompt,
+        width: state.width)
       return (sample, state.isFinished)
     }
   }
@@ -162,6 +230,20 @@ public final class ProgressFeed: Sendable {
 
   /// How many events are kept because a reader has not taken them yet.
   var backlog: Int { state.withLock { $0.log.count } }
+}
+
+extension ProgressFeed.State {
+  /// Counts what a line came to; what it came to before, when it was asked about again, gives way to it.
+  @inline(never)
+  fileprivate mutating func count(
+    _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ kept: Int64
+  ) {
+    guard
+      lines?.note(request.id, result, kept: kept, replaced: { tally.forget($0.result, kept: $0.kept) })
+        == true
+    else { return }
+    tally.count(result, kept: kept)
+  }
 }
 
 /// Events that some reader has not taken yet. A reader is a position in it; taken events are removed in bulk.
@@ -271,17 +353,26 @@ public struct ProgressSample: Sendable {
   public var active: [ActiveDownload]
   /// The events since the reader's last sample; empty for a reader without events.
   public var events: [ProgressEvent]
+  /// The hosts that keep files waiting, the one with most of them first; empty for a reader without events.
+  public var hosts: [HostWait]
+  /// What a run waits for that watches its lists; nil for other runs, and for a reader without events.
+  public var watch: WatchStatus?
   /// A question to the user at the terminal.
   public var prompt: [String]
+  /// How many files at a time the user wants by now; nil where he has not said so while the run went on.
+  public var width: Int?
 
   public init(
     tally: ProgressTally, received: Int64, active: [ActiveDownload], events: [ProgressEvent],
-    prompt: [String] = []
+    hosts: [HostWait] = [], watch: WatchStatus? = nil, prompt: [String] = [], width: Int? = nil
   ) {
+    self.width = width
     self.tally = tally
     self.received = received
     self.active = active
     self.events = events
+    self.hosts = hosts
+    self.watch = watch
     self.prompt = prompt
   }
 }
@@ -304,51 +395,9 @@ public indirect enum ProgressEvent: Sendable {
   case began(DownloadRequest)
   case retry(Address, NextAttempt, error: DownloadError)
   /// Another process has the file; only the first such event of a run.
-  case waitsForAnotherProcess(Address)
+  case waitsForAnotherProcess(Address, _ process: Int?)
   case ended(Address, Result<DownloadOutcome, DownloadError>)
   case rejected(Rejection)
-}
-
-/// The live numbers of one file. Transfers add to it and renderers sample it; neither waits for the other.
-public final class TransferMeter: Sendable {
-  private let receivedBytes = Atomic<Int64>(0)
-  private let startBytes = Atomic<Int64>(0)
-  private let totalBytes = Atomic<Int64>(-1)
-  private let networkBytes: TransferCounter
-
-  /// - Parameter counter: the run's own count of body bytes, shared by all its files.
-  public init(counter: TransferCounter = TransferCounter()) { networkBytes = counter }
-
-  /// Bytes of the file that are there, those of earlier runs included.
-  public var position: Int64 { receivedBytes.load(ordering: .relaxed) }
-  /// The offset at which this attempt began: bytes before it do not count for the speed.
-  public var start: Int64 { startBytes.load(ordering: .relaxed) }
-  /// Length of the whole file; nil while unknown.
-  public var total: Int64? {
-    let value = totalBytes.load(ordering: .relaxed)
-    return value < 0 ? nil : value
-  }
-
-  /// An attempt begins at this offset. For a retry that is less than had arrived, so no byte counts twice.
-  public func begin(at offset: Int64, total: Int64?) {
-    receivedBytes.store(offset, ordering: .relaxed)
-    startBytes.store(offset, ordering: .relaxed)
-    totalBytes.store(total ?? -1, ordering: .relaxed)
-  }
-
-  /// Subtracts bytes that were added but are not this segment's, such as those behind its end.
-  public func subtract(_ bytes: Int) { receivedBytes.wrappingSubtract(Int64(bytes), ordering: .relaxed) }
-
-  public func add(_ bytes: Int) {
-    receivedBytes.wrappingAdd(Int64(bytes), ordering: .relaxed)
-    networkBytes.add(bytes)
-  }
-}
-
-/// A count of body bytes received, over all files of a run.
-public final class TransferCounter: Sendable {
-  private let bytes = Atomic<Int64>(0)
-  public init() {}
-  public var value: Int64 { bytes.load(ordering: .relaxed) }
-  public func add(_ count: Int) { bytes.wrappingAdd(Int64(count), ordering: .relaxed) }
+  /// Of a run that watches its lists.
+  case watch(WatchNews)
 }

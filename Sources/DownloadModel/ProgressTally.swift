@@ -5,18 +5,25 @@ public struct ProgressTally: Sendable, Equatable {
   public var listIsComplete = false
   public var fetched = 0
   public var unchanged = 0
+  public var fresh = 0
   public var copied = 0
   public var skipped = 0
   /// Of `fetched`, those whose bytes were here already.
   public var sameAsHere = 0
   /// Of `fetched`, those that are empty because the server has nothing to send.
   public var withoutContent = 0
+  /// Those that were used although they are no longer fresh.
+  public var stale = 0
   /// Those whose content coding was removed.
   public var decoded = 0
   public var failed = 0
   /// Of `failed`, those that a retry cannot help.
   public var failedForGood = 0
   public var cancelled = 0
+  /// Of `cancelled`, those that the user gave up while the run went on.
+  public var givenUp = 0
+  /// Bytes of unfinished files that wait for the next run.
+  public var keptBytes: Int64 = 0
   /// Bytes of the finished files that this run fetched, copied, confirmed or left in place.
   public var finishedBytes: Int64 = 0
   /// Files whose bodies came over the network, also those whose bytes were here already.
@@ -34,9 +41,16 @@ public struct ProgressTally: Sendable, Equatable {
 
   public init() {}
 
-  public var done: Int { fetched + unchanged + copied + skipped }
+  /// Files that were here, or in the cache, and that no server had to send.
+  public var asBefore: Int { unchanged + fresh + copied }
 
-  mutating func count(_ result: Result<DownloadOutcome, DownloadError>) {
+  public var done: Int { fetched + unchanged + fresh + copied + skipped }
+  /// Requests that are no longer under way, and rejected lines, which never were.
+  public var ended: Int { done + failed + cancelled }
+
+  /// - Parameter kept: bytes of an unfinished file that wait for the next run.
+  mutating func count(_ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0) {
+    if case .failure = result { keptBytes += kept }
     switch result {
     case .success(let outcome):
       if outcome.kind == .fetched || outcome.transferred > 0 {
@@ -46,6 +60,7 @@ public struct ProgressTally: Sendable, Equatable {
       switch outcome.kind {
       case .fetched: fetched += 1
       case .unchanged: unchanged += 1
+      case .fresh: fresh += 1
       case .copied: copied += 1
       case .skipped: skipped += 1
       }
@@ -53,6 +68,7 @@ public struct ProgressTally: Sendable, Equatable {
       case .sameAsHere: sameAsHere += 1
       case .noContent: withoutContent += 1
       case .decoded: decoded += 1
+      case .stale: stale += 1
       case .stillCoded, nil: break
       }
       finishedBytes += outcome.size
@@ -60,12 +76,37 @@ public struct ProgressTally: Sendable, Equatable {
       resumedBytes += outcome.resumed
       if outcome.proof == .digest { provenByDigest += 1 }
       if outcome.proof == .nothing { unproven += 1 }
-    case .failure(let error) where error.code == .cancelled:
+    case .failure(let error) where error.isOfUser:
       cancelled += 1
+      if error.code == .skipped { givenUp += 1 }
     case .failure(let error):
       failed += 1
       if !error.isTransient { failedForGood += 1 }
     }
+  }
+}
+
+extension ProgressTally {
+  /// Takes back what was counted for a file that is not of the run any more.
+  mutating func forget(_ result: Result<DownloadOutcome, DownloadError>, kept: Int64) {
+    var one = ProgressTally()
+    one.count(result, kept: kept)
+    func take(_ field: WritableKeyPath<ProgressTally, Int>) { self[keyPath: field] -= one[keyPath: field] }
+    func take(_ field: WritableKeyPath<ProgressTally, Int64>) { self[keyPath: field] -= one[keyPath: field] }
+    for field in Self.counts { take(field) }
+    for field in Self.bytes { take(field) }
+  }
+
+  private static var counts: [WritableKeyPath<ProgressTally, Int>] {
+    [
+      \.fetched, \.unchanged, \.fresh, \.copied, \.skipped, \.sameAsHere, \.withoutContent, \.stale,
+      \.decoded,
+      \.failed, \.failedForGood, \.cancelled, \.givenUp, \.bodies, \.provenByDigest, \.unproven,
+    ]
+  }
+
+  private static var bytes: [WritableKeyPath<ProgressTally, Int64>] {
+    [\.keptBytes, \.finishedBytes, \.bodyBytes, \.transferredBytes, \.resumedBytes]
   }
 }
 
@@ -83,18 +124,33 @@ public struct Rejection: Sendable, Equatable {
     case malformed(Address.Malformed)
     case notUTF8
     case tooLong
+    /// What stands behind the address is no option of a line.
+    case option(String)
     case unreadable(errno: Int32)
     /// The list at an address could not be fetched.
     case unfetched(DownloadError)
     /// The list's compressed data is damaged from that line on.
     case damaged(String)
+    /// It is no list at all, or not from there on.
+    case noList(NoList)
+  }
+
+  /// What stands where a list should.
+  public enum NoList: Error, Equatable {
+    case binary
+    /// HTML.
+    case page
+    /// A text, perhaps a list, in an encoding that is not UTF-8.
+    case utf16
+    /// So many lines that are no addresses.
+    case lines(Int)
   }
 
   /// Whether the list itself could not be read to its end.
   public var isOfList: Bool {
     switch reason {
-    case .unreadable, .unfetched, .damaged: true
-    case .malformed, .notUTF8, .tooLong: false
+    case .unreadable, .unfetched, .damaged, .noList: true
+    case .malformed, .notUTF8, .tooLong, .option: false
     }
   }
 

@@ -31,10 +31,16 @@ public struct ResponseHead: Sendable {
   public subscript(_ name: StaticString) -> String? {
     var found: String?
     forEachValue(of: name) { value in
-      let text = String(validating: value, as: UTF8.self) ?? Self.latin1(value)
+      let text = Self.text(value)
       found = found.map { $0 + ", " + text } ?? text
     }
     return found
+  }
+
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    // Nearly all values are ASCII, and to validate one takes longer than all else about it.
+    if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
+    return String(validating: bytes, as: UTF8.self) ?? latin1(bytes)
   }
 
   private static func latin1(_ bytes: ArraySlice<UInt8>) -> String {
@@ -53,7 +59,7 @@ public struct ResponseHead: Sendable {
         return
       }
       for part in value.split(separator: UInt8(ascii: ",")) {
-        Self.take(Self.digits(Self.trimmed(part)), &length, &isConsistent)
+        Self.take(Self.digits(OptionalWhiteSpace.trimmed(part)), &length, &isConsistent)
       }
     }
     return isConsistent ? length : nil
@@ -82,7 +88,7 @@ public struct ResponseHead: Sendable {
         while offset < count, bytes[start + offset] | Self.caseBit(bytes[start + offset]) == wanted[offset] {
           offset += 1
         }
-        if offset == count { body(Self.trimmed(block[colon + 1..<end])) }
+        if offset == count { body(Self.value(block[colon + 1..<end])) }
       }
     }
   }
@@ -104,13 +110,11 @@ public struct ResponseHead: Sendable {
     }
   }
 
-  private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
-    // By index, because removing bytes from a slice that shares its storage copies the storage.
-    var (start, end) = (bytes.startIndex, bytes.endIndex)
-    while start < end, isBlank(bytes[start]) { start += 1 }
-    while start < end, isBlank(bytes[end - 1]) { end -= 1 }
-    return bytes[start..<end]
+  /// What stands behind a colon, without the line's end.
+  private static func value(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var end = bytes.endIndex
+    while end > bytes.startIndex, bytes[end - 1] == 0x0A || bytes[end - 1] == 0x0D { end -= 1 }
+    return OptionalWhiteSpace.trimmed(bytes[..<end])
   }
 
   private static func digits(_ bytes: ArraySlice<UInt8>) -> Int64? {

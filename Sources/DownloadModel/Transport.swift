@@ -11,9 +11,16 @@ public protocol Transport: Sendable {
   nonisolated(nonsending) func run(
     _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferStage
+
+  /// Ends the transfers under way that fill a file, as cancelled. The sink is not asked to keep them.
+  /// - Returns: whether there were any.
+  func cancel(_ meter: TransferMeter) async -> Bool
 }
 
 extension Transport {
+  /// For transports that know no files.
+  public func cancel(_ meter: TransferMeter) async -> Bool { false }
+
   /// Runs one transfer to its end.
   /// - Returns: what was received, when the sink accepted the response and the body ended as its framing
   ///   requires.
@@ -41,14 +48,20 @@ public struct TransferRequest: Sendable {
   /// How long it stayed unanswered before it was returned (`DownloadError.overtaken`); nil for the first
   /// time.
   public var waited: Duration?
+  /// Is told what the transfer waits for; nil where nobody wants to know.
+  public var meter: TransferMeter?
+  /// Of a further segment: the meter of its file.
+  public var segmentOf: TransferMeter?
 
   public init(
-    address: Address, rangeStart: Int64? = nil, rangeEnd: Int64? = nil, headerLines: [String] = []
+    address: Address, rangeStart: Int64? = nil, rangeEnd: Int64? = nil, headerLines: [String] = [],
+    meter: TransferMeter? = nil
   ) {
     self.address = address
     self.rangeStart = rangeStart
     self.rangeEnd = rangeEnd
     self.headerLines = headerLines
+    self.meter = meter
   }
 }
 

@@ -11,6 +11,8 @@ struct ActiveRows: Sendable {
   private let glyphs: Glyphs
   private var known: [Int: ActiveRow] = [:]
   private var order: [Int] = []
+  /// Counts the updates: a row that the last one did not reach has ended.
+  private var updates = 0
   /// Files under way that have lasted but found no room.
   private(set) var hidden = 0
 
@@ -21,32 +23,81 @@ struct ActiveRows: Sendable {
   /// All files under way.
   var all: some Collection<ActiveRow> { known.values }
 
+  /// The row of a file under way.
+  subscript(id: Int) -> ActiveRow? { known[id] }
+
+  /// What is there of a file in several parts, whether or not it is shown.
+  mutating func lookAtParts(of id: Int) { known[id]?.lookAtParts() }
+
+  /// Whether a file has stalled, so that nobody knows when it will be there.
+  func hasStalled(at now: Duration) -> Bool {
+    known.values.contains { if case .stalled = $0.status(at: now) { true } else { false } }
+  }
+
+  /// The longest time that one of the files is going to take; nil where none is known.
+  func longestTimeLeft(at now: Duration) -> Duration? {
+    var longest: Duration?
+    for row in known.values {
+      if let left = row.timeLeft(at: now) { longest = max(longest ?? .zero, left) }
+    }
+    return longest
+  }
+
   /// - Parameter lines: the most lines that rows and the line "… more" may take together.
   mutating func update(
-    _ active: [ActiveDownload], retries: [Address: ActiveRow.Retry], at now: Duration, lines: Int
+    _ active: [ActiveDownload], retries: [Address: ActiveRow.Retry], isPaused: Bool = false, at now: Duration,
+    lines: Int
   ) {
-    var next: [Int: ActiveRow] = [:]
-    next.reserveCapacity(active.count)
+    // In place: with a thousand files under way a new table for each frame would cost more than the drawing.
+    updates &+= 1
     for download in active {
-      var row = known[download.id] ?? ActiveRow(download, at: now, glyphs: glyphs)
-      row.update(FileProgress(download.meter), at: now)
-      if let retry = retries[download.address] { row.retry = retry }
-      next[download.id] = row
+      known[download.id, default: ActiveRow(download, at: now, glyphs: glyphs)].update(
+        isPaused: isPaused, at: now, updates)
     }
-    known = next
+    if known.count > active.count {
+      let ended = known.values.filter { [updates] row in row.updates != updates }.map(\.id)
+      for id in ended { known[id] = nil }
+    }
+    if !retries.isEmpty {
+      for download in active {
+        if let retry = retries[download.address] { known[download.id]?.retry = retry }
+      }
+    }
+    place(at: now, lines: lines)
+  }
+
+  /// Gives the rows their places among so many lines.
+  mutating func place(at now: Duration, lines: Int) {
     arrange(at: now, lines: max(0, lines))
+    for id in order { known[id]?.lookAtParts() }
   }
 
   private mutating func arrange(at now: Duration, lines: Int) {
     order.removeAll { known[$0] == nil }
-    let placed = Set(order)
-    let waiting = known.values.filter { !placed.contains($0.id) && now - $0.firstSeen >= Self.seasoning }
-    let count = order.count + waiting.count
+    var waiting = 0
+    for row in known.values where !row.isPlaced && now - row.firstSeen >= Self.seasoning { waiting += 1 }
+    let count = order.count + waiting
     let room = count <= lines ? count : max(0, lines - 1)
     hidden = count - room
-    if order.count > room { order.removeLast(order.count - room) }
-    let chosen = waiting.sorted(by: Self.goesBefore).prefix(room - order.count)
-    order += chosen.map(\.id)
+    while order.count > room { known[order.removeLast()]?.isPlaced = false }
+    guard order.count < room else { return }
+    for id in first(room - order.count, at: now) {
+      known[id]?.isPlaced = true
+      order.append(id)
+    }
+  }
+
+  /// The files without a row that go first, from the first on. They are not sorted all, as there may be a
+  /// thousand of them.
+  private func first(_ count: Int, at now: Duration) -> [Int] {
+    var best: [ActiveRow] = []
+    for row in known.values where !row.isPlaced && now - row.firstSeen >= Self.seasoning {
+      if best.count == count, let last = best.last, !Self.goesBefore(row, last) { continue }
+      let place = best.firstIndex { Self.goesBefore(row, $0) } ?? best.count
+      best.insert(row, at: place)
+      if best.count > count { best.removeLast() }
+    }
+    return best.map(\.id)
   }
 
   /// Most bytes left first, in powers of two so that a near draw falls to the one that began earlier.
@@ -67,43 +118,90 @@ struct ActiveRow: Sendable {
     var next: NextAttempt
     /// When the next attempt begins.
     var until: Duration
+    /// What went wrong, in words.
+    var cause = ""
   }
 
   let id: Int
   /// As shown: decoded, and harmless on a terminal.
   let name: String
   let firstSeen: Duration
+  private let source: Address
+  let meter: TransferMeter
   private(set) var progress: FileProgress
+  private(set) var phase: TransferMeter.Phase
   private(set) var rate: RateEstimate
+  /// Which bytes of a file in several parts are there; nil for a file in one part.
+  private(set) var parts: [Range<Int64>]?
+  /// When bytes came last, or the phase began.
+  private var latestChange: Duration
   /// Grows with every second frame in which bytes came: ten steps a second at most.
   var step: Int { framesWithBytes / 2 }
   private var framesWithBytes = 0
   var retry: Retry?
+  fileprivate var isPlaced = false
+  fileprivate private(set) var updates = 0
 
   init(_ download: ActiveDownload, at now: Duration, glyphs: Glyphs) {
     id = download.id
+    source = download.address
     name = Self.name(of: download.address, glyphs)
     firstSeen = now
-    let latest = FileProgress(download.meter)
+    latestChange = now
+    meter = download.meter
+    phase = meter.phase
+    let latest = FileProgress(meter)
     progress = FileProgress(position: latest.start, start: latest.start, total: latest.total)
     rate = RateEstimate(start: now)
   }
 
-  mutating func update(_ latest: FileProgress, at now: Duration) {
+  /// Reads the file's meter.
+  fileprivate mutating func update(isPaused: Bool, at now: Duration, _ updates: Int) {
+    self.updates = updates
+    let (latest, latestPhase) = (FileProgress(meter), meter.phase)
     let arrived = latest.arrived(since: progress)
     if arrived > 0 {
       framesWithBytes += 1
     } else if framesWithBytes == 0 {
       rate = RateEstimate(start: now)  // Waiting for a first answer says nothing about speed.
     }
+    // What the user holds back has not stalled, and waits for nothing else.
+    if arrived > 0 || latestPhase != phase || isPaused { latestChange = now }
     rate.add(bytes: arrived, at: now)
-    progress = latest
+    if latest.start != progress.start { parts = nil }
+    (progress, phase) = (latest, latestPhase)
     if let retry, arrived > 0 || now >= retry.until { self.retry = nil }
   }
 
-  /// Nil while it cannot be told.
+  /// What is there of a file in several parts, for a frame that shows it. Where that cannot be told at once,
+  /// what the last frame showed stands.
+  fileprivate mutating func lookAtParts() { parts = meter.parts ?? parts }
+
+  /// What it is that happens, where that is not bytes that come.
+  enum Status: Equatable {
+    case retry(Retry)
+    case phase(TransferMeter.Phase, since: Duration)
+    case stalled(since: Duration)
+    /// By the user.
+    case paused
+  }
+
+  func status(at now: Duration) -> Status? {
+    if let retry { return .retry(retry) }
+    if phase != .receiving { return .phase(phase, since: latestChange) }
+    let isStalled = now - latestChange >= RateEstimate.stallTime && progress.remaining != 0
+    return isStalled ? .stalled(since: latestChange) : nil
+  }
+
+  /// Without credentials.
+  var address: String { source.redacted }
+  /// Whether it is to have a checksum that the user gave.
+  var hasDigest: Bool { meter.hasDigest }
+
+  /// Nil while it cannot be told, as in a stall: a rate that fades says nothing about the rest.
   func timeLeft(at now: Duration) -> Duration? {
-    progress.remaining.flatMap { rate.timeLeft(remaining: $0, at: now) }
+    guard status(at: now) == nil else { return nil }
+    return progress.remaining.flatMap { rate.timeLeft(remaining: $0, at: now) }
   }
 
   /// What an address is called before its file has a name: the end of its path, else its host.

@@ -12,7 +12,18 @@ struct BarsDisplay: ProgressDisplay {
   private var writer = FrameWriter()
   private var rows: ActiveRows
   private var total: RunTotal
+  private var waits: WaitLines.Content
+  /// How many lines the last frame had about what waits.
+  private var waitCount = 0
   private var taskbar = TaskbarProgress.hidden
+  /// What keys have changed.
+  private var screen = ScreenState()
+  private var failures = FailureTail()
+  /// Of the file that a panel describes.
+  private var transfers: (id: Int, details: [TransferDetails])?
+  private var outlook = Outlook()
+  /// What others have to say above the region, before the next frame.
+  private var notes: [String] = []
 
   init(environment: TerminalEnvironment, isColored: Bool, words: ProgressMessages) {
     glyphs = environment.glyphs
@@ -21,34 +32,112 @@ struct BarsDisplay: ProgressDisplay {
     self.words = words
     rows = ActiveRows(glyphs: glyphs)
     total = RunTotal()
+    waits = WaitLines.Content()
   }
 
   var restoring: [UInt8] { FrameWriter.restoring(extra: taskbarEnd) }
 
+  mutating func take(notes lines: [String]) { notes += lines }
+
+  private mutating func takeNotes() -> [String] {
+    defer { notes = [] }
+    return notes
+  }
+
   mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
     let layout = FrameLayout(size: size, glyphs: glyphs, isColored: isColored)
-    let room = layout.lines - 1 - sample.prompt.count
-    rows.update(sample.active, retries: retries(sample.events, at: now), at: now, lines: max(0, room))
-    let sum = total.update(
-      sample, active: rows.all.map(\.progress), longest: rows.all.compactMap { $0.timeLeft(at: now) }.max(),
-      at: now)
-    let content = FrameLayout.Content(
-      rows: rows.shown, hidden: rows.hidden, total: sum, prompt: sample.prompt, now: now)
+    waits.take(sample, words, at: now)
+    failures.take(sample.events, words)
+    let isPaused = screen.isPaused
+    let prompt = prompt(sample, at: now)
+    // The rows of the last frame say how many are tried again; those of this one depend on the room.
+    rows.update(
+      sample.active, retries: retries(sample.events, at: now), isPaused: isPaused, at: now,
+      lines: layout.room(besides: waitCount, prompt: prompt.count))
+    outlook.look(at: rows, at: now)
+    waits.retries = rows.all.compactMap(\.retry)
+    var sum = total.update(
+      sample, active: rows.all.map(\.progress), longest: outlook.longest(at: now),
+      hasStalled: outlook.hasStalled, at: now)
+    (sum.isPaused, sum.width) = (isPaused, sample.width)
+    if isPaused { (sum.rate, sum.timeLeft) = (0, nil) }
+    var content = FrameLayout.Content(
+      rows: [], hidden: rows.hidden, waits: waits, total: sum, isPaused: isPaused, prompt: prompt, now: now)
+    let count = layout.waits(content).count
+    if count != waitCount {
+      waitCount = count
+      rows.place(at: now, lines: layout.room(besides: count, prompt: prompt.count))
+      content.hidden = rows.hidden
+    }
+    content.rows = rows.shown
+    screen.settle(content.rows.map(\.id), isUnderWay: { rows[$0] != nil }, at: now)
+    content.selected = screen.selected
+    content.panel = panel(sample)
     return writer.frame(
-      above: EventLines(layout: layout, words: words).lines(sample.events), region: layout.region(content),
-      size: size, extra: layout.lines > 0 ? taskbarChange(sum) : "")
+      above: EventLines(layout: layout, words: words).lines(sample.events), whole: takeNotes(),
+      region: layout.region(content), size: size, extra: layout.lines > 0 ? taskbarChange(sum) : "")
   }
+
+  /// The question that is asked, or what was said to the last key.
+  private func prompt(_ sample: ProgressSample, at now: Duration) -> [String] {
+    guard sample.prompt.isEmpty, let note = screen.note(at: now) else { return sample.prompt }
+    return [String(repeating: " ", count: RowColumns.indent) + NoteMessages.text(note)]
+  }
+
+  // MARK: Keys
+
+  mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand? {
+    screen.press(
+      key, ScreenState.Surroundings(rows: rows.shown.map(\.id), failures: failures.all.count), at: now)
+  }
+
+  mutating func answer(_ note: String, at now: Duration) { screen.say(.text(note), at: now) }
+
+  func meter(of id: Int) -> TransferMeter? { rows[id]?.meter }
+
+  var described: TransferMeter? {
+    if case .details(let id) = screen.panel { rows[id]?.meter } else { nil }
+  }
+
+  mutating func describe(_ meter: TransferMeter, by details: [TransferDetails]) {
+    guard case .details(let id) = screen.panel, rows[id]?.meter === meter else { return }
+    transfers = (id, details)
+  }
+
+  private mutating func panel(_ sample: ProgressSample) -> ScreenPanel.Content? {
+    switch screen.panel {
+    case nil: return nil
+    case .help: return .help
+    case .failures(let skipped):
+      return .failures(failures.all, skipped: skipped, total: sample.tally.failed)
+    case .details(let id):
+      rows.lookAtParts(of: id)
+      let details = transfers.flatMap { $0.id == id ? $0.details : nil } ?? []
+      return rows[id].map {
+        .details(ScreenPanel.Details(row: $0, transfers: details, isPaused: screen.isPaused))
+      }
+    }
+  }
+
+  // MARK: The end
 
   mutating func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
     let layout = FrameLayout(size: size, glyphs: glyphs, isColored: isColored)
     let lines = EventLines(layout: layout, words: words).lines(sample.events)
-    let frame = lines.isEmpty ? [] : writer.frame(above: lines, region: [], size: size)
+    let notes = takeNotes()
+    let isSilent = lines.isEmpty && notes.isEmpty
+    let frame = isSilent ? [] : writer.frame(above: lines, whole: notes, region: [], size: size)
     return frame + suspend()
   }
 
   mutating func suspend() -> [UInt8] {
     taskbar = .hidden
     return writer.close(extra: taskbarEnd)
+  }
+
+  mutating func leave() -> [UInt8] {
+    taskbar = .hidden
+    return writer.leave(extra: taskbarEnd)
   }
 
   private var taskbarEnd: String { usesTaskbar ? TaskbarProgress.hidden.sequence : "" }
@@ -62,10 +151,33 @@ struct BarsDisplay: ProgressDisplay {
 
   private func retries(_ events: [ProgressEvent], at now: Duration) -> [Address: ActiveRow.Retry] {
     var retries: [Address: ActiveRow.Retry] = [:]
-    for case .retry(let address, let next, _) in events {
-      retries[address] = ActiveRow.Retry(next: next, until: now + next.delay)
+    for case .retry(let address, let next, let error) in events {
+      retries[address] = ActiveRow.Retry(next: next, until: now + next.delay, cause: words.cause(error))
     }
     return retries
+  }
+}
+
+/// What the files under way say about the end of the run. All of them are asked, which with a thousand costs
+/// more than the rest of a frame: twice a second is enough for what is shown in seconds.
+private struct Outlook {
+  private static let interval = Duration.milliseconds(500)
+
+  private var asked: Duration?
+  private var latest: Duration?
+  private(set) var hasStalled = false
+
+  mutating func look(at rows: ActiveRows, at now: Duration) {
+    if let asked, now - asked < Self.interval { return }
+    asked = now
+    latest = rows.longestTimeLeft(at: now)
+    hasStalled = rows.hasStalled(at: now)
+  }
+
+  /// The longest time that one of them is going to take; nil where none is known.
+  func longest(at now: Duration) -> Duration? {
+    guard let latest, let asked else { return nil }
+    return max(.zero, latest - (now - asked))
   }
 }
 

@@ -5,8 +5,22 @@
 enum CellWidth {
   static func of(_ text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
-    return text.reduce(0) { $0 + of($1) }
+    var count = 0
+    for scalar in text.unicodeScalars {
+      guard isSimple(scalar) else { return text.reduce(0) { $0 + of($1) } }
+      count += 1
+    }
+    return count
   }
+
+  /// What frames are mostly made of, for which Unicode need not be asked: ASCII, lines and blocks. All take a
+  /// cell, and join nothing before them.
+  private static func isSimple(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value < 0x80 || drawing.contains(scalar.value)
+  }
+
+  /// Box Drawing and Block Elements.
+  static let drawing: Range<UInt32> = 0x2500..<0x25A0
 
   /// 2 for wide characters, emoji, flags and what a variation selector turns into an emoji; 0 for a mark
   /// that has nothing to stand on.

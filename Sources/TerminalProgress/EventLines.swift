@@ -1,6 +1,9 @@
 import DownloadModel
 
-/// What scrolls away above the bars: a line for each file that ended, was tried again or was refused.
+/// What scrolls away above the bars: a line for each file that was fetched.
+///
+/// What failed is in the region while the run goes on (`WaitLines`), and told once, at the end, where all of
+/// it stands together. What was here already is only counted.
 struct EventLines {
   /// Files that may end well in one frame before only some of them are named.
   private static let limit = 40
@@ -12,19 +15,16 @@ struct EventLines {
   private var glyphs: Glyphs { layout.glyphs }
   private var usable: Int { layout.columns.usable }
 
-  init(layout: FrameLayout, words: ProgressMessages) {
-    self.layout = layout
-    self.words = words
-  }
+  init(layout: FrameLayout, words: ProgressMessages) { (self.layout, self.words) = (layout, words) }
 
-  /// Everything that went wrong, and of what went well as much as can be read.
+  /// As many as can be read.
   func lines(_ events: [ProgressEvent]) -> [String] {
-    let done = events.count { $0.isDone }
+    let done = events.count { $0.isNamed }
     var unnamed = done > Self.limit ? done - Self.named : 0
     var lines: [String] = []
     if unnamed > 0 { lines.append(manyDone(unnamed)) }
     for event in events {
-      if unnamed > 0, event.isDone {
+      if unnamed > 0, event.isNamed {
         unnamed -= 1
       } else {
         lines += self.lines(event)
@@ -35,13 +35,11 @@ struct EventLines {
 
   private func lines(_ event: ProgressEvent) -> [String] {
     switch event {
-    case .began: []
-    case .ended(_, .success(let outcome)): [done(outcome)]
-    case .ended(_, .failure(let error)) where error.code == .cancelled: []
-    case .ended(let address, .failure(let error)): failed(address, error)
-    case .retry(let address, let next, let error): [retry(address, next, error)]
-    case .waitsForAnotherProcess(let address): [waits(address)]
-    case .rejected(let rejection): [rejected(rejection)]
+    case .ended(_, .success(let outcome)) where event.isNamed: [done(outcome)]
+    case .ended(let address, .failure(let error)) where error.code == .skipped: [skipped(address)]
+    case .waitsForAnotherProcess(let address, let process): [waits(address, process)]
+    case .watch(let news): self.news(news)
+    case .began, .ended, .retry, .rejected: []
     }
   }
 
@@ -72,56 +70,29 @@ struct EventLines {
     return line.text
   }
 
-  /// Address and reason on one line, or on two where the window is narrow.
-  private func failed(_ address: Address, _ error: DownloadError) -> [String] {
-    var line = mark(glyphs.failed, .failed)
-    let place = StyledLine.shown(address.key, glyphs)
-    let reason = StyledLine.shown(words.failure(error), glyphs)
-    line.append(TextCut.inMiddle(place, to: usable - line.width, ellipsis: glyphs.ellipsis))
-    if line.width + RowColumns.gap + CellWidth.of(reason) <= usable {
-      line.pad(to: line.width + RowColumns.gap)
-      line.append(reason, .failed)
+  private func skipped(_ address: Address) -> String {
+    var line = mark(glyphs.retry, .retry)
+    appendRest("\(ActiveRow.name(of: address, glyphs))  skipped: what has come is kept", to: &line, .dim)
+    return line.text
+  }
+
+  private func waits(_ address: Address, _ process: Int?) -> String {
+    var line = mark(glyphs.retry, .retry)
+    appendRest(
+      "\(ActiveRow.name(of: address, glyphs))  \(OutcomeNote.waits(for: process))", to: &line, .retry)
+    return line.text
+  }
+
+  /// What lists have become; their files have rows of their own, and waiting is told below.
+  private func news(_ news: WatchNews) -> [String] {
+    switch news {
+    case .removed, .asking, .waiting: return []
+    case .missing, .unreadable, .changed:
+      var line = mark(glyphs.retry, .retry)
+      let text = WatchMessages(words: words).text(news).text
+      appendRest(StyledLine.shown(text, glyphs), to: &line, .dim)
       return [line.text]
     }
-    var second = layout.line
-    second.pad(to: min(RowColumns.indent, usable))
-    appendRest(reason, to: &second, .failed)
-    return [line.text, second.text]
-  }
-
-  /// Name, reason, and what is done. Where the window is too narrow for all, the reason is cut first.
-  private func retry(_ address: Address, _ next: NextAttempt, _ error: DownloadError) -> String {
-    var line = mark(glyphs.retry, .retry)
-    let when = RetryMessages.text(next)
-    let reason = StyledLine.shown(words.cause(error), glyphs)
-    let tail = CellWidth.of(RetryMessages.text(reason, next))
-    let name = ActiveRow.name(of: address, glyphs)
-    let room = usable - line.width - RowColumns.gap - tail
-    let width = max(min(12, usable - line.width), min(room, CellWidth.of(name)))
-    line.append(TextCut.inMiddle(name, to: width, ellipsis: glyphs.ellipsis))
-    guard line.width + RowColumns.gap < usable else { return line.text }
-    line.pad(to: line.width + RowColumns.gap)
-    let rest = usable - line.width - CellWidth.of("; \(when)")
-    if !reason.isEmpty, rest >= Self.leastReason {
-      line.append("\(TextCut.atEnd(reason, to: rest, ellipsis: glyphs.ellipsis)); ", .retry)
-    }
-    appendRest(when, to: &line, .retry)
-    return line.text
-  }
-
-  /// Cells below which a reason that was cut says nothing any more.
-  private static let leastReason = 8
-
-  private func waits(_ address: Address) -> String {
-    var line = mark(glyphs.retry, .retry)
-    appendRest("\(ActiveRow.name(of: address, glyphs))  \(OutcomeNote.waits)", to: &line, .retry)
-    return line.text
-  }
-
-  private func rejected(_ rejection: Rejection) -> String {
-    var line = mark(glyphs.failed, .failed)
-    appendRest(StyledLine.shown(words.rejection(rejection), glyphs), to: &line)
-    return line.text
   }
 
   private func mark(_ glyph: String, _ tone: StyledLine.Tone) -> StyledLine {
@@ -140,5 +111,14 @@ struct EventLines {
 extension ProgressEvent {
   var isDone: Bool {
     if case .ended(_, .success) = self { true } else { false }
+  }
+
+  /// Whether it is a file that ended well, and that is not only counted.
+  var isNamed: Bool {
+    guard case .ended(_, .success(let outcome)) = self else { return false }
+    switch outcome.kind {
+    case .fetched, .skipped: return true
+    case .unchanged, .fresh, .copied: return outcome.renamedFrom != nil
+    }
   }
 }

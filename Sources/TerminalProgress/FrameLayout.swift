@@ -1,10 +1,20 @@
-/// From numbers to the lines of the region: rows of active files, "… N more", and last the total.
+/// From numbers to the lines of the region: rows of active files, "… N more", what waits and why, and last
+/// the total. A pure function of what is to be shown, of the window, and of the time.
+///
+/// What does not fit is left out, the least important first: of lines the rows, of columns the time, the rate
+/// and the bytes, then the bar and the percentage.
 struct FrameLayout {
   /// Everything that one frame shows.
   struct Content {
     var rows: [ActiveRow]
     var hidden: Int
+    var waits = WaitLines.Content()
     var total: TotalLine.Content
+    /// The file whose row is selected.
+    var selected: Int?
+    /// What stands in place of the rows.
+    var panel: ScreenPanel.Content?
+    var isPaused = false
     /// A question, below everything else.
     var prompt: [String] = []
     var now: Duration
@@ -26,11 +36,35 @@ struct FrameLayout {
   func region(_ content: Content) -> [String] {
     guard lines > 0 else { return [] }
     let prompt = content.prompt.prefix(max(0, lines - 1)).map { asking($0) }
-    let room = lines - prompt.count
-    var region = content.rows.prefix(room - 1).map { row($0, at: content.now) }
-    if content.hidden > 0, room > 1, region.count < room - 1 { region.append(more(content.hidden)) }
+    let waits = waits(content)
+    let room = room(besides: waits.count, prompt: content.prompt.count)
+    var region: [String]
+    if let panel = content.panel {
+      region = ScreenPanel(layout: self).lines(panel, at: content.now, most: room)
+    } else {
+      region = content.rows.prefix(room).map { row($0, content) }
+      if content.hidden > 0, region.count < room { region.append(more(content.hidden)) }
+    }
+    region += waits
     region.append(TotalLine(layout: self).text(content.total))
     return region + prompt
+  }
+
+  /// How many lines are left for rows and the line "… more".
+  /// - Parameters:
+  ///   - waits: lines about what waits.
+  ///   - prompt: lines of the question.
+  func room(besides waits: Int, prompt: Int) -> Int {
+    max(0, lines - min(prompt, max(0, lines - 1)) - 1 - waits)
+  }
+
+  /// The lines about what waits: one where there is little room, and none where that would be the place of
+  /// the only row.
+  func waits(_ content: Content) -> [String] {
+    let free = room(besides: 0, prompt: content.prompt.count)
+    let most = free < 2 && content.total.progress.running > 0 ? 0 : min(free, max(1, free / 4))
+    return WaitLines(layout: self).lines(
+      content.waits, content.total.progress, isPaused: content.isPaused, at: content.now, most: most)
   }
 
   private func asking(_ text: String) -> String {
@@ -51,23 +85,32 @@ struct FrameLayout {
     return line.text
   }
 
-  private func row(_ row: ActiveRow, at now: Duration) -> String {
+  private func row(_ row: ActiveRow, _ content: Content) -> String {
     var line = line
+    let (now, isSelected) = (content.now, row.id == content.selected)
+    if isSelected, columns.usable > 0 { line.append(glyphs.selected, .strong) }
     line.pad(to: min(RowColumns.indent, columns.usable))
-    line.append(row.name, left: columns.name)
-    let progress = row.progress
-    // Nothing has come and nothing is known: there is no movement to show.
-    let isWaiting = progress.total == nil && progress.position == 0
-    let extent = progress.fraction.map(ProgressBar.Extent.part)
-    appendBar(extent ?? (isWaiting ? .empty : .moving(step: row.step)), to: &line, glyphs.rowBar, .bar)
+    line.append(row.name, left: columns.name, isSelected ? .strong : .plain)
+    let (progress, status) = (row.progress, content.isPaused ? .paused : row.status(at: now))
+    // Without a column for it, what happens stands in place of the bar.
+    if !columns.hasRate, let status, columns.bar > 0 {
+      let end = line.width + RowColumns.gap + columns.bar
+      line.pad(to: line.width + RowColumns.gap + 1)
+      append(status, at: now, left: columns.bar - 1, to: &line)
+      line.pad(to: end)
+    } else {
+      appendBar(of: row, to: &line)
+    }
     appendPercent(progress.fraction, to: &line)
-    if columns.hasBytes { appendBytes(progress, isWaiting: isWaiting, to: &line) }
-    if let retry = row.retry, columns.hasRate {
-      line.append(retryText(retry, at: now), .retry)
+    if columns.hasBytes { appendBytes(progress, isKnown: progress.position > 0, to: &line) }
+    guard columns.hasRate else { return line.text }
+    if let status {
+      line.pad(to: line.width + RowColumns.gap)
+      let time = columns.hasTime ? RowColumns.gap + RowColumns.timeWidth : 0
+      append(status, at: now, left: RowColumns.rateWidth + time, to: &line)
       return line.text
     }
-    guard !isWaiting else { return line.text }
-    if columns.hasRate { appendRate(row.rate.rate(at: now), to: &line) }
+    appendRate(row.rate.rate(at: now), to: &line)
     if columns.hasTime, let left = row.timeLeft(at: now) {
       line.pad(to: line.width + RowColumns.gap)
       line.append(Quantity.countdown(left), right: RowColumns.timeWidth, .dim)
@@ -75,9 +118,34 @@ struct FrameLayout {
     return line.text
   }
 
-  private func retryText(_ retry: ActiveRow.Retry, at now: Duration) -> String {
-    let width = RowColumns.rateWidth + (columns.hasTime ? RowColumns.gap + RowColumns.timeWidth : 0)
-    return "  " + RetryMessages.countdown(retry.next, retry.until - now, width: width)
+  private func append(
+    _ status: ActiveRow.Status, at now: Duration, left cells: Int, to line: inout StyledLine
+  ) {
+    let text = StatusMessages.text(status, at: now, width: cells)
+    let tone: StyledLine.Tone =
+      switch status {
+      case .phase, .paused: .dim
+      case .retry, .stalled: .retry
+      }
+    line.append(TextCut.atEnd(text, to: cells, ellipsis: ""), tone)
+  }
+
+  private func appendBar(of row: ActiveRow, to line: inout StyledLine) {
+    guard columns.bar > 0 else { return }
+    let progress = row.progress
+    // With more parts than cells, no cell would be whole, and the bar would say nothing.
+    if let parts = row.parts, let total = progress.total, 1...(columns.bar - 2) / 2 ~= parts.count {
+      line.pad(to: line.width + RowColumns.gap)
+      line.append(glyphs.rowBar.start, .dim)
+      for run in SegmentBar(parts, of: total, cells: columns.bar - 2, glyphs: glyphs.rowBar).runs {
+        line.append(run.text, run.isFilled ? .bar : .dim)
+      }
+      return line.append(glyphs.rowBar.end, .dim)
+    }
+    // Nothing has come and nothing is known: there is no movement to show.
+    let isEmpty = progress.total == nil && progress.position == 0
+    let extent = progress.fraction.map(ProgressBar.Extent.part)
+    appendBar(extent ?? (isEmpty ? .empty : .moving(step: row.step)), to: &line, glyphs.rowBar, .bar)
   }
 
   func appendBar(
@@ -97,11 +165,11 @@ struct FrameLayout {
     line.append(fraction.map { "\(Int($0 * 100))%" } ?? "", right: RowColumns.percentWidth)
   }
 
-  func appendBytes(_ progress: FileProgress, isWaiting: Bool, to line: inout StyledLine) {
+  /// - Parameter isKnown: false for a file of which nothing has come.
+  func appendBytes(_ progress: FileProgress, isKnown: Bool, to line: inout StyledLine) {
     line.pad(to: line.width + RowColumns.gap)
-    line.append(
-      isWaiting ? "waiting" : Quantity.bytes(progress.position), right: RowColumns.bytesWidth,
-      isWaiting ? .dim : .plain)
+    let bytes = isKnown || progress.total != nil ? Quantity.bytes(progress.position) : ""
+    line.append(bytes, right: RowColumns.bytesWidth)
     guard columns.hasTotal else { return }
     let end = line.width + 3 + RowColumns.bytesWidth
     if let total = progress.total { line.append(" / " + Quantity.bytes(total), .dim) }

@@ -1,7 +1,7 @@
 import DownloadModel
 
 /// Progress as JSON lines for programs: an object a line, of type plan, start, progress, retry, wait, done,
-/// error or summary.
+/// error, watch, removed or summary.
 ///
 /// Each has `v` (1), `t` (RFC 3339), `type`, `id` and `url`; what is not known is null. A `url` is without
 /// what signs it (`Redaction`), since such output is kept in logs: `id`, the place in the list from 0, says
@@ -16,6 +16,8 @@ struct JSONLog: ProgressDisplay {
   private let words: ProgressMessages
   private var latest: Numbers?
   private var plan: Plan?
+  /// Lines of the list that were none.
+  private var rejected: Int
   /// Requests under way, by address: events that end them name the address only.
   private var ids: [Address: [Int]] = [:]
 
@@ -29,7 +31,7 @@ struct JSONLog: ProgressDisplay {
     var isComplete: Bool
   }
 
-  init(words: ProgressMessages) { self.words = words }
+  init(words: ProgressMessages, rejected: Int = 0) { (self.words, self.rejected) = (words, rejected) }
 
   mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
     var text = lines(sample)
@@ -46,6 +48,7 @@ struct JSONLog: ProgressDisplay {
   }
 
   func suspend() -> [UInt8] { [] }
+  func leave() -> [UInt8] { [] }
 
   // MARK: Lines
 
@@ -86,14 +89,53 @@ struct JSONLog: ProgressDisplay {
         ])
     case .ended(let address, .failure(let error)):
       return line("error", ended(address), address.redacted, fields(error, words.failure(error)))
-    case .waitsForAnotherProcess(let address):
-      return line("wait", ids[address]?.first, address.redacted, ["for": .text("another-process")])
+    case .waitsForAnotherProcess(let address, let process):
+      return line(
+        "wait", ids[address]?.first, address.redacted,
+        ["for": .text("another-process"), "process": process.map { .number(Int64($0)) } ?? .null])
     case .rejected(let rejection):
+      rejected += 1
       return line(
         "error", nil, nil,
         [
           "code": .text("bad-line"), "passing": .flag(false),
           "message": .text(Redaction.redacted(words.rejection(rejection))),
+        ])
+    case .watch(let news): return self.line(of: news)
+    }
+  }
+
+  private mutating func line(of news: WatchNews) -> String {
+    func files(_ count: Int) -> JSONValue { .number(Int64(count)) }
+    switch news {
+    case .removed(let request, let was):
+      ids[request.address]?.removeAll { $0 == request.id }
+      return line("removed", request.id, request.address.redacted, ["was": .text(was.rawValue)])
+    case .changed(let change):
+      rejected -= change.mended
+      return line(
+        "watch", nil, nil,
+        [
+          "what": .text("changed"), "list": .text(change.list), "files": files(change.files),
+          "started": files(change.started), "removed": files(change.removed),
+          "restarted": files(change.restarted), "mended": files(change.mended),
+        ])
+    case .missing(let list, let count):
+      return line("watch", nil, nil, ["what": .text("missing"), "list": .text(list), "files": files(count)])
+    case .unreadable(let why, let count):
+      return line(
+        "watch", nil, nil,
+        [
+          "what": .text("unreadable"), "list": .text(why.list), "files": files(count),
+          "message": .text(Redaction.redacted(words.rejection(why))),
+        ])
+    case .asking(let count): return line("watch", nil, nil, ["what": .text("asking"), "files": files(count)])
+    case .waiting(let status):
+      return line(
+        "watch", nil, nil,
+        [
+          "what": .text("waiting"), "files": files(status.files),
+          "next": status.nextLook.map { .decimal($0.inSeconds) } ?? .null,
         ])
     }
   }
@@ -123,9 +165,10 @@ struct JSONLog: ProgressDisplay {
     return line("progress", nil, nil, counts(sample).merging(["active": .list(Array(active))]) { $1 })
   }
 
-  private func summary(_ sample: ProgressSample, _ now: Duration) -> String {
+  func summary(_ sample: ProgressSample, _ now: Duration, _ more: [String: JSONValue] = [:]) -> String {
     let tally = sample.tally
-    let more: [String: JSONValue] = [
+    let fields: [String: JSONValue] = [
+      "fresh": .number(Int64(tally.fresh)), "stale": .number(Int64(tally.stale)),
       "unchanged": .number(Int64(tally.unchanged)), "skipped": .number(Int64(tally.skipped)),
       "sameAsHere": .number(Int64(tally.sameAsHere)),
       "withoutContent": .number(Int64(tally.withoutContent)),
@@ -135,14 +178,26 @@ struct JSONLog: ProgressDisplay {
       "provenByDigest": .number(Int64(tally.provenByDigest)), "unproven": .number(Int64(tally.unproven)),
       "seconds": .decimal(now.inSeconds),
     ]
-    return line("summary", nil, nil, counts(sample).merging(more) { $1 })
+    return line("summary", nil, nil, counts(sample).merging(fields) { $1 }.merging(more) { $1 })
   }
 
+  /// `received` and `size` are of the same files, those that are done or under way, so that the one is never
+  /// above the other. What came twice, or for nothing, is in `transferred` only.
   private func counts(_ sample: ProgressSample) -> [String: JSONValue] {
-    [
-      "files": sample.tally.listIsComplete ? .number(Int64(sample.tally.listed)) : .null,
-      "done": .number(Int64(sample.tally.done)), "failed": .number(Int64(sample.tally.failed)),
-      "received": .number(sample.received), "size": .number(sample.tally.finishedBytes),
+    let tally = sample.tally
+    var (received, size) = (tally.finishedBytes, tally.finishedBytes)
+    var isSized = tally.listIsComplete && tally.listed <= tally.ended - rejected + sample.active.count
+    for file in sample.active {
+      let position = file.meter.position
+      received += position
+      size += max(position, file.meter.total ?? 0)
+      if file.meter.total == nil { isSized = false }
+    }
+    return [
+      "files": tally.listIsComplete ? .number(Int64(tally.listed)) : .null,
+      "done": .number(Int64(tally.done)), "failed": .number(Int64(tally.failed)),
+      "received": .number(received), "size": .number(size), "sizeIsWhole": .flag(isSized),
+      "transferred": .number(sample.received),
     ]
   }
 
@@ -153,53 +208,5 @@ struct JSONLog: ProgressDisplay {
     let head =
       "{\"v\":1,\"t\":\(JSONValue.text(words.timestamp()).text),\"type\":\(JSONValue.text(type).text)"
     return head + all.sorted { $0.key < $1.key }.map { ",\"\($0.key)\":\($0.value.text)" }.joined() + "}\n"
-  }
-}
-
-/// A value of RFC 8259, as text.
-enum JSONValue: Sendable, Equatable {
-  case null
-  case flag(Bool)
-  case number(Int64)
-  case decimal(Double)
-  case text(String)
-  case list([JSONValue])
-  case object([String: JSONValue])
-
-  var text: String {
-    switch self {
-    case .null: "null"
-    case .flag(let flag): flag ? "true" : "false"
-    case .number(let number): String(number)
-    case .decimal(let number): number.isFinite ? "\((number * 1000).rounded() / 1000)" : "null"
-    case .text(let text): Self.quoted(text)
-    case .list(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
-    case .object(let fields):
-      "{"
-        + fields.sorted { $0.key < $1.key }.map { "\(Self.quoted($0.key)):\($0.value.text)" }.joined(
-          separator: ",")
-        + "}"
-    }
-  }
-
-  /// RFC 8259 §7: quote, backslash and control characters are escaped, and so is all that a terminal must not
-  /// get, since people look at such lines too. The value stays what it is.
-  private static func quoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": quoted += "\\\""
-      case "\\": quoted += "\\\\"
-      case "\n": quoted += "\\n"
-      case "\t": quoted += "\\t"
-      case let scalar where TerminalText.isHarmful(scalar):
-        for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
-          let hex = String(unit, radix: 16)
-          quoted += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-        }
-      default: quoted.unicodeScalars.append(scalar)
-      }
-    }
-    return quoted + "\""
   }
 }

@@ -1,12 +1,10 @@
 import DownloadModel
 
 /// Progress as lines for a log, a pipe or a screen reader: words instead of signs, nothing is ever
-/// overwritten.
+/// overwritten. Every file is named, in a line for each change of its state that matters.
 struct PlainLog: ProgressDisplay {
   let interval = Duration.milliseconds(250)
   let restoring: [UInt8] = []
-  /// Files that may be named in one tick; the rest are counted: no one can read thousands of lines a second.
-  private static let named = 20
   private static let summaryInterval = Duration.seconds(10)
   /// How often a run in which nothing moves says that it is still there.
   private static let quietInterval = Duration.seconds(60)
@@ -16,6 +14,8 @@ struct PlainLog: ProgressDisplay {
   private var total = RunTotal()
   private var latestSummary = Duration.zero
   private var summarized: RunProgress?
+  /// While watched files are asked about again: how many have not changed, which is one line and not theirs.
+  private var unchanged: Int?
 
   init(isColored: Bool, words: ProgressMessages) {
     self.isColored = isColored
@@ -26,7 +26,9 @@ struct PlainLog: ProgressDisplay {
     var text = lines(sample.events)
     let sum = total.update(sample, active: sample.active.map { FileProgress($0.meter) }, at: now)
     let wait = sum.progress == summarized ? Self.quietInterval : Self.summaryInterval
-    if now - latestSummary >= wait {
+    // A watch may wait for days; it has said what for.
+    let isIdle = sample.watch != nil && sample.active.isEmpty && sum.progress == summarized
+    if now - latestSummary >= wait, !isIdle {
       latestSummary = now
       summarized = sum.progress
       text += PlainSummary(sum).text + "\n"
@@ -34,25 +36,39 @@ struct PlainLog: ProgressDisplay {
     return Array(text.utf8)
   }
 
-  func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
+  mutating func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
     Array(lines(sample.events).utf8)
   }
 
   func suspend() -> [UInt8] { [] }
+  func leave() -> [UInt8] { [] }
 
-  private func lines(_ events: [ProgressEvent]) -> String {
+  private mutating func lines(_ events: [ProgressEvent]) -> String {
     var text = ""
-    var done = 0
     for event in events {
-      if event.isDone {
-        done += 1
-        if done > Self.named { continue }
-      }
-      guard let line = line(event) else { continue }
-      text += line + "\n"
+      if let line = lineOfAsking(event) { text += line }
+      if isUnchanged(event) { continue }
+      if let line = line(event) { text += line + "\n" }
     }
-    if done > Self.named { text += "done: \(Quantity.count(done - Self.named)) more files\n" }
     return text
+  }
+
+  /// Counts what has not changed, and tells it when all of it was asked about.
+  private mutating func lineOfAsking(_ event: ProgressEvent) -> String? {
+    switch event {
+    case .watch(.asking): unchanged = 0
+    case .watch(.waiting):
+      defer { unchanged = nil }
+      guard let unchanged, unchanged > 0 else { return nil }
+      return head("asked", .dim) + "\(Quantity.count(unchanged)) unchanged\n"
+    default: if isUnchanged(event) { unchanged? += 1 }
+    }
+    return nil
+  }
+
+  private func isUnchanged(_ event: ProgressEvent) -> Bool {
+    guard unchanged != nil, case .ended(_, .success(let outcome)) = event else { return false }
+    return outcome.kind == .unchanged || outcome.kind == .fresh
   }
 
   private func line(_ event: ProgressEvent) -> String? {
@@ -64,14 +80,19 @@ struct PlainLog: ProgressDisplay {
       return head("done", .done) + TerminalText.sanitized("\(outcome.path), \(rest)")
     case .ended(_, .failure(let error)) where error.code == .cancelled: return nil
     case .ended(let address, .failure(let error)):
-      return head("failed", .failed) + TerminalText.sanitized("\(address.key): \(words.failure(error))")
+      // What can be done about it is told once, at the end.
+      return head("failed", .failed) + TerminalText.sanitized("\(address.key): \(words.cause(error))")
     case .retry(let address, let next, let error):
       return head("retry", .retry)
         + TerminalText.sanitized("\(address.key): \(RetryMessages.text(words.cause(error), next))")
-    case .waitsForAnotherProcess(let address):
-      return head("waits", .retry) + TerminalText.sanitized("\(address.key): \(OutcomeNote.waits)")
+    case .waitsForAnotherProcess(let address, let process):
+      return head("waits", .retry)
+        + TerminalText.sanitized("\(address.key): \(OutcomeNote.waits(for: process))")
     case .rejected(let rejection):
       return head("refused", .failed) + TerminalText.sanitized(words.rejection(rejection))
+    case .watch(let news):
+      let (word, text) = WatchMessages(words: words).text(news)
+      return head(word, .dim) + TerminalText.sanitized(text)
     }
   }
 
@@ -97,7 +118,7 @@ private struct PlainSummary {
     parts.append(Quantity.bytes(progress.bytes) + whole)
     parts.append(Quantity.rate(sum.rate))
     if let left = sum.timeLeft, progress.remaining > 0 {
-      let bound = progress.isLowerBound ? "at least" : "about"
+      let bound = sum.isBound ? "at least" : "about"
       parts.append("\(bound) \(Self.rounded(left)) left")
     }
     text = "progress: " + parts.joined(separator: ", ")

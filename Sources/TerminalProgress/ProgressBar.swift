@@ -64,6 +64,8 @@ struct Glyphs: Sendable, Equatable {
   var done: String
   var failed: String
   var retry: String
+  /// Before the name of a row that is selected.
+  var selected = ">"
   var ellipsis: String
   var atLeast: String
   var separator: String

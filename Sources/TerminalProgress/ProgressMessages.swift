@@ -48,9 +48,43 @@ public enum RetryMessages {
   }
 }
 
+/// What happens to a file of which no bytes come, in a column.
+enum StatusMessages {
+  /// So long something may take before it is told how long it takes.
+  private static let patience = Duration.seconds(3)
+
+  static func text(_ status: ActiveRow.Status, at now: Duration, width: Int) -> String {
+    switch status {
+    case .retry(let retry): RetryMessages.countdown(retry.next, retry.until - now, width: width)
+    case .stalled(let since): timed("stalled", now - since, width)
+    case .paused: "paused"
+    case .phase(.idle, _): "waiting"
+    case .phase(let phase, let since):
+      now - since < patience ? word(phase) : timed(word(phase), now - since, width)
+    }
+  }
+
+  private static func word(_ phase: TransferMeter.Phase) -> String {
+    switch phase {
+    case .idle, .waiting: "waiting"
+    case .lookingUp: "looking up"
+    case .connecting: "connecting"
+    case .receiving: "receiving"
+    case .checking: "checking"
+    }
+  }
+
+  private static func timed(_ word: String, _ time: Duration, _ width: Int) -> String {
+    let text = "\(word) \(Quantity.wait(time, isLeft: false))"
+    return CellWidth.of(text) <= width ? text : word
+  }
+}
+
 /// What is worth knowing of a file that ended well, beyond its size.
 enum OutcomeNote {
-  static let waits = "another dlm has it: waiting until it is done"
+  static func waits(for process: Int?) -> String {
+    "another dlm has it: waiting until \(process.map { "process \($0)" } ?? "it") is done"
+  }
 
   /// - Parameter showsPath: whether the final path stands beside the note already.
   static func text(_ outcome: DownloadOutcome, showsPath: Bool = false) -> String {
@@ -59,11 +93,13 @@ enum OutcomeNote {
     case .fetched:
       if outcome.resumed > 0 { notes.append("resumed from \(Quantity.bytes(outcome.resumed))") }
     case .unchanged: notes.append("unchanged")
+    case .fresh: notes.append("fresh")
     case .copied: notes.append("from cache")
     case .skipped: notes.append("skipped: a file is there")
     }
     switch outcome.remark {
     case .sameAsHere: notes.append("the same as what was here")
+    case .stale: notes.append("stale: its server was not asked, or could not be")
     case .noContent: notes.append("empty: the server answered 204 No Content")
     case .decoded: notes.append("decompressed: the server sent it so unasked")
     case .stillCoded: notes.append("kept in the Content-Encoding that the server sent")

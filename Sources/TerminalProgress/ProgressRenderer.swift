@@ -14,10 +14,14 @@ public actor ProgressRenderer {
   private var reader: ProgressReader
   private let output: any ProgressOutput
   private let elapsed: @Sendable () -> Duration
+  private let spent: @Sendable () -> Duration
   private let sleep: @Sendable (Duration) async throws -> Void
   private let cursor = CursorGuard()
-  private let restoring: [UInt8]
+  /// What gives the terminal back from any state at all; empty for a style that never takes it.
+  public nonisolated let restoring: [UInt8]
   private let ended = AsyncStream<Never>.makeStream()
+  /// Lines of others that wait for the next frame; nil when there is none any more.
+  private let notes = Mutex<[String]?>([])
   private var display: any ProgressDisplay
   private var isFinished = false
   private var isSuspended = false
@@ -27,27 +31,28 @@ public actor ProgressRenderer {
   /// - Parameters:
   ///   - detail: what is shown; the totals alone are for a run that is measured.
   ///   - clock: monotonic; its `now` is the start of the run.
-  public init(
+  ///   - spent: what the calling thread has had of the processor so far.
+  /// - Returns: nil for a style that shows nothing, which costs neither a thread nor a timer.
+  public init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, style: ProgressStyle.Resolved, isColored: Bool,
     output: any ProgressOutput,
     environment: TerminalEnvironment, words: ProgressMessages,
-    clock: some Clock<Duration> = ContinuousClock()
+    clock: some Clock<Duration> = ContinuousClock(), spent: @escaping @Sendable () -> Duration = { .zero }
   ) {
+    switch style {
+    case .bars: display = BarsDisplay(environment: environment, isColored: isColored, words: words)
+    case .plain: display = PlainLog(isColored: isColored, words: words)
+    case .json: display = JSONLog(words: words)
+    case .none: return nil
+    }
+    restoring = display.restoring.isEmpty ? [] : display.restoring + TerminalMode.pasteOff
     self.feed = feed
-    // For a style that shows nothing, nothing is kept.
-    reader = feed.reader(of: style == .none ? .totals : detail)
+    reader = feed.reader(of: detail)
     self.output = output
     let start = clock.now
+    self.spent = spent
     elapsed = { start.duration(to: clock.now) }
     sleep = { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
-    display =
-      switch style {
-      case .bars: BarsDisplay(environment: environment, isColored: isColored, words: words)
-      case .plain: PlainLog(isColored: isColored, words: words)
-      case .json: JSONLog(words: words)
-      case .none: SilentDisplay()
-      }
-    restoring = display.restoring
   }
 
   /// Draws until `finish()` is called or the task is cancelled. To be called once.
@@ -67,40 +72,103 @@ public actor ProgressRenderer {
     guard !isFinished else { return }
     isFinished = true
     ended.continuation.finish()
-    if lost == nil { write(display.end(reader.take(), at: elapsed(), size: output.size ?? .usual)) }
+    // In the background there is no room for a region, as in drawFrame.
+    var size = output.size ?? .usual
+    if isSuspended || !output.isInForeground {
+      leaveToOthers()
+      size.rows = 0
+    }
+    display.take(notes: notes.withLock { $0.take() } ?? [])
+    if lost == nil { write(display.end(reader.take(), at: elapsed(), size: size)) }
+    output.giveKeysBack(isForGood: false)
     cursor.giveBack()
   }
 
-  /// Before the process stops (SIGTSTP): removes the region and shows the cursor.
+  /// Before the process stops (SIGTSTP): removes the region, shows the cursor and gives the keys back. Until
+  /// `resume()` nothing is drawn.
   public func suspend() {
     guard !isSuspended, !isFinished else { return }
     isSuspended = true
-    write(display.suspend())
-    cursor.giveBack()
+    giveBack()
   }
 
-  /// After the process goes on (SIGCONT): draws anew from the line where the cursor stands. Also right if
-  /// `suspend()` could not be called before (SIGSTOP).
+  /// After the process goes on (SIGCONT): draws anew from the line where the cursor stands, if the terminal
+  /// is ours. Also right if `suspend()` could not be called before (SIGSTOP).
   public func resume() {
     guard !isFinished else { return }
-    suspend()
+    if !isSuspended { giveBack() }
     isSuspended = false
     drawFrame()
   }
 
+  // MARK: Keys
+
+  /// Takes a key. What it changes of the screen is in the next frame.
+  /// - Returns: what the run is to do.
+  public func press(_ key: ScreenKey) -> ScreenCommand? { display.press(key, at: elapsed()) }
+
+  /// Shows for a moment what the run has to say to a key.
+  public func answer(_ note: String) { display.answer(note, at: elapsed()) }
+
+  /// The meter of a file under way.
+  public func meter(of id: Int) -> TransferMeter? { display.meter(of: id) }
+
+  /// The file of which a panel shows all that is known; nil for none.
+  public var described: TransferMeter? { display.described }
+
+  /// Has that panel show transfers of that file.
+  public func describe(_ meter: TransferMeter, by details: [TransferDetails]) {
+    display.describe(meter, by: details)
+  }
+
   /// Gives the terminal back from any thread, at once and for good; for a process that is about to end.
   public nonisolated func restoreNow() {
-    if cursor.seal(), !restoring.isEmpty { output.writeAtOnce(restoring) }
+    if cursor.seal(), !restoring.isEmpty, output.isInForeground { output.writeAtOnce(restoring) }
+    output.giveKeysBack(isForGood: true)
+  }
+
+  /// Writes lines above the region with the next frame, whole; from any thread.
+  /// - Returns: false when nothing is drawn any more, and whoever has something to say writes it himself.
+  public nonisolated func say(_ lines: [String]) -> Bool {
+    notes.withLock { notes in
+      notes?.append(contentsOf: lines)
+      return notes != nil
+    }
+  }
+
+  private func takeNotes() -> [String] {
+    notes.withLock { notes in
+      defer { if notes != nil { notes = [] } }
+      return notes ?? []
+    }
+  }
+
+  private func giveBack() {
+    guard output.isInForeground else { return leaveToOthers() }
+    write(display.suspend())
+    output.giveKeysBack(isForGood: false)
+    cursor.giveBack()
+  }
+
+  /// The shell has had the terminal since, so that no cell and no mode is ours to restore.
+  private func leaveToOthers() {
+    write(display.leave())
+    output.giveKeysBack(isForGood: false)
+    cursor.giveBack()
   }
 
   private func drawUntilFinished() async {
+    var cost = Duration.zero
     while !isFinished {
       do {
-        try await sleep(display.interval)
+        try await sleep(FramePace.pause(display.interval, after: cost))
       } catch {
         return  // Cancelled: finish() has the last word.
       }
+      // Nothing is awaited in between, so that both are of one thread.
+      let before = spent()
       drawFrame()
+      cost = spent() - before
     }
   }
 
@@ -108,14 +176,17 @@ public actor ProgressRenderer {
   func drawFrame() {
     guard !isFinished, !isSuspended, lost == nil, output.isReady else { return }
     var size = output.size ?? .usual
+    display.take(notes: takeNotes())
     guard !output.isInForeground else {
+      if !restoring.isEmpty { output.takeKeys() }
       write(display.draw(reader.take(), at: elapsed(), size: size))
       return
     }
     // The shell has the terminal: lines may scroll by, but there is no room for a region, and the cursor is
     // its.
+    leaveToOthers()
     size.rows = 0
-    write(display.draw(reader.take(), at: elapsed(), size: size) + display.suspend())
+    write(display.draw(reader.take(), at: elapsed(), size: size) + display.leave())
     cursor.giveBack()
   }
 
@@ -126,6 +197,7 @@ public actor ProgressRenderer {
     } catch {
       lost = error  // The downloads do not suffer for it; the run says so at its end.
       reader = feed.reader(of: .totals)  // Or the events of a long run would pile up unread.
+      notes.withLock { $0 = nil }
     }
     // The second signal came in the middle of this write, and what it restored was drawn over.
     if cursor.isSealed { output.writeAtOnce(restoring) }
@@ -144,21 +216,40 @@ protocol ProgressDisplay: Sendable {
   /// The last words: every event that is left, and the terminal as it was found.
   mutating func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8]
 
+  /// Takes lines of others that are to stand above what is drawn next.
+  mutating func take(notes: [String])
+
   /// Gives the terminal back for a while; the next `draw` takes it again.
   mutating func suspend() -> [UInt8]
 
+  /// Gives the terminal back without touching a cell, where others have written meanwhile.
+  mutating func leave() -> [UInt8]
+
   /// What gives the terminal back from any state at all; empty if it is never taken.
   var restoring: [UInt8] { get }
+
+  /// Takes a key.
+  /// - Returns: what the run is to do.
+  mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand?
+  mutating func answer(_ note: String, at now: Duration)
+  func meter(of id: Int) -> TransferMeter?
+  /// The file whose transfers are to be described; nil for none.
+  var described: TransferMeter? { get }
+  mutating func describe(_ meter: TransferMeter, by details: [TransferDetails])
 }
 
-/// Shows nothing.
-private struct SilentDisplay: ProgressDisplay {
-  let interval = Duration.seconds(1)
-  let restoring: [UInt8] = []
+/// What shows lines has no keys.
+extension ProgressDisplay {
+  mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand? { nil }
+  mutating func answer(_ note: String, at now: Duration) {}
+  func meter(of id: Int) -> TransferMeter? { nil }
+  var described: TransferMeter? { nil }
+  mutating func describe(_ meter: TransferMeter, by details: [TransferDetails]) {}
+}
 
-  func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] { [] }
-  func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] { [] }
-  func suspend() -> [UInt8] { [] }
+extension ProgressDisplay {
+  /// What only adds lines is in nobody's way: others write theirs themselves.
+  mutating func take(notes: [String]) {}
 }
 
 /// Whether the renderer has the terminal, which is given back exactly once: by the renderer, or by a second

@@ -50,6 +50,14 @@ public enum Quantity {
       ? "\(seconds / 86_400) d \(twoDigits(seconds % 86_400 / 3600)) h" : "over 99 d"
   }
 
+  /// A wait, in a sentence: `4 s`, `2:05`. Rounded down for time that has passed, and up for time that is
+  /// to come (`countdown`).
+  public static func wait(_ duration: Duration, isLeft: Bool) -> String {
+    let seconds = min(max(0, duration.inSeconds), 1e15)
+    let whole = Int(isLeft ? seconds.rounded(.up) : seconds.rounded(.down))
+    return whole < 100 ? "\(whole) s" : countdown(.seconds(whole))
+  }
+
   /// Thousands separated: `1,000`.
   public static func count(_ number: Int) -> String {
     let digits = String(number.magnitude).utf8

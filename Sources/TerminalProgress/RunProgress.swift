@@ -13,17 +13,17 @@ struct RunProgress: Sendable, Equatable {
   let unknownSizes: Int
   /// Requests of the list that have not begun.
   let queued: Int
-  private let fileFractions: Double
+  /// Files under way.
+  let running: Int
 
   /// - Parameter rejected: lines that were no request; the tally counts them as failed.
   init(_ tally: ProgressTally, rejected: Int, active: some Sequence<FileProgress>) {
     self.tally = tally
     var (bytes, total, remaining) = (tally.finishedBytes, tally.finishedBytes, Int64(0))
-    var (count, unknown, fractions) = (0, 0, 0.0)
+    var (count, unknown) = (0, 0)
     for file in active {
       count += 1
       bytes += file.position
-      fractions += file.fraction ?? 0
       if let length = file.total {
         total += length
         remaining += max(0, length - file.position)
@@ -35,7 +35,7 @@ struct RunProgress: Sendable, Equatable {
     queued = max(0, tally.listed - ended - count)
     unknownSizes = unknown + queued
     totalBytes = tally.listIsComplete && unknownSizes == 0 ? total : nil
-    fileFractions = Double(ended) + fractions
+    running = count
     self.bytes = bytes
     self.remaining = remaining
   }
@@ -43,15 +43,11 @@ struct RunProgress: Sendable, Equatable {
   /// Whether more may be missing than `remaining`.
   var isLowerBound: Bool { totalBytes == nil }
 
-  /// By bytes where all sizes are known; nil otherwise.
-  var fractionOfBytes: Double? {
-    totalBytes.map { $0 > 0 ? min(1, Double(bytes) / Double($0)) : 1 }
-  }
-
-  /// By files, unfinished ones in part; nil while the list is not read to its end.
-  var fractionOfFiles: Double? {
-    guard tally.listIsComplete, tally.listed > 0 else { return nil }
-    return min(1, fileFractions / Double(tally.listed))
+  /// Of the bytes, from 0 to 1; nil while a size is unknown: a part of the files says nothing about the bytes
+  /// that stand beside it.
+  var fraction: Double? {
+    guard let totalBytes, tally.listed > 0 else { return nil }
+    return totalBytes > 0 ? min(1, Double(bytes) / Double(totalBytes)) : 1
   }
 }
 
@@ -61,29 +57,33 @@ struct RunTotal: Sendable {
   private var received: Int64 = 0
   private var rejected = 0
   private var framesWithBytes = 0
-  /// Once files had to wait for their turn the bar goes by files to the end: it would jump back if the last
-  /// ones, now all under way, turned out to be the large ones.
-  private var countsFiles = false
 
   /// - Parameters:
   ///   - active: what is under way, read once for this frame.
   ///   - longest: the longest time that one of the files is going to take; nil where none is known.
+  ///   - hasStalled: whether one of them has stalled.
   mutating func update(
-    _ sample: ProgressSample, active: [FileProgress], longest: Duration? = nil, at now: Duration
+    _ sample: ProgressSample, active: [FileProgress], longest: Duration? = nil,
+    hasStalled: Bool = false, at now: Duration
   ) -> TotalLine.Content {
     let arrived = sample.received - received
     received = sample.received
-    if arrived > 0 { framesWithBytes += 1 }
+    if arrived > 0 {
+      framesWithBytes += 1
+    } else if framesWithBytes == 0 {
+      rate = RateEstimate(start: now)  // As in a row: waiting for first answers says nothing about speed.
+    }
     rate.add(bytes: arrived, at: now)
-    for case .rejected in sample.events { rejected += 1 }
+    for event in sample.events {
+      if case .rejected = event { rejected += 1 }
+      if case .watch(.changed(let change)) = event { rejected -= change.mended }
+    }
     let progress = RunProgress(sample.tally, rejected: rejected, active: active)
-    if sample.tally.listIsComplete, progress.queued > 0 { countsFiles = true }
-    let byBytes = countsFiles ? nil : progress.fractionOfBytes
     // The run does not end before its last file, however fast those were that are done.
     let timeLeft = rate.timeLeft(remaining: progress.remaining, at: now).map { max($0, longest ?? .zero) }
     return TotalLine.Content(
-      progress: progress, fraction: byBytes ?? progress.fractionOfFiles, step: framesWithBytes / 2,
-      rate: rate.rate(at: now), timeLeft: timeLeft)
+      progress: progress, fraction: progress.fraction, step: framesWithBytes / 2,
+      rate: rate.rate(at: now), timeLeft: timeLeft, isBound: progress.isLowerBound || hasStalled)
   }
 }
 
@@ -103,6 +103,9 @@ struct RunTotal: Sendable {
 struct RateEstimate: Sendable {
   /// Before this a guess at the end is worth nothing.
   private static let settlingTime = Duration.seconds(2)
+
+  /// So long without a byte is a stall.
+  static let stallTime = Duration.seconds(5)
 
   private let start: Duration
   private var latest: Duration
@@ -135,7 +138,11 @@ struct RateEstimate: Sendable {
   func rate(at now: Duration) -> Double {
     let age = (now - start).inSeconds
     guard age > 0 else { return 0 }
-    return twice * Self.weight(max(0, (now - latest).inSeconds)) / (1 - Self.weight(age))
+    let quiet = max(0, (now - latest).inSeconds)
+    let stall = Self.stallTime.inSeconds
+    // Down to nothing in as much time again: there is no speed in what does not move.
+    let fading = quiet <= stall ? 1 : max(0, 2 - quiet / stall)
+    return fading == 0 ? 0 : twice * Self.weight(quiet) / (1 - Self.weight(age)) * fading
   }
 
   /// Time until `remaining` bytes are there; nil before the rate has settled and while nothing moves.

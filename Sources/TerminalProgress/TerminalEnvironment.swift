@@ -25,7 +25,7 @@ public struct TerminalEnvironment: Sendable {
   }
 
   /// The first of the three that is set decides (POSIX.1 §8.2).
-  private var isUTF8: Bool {
+  public var isUTF8: Bool {
     let locale = self["LC_ALL"] ?? self["LC_CTYPE"] ?? self["LANG"] ?? ""
     let lower = locale.lowercased()
     return lower.contains("utf-8") || lower.contains("utf8")

@@ -20,6 +20,14 @@ public protocol ProgressOutput: Sendable {
   /// Writes everything, however long that takes.
   func write(_ bytes: [UInt8]) throws(OutputLost)
 
+  /// Turns echo and lines off: what is typed is a key. Only in the foreground; done already, it costs
+  /// nothing.
+  func takeKeys()
+
+  /// Gives echo and lines back, from any thread.
+  /// - Parameter isForGood: `takeKeys` does nothing from then on.
+  func giveKeysBack(isForGood: Bool)
+
   /// Writes what is taken at once with a single call and gives the rest up; allocates nothing and never
   /// waits.
   func writeAtOnce(_ bytes: [UInt8])
@@ -36,11 +44,21 @@ public struct OutputLost: Error, Sendable, Equatable {
 /// The descriptor stays blocking or not as it was found: it is shared with the shell and other processes.
 public struct TerminalOutput: ProgressOutput {
   private let descriptor: Int32
+  /// Nil where keys are left as they are.
+  private let mode: TerminalMode?
 
   /// Standard error.
-  public init() { self.init(descriptor: STDERR_FILENO) }
+  /// - Parameters:
+  ///   - takesKeys: whether what is typed is unseen while bars stand.
+  ///   - keepsInput: whether it is left for the program that reads next.
+  public init(takesKeys: Bool = false, keepsInput: Bool = false) {
+    self.init(descriptor: STDERR_FILENO, takesKeys: takesKeys, keepsInput: keepsInput)
+  }
 
-  public init(descriptor: Int32) { self.descriptor = descriptor }
+  public init(descriptor: Int32, takesKeys: Bool = false, keepsInput: Bool = false) {
+    self.descriptor = descriptor
+    mode = takesKeys ? TerminalMode(descriptor, keepsInput: keepsInput) : nil
+  }
 
   public var isTerminal: Bool { isatty(descriptor) == 1 }
 
@@ -58,6 +76,15 @@ public struct TerminalOutput: ProgressOutput {
       return nil
     }
     return TerminalSize(columns: Int(window.ws_col), rows: Int(window.ws_row))
+  }
+
+  public func takeKeys() {
+    // What is left for the next program is left as it was typed, without marks.
+    if mode?.take() == true, mode?.keepsInput == false { writeAtOnce(TerminalMode.pasteOn) }
+  }
+
+  public func giveKeysBack(isForGood: Bool) {
+    if mode?.giveBack(isForGood: isForGood) == true { writeAtOnce(TerminalMode.pasteOff) }
   }
 
   public func write(_ bytes: [UInt8]) throws(OutputLost) {

@@ -20,6 +20,14 @@ public enum TerminalText {
     return String(scalars)
   }
 
+  /// Harmless text for a terminal whose locale has no Unicode: the signs of dlm's own texts have stand-ins,
+  /// and everything else becomes a question mark.
+  public static func inASCII(_ text: String) -> String {
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
+    let standIns: [Character: String] = ["×": "x", "…": "...", "≥": ">=", "–": "-", "±": "+-", "·": ","]
+    return text.map { $0.isASCII ? String($0) : standIns[$0] ?? "?" }.joined()
+  }
+
   /// Whether a scalar must not reach a terminal as it is. The joiners U+200C and U+200D may: scripts and
   /// emoji need them.
   static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {

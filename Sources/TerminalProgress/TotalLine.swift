@@ -4,11 +4,18 @@ import DownloadModel
 struct TotalLine {
   struct Content {
     var progress: RunProgress
+    /// Of the bytes; nil while a size is unknown.
     var fraction: Double?
     /// How far the bar of an unknown length has moved.
     var step: Int
     var rate: Double
     var timeLeft: Duration?
+    /// By the user, for now.
+    var isPaused = false
+    /// Files at a time, where the user has said so while the run went on.
+    var width: Int?
+    /// Whether it may take longer than that.
+    var isBound = false
   }
 
   private let layout: FrameLayout
@@ -24,11 +31,11 @@ struct TotalLine {
   private func inColumns(_ content: Content) -> String {
     var line = layout.line
     line.pad(to: RowColumns.indent)
-    appendLabel(content.progress, to: &line)
+    appendLabel(content, to: &line)
     layout.appendBar(extent(content), to: &line, glyphs.totalBar, .done)
     layout.appendPercent(content.fraction, to: &line)
     let bytes = FileProgress(position: content.progress.bytes, start: 0, total: content.progress.totalBytes)
-    layout.appendBytes(bytes, isWaiting: false, to: &line)
+    layout.appendBytes(bytes, isKnown: true, to: &line)
     layout.appendRate(content.rate, to: &line)
     guard columns.hasTime else { return line.text }
     line.pad(to: line.width + RowColumns.gap)
@@ -45,10 +52,17 @@ struct TotalLine {
     var line = layout.line
     let progress = content.progress
     var parts: [(String, StyledLine.Tone)] = [(counts(progress), .strong)]
-    if progress.tally.failed > 0 { parts.append((failed(progress), .failed)) }
+    if content.isPaused { parts.append(("paused", .retry)) }
+    if progress.tally.failed > 0 {
+      let room = columns.usable - RowColumns.indent - CellWidth.of(counts(progress) + glyphs.separator)
+      let long = failed(progress)
+      let text = CellWidth.of(long) <= room ? long : glyphs.failed + Quantity.count(progress.tally.failed)
+      parts.append((text, .failed))
+    }
     if let fraction = content.fraction { parts.append(("\(Int(fraction * 100))%", .plain)) }
     parts.append((Quantity.rate(content.rate), .plain))
     if let left = time(content) { parts.append((left, .dim)) }
+    if let width = content.width { parts.append((Self.width(width), .dim)) }
     for (text, tone) in parts {
       let lead = line.width == 0 ? String(repeating: " ", count: RowColumns.indent) : glyphs.separator
       guard line.width + CellWidth.of(lead) + CellWidth.of(text) <= columns.usable else { break }
@@ -59,14 +73,24 @@ struct TotalLine {
   }
 
   /// The longest wording that its column holds: rather short numbers than cut ones.
-  private func appendLabel(_ progress: RunProgress, to line: inout StyledLine) {
+  private func appendLabel(_ content: Content, to line: inout StyledLine) {
+    let progress = content.progress
     let end = line.width + columns.name
     let (counts, failed) = (counts(progress), failed(progress))
     func plain(_ text: String) -> String { text.filter { $0 != "," } }
-    let wordings = [
+    var wordings = [
       (counts + words(progress.tally), failed), (counts, failed), (plain(counts), plain(failed)),
       (plain(counts), glyphs.failed + "\(progress.tally.failed)"),
     ]
+    // What keys have changed goes before the words that everybody knows.
+    let said = [content.isPaused ? "paused" : nil, content.width.map(Self.width)].compactMap(\.self)
+    if !said.isEmpty {
+      let all = said.joined(separator: glyphs.separator)
+      wordings =
+        [counts + words(progress.tally), counts, plain(counts)].map {
+          ($0 + glyphs.separator + all, failed)
+        } + [(plain(counts) + glyphs.separator + said[0], plain(failed))] + wordings
+    }
     let hasFailed = progress.tally.failed > 0
     func width(_ wording: (String, String)) -> Int {
       CellWidth.of(wording.0) + (hasFailed ? CellWidth.of(glyphs.separator + wording.1) : 0)
@@ -97,13 +121,15 @@ struct TotalLine {
     return tally.listed == 1 && tally.listIsComplete ? " file" : " files"
   }
 
+  private static func width(_ count: Int) -> String { "\(Quantity.count(count)) at a time" }
+
   private func failed(_ progress: RunProgress) -> String {
     Quantity.count(progress.tally.failed) + " failed"
   }
 
   private func time(_ content: Content) -> String? {
     guard let left = content.timeLeft, content.progress.remaining > 0 else { return nil }
-    let bound = content.progress.isLowerBound ? glyphs.atLeast : ""
+    let bound = content.isBound ? glyphs.atLeast : ""
     return bound + Quantity.countdown(left)
   }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import CurlTransport
-import Dispatch
 import Glibc
 
 /// `dlm`: the table of contents.
@@ -23,6 +22,7 @@ struct DLM: AsyncParsableCommand {
     version: "dlm \(version) (libcurl \(CurlTransport.libcurlVersion))",
     subcommands: [
       GetCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self, ClearCacheCommand.self,
+      ConfigCommand.self,
     ])
 
   static func main() {
@@ -34,9 +34,11 @@ struct DLM: AsyncParsableCommand {
       end(say(CleanExit.message(configuration.version)))
     }
     DescriptorLimit.raise()
-    // Unstructured, because it is the root of the task tree; the main thread is left to be the process.
-    Task { await parseAndRun() }
-    dispatchMain()
+    // Unstructured, because it is the root of the task tree; detached, because the main thread serves no
+    // actor. It is left to be the process, and waits: its end (`dispatchMain`) would have the allocator put
+    // away all that it has. The user waits for this task, and a thread that it starts inherits its priority.
+    Task.detached(priority: .userInitiated) { await parseAndRun() }
+    while true { pause() }
   }
 
   private static func parseAndRun() async {
@@ -44,23 +46,42 @@ struct DLM: AsyncParsableCommand {
       StandardError.say([trouble])
       end(ExitCode(ExitStatus.tryAgain.rawValue))
     }
+    var parsed: (any ParsableCommand)?
     do {
-      var command = try parseAsRoot()
-      if var command = command as? any AsyncParsableCommand {
+      let command = try CommandLineParse.command(Array(CommandLine.arguments.dropFirst()))
+      parsed = command
+      if let get = command as? GetCommand {
+        // By its type: whether a type is of a protocol, the runtime must look for among all conformances.
+        try await get.run()
+      } else if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
+        var command = command
         try command.run()
       }
       end(.success)
+    } catch let mistake as ValidationError {
+      // The parser would add how dlm is used, without a word on this command.
+      let name = parsed.map { CommandLineParse.name(of: $0) } ?? "dlm"
+      end(say(["Error: \(mistake.message)", UsageMessages.seeHelp(name)]))
     } catch {
       end(say(error))
     }
+  }
+
+  private static func say(_ mistake: [String]) -> ExitCode {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    StandardError.say(mistake.map { UsageMessages.withoutSecrets($0, arguments) })
+    return ExitCode(ExitStatus.usage.rawValue)
   }
 
   /// Says what the parser, or a command, ended with: help on standard output, what is wrong on standard
   /// error.
   /// - Returns: the exit status.
   private static func say(_ error: any Error) -> ExitCode {
+    // Most commands end with one, of which nothing is said; the parser would make its usage text all the
+    // same.
+    if let code = error as? ExitCode { return code }
     let (code, text) = (exitCode(for: error), fullMessage(for: error))
     if text.isEmpty { return code }
     guard code.isSuccess else {

@@ -61,8 +61,9 @@ struct ProgressFeedTests {
     case .began(let request): "b\(request.id)"
     case .ended(let address, _): "e\(address.lastPathSegment)"
     case .retry(let address, _, _): "r\(address.lastPathSegment)"
-    case .waitsForAnotherProcess(let address): "w\(address.lastPathSegment)"
+    case .waitsForAnotherProcess(let address, _): "w\(address.lastPathSegment)"
     case .rejected: "x"
+    case .watch: "l"
     }
   }
 
@@ -174,7 +175,7 @@ struct ProgressFeedTests {
   @Test func anotherProcessIsToldOfOnce() throws {
     let feed = ProgressFeed()
     let reader = feed.reader(of: .events)
-    for id in 0..<3 { feed.waitsForAnotherProcess(try request(id)) }
+    for id in 0..<3 { feed.waits(try request(id), forProcess: nil) }
     #expect(words(reader) == ["w0"])
   }
 

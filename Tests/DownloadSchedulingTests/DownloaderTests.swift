@@ -5,7 +5,9 @@ import Testing
 
 @testable import DownloadScheduling
 
-@Suite("One download: tried again as the policy says, told to the feed, cancelled while it waits")
+@Suite(
+  "One download: tried again as the policy says, told to the feed, cancelled while it waits",
+  .timeLimit(.minutes(5)))
 struct DownloaderTests {
   private struct Store: DownloadStore {
     func open(
@@ -17,7 +19,7 @@ struct DownloaderTests {
       return DownloadOutcome(kind: .fetched, path: "f", size: bytes, transferred: bytes)
     }
 
-    func close(_ download: Target, after error: DownloadError) async {}
+    func close(_ download: Target, after error: DownloadError) async -> DownloadOutcome? { nil }
   }
 
   private final class Target: DownloadTarget {
@@ -104,7 +106,7 @@ struct DownloaderTests {
       _ request: DownloadRequest, meter: TransferMeter
     ) async throws(DownloadError) -> OpenedDownload<Target> { throw error }
     func commit(_ download: Target) async throws(DownloadError) -> DownloadOutcome? { nil }
-    func close(_ download: Target, after error: DownloadError) async {}
+    func close(_ download: Target, after error: DownloadError) async -> DownloadOutcome? { nil }
   }
 
   /// Found by trial: who waited for another's download told its 429 as its own, and the host was asked for
@@ -177,6 +179,22 @@ struct DownloaderTests {
         == .failure(error.at(request.address)))
     #expect(transport.attempts.count == 1)
     #expect(feed.tally.failedForGood == 1)
+  }
+
+  /// One file is given up; its task, which may be a lane's, is not cancelled.
+  @Test func skippingEndsTheWait() async throws {
+    let (transport, feed, clock) = (FakeTransport(), ProgressFeed(), ManualClock())
+    let request = DownloadRequest(id: 0, address: try Address("http://a/f"))
+    transport.answer(request.address, .failure(reset))
+    let downloader = downloader(transport, feed, clock)
+    let run = Task { [self] in await result(downloader, request, queue(clock)) }
+    try await clock.waitForSleepers(1)
+    #expect(await downloader.skip(1, TransferMeter()) == false)
+    #expect(await downloader.skip(0, TransferMeter()))
+    #expect(await run.value == .failure(DownloadError.skipped.at(request.address)))
+    #expect(feed.tally.cancelled == 1)
+    #expect(feed.tally.givenUp == 1)
+    #expect(feed.tally.failed == 0)
   }
 
   @Test func cancellationEndsTheWait() async throws {

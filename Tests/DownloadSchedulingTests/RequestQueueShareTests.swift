@@ -4,7 +4,7 @@ import Testing
 
 @testable import DownloadScheduling
 
-@Suite("Several loops share one queue: hosts' places are divided, files dealt")
+@Suite("Several loops share one queue: hosts' places are divided, files dealt", .timeLimit(.minutes(5)))
 struct RequestQueueShareTests {
   private static func queue(_ hosts: [String], ceiling: Int, widths: [Int]) throws -> RequestQueue {
     let list = try hosts.enumerated().map {

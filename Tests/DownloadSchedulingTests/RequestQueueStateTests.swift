@@ -151,6 +151,13 @@ struct RequestQueueStateTests {
     let complaint = simulation.run()
     #expect(complaint == nil)
   }
+
+  @Test(arguments: [[1], [3], [2, 2], [1, 1], [4, 1, 2]], 0..<24)
+  func randomScheduleInAnyOrder(widths: [Int], seed: UInt64) throws {
+    var simulation = try Simulation(widths, seed: seed, isOrdered: true)
+    let complaint = simulation.run()
+    #expect(complaint == nil)
+  }
 }
 
 /// A run without threads: lanes, a source, hosts that refuse, and time, all of them moved by one random
@@ -167,6 +174,7 @@ private struct Simulation {
   }
 
   private let widths: [Int]
+  private let isOrdered: Bool
   private let ceiling: Int
   private let list: [DownloadRequest]
   private var state: RequestQueueState
@@ -186,18 +194,26 @@ private struct Simulation {
   private var reserved: Set<Int> = []
   private var moves = 0
 
-  init(_ widths: [Int], seed: UInt64) throws {
+  /// - Parameter isOrdered: whether the order may be another than the list's.
+  init(_ widths: [Int], seed: UInt64, isOrdered: Bool = false) throws {
     var random = SplitMix64(seed: seed)
+    self.isOrdered = isOrdered
+    let order = isOrdered ? RequestOrder.allCases.randomElement(using: &random) ?? .list : .list
+    let looksAhead = isOrdered && Bool.random(using: &random)
     let (hosts, keys) = (Int.random(in: 1...4, using: &random), Int.random(in: 1...60, using: &random))
     list = try (0..<Int.random(in: 0...400, using: &random)).map {
       let key = Int.random(in: 0..<keys, using: &random)
-      return DownloadRequest(id: $0, address: try Address("http://h\(key % hosts)/\(key)"))
+      return DownloadRequest(
+        id: $0, address: try Address("http://h\(key % hosts)/\(key)"), isFirst: isOrdered && key % 5 == 0,
+        expectedSize: key % 3 == 0 ? nil : Int64(key))
     }
     self.widths = widths
     ceiling = Int.random(in: 1...6, using: &random)
     let adaptive = Bool.random(using: &random) ? AdaptiveConcurrency(ceiling: widths.reduce(0, +)) : nil
     let retry = RetryPolicy(retries: [0, 2, 5].randomElement(using: &random) ?? 5)
-    state = RequestQueueState(ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive)
+    state = RequestQueueState(
+      ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive,
+      ranking: RequestRanking(order: order, seed: seed), looksAhead: looksAhead)
     for (share, width) in widths.enumerated() { lanes += (0..<width).map { _ in (share, .free) } }
     self.random = random
   }
@@ -210,6 +226,10 @@ private struct Simulation {
       let possible = possibleMoves()
       guard let move = possible.randomElement(using: &random) else { break }
       if let complaint = make(move) { return "\(complaint) (move \(moves))" }
+      if state.takeReading() {
+        if readerIsWanted { return "the source is read twice at a time" }
+        readerIsWanted = true
+      }
       wake(state.takeLanesToWake())
     }
     let waiting = lanes.filter { if case .ended = $0.lane { false } else { true } }
@@ -260,7 +280,9 @@ private struct Simulation {
     case .deliver:
       readerIsWanted = false
       for index in lanes.indices { if case .reading = lanes[index].lane { lanes[index].lane = .free } }
-      state.received(draw())
+      let goesOn = Bool.random(using: &random)
+      state.received(draw(), SourceOutlook(goesOn: goesOn, hasFirst: isOrdered))
+      state.sortUrgent()
     case .time: now += .milliseconds(Int.random(in: 1...2000, using: &random))
     case .acquire: acquire()
     case .release(let index):
@@ -403,5 +425,33 @@ private struct Simulation {
   private mutating func requeue(_ request: DownloadRequest, _ share: Int, _ error: DownloadError) -> Bool {
     state.requeue(
       request, share: share, after: error, at: now, random: Double.random(in: 0..<1, using: &random)) != nil
+  }
+}
+
+@Suite("Which hosts keep requests waiting, for a display")
+struct HostWaitTests {
+  @Test func aBusyHost() throws {
+    var state = RequestQueueState(ceiling: 2, widths: [8], retry: RetryPolicy())
+    let list = try (0..<6).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
+    var rest = list[...]
+    func take(at now: Duration) -> DownloadRequest? {
+      var step = state.step(for: 0, at: now)
+      while case .draw = step { step = state.drawn(rest.popFirst(), for: 0, at: now) }
+      if case .give(let request) = step { return request }
+      return nil
+    }
+    #expect(state.waits(at: .zero).isEmpty)
+    #expect(take(at: .zero)?.id == 0 && take(at: .zero)?.id == 1)
+    #expect(state.waits(at: .zero).isEmpty, "nothing waits yet")
+    #expect(take(at: .zero) == nil)
+    #expect(
+      state.waits(at: .zero)
+        == [HostWait(host: "a", limit: 2, isLearnt: false, waiting: 4, pause: nil)], "the user's own limit")
+    let busy = DownloadError(
+      .status, cause: .http(status: 503), isTransient: true, retryAfter: .seconds(6))
+    for id in 0..<2 { _ = state.requeue(list[id], share: 0, after: busy, at: .seconds(1), random: 0) }
+    let waits = state.waits(at: .seconds(3))
+    #expect(waits == [HostWait(host: "a", limit: 1, isLearnt: true, waiting: 6, pause: .seconds(4))])
+    #expect(state.waits(at: .seconds(7)).isEmpty, "it can be asked again")
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DownloadScheduling
 
-@Suite("Requests go out as their hosts take them")
+@Suite("Requests go out as their hosts take them", .timeLimit(.minutes(5)))
 struct RequestQueueTests {
   private static let busy = DownloadError(.status, cause: .http(status: 503), isTransient: true)
 

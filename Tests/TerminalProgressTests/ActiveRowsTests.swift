@@ -1,4 +1,5 @@
 import DownloadModel
+import Synchronization
 import Testing
 
 @testable import TerminalProgress
@@ -94,6 +95,76 @@ struct ActiveRowsTests {
     file.meter.add(1)
     _ = names([file], at: 4)
     #expect(rows.shown.first?.retry == nil)
+  }
+
+  @Test("a word for what happens before the first byte and after the last, and for a stall")
+  mutating func status() throws {
+    let file = try Scene.active(1, of: 100)
+    func status(at seconds: Double) -> ActiveRow.Status? { rows.all.first?.status(at: .seconds(seconds)) }
+    for phase in [TransferMeter.Phase.lookingUp, .connecting, .waiting] {
+      file.meter.enter(phase)
+      _ = names([file], at: 1)
+      #expect(status(at: 9) == .phase(phase, since: .seconds(1)))
+    }
+    file.meter.begin(at: 0, total: 100)
+    _ = names([file], at: 10)
+    #expect(status(at: 14.9) == nil)
+    #expect(status(at: 15) == .stalled(since: .seconds(10)))
+    file.meter.add(50)
+    _ = names([file], at: 20)
+    #expect(status(at: 20) == nil)
+    #expect(status(at: 30) == .stalled(since: .seconds(20)))
+    file.meter.add(50)
+    file.meter.enter(.checking)
+    _ = names([file], at: 31)
+    #expect(status(at: 60) == .phase(.checking, since: .seconds(31)))
+  }
+
+  @Test("a file that has stalled has no time left to tell")
+  mutating func noTimeInAStall() throws {
+    let file = try Scene.active(1, of: 1_000_000)
+    for second in 0...20 {
+      if second <= 10 { file.meter.add(10_000) }
+      rows.update([file], retries: [:], at: .seconds(second), lines: 4)
+      let left = rows.longestTimeLeft(at: .seconds(second))
+      #expect((left != nil) == (2..<15 ~= second), "\(second)")
+      #expect(rows.hasStalled(at: .seconds(second)) == (second >= 15))
+    }
+  }
+
+  @Test("only rows that are shown are asked for their parts")
+  mutating func parts() throws {
+    let sources = [Parts(), Parts(), Parts()]
+    let files = [
+      try Scene.active(1, of: 1000), try Scene.active(2, of: 10), try Scene.active(3, of: 10),
+    ]
+    for (file, source) in zip(files, sources) { file.meter.split(source) }
+    for second in 0...3 { _ = names(files, at: Double(second), lines: 2) }
+    #expect(rows.shown.map(\.id) == [1])
+    #expect(rows.shown.first?.parts == [0..<7, 10..<20])
+    #expect(sources.map { $0.asked.withLock { $0 } } == [3, 0, 0])
+  }
+
+  private final class Parts: PartsSource {
+    let asked = Mutex(0)
+    var parts: [Range<Int64>]? {
+      asked.withLock { $0 += 1 }
+      return [0..<7, 10..<20]
+    }
+  }
+
+  @Test("of a thousand files, the largest have rows, in the order of a sorted list")
+  mutating func thousand() throws {
+    let active = try (0..<1000).map { try Scene.active($0, of: Int64(1 + ($0 * 7919) % 1000) << 20) }
+    _ = names(active, at: 0, lines: 21)
+    let shown = names(active, at: 1, lines: 21)
+    let expected = active.sorted {
+      let (left, right) = ($0.meter.total ?? 0, $1.meter.total ?? 0)
+      let (leftSize, rightSize) = (left.leadingZeroBitCount, right.leadingZeroBitCount)
+      return leftSize == rightSize ? $0.id < $1.id : leftSize < rightSize
+    }
+    #expect(shown == expected.prefix(20).map(\.id))
+    #expect(rows.hidden == 980)
   }
 
   @Test(

@@ -24,12 +24,8 @@ struct EventLinesTests {
         "✓ x.iso                     9.0 MiB  resumed from 3.1 MiB"
       ),
       (
-        DownloadOutcome(kind: .unchanged, path: "/a/b/x.iso", size: 0),
-        "✓ x.iso                         0 B  unchanged"
-      ),
-      (
-        DownloadOutcome(kind: .copied, path: "x.iso", size: 1),
-        "✓ x.iso                         1 B  from cache"
+        DownloadOutcome(kind: .copied, path: "a/x.1.txt", size: 5, renamedFrom: "a/x.txt"),
+        "✓ x.txt                      5 B  from cache, saved as x.1.txt: x.txt was there"
       ),
       (
         DownloadOutcome(kind: .skipped, path: "x.iso", size: 1),
@@ -53,27 +49,14 @@ struct EventLinesTests {
     #expect(lines([try ended(outcome)]) == [expected])
   }
 
-  @Test("a failure: address and reason, on two lines where one is too narrow")
-  func failures() throws {
-    let event = try Scene.failed(1, "a/long/path/to/some/file-of-a-name.bin")
-    #expect(lines([event]) == ["✗ https://example.org/a/long/path/to/some/file-of-a-name.bin  HTTP 404"])
-    #expect(
-      lines([event], columns: 40) == ["✗ https://example.org/a/lo…f-a-name.bin", "  HTTP 404"])
+  @Test(
+    "what was here already is only counted",
+    arguments: [DownloadOutcome.Kind.unchanged, .fresh, .copied])
+  func counted(kind: DownloadOutcome.Kind) throws {
+    #expect(lines([try ended(DownloadOutcome(kind: kind, path: "x.iso", size: 1))]) == [])
   }
 
-  @Test("no address shows its password, nor does a server's text reach the terminal raw")
-  func secrets() throws {
-    let address = try Scene.address("https://user:secret@example.org/x")
-    let words = ProgressMessages(failure: { _ in "said\u{1B}]0;owned\u{7}\nso" }, rejection: { _ in "" })
-    let layout = FrameLayout(
-      size: TerminalSize(columns: 80, rows: 24), glyphs: .unicode, isColored: false)
-    let lines = EventLines(layout: layout, words: words).lines([
-      .ended(address, .failure(DownloadError(.status)))
-    ])
-    #expect(lines == ["✗ https://example.org/x  said]0;owned so"])
-  }
-
-  @Test("retries and refused lines; a cancelled file is not worth a line")
+  @Test("what failed is told once, at the end, and what is tried again in the region")
   func others() throws {
     let address = try Scene.address("https://example.org/data/x.csv")
     let rejection = Rejection(list: "list.txt", line: 7, text: "htp:/x", reason: .malformed(.noScheme))
@@ -82,18 +65,17 @@ struct EventLinesTests {
         .retry(
           address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
           error: DownloadError(.reset)),
-        .rejected(rejection), .ended(address, .failure(.cancelled)),
-      ]) == ["↻ x.csv  reset; again in 1.5 s, 1 of 5", "✗ list.txt, line 7: no address: htp:/x"])
+        .rejected(rejection), .ended(address, .failure(.cancelled)), try Scene.failed(1),
+      ]) == [])
   }
 
-  @Test("when very many end at once: every failure, the last few files, and how many more")
+  @Test("when very many end at once: the last few, and how many more")
   func many() throws {
     let events = try (0..<320).map { $0 % 100 == 50 ? try Scene.failed($0) : try Scene.done($0) }
     let lines = lines(events)
     #expect(lines.first == "✓ … 309 more done")
-    #expect(lines.filter { $0.hasPrefix("✗") }.count == 3)
     #expect(lines.suffix(8).map { $0.prefix(14) } == (312..<320).map { "✓ file-\($0).bin" })
-    #expect(lines.count == 1 + 3 + 8)
+    #expect(lines.count == 1 + 8)
     #expect(self.lines(try (0..<40).map { try Scene.done($0) }).count == 40)
   }
 
@@ -103,11 +85,7 @@ struct EventLinesTests {
     let renamed = DownloadOutcome(
       kind: .fetched, path: "a/東京の地図.1.txt", size: 5, resumed: 5, renamedFrom: "a/東京の地図.txt")
     let events: [ProgressEvent] = [
-      try ended(renamed), try Scene.done(1), try Scene.failed(2, "a/b/c/d/e/f/g/long-name-of-a-file.tar.gz"),
-      .retry(
-        address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
-        error: DownloadError(.certificate)),
-      .rejected(Rejection(list: "list.txt", line: 7, text: "東京の地図の東京の地図", reason: .notUTF8)),
+      try ended(renamed), try Scene.done(1), .waitsForAnotherProcess(address, 12_345),
     ]
     for glyphs in [Glyphs.unicode, .ascii] {
       for line in lines(events, columns: columns, glyphs: glyphs) {

@@ -18,6 +18,7 @@ struct FrameLayoutTests {
       try Scene.active(3, "stream.ndjson"), try Scene.active(4, "waiting.bin"),
       try Scene.active(5, "archive.tar.gz", at: 50, of: 100),
     ]
+    active[3].meter.enter(.waiting)
     active += try (0..<count).map { try Scene.active(10 + $0) }
     var (activeRows, total) = (ActiveRows(glyphs: glyphs), RunTotal())
     var sum = total.update(Scene.sample(), active: [], at: .zero)
@@ -37,8 +38,11 @@ struct FrameLayoutTests {
         finishedBytes: 1 << 30)
       sum = total.update(sample, active: activeRows.all.map(\.progress), at: .seconds(second))
     }
-    return layout.region(
-      FrameLayout.Content(rows: activeRows.shown, hidden: activeRows.hidden, total: sum, now: .seconds(4)))
+    var content = FrameLayout.Content(rows: [], hidden: 0, total: sum, now: .seconds(4))
+    activeRows.place(
+      at: .seconds(4), lines: layout.room(besides: layout.waits(content).count, prompt: 0))
+    (content.rows, content.hidden) = (activeRows.shown, activeRows.hidden)
+    return layout.region(content)
   }
 
   private func trimmed(_ line: String) -> String {
@@ -53,8 +57,9 @@ struct FrameLayoutTests {
         "  東京の地図.pdf            ━━━━─────────   34%  15.6 MiB   3.9 MiB/s      0:08",
         "  stream.ndjson             ──━━━────────         1.1 MiB   293 KiB/s",
         "  archive.tar.gz            ━━━━━━╾──────   50%      50 B  again in 0:03 (2/5)",
-        "  waiting.bin               ─────────────         waiting",
-        "  12/1,240 · 1 failed      ▕▏            ▏   1%   1.1 GiB  16.2 MiB/s     ≥0:38",
+        "  waiting.bin               ─────────────                  waiting 4 s",
+        "  5 running, 1,222 waiting · 0:04",
+        "  12/1,240 · 1 failed      ▕  ███        ▏        1.1 GiB  16.2 MiB/s     ≥0:38",
       ])
   }
 
@@ -66,8 +71,9 @@ struct FrameLayoutTests {
         "  東京の地図.pdf                  ━━━━━───────────   34%  15.6 MiB / 45.8 MiB   3.9 MiB/s      0:08",
         "  stream.ndjson                   ──━━━━──────────         1.1 MiB              293 KiB/s",
         "  archive.tar.gz                  ━━━━━━━━────────   50%      50 B / 100 B     again in 0:03 (2/5)",
-        "  waiting.bin                     ────────────────         waiting           ",
-        "  12/1,240 files · 1 failed      ▕▏               ▏   1%   1.1 GiB             16.2 MiB/s     ≥0:38",
+        "  waiting.bin                     ────────────────                             waiting 4 s",
+        "  5 running, 1,222 waiting · 0:04",
+        "  12/1,240 files · 1 failed      ▕  ████          ▏        1.1 GiB             16.2 MiB/s     ≥0:38",
       ])
   }
 
@@ -76,8 +82,9 @@ struct FrameLayoutTests {
     #expect(
       try region(columns: 40) == [
         "  debian-12.5…st.iso   ╾─────────    7%", "  東京の地図.pdf       ━━━───────   34%",
-        "  stream.ndjson        ──━━──────      ", "  archive.tar.gz       ━━━━━─────   50%",
-        "  waiting.bin          ──────────      ", "  12/1,240 · 1 failed · 1% · 16.2 MiB/s",
+        "  stream.ndjson        ──━━──────      ", "  archive.tar.gz       again 0:03   50%",
+        "  waiting.bin          waiting 4 s     ",
+        "  5 running, 1,222 waiting · 0:04", "  12/1,240 · 1 failed · 16.2 MiB/s",
       ])
   }
 
@@ -101,12 +108,12 @@ struct FrameLayoutTests {
     }
   }
 
-  @Test("no line reaches the window's width, no region its height", arguments: 1...130)
+  @Test("no line reaches the window's width, no region its height", arguments: 1...300)
   func bounds(columns: Int) throws {
-    for rows in [1, 3, 4, 5, 6, 8, 24] {
+    for rows in columns % 7 == 0 ? Array(1...100) : [1, 3, 4, 5, 6, 8, 24, 100] {
       for glyphs in [Glyphs.unicode, .ascii] {
         let lines = try region(columns: columns, rows: rows, glyphs: glyphs, count: 20)
-        #expect(lines.count == max(0, min(rows - 3, 26)))
+        #expect(lines.count == max(0, min(rows - 3, columns > 3 ? 27 : 26)))
         for line in lines { #expect(CellWidth.of(line) < columns, "\(columns): \(line)") }
       }
     }
@@ -134,7 +141,58 @@ struct FrameLayoutTests {
   func more() throws {
     let lines = try region(columns: 80, rows: 8, count: 20)
     #expect(lines.count == 5)
-    #expect(lines[3] == "  … 22 more")
+    #expect(lines[2] == "  … 23 more")
+    #expect(lines[3] == "  25 running, 1,202 waiting · 0:04")
     #expect(lines[4].hasPrefix("  12/1,240"))
+  }
+
+  /// Names in scripts of wide, combining and right-to-left characters, and with what acts on a terminal.
+  @Test("whatever the names are, no line reaches the window's width", arguments: 20...300)
+  func names(columns: Int) throws {
+    let names = [
+      "%E6%9D%B1%E4%BA%AC%E3%81%AE%E5%9C%B0%E5%9B%B3%E6%9D%B1%E4%BA%AC%E3%81%AE%E5%9C%B0%E5%9B%B3.pdf",
+      "e%CC%81e%CC%81e%CC%81e%CC%81e%CC%81e%CC%81e%CC%81e%CC%81e%CC%81e%CC%81e%CC%81e%CC%81e%CC%81.txt",
+      "%D7%A9%D7%9C%D7%95%D7%9D%E2%80%AE%D8%B3%D9%84%D8%A7%D9%85.gz", "%1B%5B2J%1B%5D0;x%07%0D%0A%00.bin",
+      "%F0%9F%91%A8%E2%80%8D%F0%9F%91%A9%E2%80%8D%F0%9F%91%A7%F0%9F%87%A9%F0%9F%87%AA%F0%9F%87%A9%F0%9F%87%AA.png",
+      "%FF%FE%FF.dat", String(repeating: "%EF%BC%A1", count: 200),
+    ]
+    let active = try names.enumerated().map { try Scene.active($0, $1, at: 10, of: 1000) }
+    for (file, phase) in zip(active, [TransferMeter.Phase.lookingUp, .connecting, .checking]) {
+      file.meter.enter(phase)
+    }
+    for rows in [4, 6, 9, 24, 100] {
+      for glyphs in [Glyphs.unicode, .ascii] {
+        let layout = FrameLayout(
+          size: TerminalSize(columns: columns, rows: rows), glyphs: glyphs, isColored: false)
+        var (activeRows, total) = (ActiveRows(glyphs: glyphs), RunTotal())
+        for second in [0, 100] {
+          activeRows.update(
+            active, retries: [:], at: .seconds(second), lines: layout.room(besides: 0, prompt: 0))
+        }
+        let sum = total.update(
+          Scene.sample(listed: 7), active: activeRows.all.map(\.progress), at: .seconds(100))
+        let lines = layout.region(
+          FrameLayout.Content(
+            rows: activeRows.shown, hidden: activeRows.hidden, total: sum, now: .seconds(100)))
+        #expect(lines.count == min(rows - 3, 8))
+        for line in lines {
+          #expect(CellWidth.of(line) < columns, "\(columns): \(line)")
+          #expect(line.unicodeScalars.allSatisfy { !TerminalText.isHarmful($0) }, "\(line)")
+        }
+      }
+    }
+  }
+
+  @Test("what stands in a narrow window is the whole of it that fits, from 4 rows on")
+  func small() throws {
+    #expect(try region(columns: 80, rows: 4).map { String($0.prefix(21)) } == ["  12/1,240 · 1 failed"])
+    #expect(
+      try region(columns: 80, rows: 5).map { String($0.prefix(21)) } == [
+        "  … 5 more", "  12/1,240 · 1 failed",
+      ])
+    #expect(
+      try region(columns: 80, rows: 6).map { String($0.prefix(16)) } == [
+        "  … 5 more", "  5 running, 1,2", "  12/1,240 · 1 f",
+      ])
   }
 }

@@ -75,7 +75,7 @@ struct FrameWriterTests {
     #expect(writer.frame(region: ["one", "two", "total"], size: size).isEmpty)
     let bytes = writer.frame(region: ["one", "2", "total"], size: size)
     let text = String(decoding: bytes, as: UTF8.self)
-    #expect(!text.contains("one") && !text.contains("total") && text.contains("2\u{1B}[K"))
+    #expect(text.contains("\r\n2\u{1B}[K") && !text.contains("one") && !text.contains("total"))
     terminal.feed(bytes)
     #expect(terminal.lines == ["one", "2", "total"])
   }
@@ -138,5 +138,88 @@ struct FrameWriterTests {
       #expect(terminal.scrolledOff + terminal.lines == written + region)
     }
     #expect(terminal.overruns == 0)
+  }
+
+  @Test("lines above move the region down as it is: it is not sent again")
+  mutating func inserts() {
+    draw(["first row", "second row", "total 1"])
+    let bytes = writer.frame(
+      above: ["done"], region: ["first row", "second row", "total 2"],
+      size: TerminalSize(columns: 20, rows: 8))
+    let text = String(decoding: bytes, as: UTF8.self)
+    #expect(!text.contains("row") && !text.contains("total"))
+    terminal.feed(bytes)
+    #expect(terminal.lines == ["done", "first row", "second row", "total 2"])
+  }
+
+  @Test("a line wider than the window stands above the region, whole")
+  mutating func wholeLines() {
+    draw(["a", "total 1"])
+    let long = String(repeating: "0123456789", count: 5)
+    let size = TerminalSize(columns: 20, rows: 8)
+    terminal.feed(
+      writer.frame(above: ["done"], whole: [long, "short"], region: ["a", "total 2"], size: size))
+    let parts = [String(long.prefix(20)), String(long.dropFirst(20).prefix(20)), String(long.suffix(10))]
+    #expect(terminal.lines == parts + ["short", "done", "a", "total 2"])
+    #expect(terminal.wrapsLines)
+    draw(["total 3"])
+    #expect(terminal.lines == parts + ["short", "done", "total 3"])
+  }
+
+  @Test("the cursor is given back without touching a cell where others wrote")
+  mutating func leaves() {
+    draw(["a", "b"])
+    terminal.feed(Array("\r\n$ prompt".utf8))
+    terminal.feed(writer.leave())
+    #expect(terminal.lines == ["a", "$ prompt"] && terminal.isCursorShown)
+    #expect(writer.leave().isEmpty)
+  }
+
+  /// From any region to any other, with styles and wide, combining and joined characters: the screen shows what
+  /// an empty one would show of it, cell by cell.
+  @Test(arguments: 1...40)
+  mutating func anyRegion(seed: UInt64) {
+    var random = Random(seed: seed)
+    draw(["first"])
+    for _ in 0..<40 {
+      if random.next(12) == 0 {
+        terminal.resize(columns: 10 + random.next(30), rows: 6 + random.next(10))
+      }
+      let columns = terminal.columns
+      let above = random.next(4) == 0 ? (0..<random.next(10)).map { "done \($0)" } : []
+      let region = (0..<random.next(terminal.rows - 2)).map { _ in random.line(columns - 1) }
+      draw(above: above, region)
+      var fresh = FrameWriter()
+      var empty = TerminalEmulator(columns: columns, rows: terminal.rows)
+      empty.feed(fresh.frame(region: region, size: TerminalSize(columns: columns, rows: terminal.rows)))
+      let shown = terminal.cells(from: terminal.cursor.row).prefix(region.count)
+      #expect(shown == empty.cells(from: 0).prefix(region.count), "\(region)")
+      #expect(terminal.lines.count <= terminal.cursor.row + region.count)
+    }
+  }
+}
+
+/// Repeatable choices.
+private struct Random {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+
+  mutating func next(_ bound: Int) -> Int {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return Int(state >> 33) % max(1, bound)
+  }
+
+  private static let pieces = [
+    "a", "b", " ", "  ", "12%", "━━━", "界", "字", "e\u{301}", "o\u{308}", "é", "👍", "x", "MiB",
+  ]
+
+  mutating func line(_ width: Int) -> String {
+    var line = StyledLine(glyphs: .unicode, isColored: true)
+    while line.width < width - 4, next(30) > 0 {
+      let tones: [StyledLine.Tone] = [.plain, .strong, .dim, .failed, .bar]
+      line.append(Self.pieces[next(Self.pieces.count)], tones[next(tones.count)])
+    }
+    return line.text
   }
 }

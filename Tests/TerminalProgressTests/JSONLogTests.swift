@@ -16,6 +16,85 @@ struct JSONLogTests {
   ])
   func values(_ value: JSONValue, _ text: String) { #expect(value.text == text) }
 
+  /// Every line that the documentation shows is one that such a run writes, byte for byte.
+  @Test func theExamplesAreWhatIsWritten() throws {
+    let path = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../Sources/dlm/dlm.docc/Events.md").standardizedFileURL
+    let examples = try String(contentsOf: path, encoding: .utf8).split(separator: "\n").filter {
+      $0.hasPrefix("{")
+    }
+    let words = ProgressMessages(
+      failure: { $0.code == .reset ? "the connection broke" : "the server answered 404 Not Found" },
+      rejection: { "\($0.list):\($0.line ?? 0): no address" }, timestamp: { "2026-01-02T03:04:05Z" })
+    var log = JSONLog(words: words)
+    let requests = try (0..<3).map {
+      DownloadRequest(id: $0, address: try Address("https://host.example/\($0)"))
+    }
+    let meters = [TransferMeter(), TransferMeter()]
+    meters[0].begin(at: 0, total: 10)
+    meters[0].add(4)
+    var tally = ProgressTally()
+    (tally.listed, tally.listIsComplete) = (4, true)
+    let active = zip(requests, meters).map { ActiveDownload(id: $0.id, address: $0.address, meter: $1) }
+    var bytes = log.draw(
+      ProgressSample(tally: tally, received: 4, active: active, events: requests.map { .began($0) }),
+      at: .seconds(1), size: .usual)
+    (tally.fetched, tally.failed, tally.failedForGood, tally.finishedBytes) = (1, 2, 2, 10)
+    bytes += log.end(
+      ProgressSample(
+        tally: tally, received: 10, active: [],
+        events: [
+          .retry(
+            requests[1].address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
+            error: DownloadError(.reset, isTransient: true)),
+          .waitsForAnotherProcess(requests[2].address, 4711),
+          .ended(
+            requests[0].address,
+            .success(
+              DownloadOutcome(kind: .fetched, path: "out/0", size: 10, transferred: 10, proof: .length))),
+          .ended(requests[1].address, .failure(DownloadError(.status, cause: .http(status: 404)))),
+          .rejected(Rejection(list: "urls.txt", line: 5, text: "x", reason: .malformed(.noScheme))),
+          .watch(
+            .changed(
+              WatchNews.Change(list: "urls.txt", started: 1, removed: 1, restarted: 0, mended: 0, files: 3))),
+          .watch(.missing(list: "urls.txt", files: 3)),
+          .watch(
+            .unreadable(
+              Rejection(list: "urls.txt", line: 5, text: "", reason: .unreadable(errno: 13)), files: 3)),
+          .watch(.asking(files: 3)),
+          .watch(.waiting(WatchStatus(lists: ["urls.txt"], files: 3, nextLook: .seconds(598.5)))),
+          .watch(.removed(requests[2], .waiting)),
+        ]), at: .seconds(2), size: .usual)
+    let written = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    for example in examples {
+      #expect(written.contains(example), "\(example)\nis none of\n\(written.joined(separator: "\n"))")
+    }
+    func types(_ lines: [Substring]) -> Set<Substring> {
+      Set(lines.compactMap { $0.split(separator: "\"type\":\"").last?.prefix { $0 != "\"" } })
+    }
+    #expect(types(examples) == types(written) && examples.count == 15)
+  }
+
+  /// Also where a server sends more than it said, and where no length is known.
+  @Test(arguments: [(4, 10), (10, 10), (12, 10), (7, nil), (0, 0)] as [(Int, Int64?)])
+  func receivedIsNeverAboveSize(position: Int, total: Int64?) throws {
+    var log = JSONLog(words: Scene.words)
+    let meter = TransferMeter()
+    meter.begin(at: 0, total: total)
+    meter.add(position)
+    var tally = ProgressTally()
+    (tally.listed, tally.listIsComplete, tally.fetched, tally.finishedBytes) = (2, true, 1, 100)
+    let active = [ActiveDownload(id: 1, address: try Scene.address("https://h/x"), meter: meter)]
+    let bytes = log.draw(
+      ProgressSample(tally: tally, received: 500, active: active, events: []), at: .seconds(1), size: .usual)
+    let line = try #require(String(decoding: bytes, as: UTF8.self).split(separator: "\n").last)
+    let fields = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    let (received, size) = (fields["received"] as? Int ?? -1, fields["size"] as? Int ?? -2)
+    #expect(received == 100 + position && received <= size, "\(line)")
+    #expect(
+      fields["transferred"] as? Int == 500 && fields["sizeIsWhole"] as? Bool == (total != nil), "\(line)")
+  }
+
   @Test func everyLineIsAnObjectAndTheSummaryIsTheLast() throws {
     let words = ProgressMessages(
       failure: { "failed: \($0.code.rawValue)\n\"" }, rejection: { "\($0.text)" },

@@ -1,3 +1,4 @@
+import Synchronization
 import TestSupport
 import Testing
 
@@ -12,10 +13,19 @@ struct ProgressRendererTests {
 
   private func renderer(
     _ style: ProgressStyle.Resolved = .bars, environment: TerminalEnvironment = Scene.environment
-  ) -> ProgressRenderer {
-    ProgressRenderer(
-      feed: feed, style: style, isColored: true, output: terminal, environment: environment,
+  ) throws -> ProgressRenderer {
+    try #require(
+      ProgressRenderer(
+        feed: feed, style: style, isColored: true, output: terminal, environment: environment,
+        words: Scene.words, clock: clock))
+  }
+
+  @Test("a style that shows nothing costs no thread and no timer: it has no renderer")
+  func nothingShown() {
+    let renderer = ProgressRenderer(
+      feed: feed, style: .none, isColored: true, output: terminal, environment: Scene.environment,
       words: Scene.words, clock: clock)
+    #expect(renderer == nil)
   }
 
   private func end(_ request: DownloadRequest, size: Int64) {
@@ -26,7 +36,7 @@ struct ProgressRendererTests {
 
   @Test("a run from the first frame to the prompt")
   func run() async throws {
-    let renderer = renderer()
+    let renderer = try renderer()
     async let drawing: Void = renderer.run()
     try await clock.waitForSleepers(1)
     #expect(terminal.writes == 0)
@@ -59,7 +69,7 @@ struct ProgressRendererTests {
 
   @Test("nothing is written while nothing changes")
   func quiet() async throws {
-    let renderer = renderer()
+    let renderer = try renderer()
     async let drawing: Void = renderer.run()
     feed.listed(1, complete: true)
     _ = feed.start(try Scene.request(0))
@@ -74,10 +84,10 @@ struct ProgressRendererTests {
   @Test(
     "at most twenty frames a second, four ticks for lines",
     arguments: [
-      (ProgressStyle.Resolved.bars, 20), (.plain, 4), (.none, 1),
+      (ProgressStyle.Resolved.bars, 20), (.plain, 4),
     ])
   func pace(style: ProgressStyle.Resolved, steps: Int) async throws {
-    let renderer = renderer(style)
+    let renderer = try renderer(style)
     async let drawing: Void = renderer.run()
     for _ in 0..<steps { try await clock.step() }
     #expect(clock.now.offset == .seconds(1))
@@ -85,9 +95,27 @@ struct ProgressRendererTests {
     await drawing
   }
 
+  @Test("a frame that takes the processor for long is followed by a longer pause")
+  func paceOfLongFrames() async throws {
+    let frames = Atomic(0)
+    // Two milliseconds between one look at the time and the next.
+    let spent: @Sendable () -> Duration = {
+      .milliseconds(2) * frames.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+    let made = ProgressRenderer(
+      feed: feed, style: .bars, isColored: true, output: terminal, environment: Scene.environment,
+      words: Scene.words, clock: clock, spent: spent)
+    let renderer = try #require(made)
+    async let drawing: Void = renderer.run()
+    for _ in 0..<5 { try await clock.step() }
+    #expect(clock.now.offset == .milliseconds(50 + 4 * 100))
+    await renderer.finish()
+    await drawing
+  }
+
   @Test("a run that is over before the first frame")
   func short() async throws {
-    let renderer = renderer()
+    let renderer = try renderer()
     end(try Scene.request(0), size: 5)
     await renderer.finish()
     await renderer.run()
@@ -97,16 +125,16 @@ struct ProgressRendererTests {
     #expect(terminal.emulator.isCursorShown)
   }
 
-  @Test("nothing to say, nothing written", arguments: [ProgressStyle.Resolved.bars, .plain, .none])
-  func silent(style: ProgressStyle.Resolved) async {
-    let renderer = renderer(style)
+  @Test("nothing to say, nothing written", arguments: [ProgressStyle.Resolved.bars, .plain])
+  func silent(style: ProgressStyle.Resolved) async throws {
+    let renderer = try renderer(style)
     await renderer.finish()
     #expect(terminal.writes == 0)
   }
 
   @Test("a cancelled run stops drawing, and finish still has the last word")
   func cancelled() async throws {
-    let renderer = renderer()
+    let renderer = try renderer()
     let request = try Scene.request(0)
     try await withThrowingTaskGroup { group in
       group.addTask { await renderer.run() }
@@ -121,7 +149,7 @@ struct ProgressRendererTests {
 
   @Test("a second signal restores the terminal from any thread, once, and nothing is drawn over it")
   func restoresNow() async throws {
-    let renderer = renderer()
+    let renderer = try renderer()
     feed.listed(1, complete: false)
     await renderer.drawFrame()
     #expect(!terminal.emulator.isCursorShown)
@@ -136,8 +164,8 @@ struct ProgressRendererTests {
   }
 
   @Test("a second signal in the middle of the first frame's write")
-  func restoresDuringWrite() async {
-    let renderer = renderer()
+  func restoresDuringWrite() async throws {
+    let renderer = try renderer()
     feed.listed(1, complete: false)
     terminal.with { $0.duringWrite = { renderer.restoreNow() } }
     await renderer.drawFrame()
@@ -145,9 +173,9 @@ struct ProgressRendererTests {
     #expect(terminal.lines.isEmpty)
   }
 
-  @Test("lines need no restoring", arguments: [ProgressStyle.Resolved.plain, .none])
-  func nothingToRestore(style: ProgressStyle.Resolved) async throws {
-    let renderer = renderer(style)
+  @Test("lines need no restoring")
+  func nothingToRestore() async throws {
+    let renderer = try renderer(.plain)
     end(try Scene.request(0), size: 5)
     await renderer.drawFrame()
     renderer.restoreNow()
@@ -155,8 +183,8 @@ struct ProgressRendererTests {
   }
 
   @Test("stopped and continued: a clean line and a cursor in between")
-  func suspends() async {
-    let renderer = renderer()
+  func suspends() async throws {
+    let renderer = try renderer()
     feed.listed(1, complete: false)
     await renderer.drawFrame()
     await renderer.suspend()
@@ -171,8 +199,8 @@ struct ProgressRendererTests {
   }
 
   @Test("stopped without a word, continued below what the shell wrote meanwhile")
-  func resumesUnannounced() async {
-    let renderer = renderer()
+  func resumesUnannounced() async throws {
+    let renderer = try renderer()
     feed.listed(1, complete: true)
     await renderer.drawFrame()
     let region = terminal.lines
@@ -185,9 +213,63 @@ struct ProgressRendererTests {
     #expect(terminal.emulator.isCursorShown)
   }
 
+  @Test("echo is off exactly while the terminal is ours")
+  func keys() async throws {
+    let renderer = try renderer()
+    feed.listed(1, complete: true)
+    await renderer.drawFrame()
+    #expect(terminal.with { $0.hasKeys })
+    await renderer.suspend()
+    #expect(!terminal.with { $0.hasKeys })
+    await renderer.drawFrame()
+    #expect(!terminal.with { $0.hasKeys })
+    terminal.with { $0.isInForeground = false }
+    await renderer.resume()
+    await renderer.drawFrame()
+    #expect(!terminal.with { $0.hasKeys })
+    terminal.with { $0.isInForeground = true }
+    await renderer.drawFrame()
+    #expect(terminal.with { $0.hasKeys })
+    await renderer.finish()
+    #expect(!terminal.with { $0.hasKeys })
+
+    let second = try self.renderer()
+    await second.drawFrame()
+    second.restoreNow()
+    #expect(!terminal.with { $0.hasKeys })
+    await second.drawFrame()
+    #expect(!terminal.with { $0.hasKeys })
+    await second.finish()
+  }
+
+  @Test("lines leave the keys to the shell")
+  func noKeys() async throws {
+    let renderer = try renderer(.plain)
+    await renderer.drawFrame()
+    #expect(!terminal.with { $0.hasKeys })
+  }
+
+  /// A SIGSTOP says nothing before it stops, and after `bg` the shell's prompt stands where the region stood.
+  @Test("stopped without a word and continued in the background: no cell is touched")
+  func backgroundUnannounced() async throws {
+    let renderer = try renderer()
+    feed.listed(1, complete: true)
+    await renderer.drawFrame()
+    terminal.with {
+      $0.isInForeground = false
+      $0.emulator.feed(Array("\r\n[1]+ Stopped\r\n$ bg\r\n$ ".utf8))
+    }
+    let lines = terminal.lines
+    await renderer.resume()
+    await renderer.drawFrame()
+    #expect(terminal.lines == lines && terminal.emulator.isCursorShown)
+    await renderer.finish()
+    #expect(terminal.lines == lines)
+  }
+
   @Test("in the background there are lines but no region, and the cursor is left to the shell")
   func background() async throws {
-    let renderer = renderer()
+    let renderer = try renderer()
     feed.listed(2, complete: true)
     terminal.with { $0.isInForeground = false }
     await renderer.drawFrame()
@@ -204,7 +286,7 @@ struct ProgressRendererTests {
 
   @Test("a stopped terminal keeps no event from being told later")
   func stopped() async throws {
-    let renderer = renderer()
+    let renderer = try renderer()
     terminal.with { $0.isReady = false }
     end(try Scene.request(0), size: 5)
     await renderer.drawFrame()
@@ -217,7 +299,7 @@ struct ProgressRendererTests {
   /// Once the renderer left the events unread then, and a long run's memory grew with its list.
   @Test("when the output is lost nothing more is tried, and events do not pile up")
   func lost() async throws {
-    let renderer = renderer()
+    let renderer = try renderer()
     terminal.with { $0.isLost = true }
     feed.listed(1, complete: false)
     await renderer.drawFrame()
@@ -229,16 +311,42 @@ struct ProgressRendererTests {
     #expect(terminal.writes == 0)
   }
 
+  @Test("what others say stands above the region, and is theirs to write once nothing is drawn")
+  func says() async throws {
+    let renderer = try renderer()
+    feed.listed(1, complete: true)
+    await renderer.drawFrame()
+    let region = terminal.lines
+    #expect(renderer.say(["one", "two"]))
+    #expect(terminal.lines == region, "with the next frame")
+    await renderer.drawFrame()
+    #expect(terminal.lines == ["one", "two"] + region)
+    #expect(renderer.say(["three"]))
+    await renderer.finish()
+    #expect(terminal.lines == ["one", "two", "three"])
+    #expect(!renderer.say(["four"]))
+  }
+
+  @Test("what others say is not kept for a terminal that has gone")
+  func saysNothingMore() async throws {
+    let renderer = try renderer()
+    terminal.with { $0.isLost = true }
+    feed.listed(1, complete: true)
+    await renderer.drawFrame()
+    #expect(!renderer.say(["one"]))
+    await renderer.finish()
+  }
+
   @Test("a window that changes is drawn anew, in its bounds")
   func resizes() async throws {
-    let renderer = renderer()
+    let renderer = try renderer()
     async let drawing: Void = renderer.run()
     feed.listed(40, complete: true)
     for id in 0..<12 { feed.start(try Scene.request(id)).begin(at: 0, total: 1 << 30) }
     for (columns, rows) in [(80, 24), (40, 10), (132, 50), (20, 6), (80, 24)] {
       terminal.with { $0.emulator.resize(columns: columns, rows: rows) }
       for _ in 0..<8 { try await clock.step() }
-      #expect(terminal.lines.count == min(13, rows - 3))
+      #expect(terminal.lines.count == min(14, rows - 3))
       #expect(terminal.lines.last?.contains("0/40") == true)
     }
     await renderer.finish()
@@ -250,15 +358,18 @@ struct ProgressRendererTests {
   func taskbar() async throws {
     let environment = TerminalEnvironment(
       isTerminal: true, variables: ["TERM": "xterm", "LANG": "C.UTF-8", "TERM_PROGRAM": "ghostty"])
-    let renderer = renderer(environment: environment)
-    feed.listed(4, complete: true)
+    let renderer = try renderer(environment: environment)
+    feed.listed(2, complete: true)
     await renderer.drawFrame()
-    end(try Scene.request(0), size: 5)
+    let meters = [feed.start(try Scene.request(0)), feed.start(try Scene.request(1))]
+    for meter in meters { meter.begin(at: 0, total: 100) }
+    await renderer.drawFrame()
+    meters[0].add(50)
     await renderer.drawFrame()
     feed.end(try Scene.request(1), .failure(DownloadError(.status)))
     await renderer.drawFrame()
     await renderer.drawFrame()
-    let commands = ["9;4;1;0", "9;4;1;25", "9;4;2;50"]
+    let commands = ["9;4;3;0", "9;4;1;0", "9;4;1;25", "9;4;2;50"]
     #expect(terminal.emulator.operatingSystemCommands == commands)
     await renderer.suspend()
     await renderer.resume()

@@ -39,12 +39,15 @@ struct RateEstimateTests {
     #expect(isNear(estimate.rate(at: .seconds(30)), (90 + 0.9 * 3690 / 0.99) / 0.99))
   }
 
-  @Test("a stall leaves a tenth after 15 s and a hundredth after 30 s")
+  @Test("a pause weighs like any other time; a stall fades to nothing, and so does the guess at the end")
   func stall() {
     let estimate = estimate(bytes: 50_000, each: .milliseconds(50), count: 2000)
     let rate = estimate.rate(at: .seconds(100))
-    #expect(isNear(estimate.rate(at: .seconds(115)), rate / 10, within: 1e-6))
-    #expect(isNear(estimate.rate(at: .seconds(130)), rate / 100, within: 1e-6))
+    #expect(isNear(estimate.rate(at: .seconds(103)), rate * 0.630957, within: 1e-4))
+    #expect(isNear(estimate.rate(at: .seconds(107.5)), rate * 0.316228 * 0.5, within: 1e-4))
+    #expect(estimate.rate(at: .seconds(110)) == 0)
+    #expect(estimate.rate(at: .seconds(200)) == 0)
+    #expect(estimate.timeLeft(remaining: 1000, at: .seconds(110)) == nil)
   }
 
   @Test("looking, or hearing that nothing came, changes nothing")

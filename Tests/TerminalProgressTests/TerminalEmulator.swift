@@ -8,10 +8,14 @@ struct TerminalEmulator {
   private(set) var rows: Int
   /// Each cell's text; "" is the right half of a wide character.
   private var screen: [[String]]
+  /// Each cell's style, as the parameters of SGR.
+  private var styles: [[String]]
+  private var style = ""
   private(set) var scrolledOff: [String] = []
   private(set) var cursor = (row: 0, column: 0)
   private(set) var isCursorShown = true
   private(set) var wrapsLines = true
+  private(set) var marksPastes = false
   private(set) var isInFrame = false
   private(set) var frames = 0
   /// How often text ran into the right edge.
@@ -23,6 +27,14 @@ struct TerminalEmulator {
     self.columns = columns
     self.rows = rows
     screen = Array(repeating: Array(repeating: " ", count: columns), count: rows)
+    styles = Array(repeating: Array(repeating: "", count: columns), count: rows)
+  }
+
+  /// Text and style of each cell that is not a blank, a line each, from `row` on.
+  func cells(from row: Int) -> [[String]] {
+    (row..<rows).map { row in
+      (0..<columns).map { screen[row][$0] == " " ? "" : "\(screen[row][$0])|\(styles[row][$0])" }
+    }
   }
 
   /// The screen's lines without blanks at their ends, down to the last that is not empty.
@@ -37,13 +49,19 @@ struct TerminalEmulator {
     while screen.count > rows {
       if cursor.row < screen.count - 1 {
         screen.removeLast()
+        styles.removeLast()
       } else {
         scrolledOff.append(Self.text(screen.removeFirst()))
+        styles.removeFirst()
         cursor.row -= 1
       }
     }
-    while screen.count < rows { screen.append([]) }
+    while screen.count < rows {
+      screen.append([])
+      styles.append([])
+    }
     screen = screen.map { Array(($0 + Array(repeating: " ", count: columns)).prefix(columns)) }
+    styles = styles.map { Array(($0 + Array(repeating: "", count: columns)).prefix(columns)) }
     (self.columns, self.rows) = (columns, rows)
     cursor.column = min(cursor.column, columns - 1)
   }
@@ -69,7 +87,9 @@ struct TerminalEmulator {
   private mutating func put(_ scalar: Unicode.Scalar) {
     let width = Self.width(scalar)
     if width == 0 {
-      screen[cursor.row][max(0, cursor.column - 1)].unicodeScalars.append(scalar)
+      var column = max(0, cursor.column - 1)
+      if screen[cursor.row][column].isEmpty { column -= 1 }
+      screen[cursor.row][column].unicodeScalars.append(scalar)
       return
     }
     if cursor.column + width >= columns { overruns += 1 }
@@ -81,8 +101,14 @@ struct TerminalEmulator {
         cursor.column = columns - width
       }
     }
+    // Half of a wide character does not stay.
+    for column in cursor.column..<(cursor.column + width) {
+      if screen[cursor.row][column].isEmpty, column > 0 { screen[cursor.row][column - 1] = " " }
+      if column + 1 < columns, screen[cursor.row][column + 1].isEmpty { screen[cursor.row][column + 1] = " " }
+    }
     screen[cursor.row][cursor.column] = String(Character(scalar))
     if width == 2 { screen[cursor.row][cursor.column + 1] = "" }
+    for column in cursor.column..<(cursor.column + width) { styles[cursor.row][column] = style }
     cursor.column += width
   }
 
@@ -99,6 +125,8 @@ struct TerminalEmulator {
     guard cursor.row == rows else { return }
     scrolledOff.append(Self.text(screen.removeFirst()))
     screen.append(Array(repeating: " ", count: columns))
+    styles.removeFirst()
+    styles.append(Array(repeating: "", count: columns))
     cursor.row = rows - 1
   }
 
@@ -130,6 +158,8 @@ struct TerminalEmulator {
     case ("?2026", "l"): isInFrame = false
     case ("?25", "h"): isCursorShown = true
     case ("?25", "l"): isCursorShown = false
+    case ("?2004", "h"): marksPastes = true
+    case ("?2004", "l"): marksPastes = false
     case ("?7", "h"): wrapsLines = true
     case ("?7", "l"): wrapsLines = false
     case ("", "K"): erase(row: cursor.row, from: cursor.column)
@@ -137,13 +167,27 @@ struct TerminalEmulator {
       erase(row: cursor.row, from: cursor.column)
       for row in (cursor.row + 1)..<max(rows, cursor.row + 1) { erase(row: row, from: 0) }
     case (_, "A"): cursor.row = max(0, cursor.row - (Int(parameters) ?? 1))
-    case (_, "m"): break
+    case (_, "B"): cursor.row = min(rows - 1, cursor.row + (Int(parameters) ?? 1))
+    case (_, "G"): cursor.column = min(columns, max(1, Int(parameters) ?? 1)) - 1
+    case (_, "L"):
+      let count = min(Int(parameters) ?? 1, rows - cursor.row)
+      screen.removeLast(count)
+      let blank = Array(repeating: " ", count: columns)
+      screen.insert(contentsOf: Array(repeating: blank, count: count), at: cursor.row)
+      styles.removeLast(count)
+      styles.insert(
+        contentsOf: Array(repeating: Array(repeating: "", count: columns), count: count), at: cursor.row)
+    case (_, "m"):
+      for part in parameters.split(separator: ";", omittingEmptySubsequences: false) {
+        if part.isEmpty || part == "0" { style = "" } else { style += style.isEmpty ? "\(part)" : ";\(part)" }
+      }
     default: unknown.append("CSI \(parameters)\(final)")
     }
   }
 
   private mutating func erase(row: Int, from column: Int) {
-    for index in min(column, columns)..<columns { screen[row][index] = " " }
+    if column > 0, column < columns, screen[row][column].isEmpty { screen[row][column - 1] = " " }
+    for index in min(column, columns)..<columns { (screen[row][index], styles[row][index]) = (" ", "") }
   }
 }
 
@@ -156,6 +200,9 @@ final class MemoryTerminal: ProgressOutput {
     var isReady = true
     var isLost = false
     var isInForeground = true
+    /// Whether echo and lines are off, and can be turned off.
+    var hasKeys = false
+    var givesKeys = true
     var duringWrite: (@Sendable () -> Void)?
   }
 
@@ -175,6 +222,15 @@ final class MemoryTerminal: ProgressOutput {
   var isReady: Bool { with { $0.isReady } }
   var isInForeground: Bool { with { $0.isInForeground } }
   var size: TerminalSize? { with { TerminalSize(columns: $0.emulator.columns, rows: $0.emulator.rows) } }
+
+  func takeKeys() { with { $0.hasKeys = $0.givesKeys && $0.isInForeground } }
+
+  func giveKeysBack(isForGood: Bool) {
+    with {
+      $0.hasKeys = false
+      if isForGood { $0.givesKeys = false }
+    }
+  }
 
   func write(_ bytes: [UInt8]) throws(OutputLost) {
     let (isLost, duringWrite) = with { ($0.isLost, $0.duringWrite) }

@@ -6,9 +6,10 @@ public final class TemporaryFolder: Sendable {
   /// Absolute, without symbolic links and without a slash at its end.
   public let path: String
 
-  /// - Throws: when the system's temporary folder cannot be written.
-  public init() throws(SupportFailure) {
-    let parent = URL(filePath: NSTemporaryDirectory()).resolvingSymlinksInPath().path
+  /// - Parameter parent: where it is made; nil for the system's temporary folder.
+  /// - Throws: when that cannot be written.
+  public init(in parent: String? = nil) throws(SupportFailure) {
+    let parent = URL(filePath: parent ?? NSTemporaryDirectory()).resolvingSymlinksInPath().path
     var template = Array("\(parent)/dlm-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw .systemCall("mkdtemp in \(parent)", errno: errno) }
     path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)

@@ -170,7 +170,7 @@ struct CanaryTests {
       try await origin.wait(for: "most of the file") { $0.bodyBytesSent.values.contains { $0 >= 3 << 20 } }
       run.send(signal)
       let result = try await run.waitForExit()
-      #expect(result.errorText.contains("To go on: dlm get"), "\(result.errorText)")
+      #expect(result.errorText.contains("to go on: dlm get"), "\(result.errorText)")
       try look(place, result, "interrupted \(spelling.testDescription)")
     }
   }

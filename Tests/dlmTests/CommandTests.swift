@@ -10,7 +10,7 @@ struct CommandTests {
     let version = try await place.dlm("--version")
     #expect(version.status == 0)
     #expect(version.outputText.hasPrefix("dlm "))
-    for command in ["get", "compare", "demo", "cache", "clear-cache"] {
+    for command in ["get", "compare", "demo", "cache", "clear-cache", "config"] {
       let help = try await place.dlm(command, "--help")
       #expect(help.status == 0)
       #expect(help.outputText.contains("USAGE: dlm \(command)"), "\(help.outputText)")
@@ -187,6 +187,20 @@ struct CommandTests {
     #expect((lines.first?["t"] as? String)?.hasSuffix("Z") == true)
   }
 
+  /// What a command finds wrong is said of that command, without how dlm as a whole is used.
+  @Test func mistakesOfACommandAreItsOwn() async throws {
+    let place = try Workplace()
+    let get = try await place.dlm("get", "--offline", "--refresh", "http://h/x")
+    #expect(get.status == 64 && get.errorText.contains("See 'dlm get --help'"), "\(get.errorText)")
+    #expect(!get.errorText.contains("<subcommand>"), "\(get.errorText)")
+    let compare = try await place.dlm("compare", "--jobs", "2")
+    #expect(
+      compare.status == 64 && compare.errorText.contains("See 'dlm compare --help'"), "\(compare.errorText)")
+    let typing = try await place.dlm("gte", "http://h/x")
+    #expect(typing.status == 64 && typing.errorText.contains("\"dlm get\"?"), "\(typing.errorText)")
+    #expect(typing.errorText.contains("See 'dlm --help'") && !typing.errorText.contains("Usage:"))
+  }
+
   /// Full RELRO: every symbol is bound at the start, and the table of them is read-only from then on.
   @Test func theTableOfSymbolsIsReadOnly() async throws {
     let binary = try DLMExecutable.path()
@@ -195,16 +209,18 @@ struct CommandTests {
     #expect(try await CommandRun.result(of: "readelf", ["-lW", binary]).outputText.contains("GNU_RELRO"))
   }
 
-  /// `-j4 -s8 -dDIR`, and `-H` both ways.
+  /// `-j4 -s8 -dDIR -oNAME -mMODE`, and `-H` both ways.
   @Test func joinedValues() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
     origin.route("/f", .file([1]))
     let place = try Workplace()
     let run = try await place.dlm(
-      "get", "-j4", "-s2", "-dout", "-HX-One: 1", "-vH", "X-Two: 2", origin.url("/f"))
+      "get", "-j4", "-s2", "-dout", "-oname", "-masync-let", "-HX-One: 1", "-vH", "X-Two: 2",
+      origin.url("/f"))
     #expect(run.status == 0, "\(run.errorText)")
-    #expect(try place.file("out/f") == [1])
+    #expect(try place.file("out/name") == [1])
+    #expect(run.errorText.contains("async-let"), "\(run.errorText)")
     #expect(origin.log.first?.headers["x-one"] == "1" && origin.log.first?.headers["x-two"] == "2")
   }
 }

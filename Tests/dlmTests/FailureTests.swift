@@ -175,7 +175,7 @@ struct FailureTests {
     _ = try place.folder.write(Array("jobs: [\n".utf8), to: "work/.dlm.yaml")
     let broken = try await place.dlm("get", origin.url("/a"))
     #expect(broken.status == 64)
-    #expect(broken.errorText.contains(".dlm.yaml cannot be understood"), "\(broken.errorText)")
+    #expect(broken.errorText.contains(".dlm.yaml:2:1 cannot be understood"), "\(broken.errorText)")
   }
 
   /// A service or a container may run without HOME: nothing is written into the root folder.

@@ -203,4 +203,20 @@ struct GetTests {
     #expect(try await place.start(["get", "--no-cache", urls[1]]).waitForExit().status == 0)
     #expect(try place.names() == ["f0", "f1", "f1.1", "f2"])
   }
+
+  /// `dlm ADDRESS` and `dlm LIST`.
+  @Test func withoutACommand() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/a", .file([1]))
+    origin.route("/b", .file([2]))
+    let place = try Workplace()
+    let address = try await place.dlm(origin.url("/a"), "-d", "out")
+    #expect(address.status == 0, "\(address.errorText)")
+    _ = try place.list([origin.url("/b")])
+    let list = try await place.dlm("urls.txt", "-dout")
+    #expect(list.status == 0, "\(list.errorText)")
+    #expect(try place.names(in: "out") == ["a", "b"])
+    #expect(try await place.dlm("ulrs.txt").status == 64)
+  }
 }

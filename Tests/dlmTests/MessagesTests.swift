@@ -1,6 +1,5 @@
 import ArgumentParser
 import DownloadModel
-import Foundation
 import Testing
 
 @testable import dlm
@@ -56,6 +55,13 @@ struct MessagesTests {
     #expect(
       SummaryMessages(report(), comparedWith: nil, again: "dlm get urls.txt").lines
         == ["1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), parallel, 16 at a time"])
+  }
+
+  /// `-q` leaves out what went well and no more.
+  @Test func aQuietRunThatWasInterruptedSaysHowToGoOn() {
+    let quiet = SummaryMessages(report(signal: 2), comparedWith: nil, again: "dlm get urls.txt").quietLines
+    #expect(quiet == ["Interrupted: 1,000 of 1,000 done; to go on: dlm get urls.txt"])
+    #expect(SummaryMessages(report(), comparedWith: nil, again: "dlm get urls.txt").quietLines.isEmpty)
   }
 
   @Test func aRunThatFoundOutHowManySaysTheMost() {
@@ -115,7 +121,7 @@ struct MessagesTests {
 
   @Test func runsAreComparedOnlyWhenTheyDidTheSameWork() {
     let then = RunHistory.Run(
-      listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 12, endedAt: Date())
+      listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 12, endedAt: 0)
     let fair = RunHistory.Comparison(mode: .sequential, run: then, isFair: true)
     #expect(
       SummaryMessages(report(), comparedWith: fair, again: "").lines.last
@@ -123,7 +129,7 @@ struct MessagesTests {
     let tie = RunHistory.Comparison(
       mode: .asyncLet,
       run: RunHistory.Run(
-        listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 4.1, endedAt: Date()),
+        listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 4.1, endedAt: 0),
       isFair: true)
     #expect(
       SummaryMessages(report(), comparedWith: tie, again: "").lines.last
@@ -132,52 +138,6 @@ struct MessagesTests {
     #expect(
       SummaryMessages(report(), comparedWith: unfair, again: "").lines.last?.contains("cannot be compared")
         == true)
-  }
-
-  @Test func historyPrefersARunThatCanBeCompared() {
-    func run(_ fetched: Int, _ digest: String, _ time: TimeInterval) -> RunHistory.Run {
-      RunHistory.Run(
-        listDigest: digest, jobs: 1, fetched: fetched, transferredBytes: Int64(fetched), seconds: 1,
-        endedAt: Date(timeIntervalSince1970: time))
-    }
-    var history = RunHistory(folder: "/", sources: [])
-    history.runs = ["sequential": run(10, "d", 1), "async-let": run(0, "d", 2), "parallel": run(10, "d", 3)]
-    let found = history.comparison(for: run(10, "d", 4), in: .parallel)
-    #expect(found?.mode == .sequential)
-    #expect(found?.isFair == true)
-    #expect(history.comparison(for: run(10, "other", 4), in: .parallel) == nil)
-  }
-
-  /// One unchanged rerun once erased the measured time of its mode.
-  @Test(
-    arguments: [(0, 0, 10), (3, 300, 10), (10, 1000, 20), (10, 1200, 20), (11, 900, 20)]
-      as [(Int, Int64, Double)])
-  func onlyTheSameWorkReplacesATime(fetched: Int, bytes: Int64, expected: Double) {
-    func run(_ fetched: Int, _ bytes: Int64, _ seconds: Double) -> RunHistory.Run {
-      RunHistory.Run(
-        listDigest: "d", jobs: 1, fetched: fetched, transferredBytes: bytes, seconds: seconds, endedAt: Date()
-      )
-    }
-    var history = RunHistory(folder: "/", sources: [])
-    history.note(run(10, 1000, 10), of: .parallel)
-    history.note(run(fetched, bytes, 20), of: .parallel)
-    #expect(history.runs["parallel"]?.seconds == expected)
-  }
-
-  @Test func historyOfTheFirstVersionIsUnderstoodAndALaterOneLeft() throws {
-    func decoded(_ text: String) throws -> RunHistory {
-      try JSONDecoder().decode(RunHistory.self, from: Data(text.utf8))
-    }
-    let first = try decoded(#"{"folder": "/w", "sources": ["/w/urls.txt"], "runs": {}}"#)
-    #expect(first == RunHistory(folder: "/w", sources: ["/w/urls.txt"]))
-    #expect(throws: DecodingError.self) {
-      try decoded(#"{"version": 99, "folder": "/w", "sources": [], "runs": {}}"#)
-    }
-    var history = first
-    history.options = ["--directory=data"]
-    history.withheld = [.header(name: "X-Api-Key"), .proxy, .addressLogins]
-    history.last = .init(mode: .asyncLet, listDigest: "d", directory: "/w/data")
-    #expect(try JSONDecoder().decode(RunHistory.self, from: JSONEncoder().encode(history)) == history)
   }
 
   /// What is remembered, and what is given again, becomes the command it was.
@@ -216,7 +176,7 @@ struct MessagesTests {
   func aRepeatIsAnnounced(mode: DownloadMode, other: DownloadMode, own: Double?, words: String) {
     func run(_ seconds: Double) -> RunHistory.Run {
       RunHistory.Run(
-        listDigest: "d", jobs: 16, fetched: 1000, transferredBytes: 1, seconds: seconds, endedAt: Date())
+        listDigest: "d", jobs: 16, fetched: 1000, transferredBytes: 1, seconds: seconds, endedAt: 0)
     }
     let plan = RepeatPlan(
       mode: mode, other: other, otherRun: run(12.3), ownRun: own.map(run), list: "urls.txt")

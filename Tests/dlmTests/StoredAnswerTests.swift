@@ -286,23 +286,16 @@ struct StoredAnswerTests {
   /// "0 B freed" was said when 12 KiB were: what an open database has beside it was counted after, and not
   /// before.
   @Test func whatIsFreedIsWhatTheFolderTakesLess() async throws {
-    let origin = try FaultyOrigin()
-    defer { origin.stop() }
-    let place = try Workplace()
-    for index in 0..<300 { origin.route("/\(index)", .file([1])) }
-    _ = try place.list((0..<300).map { origin.url("/\($0)") })
-    #expect(try await place.dlm("get", "urls.txt", "-d", "out").status == 0)
+    let place = try await CacheCommandTests.threeHundred()
     _ = try place.folder.write(Self.one, to: "home/cache/dlm/index.sqlite.damaged-1")
-    func size() throws -> Int {
-      try place.folder.names(in: "home/cache/dlm").reduce(0) {
-        $0 + (try place.folder.read("home/cache/dlm/\($1)").count)
-      }
+    func size() async throws -> Int {
+      try await CacheCommandTests.du(place.folder.path("home/cache/dlm"))
     }
     let status = try await place.dlm("cache", "status")
-    let before = try size()
+    let before = try await size()
     #expect(status.outputText.contains("takes \(Self.kibibytes(before))"), "\(status.outputText)")
     let cleared = try await place.dlm("clear-cache")
-    let freed = before - (try size())
+    let freed = before - (try await size())
     #expect(freed > 12 * 1024)
     #expect(cleared.outputText.contains("\(Self.kibibytes(freed)) freed"), "\(cleared.outputText) \(freed)")
   }

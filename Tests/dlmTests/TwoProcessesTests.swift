@@ -43,6 +43,120 @@ struct TwoProcessesTests {
     #expect(whole <= count + 8)
   }
 
+  /// As above, eight of them, in one folder or each in its own: what one fetches the others copy.
+  @Test(.timeLimit(.minutes(10)), arguments: [true, false])
+  func eight(share: Bool) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let count = 60
+    let addresses = Self.serve(origin, count, pause: .milliseconds(10))
+    // All come upon the first file while one has it, on a slow machine as well.
+    let gate = try Gate()
+    let first = SplitMix64.bytes(count: 4000, seed: 0)
+    origin.route("/f0", .file(first, FileOptions(ending: .stall(after: 1000, until: gate))), .file(first))
+    _ = try place.list(addresses)
+    let runs = try (0..<8).map {
+      try place.start(["get", "urls.txt", "-d", share ? "out" : "out\($0)", "--progress", "json"])
+    }
+    try await origin.wait(path: "/f0", bodyBytesSent: 1000)
+    let waits = { (run: CommandRun) in run.outputText.contains("\"for\":\"another-process\"") }
+    try await poll("seven to wait for the eighth") { runs.count(where: waits) >= 7 }
+    gate.open()
+    var said: [Substring] = []
+    for run in runs {
+      let result = try await run.waitForExit()
+      #expect(result.status == 0, "\(result.errorText)")
+      said += result.outputText.split(separator: "\n")
+    }
+    for number in 0..<(share ? 1 : 8) {
+      let folder = share ? "out" : "out\(number)"
+      #expect(try place.names(in: folder).count == count)
+      for index in 0..<count {
+        #expect(try place.file("\(folder)/f\(index)") == SplitMix64.bytes(count: 4000, seed: UInt64(index)))
+      }
+    }
+    #expect(said.count { $0.contains("\"how\":\"fetched\"") } == count)
+    #expect(!said.contains { $0.contains("\"process\":null") })
+  }
+
+  /// What one has fetched since the other began is not asked about: else, of eight with the same list, seven
+  /// would ask about each file. What one had fetched before is.
+  @Test(arguments: [true, false])
+  func fetchedSinceTheOtherBegan(share: Bool) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    let body = SplitMix64.bytes(count: 3000, seed: 1)
+    for path in ["/before", "/since"] { origin.route(path, .file(body)) }
+    origin.route("/slow", .file(body, FileOptions(ending: .stall(after: 1000, until: gate))))
+    let place = try Workplace()
+    let other = share ? "out" : "other"
+    #expect(try await place.dlm("get", origin.url("/before"), "-d", other).status == 0)
+    let run = try place.start(
+      ["get", origin.url("/slow"), origin.url("/before"), origin.url("/since"), "-d", "out", "-j", "1"])
+    try await origin.wait(path: "/slow", bodyBytesSent: 1000)
+    #expect(try await place.dlm("get", origin.url("/since"), "-d", other).status == 0)
+    gate.open()
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.names(in: "out") == ["before", "since", "slow"])
+    #expect(try place.file("out/since") == body)
+    #expect(origin.log.count { $0.path == "/since" } == 1)
+    #expect(origin.log.count { $0.path == "/before" } == 2)
+  }
+
+  /// While another process was alive, the cache folder was read, and each journal opened, for each file.
+  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/strace"), "needs strace"))
+  func journalsAreNotLookedForByEachFile() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    origin.route("/slow", .file([1, 2, 3], FileOptions(ending: .stall(after: 1, until: gate))))
+    let place = try Workplace()
+    let addresses = (0..<200).map { number in
+      origin.route("/\(number)", .file(SplitMix64.bytes(count: 100, seed: UInt64(number))))
+      return origin.url("/\(number)")
+    }
+    _ = try place.list(addresses)
+    let other = try place.start(["get", origin.url("/slow")])
+    try await origin.wait(path: "/slow", bodyBytesSent: 1)
+    let run = try await place.start(
+      "strace",
+      ["-f", "-e", "trace=getdents64,openat", try DLMExecutable.path(), "get", "urls.txt", "-d", "out"]
+    ).waitForExit()
+    gate.open()
+    #expect(try await other.waitForExit().status == 0)
+    #expect(run.status == 0)
+    let calls = run.errorText.split(separator: "\n")
+    #expect(calls.count { $0.contains("getdents64") } < 50)
+    #expect(calls.count { $0.contains(".log\"") } < 50)
+    #expect(try place.names(in: "out").count == 200)
+  }
+
+  /// The process for which another one waited could not fetch the file: what is here from before is then
+  /// asked about, and not taken for new.
+  @Test func theFirstFails() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    let (old, new) = (SplitMix64.bytes(count: 3000, seed: 1), SplitMix64.bytes(count: 3000, seed: 2))
+    origin.route(
+      "/f", .file(old, FileOptions(etag: "\"1\"")),
+      .file(new, FileOptions(etag: "\"2\"", ending: .stall(after: 1000, until: gate))),
+      .file(new, FileOptions(etag: "\"2\"")))
+    let place = try Workplace()
+    #expect(try await place.dlm("get", origin.url("/f")).status == 0)
+    let first = try place.start(["get", origin.url("/f")])
+    try await origin.wait(path: "/f", bodyBytesSent: 4000)
+    let second = try place.start(["get", origin.url("/f"), "--progress", "plain"])
+    try await second.wait(forErrorOutput: "waiting until process \(first.processID) is done")
+    first.send(SIGKILL)
+    _ = try await first.waitForExit()
+    #expect(try await second.waitForExit().status == 0)
+    #expect(try place.file("f") == new)
+  }
+
   /// Without a cache the second cannot know what the first wrote, and fetches it; but it leaves no copies.
   @Test func withoutACache() async throws {
     let origin = try FaultyOrigin()
@@ -131,14 +245,20 @@ struct TwoProcessesTests {
 
   private func waitUntilOpen(_ name: String, by run: CommandRun) async throws {
     let folder = "/proc/\(run.processID)/fd"
-    for _ in 0..<3000 {
+    try await poll("\(name) to be open") {
       let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
       let paths = numbers.map {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")) ?? ""
       }
-      if paths.contains(where: { $0.hasSuffix("/" + name) }) { return }
+      return paths.contains { $0.hasSuffix("/" + name) }
+    }
+  }
+
+  private func poll(_ what: String, until isMet: () -> Bool) async throws {
+    for _ in 0..<3000 {
+      if isMet() { return }
       try await Task.sleep(for: .milliseconds(10))
     }
-    throw SupportFailure("\(name) was not opened")
+    throw SupportFailure("waited in vain for \(what)")
   }
 }

@@ -160,10 +160,7 @@ struct Commit: Sendable {
   private func take(
     _ name: String, replacing: Bool, _ row: CacheRow?, _ beforeNaming: (CacheRow) -> Void
   ) throws(DownloadError) -> Bool {
-    if var row {
-      row.name = name
-      beforeNaming(row)
-    }
+    if let row { beforeNaming(row.named(name)) }
     return try download.access { reception throws(DownloadError) in
       try reception.take(name, replacing: replacing)
     }
@@ -181,19 +178,41 @@ struct Commit: Sendable {
   }
 
   private func row() throws(DownloadError) -> CacheRow? {
-    let (identity, head, held, digest) = try download.access { reception throws(DownloadError) in
-      (try reception.identity(), reception.head, reception.held, reception.digest?.expected)
+    let (identity, head, held, digest, askedAt, source) = try download.access {
+      reception throws(DownloadError) in
+      (
+        try reception.identity(), reception.head, reception.held, reception.digest?.expected,
+        reception.askedAt, reception.source
+      )
     }
     guard let identity else { return nil }
-    let freshness = head.map { FreshnessFields($0) } ?? FreshnessFields()
+    if let source { return copied(source, identity, head, askedAt, digest) }
+    var freshness = head.map { FreshnessFields($0) } ?? FreshnessFields()
     // Without a validator, dlm knows the file as its own but fetches it anew each time. So it is for a file
     // that may have been cut short, since a 304 is about the server's file and not about ours.
     let mayBeReused = proof > .nothing && !freshness.forbidsStoring
+    if !mayBeReused { freshness = FreshnessFields(vary: freshness.vary) }
     return CacheRow(
       key: plan.rowKey, name: wanted, wanted: wanted, identity: identity,
-      validator: mayBeReused ? held.validator : Validator(), fetchedAt: plan.rules.now(),
-      freshness: freshness, effectiveURL: held.effectiveURL,
+      validator: mayBeReused ? held.validator : Validator(), fetchedAt: askedAt, usedAt: plan.rules.now(),
+      status: head?.status, freshness: freshness, effectiveURL: held.effectiveURL,
       digest: proof == .digest ? digest.map { "\($0)" } : nil)
+  }
+
+  /// The row of a copy: what is known of its source holds for it too, renewed by a 304 if its server was
+  /// asked.
+  private func copied(
+    _ source: CacheRow, _ identity: FileIdentity, _ head: ResponseHead?, _ askedAt: Int64,
+    _ digest: ContentDigest?
+  ) -> CacheRow {
+    let proven = proof == .digest ? digest : nil
+    var row = head.map { source.renewed(by: $0, askedAt: askedAt, digest: proven) } ?? source
+    row.change { row in
+      (row.key, row.identity, row.usedAt) = (plan.rowKey, identity, plan.rules.now())
+      (row.name, row.wanted) = (wanted, wanted)
+      if let proven { row.digest = "\(proven)" }
+    }
+    return row
   }
 
   // MARK: The same bytes stand there already
@@ -205,24 +224,29 @@ struct Commit: Sendable {
   func adopt(_ owners: FileOwners) throws(DownloadError) -> Committed? {
     let length = download.look { $0.length }
     // The preferred name first, so that two runs over the same files give the same names.
-    let candidates =
-      [preferred]
-      + directory.numbers.names(of: wanted, length: length).filter {
-        !$0.utf8.elementsEqual(preferred.utf8)
-      }
-    for name in candidates {
-      let mayBeYoung = plan.mayStandAlready && name.utf8.elementsEqual(preferred.utf8)
-      guard let standing = try twin(name, owners, length: length, mayBeYoung: mayBeYoung) else { continue }
-      var row = plan.isIndexed ? try row() : nil
-      row?.identity = standing
-      row?.name = name
-      directory.give(standing, to: plan.rowKey)
-      var outcome = outcome(.fetched, name, size: standing.size)
-      try discard()
-      outcome.remark = .sameAsHere
-      return Committed(outcome: outcome, name: name, row: row)
+    let standing = try twin(preferred, owners, length: length, mayBeYoung: plan.mayStandAlready)
+    if let standing { return try adopt(standing, as: preferred) }
+    let likeness = try download.access { reception throws(DownloadError) in try reception.likeness() }
+    guard let likeness else { return nil }
+    for number in directory.numbers.numbers(of: wanted, like: likeness) {
+      let name = FileNaming.alternative(wanted, number)
+      guard !FileNaming.areSame(name, preferred),
+        let standing = try twin(name, owners, length: length, mayBeYoung: false)
+      else { continue }
+      directory.numbers.gave(number, of: wanted, like: likeness)
+      return try adopt(standing, as: name)
     }
     return nil
+  }
+
+  private func adopt(_ standing: FileIdentity, as name: String) throws(DownloadError) -> Committed {
+    var row = plan.isIndexed ? try row() : nil
+    row?.change { ($0.identity, $0.name) = (standing, name) }
+    directory.give(standing, to: plan.rowKey)
+    var outcome = outcome(.fetched, name, size: standing.size)
+    try discard()
+    outcome.remark = .sameAsHere
+    return Committed(outcome: outcome, name: name, row: row)
   }
 
   /// What stands under a name, if it has the bytes of this file and belongs to no other address.
@@ -249,14 +273,12 @@ struct Commit: Sendable {
   // MARK: Words
 
   private func committed(_ name: String, _ row: CacheRow?, displacedBy other: String? = nil) -> Committed {
-    var row = row
-    row?.name = name
     var outcome = outcome(.fetched, name, size: download.look { $0.length })
     if let other {
       outcome.renamedFrom = directory.path(of: other)
       outcome.mediaType = download.look { $0.head }?["content-type"]
     }
-    return Committed(outcome: outcome, name: name, row: row)
+    return Committed(outcome: outcome, name: name, row: row?.named(name))
   }
 
   private func outcome(_ kind: DownloadOutcome.Kind, _ name: String, size: Int64) -> DownloadOutcome {
@@ -299,7 +321,7 @@ public enum NameDecision: Sendable, Equatable {
     case .replace: new = outcome.wantedName
     case .rename(let name): new = name
     }
-    if new.utf8.elementsEqual(old.utf8) { return old }
+    if FileNaming.areSame(new, old) { return old }
     do throws(Errno) {
       if self == .replace {
         try directory.folder.rename(old, replacing: new)

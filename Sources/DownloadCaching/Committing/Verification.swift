@@ -1,6 +1,6 @@
 import Crypto
 import DownloadModel
-import Foundation
+import FoundationEssentials
 import Synchronization
 
 /// The comparison of one file with the checksum that it must have.
@@ -47,7 +47,7 @@ enum Verification {
   ///   - verdict: not `.unread`.
   ///   - proof: what the end of its transfer proved.
   /// - Returns: nil if its bytes were wrong for the first time: then it must be fetched once more, past every
-  ///   cache.
+  ///   cache. So it is for a copy, which the disk may have damaged: only a server's bytes are the last word.
   /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
   static func judge(
     _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload
@@ -55,10 +55,8 @@ enum Verification {
     switch verdict {
     case .match: return .digest
     case .mismatch(let expected, let found):
-      guard download.look({ $0.doubts.contains(.caches) || $0.isCopy }) else {
-        try download.access { reception throws(DownloadError) in
-          try reception.startAgain(without: .caches)
-        }
+      if download.plan.mayAsk, !download.look({ $0.doubts.contains(.caches) }) {
+        try download.access { reception throws(DownloadError) in try reception.startAgainAfterWrongBytes() }
         return nil
       }
       throw DownloadError(
@@ -129,7 +127,7 @@ enum ReprDigest {
   /// The strongest digest that is understood; nil if there is none. A malformed member is ignored: a server's
   /// mistake in this field must not fail a file that is right.
   static func strongest(_ field: String) -> ContentDigest? {
-    field.split(separator: ",").compactMap { member(trimmed($0)) }
+    field.split(separator: ",").compactMap { member(OptionalWhiteSpace.trimmed($0)) }
       .max { $0.algorithm.length < $1.algorithm.length }
   }
 
@@ -147,12 +145,6 @@ enum ReprDigest {
       let data = Data(base64Encoded: String(value.dropFirst().dropLast()))
     else { return nil }
     return ContentDigest(algorithm, Array(data))
-  }
-
-  private static func trimmed(_ text: Substring) -> Substring {
-    var text = text.drop { $0 == " " || $0 == "\t" }
-    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-    return text
   }
 }
 

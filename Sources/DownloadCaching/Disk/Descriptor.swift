@@ -84,19 +84,18 @@ struct Descriptor: ~Copyable, Sendable {
     if Task.isCancelled { throw .canceled }
   }
 
-  /// Whether another file holds the same bytes.
+  /// Whether another file of the same length holds the same bytes.
   /// - Throws: errno of reading; ECANCELED when the task was cancelled.
-  func hasBytes(of other: borrowing Descriptor) throws(Errno) -> Bool {
+  func hasBytes(of other: borrowing Descriptor, length: Int64) throws(Errno) -> Bool {
     var offset: Int64 = 0
-    while true {
+    while offset < length {
       try Self.checkCancellation()
-      let (mine, theirs) = (
-        try read(Self.blockLength, at: offset), try other.read(Self.blockLength, at: offset)
-      )
-      if mine != theirs { return false }
-      if mine.isEmpty { return true }
-      offset += Int64(mine.count)
+      let count = Int(min(length - offset, Int64(Self.blockLength)))
+      let (mine, theirs) = (try read(count, at: offset), try other.read(count, at: offset))
+      if mine.count < count || mine != theirs { return false }
+      offset += Int64(count)
     }
+    return true
   }
 
   func truncate(to length: Int64) throws(Errno) {
@@ -220,5 +219,12 @@ extension FileIdentity {
   static func of(path: String) -> FileIdentity? {
     var status = stat()
     return lstat(path, &status) == 0 ? FileIdentity(status) : nil
+  }
+
+  /// What the file at a path takes on the disk, as du(1) counts, if it has no other name.
+  static func allocatedBytes(path: String) -> Int64 {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_nlink == 1 else { return 0 }
+    return Int64(status.st_blocks) * 512
   }
 }

@@ -1,5 +1,6 @@
 import DownloadModel
 import Glibc
+import Synchronization
 import SystemPackage
 
 /// Reads, copies and syncs whole files on a thread that may block, so that no transfer waits for gigabytes of
@@ -38,7 +39,9 @@ actor DiskWorker {
     try commit.adopt(owners)
   }
 
-  /// Fills a download with another file's bytes.
+  /// Fills a download with another file's bytes: shares its blocks where the file system can (FICLONE), else
+  /// copies them within the kernel (copy_file_range). Never a second name for the same file, since whoever
+  /// changes the one in place would change the other.
   /// - Returns: false if the source is not, or no longer, the file of the row.
   func fill(_ download: FileDownload, from source: CacheRow) throws(DownloadError) -> Bool {
     try download.access { reception throws(DownloadError) in try reception.copy(source) }
@@ -60,27 +63,25 @@ actor DiskWorker {
 /// Work on finished files, which are recognised by their identity when they were finished.
 extension Descriptor {
   /// Copies a finished file into this one.
-  /// - Returns: its length; nil if it is not, or no longer, the file of the row.
+  /// - Parameter mayClone: whether the file system may have clones; set to false where it has none.
+  /// - Returns: its length; nil if it is not, or no longer, the file of the row, or may not be read.
   /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
-  func copy(_ source: CacheRow) throws(Errno) -> Int64? {
+  func copy(_ source: CacheRow, mayClone: borrowing Atomic<Bool>) throws(Errno) -> Int64? {
     let raw = Glibc.open(source.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
+    if raw < 0, [ENOENT, ELOOP, ENOTDIR, EACCES, EPERM].contains(errno) { return nil }
     guard raw >= 0 else { throw Errno(rawValue: errno) }
     let file = Descriptor(raw)
     guard try file.identity() == source.identity else { return nil }
-    var offset: Int64 = 0
-    // FICLONE (ioctl_ficlone(2)) shares the blocks where the file system supports it, and copies nothing.
-    if ioctl(self.raw, 0x4004_9409, file.raw) == 0 {
-      offset = source.identity.size
-    } else {
-      while offset < source.identity.size {
-        try Self.checkCancellation()
-        let bytes = try file.read(Self.blockLength, at: offset)
-        if bytes.isEmpty { return nil }
-        try write(bytes, at: &offset)
-      }
-    }
-    return try file.identity() == source.identity ? offset : nil
+    let length = source.identity.size
+    if !isClone(of: file, mayClone), try copyBytes(of: file, length) < length { return nil }
+    return try file.identity() == source.identity ? length : nil
+  }
+
+  private func isClone(of file: borrowing Descriptor, _ mayClone: borrowing Atomic<Bool>) -> Bool {
+    guard mayClone.load(ordering: .relaxed) else { return false }
+    if clone(file) { return true }
+    if errno == EOPNOTSUPP || errno == ENOTTY { mayClone.store(false, ordering: .relaxed) }
+    return false
   }
 
   /// The digest of the whole file.

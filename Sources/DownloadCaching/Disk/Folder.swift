@@ -23,6 +23,19 @@ final class Folder: Sendable {
     descriptor = opened
   }
 
+  private init(path: String, _ descriptor: consuming Descriptor) {
+    self.path = path
+    self.descriptor = descriptor
+  }
+
+  /// Opens a folder that is there already.
+  /// - Throws: Errno; `.noSuchFileOrDirectory` where there is none.
+  init(standing path: FilePath) throws(Errno) {
+    guard let opened = try Self.open(path) else { throw .noSuchFileOrDirectory }
+    self.path = path.string
+    descriptor = opened
+  }
+
   private static func open(_ path: FilePath) throws(Errno) -> Descriptor? {
     let raw = Glibc.open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if raw >= 0 { return Descriptor(raw) }
@@ -103,6 +116,47 @@ final class Folder: Sendable {
     return nil
   }
 
+  /// What stands under a name takes so many bytes on the disk, as du(1) counts: blocks, and for a folder all
+  /// that is in it.
+  /// - Parameter ifRemoved: how many of them its removal would free: none of a file with further names.
+  func allocatedBytes(of name: String, ifRemoved: Bool = false) throws(Errno) -> Int64 {
+    try Self.check(name)
+    var status = stat()
+    guard fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+      if errno == ENOENT { return 0 }
+      throw Errno(rawValue: errno)
+    }
+    if status.st_mode & S_IFMT != S_IFDIR {
+      return ifRemoved && status.st_nlink > 1 ? 0 : Int64(status.st_blocks) * 512
+    }
+    let raw = openat(descriptor.raw, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+    if raw < 0, errno == ENOENT { return 0 }
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    return try Folder(path: path + "/" + name, Descriptor(raw)).allocatedBytes()
+  }
+
+  /// The same for the folder itself, with all that is in it.
+  func allocatedBytes() throws(Errno) -> Int64 {
+    var bytes = try allocatedBytesOfItself()
+    for name in try names() { bytes += try allocatedBytes(of: name) }
+    return bytes
+  }
+
+  /// What the list of its names takes.
+  func allocatedBytesOfItself() throws(Errno) -> Int64 {
+    var status = stat()
+    guard fstat(descriptor.raw, &status) == 0 else { throw Errno(rawValue: errno) }
+    return Int64(status.st_blocks) * 512
+  }
+
+  /// Whether a name is that of a folder.
+  func isFolder(_ name: String) throws(Errno) -> Bool {
+    try Self.check(name)
+    var status = stat()
+    guard fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
+    return status.st_mode & S_IFMT == S_IFDIR
+  }
+
   /// Bytes that this process may still write here; nil where the file system does not tell (some FUSE).
   func freeBytes() -> Int64? {
     var status = statvfs()
@@ -142,6 +196,27 @@ final class Folder: Sendable {
     // FAT and similar file systems have no links; there only a check before the rename is possible.
     guard try identity(of: new) == nil else { throw .fileExists }
     try rename(old, replacing: new)
+  }
+
+  /// Moves a file into another folder of the same disk; replaces what stands under `new` in the same instant.
+  func move(_ old: String, to other: Folder, replacing new: String) throws(Errno) {
+    try Self.check(old)
+    try Self.check(new)
+    guard renameat(descriptor.raw, old, other.descriptor.raw, new) == 0 else { throw Errno(rawValue: errno) }
+  }
+
+  /// Gives a file elsewhere on the same disk a further name here; EEXIST if something stands there. A
+  /// symbolic link is not followed.
+  func link(path: String, as name: String) throws(Errno) {
+    try Self.check(name)
+    guard linkat(AT_FDCWD, path, descriptor.raw, name, 0) == 0 else { throw Errno(rawValue: errno) }
+  }
+
+  /// Bytes that the whole file system has; nil where it does not tell.
+  func diskBytes() -> Int64? {
+    var status = statvfs()
+    guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
+    return Int64(clamping: UInt64(status.f_blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize)).0)
   }
 
   /// Names in the folder, in no order, without `.` and `..`.

@@ -20,6 +20,9 @@ final class OutputDirectory: Sendable {
   /// When it was opened, by the clock that stamps files: a younger file may be this run's own.
   let opened: Int64
   let numbers: NumberedNames
+  /// Whether files here may be made clones of others: false once the file system has said that it has none,
+  /// so that not every file asks.
+  let mayClone = Atomic<Bool>(true)
   /// The folder as the user wrote it, with the slash; empty for the current one.
   private let prefix: String
   /// Files that this run gave to an address, where `give` was called for them: inodes, and hashes of what the
@@ -111,11 +114,11 @@ final class OutputDirectory: Sendable {
   ///
   /// Called for files whose name has another number than the list gave, for adopted files, and, unless the
   /// policy is to rename, for all files. So with a usual list memory does not grow.
-  func give(_ file: FileIdentity, to key: RowKey) { given.withLock { $0[file.inode] = key.hashValue } }
+  func give(_ file: FileIdentity, to key: RowKey) { given.withLock { $0[file.inode] = key.number } }
 
   /// Whether this run gave the file to another request than this, where `give` was called for it.
   func isGiven(_ file: FileIdentity, besides key: RowKey) -> Bool {
-    given.withLock { $0[file.inode].map { $0 != key.hashValue } ?? false }
+    given.withLock { $0[file.inode].map { $0 != key.number } ?? false }
   }
 
   /// What stands under a name, also a dangling symbolic link; nil if nothing does.
@@ -162,8 +165,8 @@ final class NumberedNames: Sendable {
     /// The next number to try for a name, so that each of ten thousand files called index.html does not try
     /// all the numbers of the others.
     var next: [[UInt8]: Int] = [:]
-    /// Files from before the run, by name and length, with their numbers.
-    var standing: [[UInt8]: [Int64: [Int]]] = [:]
+    /// Files from before the run, by name and by what they look like, with their numbers in order.
+    var standing: [[UInt8]: [Likeness: [Int]]] = [:]
     var kept = 0
   }
 
@@ -192,24 +195,32 @@ final class NumberedNames: Sendable {
     }
   }
 
-  /// The names under which files of that length stood before the run: the name itself and its numbered names.
+  /// The numbers under which files that look alike stood before the run, in order; 0 is the name itself.
   /// Reads the disk once for each name.
-  func names(of name: String, length: Int64) -> [String] {
-    let numbers = state.withLock { $0.standing[Array(name.utf8)]?[length] } ?? look(at: name)[length] ?? []
-    return numbers.map { $0 == 0 ? name : FileNaming.alternative(name, $0) }
+  func numbers(of name: String, like likeness: Likeness) -> [Int] {
+    state.withLock { $0.standing[Array(name.utf8)]?[likeness] } ?? look(at: name)[likeness] ?? []
   }
 
-  private func look(at name: String) -> [Int64: [Int]] {
+  /// Notes that the file was given to an address, so that those after it need not look at it again.
+  func gave(_ number: Int, of name: String, like likeness: Likeness) {
+    state.withLock { state in
+      state.standing[Array(name.utf8)]?[likeness]?.removeAll { $0 == number }
+    }
+  }
+
+  private func look(at name: String) -> [Likeness: [Int]] {
     if let known = state.withLock({ $0.standing[Array(name.utf8)] }) { return known }
-    var found: [Int64: [Int]] = [:]
+    var found: [Likeness: [Int]] = [:]
     var (number, missing, count) = (0, 0, 0)
     while missing < Self.gap {
-      let candidate = number == 0 ? name : FileNaming.alternative(name, number)
+      let candidate = FileNaming.alternative(name, number)
       // A file that cannot be examined is not a twin.
       if let there = try? folder.standing(candidate) {
         missing = 0
-        if there.identity.isRegularFile, there.changed < opened {
-          found[there.identity.size, default: []].append(number)
+        if there.identity.isRegularFile, there.changed < opened,
+          let likeness = try? folder.open(candidate, O_RDONLY | O_NONBLOCK).likeness(there.identity.size)
+        {
+          found[likeness, default: []].append(number)
           count += 1
         }
       } else {
@@ -226,6 +237,30 @@ final class NumberedNames: Sendable {
       state.kept += count
     }
     return found
+  }
+}
+
+/// What files with the same bytes have in common. Among ten thousand files of one name and one length it
+/// finds those few that are worth a comparison.
+struct Likeness: Hashable, Sendable {
+  /// Bytes.
+  let length: Int64
+  /// A hash of the first bytes.
+  private let start: Int
+
+  /// How many bytes are hashed.
+  static let startLength = 4096
+
+  init(length: Int64, start: [UInt8]) {
+    self.length = length
+    self.start = start.hashValue
+  }
+}
+
+extension Descriptor {
+  /// - Parameter length: of the file, in bytes.
+  func likeness(_ length: Int64) throws(Errno) -> Likeness {
+    Likeness(length: length, start: try read(Int(min(length, Int64(Likeness.startLength)))))
   }
 }
 

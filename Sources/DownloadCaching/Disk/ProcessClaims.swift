@@ -11,11 +11,14 @@ import SystemPackage
 /// they check. Each process holds a lock on its section's byte of the file, and the kernel frees the lock
 /// however the process ends: an unlocked section was left by a process that ended, and is ignored.
 ///
-///     file   │ header │ segment 0: 512 slots │ segment 1 │ …
+///     file   │ header │ segment 0: 512 slots │ segment 1 │ … │ hosts of 0: 64 │ hosts of 1 │ …
 ///     locks  │        └ byte 0               └ byte 1
 ///
 /// A claim needs no system call, where a lock for each file would need two; the kernel is asked only when a
 /// hash is found twice.
+///
+/// Behind the requests each section has slots for hosts that have files under way, for those that leave them
+/// to others (`--background`). An earlier version makes the file shorter and knows nothing of them.
 final class ProcessClaims: Sendable {
   /// A request that this process has under way; dropping the value frees the request for other processes.
   struct Claim: ~Copyable, Sendable {
@@ -25,13 +28,22 @@ final class ProcessClaims: Sendable {
     deinit { owner?.release(slot) }
   }
 
+  /// Another living process has the request under way.
+  struct ClaimedElsewhere: Error {
+    /// Its number; nil if it did not write one.
+    let process: Int?
+  }
+
   private static let segments = 64
   private static let slots = 512
+  /// Hosts of one process; what is beyond them is not announced.
+  private static let hostSlots = 64
   /// Words before the first section: the format, how many sections were ever in use, how many processes ever
-  /// began.
+  /// began, how many journals were ever made; from `numbers` on, the process number of each section's owner.
   private static let header = 512
+  private static let numbers = 8
   private static let format: UInt64 = 0x646C_6D31
-  private static var bytes: Int { (header + segments * slots) * 8 }
+  private static var bytes: Int { (header + segments * (slots + hostSlots)) * 8 }
 
   private typealias Word = Atomic<UInt64>
 
@@ -42,9 +54,18 @@ final class ProcessClaims: Sendable {
     let file: Descriptor
     let mine: Int
     var free: [Int]
+    /// How often each host began less how often it ended, and its slot while it has one.
+    var hosts: [UInt64: (count: Int, slot: Int?)] = [:]
+    var freeHosts = Array((0..<ProcessClaims.hostSlots).reversed())
 
     func word(_ segment: Int, _ slot: Int) -> UnsafeMutablePointer<Word> {
       words + (ProcessClaims.header + segment * ProcessClaims.slots + slot)
+    }
+
+    func host(_ segment: Int, _ slot: Int) -> UnsafeMutablePointer<Word> {
+      words
+        + (ProcessClaims.header + ProcessClaims.segments * ProcessClaims.slots
+          + segment * ProcessClaims.hostSlots + slot)
     }
 
     deinit { munmap(UnsafeMutableRawPointer(words), ProcessClaims.bytes) }
@@ -77,6 +98,8 @@ final class ProcessClaims: Sendable {
     let table = Table(words: words, file: file, mine: mine, free: Array((0..<Self.slots).reversed()))
     // Slots that a killed process left in the same section.
     for slot in 0..<Self.slots { table.word(mine, slot).pointee.store(0, ordering: .relaxed) }
+    for slot in 0..<Self.hostSlots { table.host(mine, slot).pointee.store(0, ordering: .relaxed) }
+    words[Self.numbers + mine].store(UInt64(getpid()), ordering: .relaxed)
     words[1].max(UInt64(mine + 1), ordering: .sequentiallyConsistent)
     arrival = words[2].add(1, ordering: .sequentiallyConsistent).newValue
     cameToOthers = (0..<Int(words[1].load(ordering: .sequentiallyConsistent))).contains {
@@ -91,37 +114,45 @@ final class ProcessClaims: Sendable {
     cameToOthers || table.withLock { $0.words[2].load(ordering: .sequentiallyConsistent) != arrival }
   }
 
+  /// How many journals this user's processes ever made. To be read after a claim was obtained: then those of
+  /// the processes that had it before are counted (`LivingJournals`).
+  var journalsMade: UInt64 { table.withLock { $0.words[3].load(ordering: .sequentiallyConsistent) } }
+
+  /// Must be called before the claim of the first request in the journal is freed.
+  func countJournal() { table.withLock { _ = $0.words[3].add(1, ordering: .sequentiallyConsistent) } }
+
   /// Claims a request, unless another process has it. Never waits.
   ///
   /// If more requests are under way than a section has slots, the claim succeeds but other processes do not
   /// see it.
-  /// - Returns: nil if another living process has it.
-  func take(_ hash: UInt64) -> Claim? {
+  /// - Throws: who has it, as found by the same look that refused the claim: asked a second time, the other
+  ///   may be done, and a wait for nobody would be told.
+  func take(_ hash: UInt64) throws(ClaimedElsewhere) -> Claim {
     // Zero means a free slot.
     let hash = hash | 1
-    let slot = table.withLock { table -> Int? in
-      let slot = table.free.popLast() ?? -1
-      guard slot >= 0 else { return slot }
+    let taken = table.withLock { table -> Result<Int, ClaimedElsewhere> in
+      guard let slot = table.free.popLast() else { return .success(-1) }
       table.word(table.mine, slot).pointee.store(hash, ordering: .sequentiallyConsistent)
-      if !Self.isElsewhere(hash, table) { return slot }
+      guard let segment = Self.holder(hash, table) else { return .success(slot) }
       table.word(table.mine, slot).pointee.store(0, ordering: .sequentiallyConsistent)
       table.free.append(slot)
-      return nil
+      let number = table.words[Self.numbers + segment].load(ordering: .relaxed)
+      return .failure(ClaimedElsewhere(process: number == 0 ? nil : Int(number)))
     }
-    guard let slot else { return nil }
-    return Claim(owner: self, slot: slot)
+    return Claim(owner: self, slot: try taken.get())
   }
 
-  private static func isElsewhere(_ hash: UInt64, _ table: borrowing Table) -> Bool {
+  /// The section of another living process that has a request.
+  private static func holder(_ hash: UInt64, _ table: borrowing Table) -> Int? {
     let count = min(Int(table.words[1].load(ordering: .sequentiallyConsistent)), segments)
     for segment in 0..<count where segment != table.mine {
       for slot in 0..<slots
       where table.word(segment, slot).pointee.load(ordering: .sequentiallyConsistent) == hash {
-        if isAlive(segment, table.file) { return true }
+        if isAlive(segment, table.file) { return segment }
         break
       }
     }
-    return false
+    return nil
   }
 
   private func release(_ slot: Int) {
@@ -129,6 +160,43 @@ final class ProcessClaims: Sendable {
     table.withLock { table in
       table.word(table.mine, slot).pointee.store(0, ordering: .sequentiallyConsistent)
       table.free.append(slot)
+    }
+  }
+
+  // MARK: Hosts
+
+  /// Announces that files of a host are under way, or no more. Calls from several threads may overtake each
+  /// other; what counts is how many there were of each.
+  func announce(host: String, isUnderWay: Bool) {
+    let hash = Hash.of(host.utf8) | 1
+    table.withLock { table in
+      var (count, slot) = table.hosts[hash] ?? (0, nil)
+      count += isUnderWay ? 1 : -1
+      if count > 0, slot == nil {
+        slot = table.freeHosts.popLast()
+        if let slot { table.host(table.mine, slot).pointee.store(hash, ordering: .sequentiallyConsistent) }
+      } else if count <= 0, let taken = slot {
+        table.host(table.mine, taken).pointee.store(0, ordering: .sequentiallyConsistent)
+        table.freeHosts.append(taken)
+        slot = nil
+      }
+      table.hosts[hash] = count == 0 ? nil : (count, slot)
+    }
+  }
+
+  /// Whether another living process has announced a host.
+  func isAnnouncedElsewhere(host: String) -> Bool {
+    let hash = Hash.of(host.utf8) | 1
+    return table.withLock { table in
+      let count = min(Int(table.words[1].load(ordering: .sequentiallyConsistent)), Self.segments)
+      for segment in 0..<count where segment != table.mine {
+        for slot in 0..<Self.hostSlots
+        where table.host(segment, slot).pointee.load(ordering: .relaxed) == hash {
+          if Self.isAlive(segment, table.file) { return true }
+          break
+        }
+      }
+      return false
     }
   }
 

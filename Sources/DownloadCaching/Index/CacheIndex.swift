@@ -1,6 +1,7 @@
 // Long because: it holds the one database, its opening, its repair and its queries; split up, the pool would
 // have to be visible outside.
 
+import CSQLite
 import DownloadModel
 import GRDB
 import Glibc
@@ -10,31 +11,40 @@ import SystemPackage
 /// What dlm knows of the files it wrote: rows in `index.sqlite`, several processes at a time.
 ///
 /// It has an executor of its own because SQLite blocks; a transfer waits for it only where it asks it
-/// something. A damaged database is set aside and a new one made: the index saves work and must never prevent
-/// any.
+/// something. A database that is damaged, or of a later version, is set aside, and a new one made of what it
+/// still tells (`IndexRebuilding`): the index saves work and must never prevent any.
 actor CacheIndex {
   nonisolated let folder: Folder
   nonisolated let secret: UserSecret
   /// Whether the index was empty when this process began. Then it need not be asked, and a first run does not
   /// even open the database before its first batch is full.
   nonisolated let wasEmpty: Bool
+  /// Whether a process was killed when it replaced the index.
+  private let hasDraft: Bool
   private let executor = BlockingExecutor(label: "dlm.cache-index")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private var pool: DatabasePool?
+  /// A database that proved unusable while it was opened. It stays open until what stands on the disk has
+  /// been read: its end moves the log into the database, and the log may be what is wrong.
+  private var broken: DatabasePool?
   /// The identity of the file on which `pool` was, or was being, opened.
   private var openedFile: FileIdentity?
+  var isOpen: Bool { pool != nil }
+  /// Whether this process has set a damaged index aside: the store's files are then in no row.
+  var wasSetAside = false
   /// The database cannot be used; it is not tried again for each of ten thousand files.
   private var isUnusable = false
   private var warnings: [CacheWarning] = []
   private let now: @Sendable () -> Int64
-  private var journals = LivingJournals()
+  nonisolated let journals: LivingJournals
   /// Told when the run is to end: then nothing is waited for any more.
   private let patience = Patience()
 
   static let fileName = "index.sqlite"
   private static let lockName = "index.lock"
   private static let damagedName = "index.sqlite.damaged-"
+  private static let laterName = "index.sqlite.later-"
 
   /// - Throws: errno of opening or making the folder.
   /// - Parameter secret: the user's, by which journals of this user are recognised.
@@ -43,7 +53,11 @@ actor CacheIndex {
     folder.makePrivate()
     self.secret = secret
     self.now = now
-    wasEmpty = try !folder.names().contains { $0 == Self.fileName || CommitJournal.isName($0, secret) }
+    journals = LivingJournals(in: folder, secret)
+    let names = try folder.names()
+    let hasDraft = names.contains { IndexRebuilding.isDraftName($0, of: Self.fileName, secret) }
+    self.hasDraft = hasDraft
+    wasEmpty = !hasDraft && !names.contains { $0 == Self.fileName || CommitJournal.isName($0, secret) }
   }
 
   /// The run is to end: calls that wait for another process give up and go on without the index. From any
@@ -62,10 +76,20 @@ actor CacheIndex {
     noting { pool in
       try pool.read { database in
         let statement = try database.cachedStatement(sql: CacheSchema.lookup)
-        return try CacheRow.fetchAll(statement, arguments: key.arguments)
+        return Self.sorted(try CacheRow.fetchAll(statement, arguments: key.arguments), for: key)
       }
     } ?? []
   }
+
+  /// Rows as the lookup gives them, with that of the store among the others by its age.
+  private static func sorted(_ rows: [CacheRow], for key: RowKey) -> [CacheRow] {
+    guard rows.count > 2, rows.contains(where: { $0.key.isStored }) else { return rows }
+    return rows.filter { $0.key == key }
+      + rows.filter { $0.key != key }.sorted { $0.fetchedAt > $1.fetchedAt }
+  }
+
+  /// The path of the database, where it is open; nil if it is not.
+  var openPath: String? { pool == nil ? nil : path(Self.fileName) }
 
   /// Which request owns which file of a folder: by the database, and by the journals of living processes.
   func owners(in directory: String) -> FileOwners {
@@ -82,15 +106,13 @@ actor CacheIndex {
       }
     }
     var owners = stored ?? FileOwners()
-    journals.update(in: folder, secret)
-    for row in journals.rows where row.key.directory == directory { owners.add(row.identity, of: row.key) }
+    for row in journals.rows() where row.key.directory == directory { owners.add(row.identity, of: row.key) }
     return owners
   }
 
-  /// The row of a request in the journals of living processes.
-  func journaledRow(_ key: RowKey) -> CacheRow? {
-    journals.update(in: folder, secret)
-    return journals[key]
+  /// The names of the store's files in the journals of living processes.
+  func journaledEntries() -> Set<String> {
+    Set(journals.rows().filter(\.key.isStored).map(\.name))
   }
 
   /// Stores a batch, then removes its journal.
@@ -109,6 +131,9 @@ actor CacheIndex {
   }
 
   func close() {
+    // Of no further use: what goes wrong at its end is no news.
+    try? broken?.close()
+    broken = nil
     let open = pool
     pool = nil
     // Readers first: only the last connection, if it can write, moves the log into the database and removes
@@ -118,14 +143,15 @@ actor CacheIndex {
   }
 
   private static func store(_ rows: [CacheRow], in database: Database) throws {
-    let statement = try database.cachedStatement(sql: CacheSchema.insert)
-    for row in rows { try statement.execute(arguments: row.arguments) }
+    let inserter = try RowInserter(database)
+    for row in rows { try inserter.insert(row) }
   }
 
-  private func noting<Answer>(_ body: (DatabasePool) throws -> Answer) -> Answer? {
+  /// - Returns: nil where the index cannot be used; the user is warned.
+  func noting<Answer>(_ body: (DatabasePool) throws -> Answer) -> Answer? {
     guard !isUnusable else { return nil }
     do { return try repairing(body) } catch {
-      warn(error is LaterVersion ? .laterVersion : .unusable, error)
+      warn(.unusable, error)
       // Without an open database every further query would fail in the same way, after the same wait.
       isUnusable = pool == nil || (error as? DatabaseError)?.resultCode == .SQLITE_BUSY
       return nil
@@ -140,10 +166,18 @@ actor CacheIndex {
 
   // MARK: Opening
 
-  /// Runs `body`. If the database proves damaged, it is replaced by a new one, and `body` runs again on that.
+  /// Runs `body`. If the database proves damaged or of a later version, it is replaced by a new one, and
+  /// `body` runs again on that.
   private func repairing<Answer>(_ body: (DatabasePool) throws -> Answer) throws -> Answer {
-    do { return try body(opened()) } catch let error as DatabaseError where Self.isDamage(error) {
-      try setAside(error)
+    do { return try body(opened()) } catch {
+      switch error {
+      case let error as DatabaseError where Self.isDamage(error):
+        try setAside(.damagedIndexSetAside, detail: error.message ?? "\(error.resultCode)")
+      case is RowDecodingError:
+        try setAside(.damagedIndexSetAside, detail: "a row holds what no row holds")
+      case is LaterVersion: try setAside(.laterVersion, detail: "")
+      default: throw error
+      }
       return try body(opened())
     }
   }
@@ -153,29 +187,65 @@ actor CacheIndex {
     let opened = try alone {
       // Rows hold addresses with their signatures. SQLite gives its log and its shared memory the rights of
       // the database.
+      let standing = try folder.identity(of: Self.fileName)
+      if standing == nil {
+        // A log without its database: SQLite would have to tell that by itself.
+        for ending in [IndexRebuilding.log, IndexRebuilding.memory] {
+          try folder.remove(Self.fileName + ending)
+        }
+      } else if standing?.size == 0, try folder.identity(of: Self.fileName + IndexRebuilding.log) != nil {
+        openedFile = standing
+        throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "it is empty, and its log is not")
+      }
       try folder.makePrivate(Self.fileName, creating: true)
       for suffix in ["-wal", "-shm"] { try folder.makePrivate(Self.fileName + suffix, creating: false) }
       openedFile = try folder.identity(of: Self.fileName)
-      let pool = try DatabasePool(path: path(Self.fileName), configuration: databaseConfiguration)
-      if try pool.read({ database in try CacheSchema.migrator.hasBeenSuperseded(database) }) {
-        throw LaterVersion()
-      }
+      _ = Self.countsNoMemory
+      let pool = try DatabasePool(
+        path: path(Self.fileName), configuration: databaseConfiguration(isNew: (standing?.size ?? 0) == 0))
+      broken = pool
+      try pool.read { database in try Self.checkVersion(of: database) }
       try CacheSchema.migrator.migrate(pool)
       try pool.read { database in _ = try database.makeStatement(sql: CacheSchema.lookup) }
       openedFile = try folder.identity(of: Self.fileName)
+      if hasDraft {
+        try rebuilding.adoptDraft { rows in
+          try pool.write { database in try IndexRebuilding.store(rows, in: database) }
+        }
+      }
       try adoptJournals(pool)
       return pool
     }
+    broken = nil
     pool = opened
     return opened
   }
 
-  private var databaseConfiguration: Configuration {
+  /// SQLite counts its memory under a lock, twice for each of the texts of a row, and nobody asks for the
+  /// count. Once for the process, before its first database; where another came first, it goes on counting.
+  private static let countsNoMemory = dlm_sqlite_counts_no_memory() == SQLITE_OK
+
+  /// Before anything is written into it.
+  private static func checkVersion(of database: Database) throws {
+    let migrator = CacheSchema.migrator
+    let applied = try migrator.appliedIdentifiers(database)
+    if !applied.isSubset(of: migrator.migrations) { throw LaterVersion() }
+    if applied.isEmpty, try database.tableExists("file") {
+      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "its tables are not dlm's")
+    }
+  }
+
+  private func databaseConfiguration(isNew: Bool) -> Configuration {
     var configuration = Configuration()
     configuration.busyMode = .callback { [patience] tries in patience.waits(try: tries) }
     configuration.label = "dlm.cache"
     configuration.maximumReaderCount = 1
-    configuration.prepareDatabase { database in try database.execute(sql: "PRAGMA synchronous = NORMAL") }
+    configuration.prepareDatabase { database in
+      if isNew, !database.configuration.readonly { try IndexPages.prepare(database) }
+      // With SQLite's own 1,000 pages, each page of a run of ten thousand files would be moved from the log
+      // four times, with two syncs each time. The log takes 16 MiB at most, until the last process closes.
+      try database.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000")
+    }
     return configuration
   }
 
@@ -208,16 +278,21 @@ actor CacheIndex {
     }
   }
 
-  /// Ends in a tag of the stem that needs the user's secret: `clear` removes only files with such a name.
-  private func damagedName(_ stem: String) -> String { "\(stem)-\(secret.tag("damaged index", stem))" }
+  private var rebuilding: IndexRebuilding { IndexRebuilding(in: folder, secret, name: Self.fileName) }
 
-  /// Whether a name is that of an index that this user's dlm set aside.
-  private func isDamagedName(_ name: String) -> Bool {
+  /// Ends in a tag of the stem that needs the user's secret: `clear` removes only files with such a name.
+  private func nameAside(_ stem: String) -> String { "\(stem)-\(secret.tag("damaged index", stem))" }
+
+  /// Whether a name is that of an index that this user's dlm set aside, or of such a one's log.
+  private func isNameAside(_ name: String) -> Bool {
+    let log = IndexRebuilding.log.utf8
+    let isLog = name.utf8.suffix(log.count).elementsEqual(log)
+    let name = isLog ? String(decoding: name.utf8.dropLast(log.count), as: UTF8.self) : name
     let bytes = name.utf8
-    guard bytes.starts(with: Self.damagedName.utf8), let dash = bytes.lastIndex(of: UInt8(ascii: "-")) else {
-      return false
-    }
-    return name == damagedName(String(name[..<dash]))
+    guard [Self.damagedName, Self.laterName].contains(where: { bytes.starts(with: $0.utf8) }),
+      let dash = bytes.lastIndex(of: UInt8(ascii: "-"))
+    else { return false }
+    return name == nameAside(String(name[..<dash]))
   }
 
   private struct LaterVersion: Error {}
@@ -250,26 +325,29 @@ actor CacheIndex {
   private static func isDamage(_ error: DatabaseError) -> Bool {
     switch error.resultCode {
     case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_MISMATCH: true
-    case .SQLITE_ERROR: error.message.map { $0.hasPrefix("no such") || $0.hasPrefix("malformed") } ?? false
+    case .SQLITE_ERROR:
+      error.message.map { message in
+        ["no such", "malformed", "table ", "index ", "duplicate column"].contains { message.hasPrefix($0) }
+      } ?? false
     default: false
     }
   }
 
-  private func setAside(_ error: DatabaseError) throws {
-    close()
+  private func setAside(_ kind: CacheWarning.Kind, detail: String) throws {
+    defer { close() }
     try alone {
-      // Another process that met the same damage may have replaced the database already.
+      // Another process that met the same may have replaced the database already.
       guard let there = try folder.identity(of: Self.fileName), openedFile?.isSameFile(as: there) ?? true
       else {
         return
       }
-      let name = damagedName(Self.damagedName + String(now()))
-      try folder.rename(Self.fileName, replacing: name)
-      // The log belongs to the damaged database; beside a new one it would be damage itself.
-      for suffix in ["-wal", "-shm"] { try folder.remove(Self.fileName + suffix) }
+      let isLater = kind == .laterVersion
+      let name = nameAside((isLater ? Self.laterName : Self.damagedName) + String(now()))
+      let count = try rebuilding.run(isLater ? .rows : .pages, aside: name, release: close)
+      wasSetAside = true
       warnings.append(
         CacheWarning(
-          .damagedIndexSetAside, path: FilePath(path(name)), detail: error.message ?? "\(error.resultCode)"))
+          kind, path: FilePath(path(name)), detail: detail, found: count.found, kept: count.kept))
     }
   }
 
@@ -292,50 +370,84 @@ actor CacheIndex {
   func status() throws(DownloadError) -> CacheStatus {
     let (entries, bytes) = try answering("reading the index") { pool in
       try pool.read { database in
-        let row = try Row.fetchOne(database, sql: "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM file")
+        let row = try Row.fetchOne(
+          database, sql: "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM file WHERE requested <> '/'")
         return (row?[0] as Int? ?? 0, row?[1] as Int64? ?? 0)
       }
     }
+    close()
+    let taken = try bytesOnDisk()
     return CacheStatus(
-      entries: entries, indexBytes: try bytesWhenClosed(), fileBytes: bytes, folder: FilePath(folder.path))
+      entries: entries, indexBytes: taken.index, storeBytes: taken.store, fileBytes: bytes,
+      folder: FilePath(folder.path))
   }
 
-  /// Entries in the order of their rows' keys, compared with the files on disk now.
+  /// The user's files in the order of their rows' keys, compared with the files on disk now.
   func page(after key: RowKey?, limit: Int) throws(DownloadError) -> [CacheEntry] {
-    try rows(after: key, limit: limit).map { CacheEntry($0) }
+    try rows(after: key, limit: limit, CacheSchema.pageOfUsers).map { CacheEntry($0) }
   }
 
-  /// Rows in the order of their keys.
+  /// Rows in the order of their keys, those of the store among them.
   func rows(after key: RowKey?, limit: Int) throws(DownloadError) -> [CacheRow] {
+    try rows(after: key, limit: limit, CacheSchema.page)
+  }
+
+  private func rows(after key: RowKey?, limit: Int, _ sql: String) throws(DownloadError) -> [CacheRow] {
     try answering("reading the index") { pool in
       try pool.read { database in
         let key = key ?? RowKey(address: "", scope: "", directory: "", requested: "")
-        return try CacheRow.fetchAll(
-          database, sql: CacheSchema.page, arguments: key.arguments + [limit])
+        return try CacheRow.fetchAll(database, sql: sql, arguments: key.arguments + [limit])
       }
     }
   }
 
-  /// Forgets the files that are gone or no longer as they were written.
-  func prune() throws(DownloadError) -> Freed {
+  /// An address's rows in all folders and with all logins, in the order of their keys.
+  func rows(of address: String) throws(DownloadError) -> [CacheRow] {
+    try answering("reading the index") { pool in
+      try pool.read { database in
+        try CacheRow.fetchAll(database, sql: CacheSchema.ofAddress, arguments: [address])
+      }
+    }
+  }
+
+  /// The folders that have files.
+  func directories() throws(DownloadError) -> [String] {
+    try answering("reading the index") { pool in
+      try pool.read { database in try String.fetchAll(database, sql: CacheSchema.directories) }
+    }
+  }
+
+  /// Forgets the files that are gone or no longer as they were written, and those that were last used before
+  /// `limit`.
+  func prune(usedBefore limit: Int64?) throws(DownloadError) -> Freed {
     let before = try bytesOnDisk()
     var entries = 0
     var last: RowKey?
     while true {
-      let page = try page(after: last, limit: 1000)
+      let page = try rows(after: last, limit: 1000)
       guard let end = page.last else { break }
       last = end.key
-      let stale = page.filter { $0.condition != .intact }.map(\.key)
-      entries += stale.count
-      try answering("pruning the index") { pool in
-        try pool.write { database in
-          let statement = try database.cachedStatement(sql: CacheSchema.delete)
-          for key in stale { try statement.execute(arguments: key.arguments) }
+      let stale = page.filter { row in
+        limit.map { row.usedAt < $0 } ?? false || CacheEntry(row).condition != .intact
+      }
+      entries += try forget(stale.map(\.key))
+    }
+    return Freed(entries: entries, bytes: try shrunk(from: before))
+  }
+
+  /// Forgets rows.
+  /// - Returns: how many of them there were.
+  func forget(_ keys: [RowKey]) throws(DownloadError) -> Int {
+    guard !keys.isEmpty else { return 0 }
+    return try answering("writing the index") { pool in
+      try pool.write { database in
+        let statement = try database.cachedStatement(sql: CacheSchema.delete)
+        return try keys.reduce(0) { count, key in
+          try statement.execute(arguments: key.arguments)
+          return count + database.changesCount
         }
       }
     }
-    shrink()
-    return Freed(entries: entries, bytes: max(0, before - (try bytesWhenClosed())))
   }
 
   /// Forgets every file. Deleting goes through SQLite, so that a running `get` of another process keeps a
@@ -344,7 +456,7 @@ actor CacheIndex {
     let before = try bytesOnDisk()
     var journals = 0
     do {
-      for name in try folder.names() where isDamagedName(name) { _ = try folder.removeOwn(name) }
+      for name in try folder.names() where isNameAside(name) { _ = try folder.removeOwn(name) }
       try CommitJournal.forEachAbandoned(in: folder, secret) { _ in journals += 1 }
     } catch {
       throw failure(error, "clearing the cache")
@@ -355,34 +467,72 @@ actor CacheIndex {
         return database.changesCount
       }
     }
-    shrink()
-    return Freed(entries: entries, bytes: max(0, before - (try bytesWhenClosed())), journals: journals)
+    return Freed(entries: entries, bytes: try shrunk(from: before), journals: journals)
+  }
+
+  /// Forgets the files of some addresses, in all folders and with all logins.
+  func clear(_ addresses: [String]) throws(DownloadError) -> Freed {
+    let before = try bytesOnDisk()
+    var entries = 0
+    for address in addresses { entries += try forget(try rows(of: address).map(\.key)) }
+    return Freed(entries: entries, bytes: try shrunk(from: before))
+  }
+
+  /// Removes entries of the store, those first that were used least recently, until they count no more than
+  /// so many bytes.
+  func prune(storeTo bytes: Int64) throws(DownloadError) -> Freed {
+    let store = FileStore(in: folder, secret)
+    var freed = Freed(entries: 0, bytes: 0)
+    while true {
+      guard let evicted = evict(from: store, to: bytes) else {
+        throw DownloadError(
+          .cache, cause: .detail(warnings.last?.detail ?? "the index cannot be used"), path: folder.path,
+          activity: "pruning the store")
+      }
+      freed.entries += evicted.entries
+      freed.bytes += evicted.bytes
+      if evicted.isDone { return freed }
+    }
   }
 
   /// Returns the space of deleted rows to the disk. If another process prevents that, SQLite reuses the space
   /// for new rows, and `clear` reports only what was really freed.
   private func shrink() {
+    sweep(FileStore(in: folder, secret), always: true)
     do {
-      try pool?.vacuum()
+      if let pool { try IndexPages.giveBack(pool) }
       try pool?.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
     } catch {
       warn(.unusable, error)
     }
   }
 
-  /// What the folder takes once the database is closed: while open, it has a log and a table of its readers
-  /// beside it. Where another process has it open, those are there before and after.
-  private func bytesWhenClosed() throws(DownloadError) -> Int64 {
+  /// Gives back what deleted rows took.
+  /// - Returns: how much less the folder takes than before.
+  private func shrunk(from before: Taken) throws(DownloadError) -> Int64 {
+    shrink()
     close()
-    return try bytesOnDisk()
+    return max(0, before.all - (try bytesOnDisk()).all)
   }
 
-  /// As `ls` and `du --apparent-size` count them.
-  private func bytesOnDisk() throws(DownloadError) -> Int64 {
+  /// What the cache folder takes on the disk.
+  private struct Taken {
+    var index: Int64 = 0
+    var store: Int64 = 0
+
+    var all: Int64 { index + store }
+  }
+
+  /// As du(1) counts. Figures are taken once the database is closed: while open, it has a log and a table of
+  /// its readers beside it. Where another process has it open, those are there before and after.
+  private func bytesOnDisk() throws(DownloadError) -> Taken {
     do throws(Errno) {
-      var bytes: Int64 = 0
-      for name in try folder.names() { bytes += max(0, try folder.identity(of: name)?.size ?? 0) }
-      return bytes
+      var taken = Taken(index: try folder.allocatedBytesOfItself())
+      for name in try folder.names() {
+        let bytes = try folder.allocatedBytes(of: name)
+        if try folder.isFolder(name) { taken.store += bytes } else { taken.index += bytes }
+      }
+      return taken
     } catch { throw failure(error, "measuring the cache") }
   }
 }

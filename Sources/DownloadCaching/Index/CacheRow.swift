@@ -1,5 +1,6 @@
 import DownloadModel
 import GRDB
+import GRDBSQLite
 
 /// A file that dlm wrote, as it was when it was finished. The index never holds bodies.
 ///
@@ -18,8 +19,14 @@ struct CacheRow: Sendable {
     /// Empty where the answer may not be reused (`no-store`), or where nothing proved that the body was
     /// whole.
     var validator: Validator
-    /// Seconds since 1970 at which the server last vouched for it.
+    /// Seconds since 1970 at which the request was sent whose answer last vouched for it. The answer's age
+    /// counts from here, so that the time which it took to arrive is part of its age (RFC 9111 §4.2.3).
     var fetchedAt: Int64
+    /// Seconds since 1970 at which it last answered a request: what was used least recently goes first.
+    var usedAt: Int64
+    /// Status of the answer that brought it, which decides whether its lifetime may be guessed (RFC 9111
+    /// §4.2.2); nil where no answer brought it, or where an earlier version of dlm did not note it.
+    var status: Int?
     var freshness: FreshnessFields
     /// `EffectiveURL` of the resource that answered, where redirects led to another resource.
     var effectiveURL: String?
@@ -39,27 +46,86 @@ struct CacheRow: Sendable {
 
   init(
     key: RowKey, name: String, wanted: String, identity: FileIdentity, validator: Validator, fetchedAt: Int64,
-    freshness: FreshnessFields, effectiveURL: String? = nil, selection: String? = nil, digest: String? = nil
+    usedAt: Int64? = nil, status: Int? = nil, freshness: FreshnessFields, effectiveURL: String? = nil,
+    selection: String? = nil, digest: String? = nil
   ) {
     box = Box(
       Fields(
         key: key, name: name, wanted: wanted, identity: identity, validator: validator, fetchedAt: fetchedAt,
-        freshness: freshness, effectiveURL: effectiveURL, selection: selection, digest: digest))
+        usedAt: usedAt ?? fetchedAt, status: status, freshness: freshness, effectiveURL: effectiveURL,
+        selection: selection, digest: digest))
   }
 
   subscript<Value>(dynamicMember field: WritableKeyPath<Fields, Value>) -> Value {
     get { box.fields[keyPath: field] }
-    set {
-      var fields = box.fields
-      fields[keyPath: field] = newValue
-      box = Box(fields)
-    }
+    set { change { $0[keyPath: field] = newValue } }
+  }
+
+  /// Changes several fields with one copy.
+  mutating func change(_ change: (inout Fields) -> Void) {
+    var fields = box.fields
+    change(&fields)
+    box = Box(fields)
+  }
+
+  /// The row of the same file under another name.
+  func named(_ name: String) -> CacheRow {
+    // Nearly always it is the name that it has.
+    guard !FileNaming.areSame(self.name, name) else { return self }
+    var row = self
+    row.name = name
+    return row
   }
 
   var path: String { self.key.directory == "/" ? "/" + self.name : self.key.directory + "/" + self.name }
 
+  /// The row after a 304 (RFC 9110 §15.4.5): its fields replace those of the stored answer (RFC 9111 §4.3.4).
+  /// - Parameters:
+  ///   - askedAt: seconds since 1970 at which the request was sent.
+  ///   - digest: what was compared; nil for nothing.
+  func renewed(by head: ResponseHead, askedAt: Int64, digest: ContentDigest?) -> CacheRow {
+    let (fields, theirs) = (FreshnessFields(head), Validator(head))
+    var row = self
+    row.change { row in
+      row.fetchedAt = askedAt
+      row.usedAt = max(row.usedAt, askedAt)
+      row.freshness.update(fields)
+      if let digest { row.digest = "\(digest)" }
+      if let date = theirs.date { row.validator.date = date }
+      if fields.forbidsStoring {
+        (row.validator, row.freshness) = (Validator(), FreshnessFields(vary: row.freshness.vary))
+      } else if let changed = theirs.lastModified {
+        row.validator.lastModified = changed
+      }
+    }
+    return row
+  }
+
+  /// The row of a file whose bytes proved wrong: it answers nothing any more, and stays known as dlm's own.
+  /// So the file is replaced when it is fetched again.
+  var discredited: CacheRow {
+    var row = self
+    (row.validator, row.digest) = (Validator(), nil)
+    row.freshness = FreshnessFields(vary: row.freshness.vary)
+    return row
+  }
+
+  /// Whether it is worth a write that a request was answered with it: at most once a day, which is exact
+  /// enough to tell what is used from what is not.
+  func isUsedAgain(at now: Int64) -> Bool { abs(now - self.usedAt) >= 86_400 }
+
+  /// Whether it can be the answer to a later request: its server can be asked about it, or named a lifetime.
+  var mayAnswer: Bool { !self.validator.isEmpty || self.freshness.namesLifetime }
+
   /// Whether the file is still there as it was written.
   var isIntact: Bool { FileIdentity.of(path: path) == self.identity }
+
+  /// The same; looked at through the open folder if it is that, which the kernel finds in half the time.
+  func isIntact(in directory: OutputDirectory) -> Bool {
+    guard self.key.directory == directory.canonicalPath else { return isIntact }
+    // A file that cannot be examined is not known.
+    return (try? directory.folder.identity(of: self.name)) == self.identity
+  }
 }
 
 extension CacheRow: Equatable {
@@ -74,18 +140,81 @@ extension CacheRow: Equatable {
 /// name, and one address may have files in several folders and under several names that the user chose.
 struct RowKey: Sendable, Hashable {
   /// Without credentials and fragment.
-  var address: String
+  var address: String { parts.address }
   /// See `RequestFingerprint.scope`.
-  var scope: String
+  var scope: String { parts.scope }
   /// Canonical path of the output folder.
-  var directory: String
+  var directory: String { parts.directory }
   /// The name that the user chose; empty if the server or the address gave it.
-  var requested: String
+  var requested: String { parts.requested }
 
-  /// A hash that is the same in every process.
-  var stableHash: UInt64 {
+  /// Behind a reference, because a file's key is passed on at each step of its download.
+  private let parts: Parts
+
+  private final class Parts: Sendable {
+    let address, scope, directory, requested: String
+    /// Of the address alone. A run's folder is one, and most scopes and requested names are empty.
+    let hash: Int
+
+    init(_ address: String, _ scope: String, _ directory: String, _ requested: String, _ hash: Int) {
+      self.address = address
+      self.scope = scope
+      self.directory = directory
+      self.requested = requested
+      self.hash = hash
+    }
+  }
+
+  init(address: String, scope: String, directory: String, requested: String) {
+    parts = Parts(address, scope, directory, requested, address.hashValue)
+  }
+
+  init(of address: Address, scope: String, directory: String, requested: String) {
+    parts = Parts(address.key, scope, directory, requested, address.keyHash)
+  }
+
+  /// What stands for the requested name in the key of a file of the cache's own store (`FileStore`). No file
+  /// has this name, so no row of a user's file has this key.
+  static let stored = "/"
+  var isStored: Bool { requested == Self.stored }
+
+  /// By bytes, as SQLite and file systems compare.
+  static func == (left: RowKey, right: RowKey) -> Bool {
+    let (left, right) = (left.parts, right.parts)
+    return left === right
+      || (left.hash == right.hash && left.address == right.address && left.scope == right.scope
+        && FileNaming.areSame(left.requested, right.requested)
+        && FileNaming.areSame(left.directory, right.directory))
+  }
+
+  /// Leaves the folder out: keys are kept for one folder, or compared.
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(parts.hash)
+    if !requested.isEmpty { hasher.combine(requested) }
+    if !scope.isEmpty { hasher.combine(scope) }
+  }
+
+  /// A number for the whole key, in this process, for tables of millions that should not hold addresses.
+  /// `hashValue` leaves the folder out.
+  var number: Int {
+    var hasher = Hasher()
+    hasher.combine(self)
+    hasher.combine(directory)
+    return hasher.finalize()
+  }
+
+  /// The same for every folder and name.
+  var inAnyFolder: RowKey { RowKey(address: address, scope: scope, directory: "", requested: "") }
+
+  /// Identifies the request among all processes of this user. The same for all folders, so that what one
+  /// process fetches for its folder is copied, and not fetched again, by one that wants it in another.
+  /// - Parameter isIndexed: false for a run without an index, which could not find the file elsewhere: then
+  ///   it is the folder and name that two processes must not fill at once.
+  func claim(isIndexed: Bool) -> UInt64 {
     var hash = Hash.of(address.utf8)
-    for part in [scope, directory, requested] where !part.isEmpty { hash = (hash &* 31) ^ Hash.of(part.utf8) }
+    for part in isIndexed ? [scope] : [scope, directory, requested] where !part.isEmpty {
+      hash = (hash &* 31) ^ Hash.of(part.utf8)
+    }
     return hash
   }
 }
@@ -115,18 +244,23 @@ struct FreshnessFields: Sendable, Equatable {
   mutating func update(_ newer: FreshnessFields) {
     cacheControl = newer.cacheControl ?? cacheControl
     expires = newer.expires ?? expires
-    age = newer.age ?? age
+    // A 304 without an age is as old as its Date says.
+    age = newer.age
     vary = newer.vary ?? vary
+  }
+
+  /// Whether the server named a lifetime.
+  var namesLifetime: Bool {
+    if expires != nil { return true }
+    guard let cacheControl else { return false }
+    let control = CacheControl(cacheControl)
+    return control.permits("max-age") || control.permits("immutable")
   }
 
   /// RFC 9111 §5.2.2.5. A directive with an argument, or one that is repeated, forbids as well: the strictest
   /// reading.
   var forbidsStoring: Bool {
-    guard let cacheControl else { return false }
-    return cacheControl.split(separator: ",").contains { directive in
-      let name = directive.prefix { $0 != "=" }
-      return name.filter { !$0.isWhitespace }.lowercased() == "no-store"
-    }
+    cacheControl != nil && CacheControl(cacheControl).restricts("no-store")
   }
 }
 
@@ -160,27 +294,63 @@ enum CacheSchema {
           UPDATE file SET etag = NULL, last_modified = NULL WHERE answered_by IS NOT NULL;
           """)
     }
+    migrator.registerMigration("3 freshness and use") { database in
+      try database.execute(
+        sql: """
+          ALTER TABLE file ADD COLUMN status INTEGER;
+          ALTER TABLE file ADD COLUMN used_at INTEGER NOT NULL DEFAULT 0;
+          UPDATE file SET used_at = fetched_at;
+          """)
+    }
+    migrator.registerMigration("4 store") { database in
+      // Of the store's files alone, so that rows of users' files cost nothing more.
+      try database.execute(sql: "CREATE INDEX stored ON file (used_at, size) WHERE requested = '/'")
+    }
     return migrator
   }
 
   static let columns = """
     address, scope, directory, requested, name, wanted, device, inode, size, modified, etag, last_modified, \
-    date, fetched_at, cache_control, expires, age, vary, answered_by, digest, selection
+    date, fetched_at, cache_control, expires, age, vary, answered_by, digest, selection, used_at, status
     """
 
   static let insert =
-    "INSERT OR REPLACE INTO file (\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    "INSERT OR REPLACE INTO file (\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
-  /// The row of the folder and name in the key first, then the other rows, youngest first.
+  /// The row of the folder and name in the key first, then that of the store, so that it is found also where
+  /// the files of many other rows are gone, then the others, youngest first.
   static let lookup = """
     SELECT \(columns) FROM file WHERE address = ? AND scope = ?
-    ORDER BY (directory = ? AND requested = ?) DESC, fetched_at DESC LIMIT 8
+    ORDER BY (directory = ? AND requested = ?) DESC, (requested = '/') DESC, fetched_at DESC LIMIT 8
     """
+
+  /// All rows of an address, up to one more than `IndexReader` takes: whether it is that of the folder and
+  /// name in the key, what the address does not say of the key, and the rest.
+  static let rowsOfAddress = """
+    SELECT directory = ?3 AND requested = ?4, \(columns.dropFirst("address, scope, ".count)) FROM file
+    WHERE address = ?1 AND scope = ?2 LIMIT 10
+    """
+
+  /// How long the file of an address was that was fetched last, by whomever.
+  static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetched_at DESC LIMIT 1"
 
   static let page = """
     SELECT \(columns) FROM file WHERE (address, scope, directory, requested) > (?, ?, ?, ?)
     ORDER BY address, scope, directory, requested LIMIT ?
     """
+
+  /// The same without the files of the cache's own store.
+  static let pageOfUsers = """
+    SELECT \(columns) FROM file
+    WHERE (address, scope, directory, requested) > (?, ?, ?, ?) AND requested <> '/'
+    ORDER BY address, scope, directory, requested LIMIT ?
+    """
+
+  static let ofAddress = """
+    SELECT \(columns) FROM file WHERE address = ? ORDER BY scope, directory, requested
+    """
+
+  static let directories = "SELECT DISTINCT directory FROM file"
 
   static let ownership = """
     SELECT device, inode, size, modified, address, scope, requested FROM file WHERE directory = ?
@@ -207,22 +377,11 @@ extension CacheRow: FetchableRecord {
       identity: FileIdentity(
         device: try number(6), inode: try number(7), size: try number(8), modified: try number(9)),
       validator: Validator(etag: try optional(10), lastModified: try optional(11), date: try optional(12)),
-      fetchedAt: try number(13),
+      fetchedAt: try number(13), usedAt: try number(21),
+      status: try row.decode(Int?.self, atIndex: 22),
       freshness: FreshnessFields(
         cacheControl: try optional(14), expires: try optional(15), age: try optional(16),
         vary: try optional(17)),
       effectiveURL: try optional(18), selection: try optional(20), digest: try optional(19))
-  }
-
-  /// In the order of `CacheSchema.columns`.
-  var arguments: StatementArguments {
-    [
-      self.key.address, self.key.scope, self.key.directory, self.key.requested, self.name, self.wanted,
-      self.identity.device, self.identity.inode, self.identity.size, self.identity.modified,
-      self.validator.etag, self.validator.lastModified, self.validator.date,
-      self.fetchedAt, self.freshness.cacheControl, self.freshness.expires, self.freshness.age,
-      self.freshness.vary,
-      self.effectiveURL, self.digest, self.selection,
-    ]
   }
 }

@@ -22,12 +22,15 @@ final class CommitJournal: Sendable {
 
   private static let suffix = ".log"
   /// No batch is nearly so long: a longer file is not a journal.
-  private static let longest: Int64 = 1 << 26
+  static let longest: Int64 = 1 << 26
   private let secret: UserSecret
+  private let claims: ProcessClaims?
 
-  init(in folder: Folder, _ secret: UserSecret) {
+  /// - Parameter claims: where journals are counted, for other processes to see that there is one more.
+  init(in folder: Folder, _ secret: UserSecret, _ claims: ProcessClaims? = nil) {
     self.folder = folder
     self.secret = secret
+    self.claims = claims
   }
 
   private static func name(_ stem: some StringProtocol, _ secret: UserSecret) -> String {
@@ -70,6 +73,7 @@ final class CommitJournal: Sendable {
     // Between open and lock, another process that starts may have taken the journal for an abandoned one and
     // removed it.
     if state.file.lock(), try folder.identity(of: state.name)?.isSameFile(as: state.file.identity()) == true {
+      claims?.countJournal()
       return true
     }
     state.file = .closed
@@ -125,76 +129,170 @@ final class CommitJournal: Sendable {
   }
 }
 
-/// The rows in the journals of living processes, read as the journals grow: files that SQLite does not know
-/// yet.
-struct LivingJournals: Sendable {
-  private struct Read: Sendable {
-    /// Bytes read so far, of whole lines.
-    var length: Int64 = 0
-    var rows: [RowKey: CacheRow] = [:]
-  }
-
-  private var read: [String: Read] = [:]
-
-  var rows: some Sequence<CacheRow> { read.values.lazy.flatMap { $0.rows.values } }
-
-  subscript(key: RowKey) -> CacheRow? {
-    read.values.compactMap { $0.rows[key] }.max { $0.fetchedAt < $1.fetchedAt }
-  }
-
-  /// Reads what was added. A journal that cannot be read or is gone gives no rows; then its files are asked
-  /// about like any others.
-  mutating func update(in folder: Folder, _ secret: UserSecret) {
-    let known = read
-    let names = ((try? folder.names()) ?? []).filter { known[$0] != nil || CommitJournal.isName($0, secret) }
-    for name in known.keys where !names.contains(name) { read[name] = nil }
-    for name in names {
-      guard let file = try? folder.open(name, O_RDONLY | O_NONBLOCK),
-        (try? file.isOwn(closedTo: 0o077)) == true,
-        let size = try? file.identity().size
-      else { continue }
-      var known = read[name] ?? Read()
-      guard size > known.length, let bytes = try? file.read(Int(size - known.length), at: known.length),
-        let end = bytes.lastIndex(of: UInt8(ascii: "\n"))
-      else { continue }
-      known.length += Int64(end + 1)
-      for row in JournalLine.decode(bytes) { known.rows[row.key] = row }
-      read[name] = known
-    }
-  }
-}
-
 /// A row as one line of a journal: its fields in a fixed order, separated by tabs. A line that a power cut
 /// tore is no row. (JSON would cost ten times as much, on the thread that downloads.)
 enum JournalLine {
   /// A line of another format is no row.
-  private static let format = "2"
-  private static let fieldCount = 22
+  private static let format = "3"
+  private static let fieldCount = 24
 
   /// Ends in a line feed, which marks the line as whole.
   static func encode(_ row: CacheRow) -> [UInt8] {
-    var line = Array(format.utf8)
-    line.reserveCapacity(512)
-    for text in [row.key.address, row.key.scope, row.key.directory, row.key.requested, row.name, row.wanted] {
-      append(text, to: &line)
+    [UInt8](unsafeUninitializedCapacity: longest(row)) { bytes, count in
+      var line = Writer(bytes: bytes)
+      line.append(row)
+      count = line.count
     }
-    let identity = row.identity
-    for number in [identity.device, identity.inode, identity.size, identity.modified] {
-      append(String(number), to: &line)
+  }
+
+  /// How long the row's line can be: with a number of twenty digits and a sign, or two bytes for each byte of
+  /// a text, in each field.
+  private static func longest(_ row: CacheRow) -> Int {
+    let (validator, freshness) = (row.validator, row.freshness)
+    var texts = row.name.utf8.count + row.wanted.utf8.count
+    texts += count(validator.etag) + count(validator.lastModified) + count(validator.date)
+    texts += count(freshness.cacheControl) + count(freshness.expires) + count(freshness.age)
+    texts += count(freshness.vary) + count(row.effectiveURL) + count(row.digest) + count(row.selection)
+    return longest(row.key) + texts * 2 + fieldCount * 22
+  }
+
+  private static func longest(_ key: RowKey) -> Int {
+    var texts = key.address.utf8.count + key.scope.utf8.count
+    texts += key.directory.utf8.count + key.requested.utf8.count
+    return texts * 2 + 16
+  }
+
+  private static func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
+
+  /// Fields: `\t`, `\n` and `\\` are written as backslash and letter, nil as `\0`.
+  private struct Writer {
+    let bytes: UnsafeMutableBufferPointer<UInt8>
+    var count = 0
+
+    init(bytes: UnsafeMutableBufferPointer<UInt8>) { self.bytes = bytes }
+
+    mutating func append(_ row: CacheRow) {
+      let (identity, validator, freshness) = (row.identity, row.validator, row.freshness)
+      begin(row.key)
+      append(row.name)
+      append(row.wanted)
+      append(identity.device)
+      append(identity.inode)
+      append(identity.size)
+      append(identity.modified)
+      append(validator.etag)
+      append(validator.lastModified)
+      append(validator.date)
+      append(row.fetchedAt)
+      append(freshness.cacheControl)
+      append(freshness.expires)
+      append(freshness.age)
+      append(freshness.vary)
+      append(row.effectiveURL)
+      append(row.digest)
+      append(row.selection)
+      append(row.usedAt)
+      if let status = row.status { append(Int64(status)) } else { appendNothing() }
+      append(UInt8(ascii: "\n"))
     }
-    append(row.validator.etag, to: &line)
-    append(row.validator.lastModified, to: &line)
-    append(row.validator.date, to: &line)
-    append(String(row.fetchedAt), to: &line)
-    append(row.freshness.cacheControl, to: &line)
-    append(row.freshness.expires, to: &line)
-    append(row.freshness.age, to: &line)
-    append(row.freshness.vary, to: &line)
-    append(row.effectiveURL, to: &line)
-    append(row.digest, to: &line)
-    append(row.selection, to: &line)
-    line.append(UInt8(ascii: "\n"))
-    return line
+
+    mutating func begin(_ key: RowKey) {
+      for byte in JournalLine.format.utf8 { append(byte) }
+      append(key.address)
+      append(key.scope)
+      append(key.directory)
+      append(key.requested)
+    }
+
+    mutating func append(_ byte: UInt8) {
+      bytes[count] = byte
+      count += 1
+    }
+
+    private mutating func append(_ text: String?) {
+      if let text { append(text) } else { appendNothing() }
+    }
+
+    private mutating func appendNothing() {
+      append(UInt8(ascii: "\t"))
+      append(UInt8(ascii: "\\"))
+      append(UInt8(ascii: "0"))
+    }
+
+    private mutating func append(_ text: String) {
+      append(UInt8(ascii: "\t"))
+      var text = text
+      text.withUTF8 { text in
+        // Hardly any text has one.
+        if !JournalLine.hasSpecial(UnsafeRawBufferPointer(text)) {
+          UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(bytes)[count...]).copyMemory(
+            from: UnsafeRawBufferPointer(text))
+          count += text.count
+        } else {
+          for byte in text { appendEscaped(byte) }
+        }
+      }
+    }
+
+    private mutating func appendEscaped(_ byte: UInt8) {
+      switch byte {
+      case UInt8(ascii: "\t"): appendAfterBackslash(UInt8(ascii: "t"))
+      case UInt8(ascii: "\n"): appendAfterBackslash(UInt8(ascii: "n"))
+      case UInt8(ascii: "\\"): appendAfterBackslash(byte)
+      default: append(byte)
+      }
+    }
+
+    private mutating func appendAfterBackslash(_ letter: UInt8) {
+      append(UInt8(ascii: "\\"))
+      append(letter)
+    }
+
+    /// In decimal digits, without a text of its own for each number.
+    private mutating func append(_ number: Int64) {
+      append(UInt8(ascii: "\t"))
+      if number < 0 { append(UInt8(ascii: "-")) }
+      var digits = 1
+      var rest = number.magnitude
+      while rest >= 10 {
+        rest /= 10
+        digits += 1
+      }
+      rest = number.magnitude
+      for place in (count..<count + digits).reversed() {
+        let shorter = rest / 10
+        bytes[place] = UInt8(truncatingIfNeeded: rest &- shorter &* 10) | UInt8(ascii: "0")
+        rest = shorter
+      }
+      count += digits
+    }
+  }
+
+  /// Whether a text has a byte that must not stand in a field as it is; perhaps also for another control
+  /// character. Eight bytes at a time: one by one, this was a twentieth of a small file's work.
+  private static func hasSpecial(_ text: UnsafeRawBufferPointer) -> Bool {
+    let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+    let backslashes = ones &* UInt64(UInt8(ascii: "\\"))
+    var start = 0
+    while start + 8 <= text.count {
+      let word = text.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+      let other = word ^ backslashes
+      // A byte below 32, or one that is zero (Hacker's Delight, "Find First 0-Byte").
+      let found = ((word &- ones &* 0x20) & ~word) | ((other &- ones) & ~other)
+      if found & highs != 0 { return true }
+      start += 8
+    }
+    return text[start...].contains { $0 < 0x20 || $0 == UInt8(ascii: "\\") }
+  }
+
+  /// How the line of a row with this key begins, up to what follows the key.
+  static func start(of key: RowKey) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: longest(key)) { bytes, count in
+      var line = Writer(bytes: bytes)
+      line.begin(key)
+      line.append(UInt8(ascii: "\t"))
+      count = line.count
+    }
   }
 
   /// The rows of a journal, oldest first; lines that are no rows are left out.
@@ -210,46 +308,17 @@ enum JournalLine {
       let directory = fields[3], let requested = fields[4], let name = fields[5], let wanted = fields[6],
       let device = fields[7].flatMap({ Int64($0) }), let inode = fields[8].flatMap({ Int64($0) }),
       let size = fields[9].flatMap({ Int64($0) }), let modified = fields[10].flatMap({ Int64($0) }),
-      let fetchedAt = fields[14].flatMap({ Int64($0) })
+      let fetchedAt = fields[14].flatMap({ Int64($0) }), let usedAt = fields[22].flatMap({ Int64($0) })
     else { return nil }
     return CacheRow(
       key: RowKey(address: address, scope: scope, directory: directory, requested: requested),
       name: name, wanted: wanted,
       identity: FileIdentity(device: device, inode: inode, size: size, modified: modified),
       validator: Validator(etag: fields[11], lastModified: fields[12], date: fields[13]),
-      fetchedAt: fetchedAt,
+      fetchedAt: fetchedAt, usedAt: usedAt, status: fields[23].flatMap { Int($0) },
       freshness: FreshnessFields(
         cacheControl: fields[15], expires: fields[16], age: fields[17], vary: fields[18]),
       effectiveURL: fields[19], selection: fields[21], digest: fields[20])
-  }
-
-  // MARK: Fields: `\t`, `\n` and `\\` are written as backslash and letter, nil as `\0`
-
-  private static func append(_ text: String?, to line: inout [UInt8]) {
-    line.append(UInt8(ascii: "\t"))
-    guard var text else { return line.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "0")]) }
-    text.withUTF8 { bytes in
-      // Hardly any text has one. Without the look at all of it first, this was a twentieth of a small file's
-      // work.
-      guard bytes.contains(where: { letter(for: $0) != nil }) else { return line.append(contentsOf: bytes) }
-      for byte in bytes {
-        if let letter = letter(for: byte) {
-          line.append(contentsOf: [UInt8(ascii: "\\"), letter])
-        } else {
-          line.append(byte)
-        }
-      }
-    }
-  }
-
-  /// What stands behind a backslash for a byte that must not stand in a field; nil for any other.
-  private static func letter(for byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "\t"): UInt8(ascii: "t")
-    case UInt8(ascii: "\n"): UInt8(ascii: "n")
-    case UInt8(ascii: "\\"): byte
-    default: nil
-    }
   }
 
   private static func text(_ field: ArraySlice<UInt8>) -> String? {

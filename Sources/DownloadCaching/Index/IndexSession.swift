@@ -10,6 +10,9 @@ final class IndexSession {
   /// The index that the resources opened, kept here so that a file takes no lock for it.
   private var index: CacheIndex?
   private var wasOpened = false
+  /// For lookups on this actor's thread; nil until the index has answered once.
+  private var reader: IndexReader?
+  private var readerWasOpened = false
   /// Rows of files that this actor finished and SQLite does not know yet.
   private var batch = RowBatch()
   private var warnings: [CacheWarning] = []
@@ -33,6 +36,9 @@ final class IndexSession {
   /// Whether rows are made for the files of this run.
   var records: Bool { index != nil && !configuration.fields.forbidsStoring }
 
+  /// Where the index is; nil for a run without one.
+  var folder: Folder? { index?.folder }
+
   func scope(of address: Address) -> String { fingerprint.scope(of: address) }
 
   // MARK: Questions
@@ -48,37 +54,89 @@ final class IndexSession {
     }
   }
 
-  /// What is known of a request's files.
-  nonisolated(nonsending) func known(_ key: RowKey) async -> KnownFiles {
-    guard let index else { return .nothing }
-    guard resources.claims?.hasCompany == true else { return await look(key, index) }
-    // The row of a living process may be in its journal only. Journals come first, because a row moves from
-    // there into the database.
-    if batch[key] == nil, let row = await Self.ask(index, { $0.journaledRow(key) }), row.isIntact {
-      return KnownFiles(.known(row), own: row, selected: (fingerprint.selects(row), true))
-    }
-    return await look(key, index, thoughEmpty: true)
+  /// The same, where there is an index.
+  nonisolated(nonsending) func ask<Answer: Sendable>(
+    _ question: @Sendable (isolated CacheIndex) -> Answer?
+  ) async -> Answer? {
+    guard let index else { return nil }
+    return await Self.ask(index, question)
   }
 
-  /// - Parameter thoughEmpty: whether to ask an index that was empty at the start.
-  private nonisolated(nonsending) func look(
-    _ key: RowKey, _ index: CacheIndex, thoughEmpty: Bool = false
-  ) async -> KnownFiles {
-    let rows: [CacheRow]
-    if let pending = batch[key] {
-      rows = [pending]
-    } else if thoughEmpty || !index.wasEmpty {
-      rows = await Self.ask(index) { $0.rows(key) }
-    } else {
-      return .notAsked
+  /// What is known of a request's files, if that can be told without waiting.
+  func knownAtOnce(_ key: RowKey, in directory: OutputDirectory) -> KnownFiles? {
+    guard let index else { return .nothing }
+    if let pending = batch[key] { return judge([pending], key, directory) }
+    guard resources.claims?.hasCompany == true else {
+      if index.wasEmpty { return .notAsked }
+      return reader?.rows(key).map { judge($0, key, directory) }
     }
-    let own = rows.first { $0.key == key && $0.isIntact }
-    let elsewhere = rows.first { $0.key != key && !$0.validator.isEmpty && $0.isIntact }
+    guard let reader else { return nil }
+    let journaled = journaled(key, index, directory)
+    if let journaled, let known = own(journaled, key) { return known }
+    // A transaction from before the journals were read may not know a row that has moved since.
+    reader.endTransaction()
+    return reader.rows(key).map { join(judge($0, key, directory), journaled) }
+  }
+
+  /// What is known of a request's files.
+  nonisolated(nonsending) func known(_ key: RowKey, in directory: OutputDirectory) async -> KnownFiles {
+    guard let index else { return .nothing }
+    let hasCompany = resources.claims?.hasCompany == true
+    if let pending = batch[key] { return judge([pending], key, directory) }
+    let journaled = hasCompany ? journaled(key, index, directory) : nil
+    if let journaled, let known = own(journaled, key) { return known }
+    guard hasCompany || !index.wasEmpty else { return .notAsked }
+    return join(judge(await rows(key, index), key, directory), journaled)
+  }
+
+  /// The row of a living process may be in its journal only. Journals come first, because a row moves from
+  /// there into the database.
+  private func journaled(_ key: RowKey, _ index: CacheIndex, _ directory: OutputDirectory) -> CacheRow? {
+    guard let row = index.journals.row(key, made: resources.claims?.journalsMade),
+      row.isIntact(in: directory),
+      row.key == key || row.mayAnswer
+    else { return nil }
+    return row
+  }
+
+  private func own(_ row: CacheRow, _ key: RowKey) -> KnownFiles? {
+    guard row.key == key else { return nil }
+    return KnownFiles(.known(row), own: row, selected: (fingerprint.selects(row), true))
+  }
+
+  private func join(_ stored: KnownFiles, _ journaled: CacheRow?) -> KnownFiles {
+    guard let journaled else { return stored }
+    return KnownFiles(
+      stored.ownership, own: stored.own, elsewhere: journaled,
+      selected: (stored.ownIsSelected, fingerprint.selects(journaled)))
+  }
+
+  private nonisolated(nonsending) func rows(_ key: RowKey, _ index: CacheIndex) async -> [CacheRow] {
+    // A transaction from before the journals were read may not know a row that has moved since.
+    reader?.endTransaction()
+    if let rows = reader?.rows(key) { return rows }
+    let (rows, path) = await Self.ask(index) { ($0.rows(key), $0.openPath) }
+    if !readerWasOpened, let path {
+      readerWasOpened = true
+      reader = IndexReader(path: path)
+    }
+    return rows
+  }
+
+  /// Whether a lookup has begun a transaction, so that `pauseReading` is due, behind the lookups of this
+  /// turn.
+  var isReading: Bool { reader?.isInTransaction == true }
+
+  func pauseReading() { reader?.endTransaction() }
+
+  /// - Parameter rows: of the key's address.
+  private func judge(_ rows: [CacheRow], _ key: RowKey, _ directory: OutputDirectory) -> KnownFiles {
+    let own = rows.first { $0.key == key && $0.isIntact(in: directory) }
+    let ownIsSelected = own.map { fingerprint.selects($0) } ?? true
+    let elsewhere = rows.first { $0.key != key && $0.mayAnswer && $0.isIntact(in: directory) }
     return KnownFiles(
       .known(own), own: own, elsewhere: elsewhere,
-      selected: (
-        own.map { fingerprint.selects($0) } ?? true, elsewhere.map { fingerprint.selects($0) } ?? true
-      ))
+      selected: (ownIsSelected, elsewhere.map { fingerprint.selects($0) } ?? true))
   }
 
   /// The row of a request, intact or not.
@@ -105,7 +163,7 @@ final class IndexSession {
   func journal(_ row: CacheRow) {
     guard let index else { return }
     let row = fingerprint.selected(row)
-    let journal = batch.journal ?? CommitJournal(in: index.folder, index.secret)
+    let journal = batch.journal ?? CommitJournal(in: index.folder, index.secret, resources.claims)
     batch.journal = journal
     do throws(DownloadError) { try journal.append(row) } catch {
       warn(CacheWarning(.unusable, path: FilePath(error.path ?? ""), detail: "\(error)"))
@@ -117,6 +175,21 @@ final class IndexSession {
   func add(_ row: CacheRow) -> Bool {
     batch.add(fingerprint.selected(row))
     return batch.isFull
+  }
+
+  /// The row, with what this run's request had in the fields that its answer varies by.
+  func selected(_ row: CacheRow) -> CacheRow { fingerprint.selected(row) }
+
+  /// Adds the row of one of the store's files, which is selected already.
+  func addStored(_ row: CacheRow) { batch.add(row) }
+
+  /// Whether the request that brought the row was like this run's (RFC 9111 §4.1).
+  func selects(_ row: CacheRow) -> Bool { fingerprint.selects(row) }
+
+  /// Writes rows at once: those that have a journal of their own, or none.
+  nonisolated(nonsending) func write(_ rows: [CacheRow], retiring journal: CommitJournal?) async {
+    guard let index, !rows.isEmpty || journal != nil else { return }
+    await Self.ask(index) { $0.write(rows, retiring: journal) }
   }
 
   var isFull: Bool { batch.isFull }
@@ -145,6 +218,12 @@ final class IndexSession {
     let full = batch
     batch = RowBatch()
     await Self.ask(index) { $0.write(Array(full.rows.values), retiring: full.journal) }
+  }
+
+  /// Closes this actor's own connection: the index's is to be the last, which puts the log into the database.
+  func endReading() {
+    reader = nil
+    readerWasOpened = true
   }
 
   nonisolated(nonsending) func close() async { await index?.close() }
@@ -188,7 +267,7 @@ struct RowBatch: Sendable {
 struct FileOwners: Sendable {
   private struct Owned: Sendable {
     var identity: FileIdentity
-    /// A hash of the row's key, because a table of a million rows should not hold their addresses.
+    /// `RowKey.number` of the row.
     var key: Int
   }
 
@@ -198,12 +277,12 @@ struct FileOwners: Sendable {
   init() {}
 
   mutating func add(_ identity: FileIdentity, of key: RowKey) {
-    owned[identity.inode] = Owned(identity: identity, key: key.hashValue)
+    owned[identity.inode] = Owned(identity: identity, key: key.number)
   }
 
   /// Whether a file is, untouched, what was written for a request other than this.
   func isOwned(_ file: FileIdentity, besides key: RowKey) -> Bool {
     guard let owned = owned[file.inode] else { return false }
-    return owned.identity == file && owned.key != key.hashValue
+    return owned.identity == file && owned.key != key.number
   }
 }

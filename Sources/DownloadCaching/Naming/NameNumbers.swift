@@ -37,22 +37,18 @@ public final class NameNumbers: Sendable {
 /// names that are taken for one; the second then gets a number that it does not need, the same in every run.
 struct NameTable: Sendable {
   private var layers: [Layer] = []
-  /// Names that came again.
-  private var groups: [UInt64: Group] = [:]
-  private var kept = 0
+  /// The highest number of each name that came again.
+  private var last: [UInt64: Int] = [:]
+  /// The numbers of the addresses that came behind the first one of their name. An address has one name, so
+  /// they need not be kept apart by names.
+  private var numbers: [UInt64: UInt32] = [:]
   private let limit: Int
-
-  private struct Group {
-    /// By address, but for the name's first one.
-    var numbers: [UInt64: Int] = [:]
-    var last = 0
-  }
 
   /// - Parameter limit: addresses that are kept for names that come again; later ones get numbers all the
   ///   same, but when they come twice, a number each time.
   init(limit: Int = 1 << 16) { self.limit = limit }
 
-  func last(of name: UInt64) -> Int { groups[name]?.last ?? 0 }
+  func last(of name: UInt64) -> Int { last[name] ?? 0 }
 
   mutating func next(name: UInt64, address: UInt64) -> NameNumbers.Place {
     guard let first = first(of: name) else {
@@ -60,17 +56,11 @@ struct NameTable: Sendable {
       return NameNumbers.Place(number: 0, isRepeat: false)
     }
     if first == Layer.tag(of: address) { return NameNumbers.Place(number: 0, isRepeat: true) }
-    if let number = groups[name]?.numbers[address] {
-      return NameNumbers.Place(number: number, isRepeat: true)
-    }
-    var group = groups[name] ?? Group()
-    group.last += 1
-    if kept < limit {
-      group.numbers[address] = group.last
-      kept += 1
-    }
-    groups[name] = group
-    return NameNumbers.Place(number: group.last, isRepeat: false)
+    if let number = numbers[address] { return NameNumbers.Place(number: Int(number), isRepeat: true) }
+    let number = last[name, default: 0] + 1
+    last[name] = number
+    if numbers.count < limit { numbers[address] = UInt32(clamping: number) }
+    return NameNumbers.Place(number: number, isRepeat: false)
   }
 
   /// What is kept of a name's first address; nil if the name is new.
@@ -130,9 +120,19 @@ struct NameTable: Sendable {
 /// A hash that is the same in every run, unlike Swift's own: names must not differ from run to run.
 enum Hash {
   /// FNV-1a over the bytes, its bits then mixed as SplitMix64 does.
-  static func of(_ bytes: some Sequence<UInt8>) -> UInt64 {
+  static func of(_ bytes: some Collection<UInt8>) -> UInt64 {
+    // A text's bytes one by one take ten times as long as the same bytes in memory.
+    bytes.withContiguousStorageIfAvailable { mixed(fnv($0)) } ?? mixed(fnv(bytes))
+  }
+
+  private static func fnv(_ bytes: some Sequence<UInt8>) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return hash
+  }
+
+  private static func mixed(_ hash: UInt64) -> UInt64 {
+    var hash = hash
     hash = (hash ^ hash >> 30) &* 0xBF58_476D_1CE4_E5B9
     hash = (hash ^ hash >> 27) &* 0x94D0_49BB_1331_11EB
     return hash ^ hash >> 31

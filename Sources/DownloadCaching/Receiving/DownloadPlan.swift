@@ -54,6 +54,8 @@ final class DownloadPlan: Sendable {
   }
 
   var rules: CacheConfiguration { shared.configuration }
+  var cacheControlLine: String? { shared.cacheControlLine }
+  var mayAsk: Bool { shared.mayAsk }
   var address: Address { request.address }
 
   /// The identity under which a part on disk is recognised.

@@ -7,7 +7,7 @@ import SystemPackage
 ///
 /// A lock around `Reception`. There is no contention: the loop's thread and a worker for slow disk work use
 /// it in turn.
-public final class FileDownload: DownloadTarget, Sendable {
+public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   let plan: DownloadPlan
   private let reception: Mutex<Reception>
   /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes
@@ -17,9 +17,13 @@ public final class FileDownload: DownloadTarget, Sendable {
   /// - Parameters:
   ///   - meter: the progress of the request whose task fills the download.
   ///   - claim: held until the cache calls `Reception.endClaim`.
-  init(_ plan: DownloadPlan, meter: TransferMeter, claim: consuming ProcessClaims.Claim? = nil) {
+  ///   - resumes: false to leave alone what an earlier run has of the file.
+  init(
+    _ plan: DownloadPlan, meter: TransferMeter, claim: consuming ProcessClaims.Claim? = nil,
+    resumes: Bool = true
+  ) {
     self.plan = plan
-    reception = Mutex(Reception(plan, meter, claim))
+    reception = Mutex(Reception(plan, meter, claim, resumes: resumes))
   }
 
   /// Runs several steps under the lock.
@@ -81,8 +85,12 @@ public final class FileDownload: DownloadTarget, Sendable {
     let taken = try access { reception throws(DownloadError) in
       try reception.takeSegment(of: id, from: offset)
     }
+    if taken != nil { look { $0.meter }.split(self) }
     return taken.map { ($0, SegmentOfDownload(self, $0)) }
   }
+
+  /// A thread that writes has the lock, and a frame does not wait for the disk.
+  public var parts: [Range<Int64>]? { reception.withLockIfAvailable { $0.isClosed ? [] : $0.parts } }
 
   public func ask(for size: RequestSize) { look { $0.ask(for: size) } }
 

@@ -14,6 +14,9 @@ struct Reception: ~Copyable {
   private var version = HeldPart()
   /// The head of the answer whose body is being written, or that completed the file without one.
   private(set) var head: ResponseHead?
+  /// Seconds since 1970 at which the request for the file's start was sent last: its answer's age counts from
+  /// here (RFC 9111 §4.2.3).
+  private(set) var askedAt: Int64 = 0
   /// Nil until the first request looks at the disk.
   private(set) var staged: StagedFile?
   /// Bytes that arrived for the start of the file and are not in it yet.
@@ -26,6 +29,8 @@ struct Reception: ~Copyable {
   private var space = SpaceReservation()
   /// The comparison with a checksum, where there is one.
   private(set) var digest: DigestCheck?
+  /// Whether a part that an earlier run left is gone on with.
+  private let resumes: Bool
   /// Whether a checksum was looked for when the body began.
   private var hasLookedForDigest = false
   /// Body bytes that this run received for the file.
@@ -35,8 +40,10 @@ struct Reception: ~Copyable {
   /// The name that the part's first answer gave. Kept because a later answer (416) may not repeat it.
   private var metadataName: String?
   private(set) var meter: TransferMeter
-  /// Whether the bytes are a copy of another file's on this disk, so that no server could give better ones.
-  private(set) var isCopy = false
+  /// The file whose bytes these are a copy of; nil where a server sent them.
+  private(set) var source: CacheRow?
+  /// A file that was copied, and whose bytes did not have the checksum.
+  private(set) var doubted: CacheRow?
   /// A transfer that goes on although the task that began it was cancelled.
   private var running: RunningTransfer?
   /// The claim that keeps other processes from the request; dropping it lets them take it.
@@ -49,10 +56,14 @@ struct Reception: ~Copyable {
   /// A body with less than this to come is not worth a second connection.
   static let worthSplitting: Int64 = 1 << 20
 
-  init(_ plan: DownloadPlan, _ meter: TransferMeter, _ claim: consuming ProcessClaims.Claim?) {
+  init(
+    _ plan: DownloadPlan, _ meter: TransferMeter, _ claim: consuming ProcessClaims.Claim?, resumes: Bool
+  ) {
     self.plan = plan
     self.meter = meter
+    self.resumes = resumes
     self.claim = claim
+    if plan.hasUserDigests, plan.userDigest(named: plan.nameByAddress) != nil { meter.expectDigest() }
   }
 
   // MARK: Read by the cache and the tests
@@ -81,6 +92,8 @@ struct Reception: ~Copyable {
   mutating func nextTransfer(for id: Int) throws(DownloadError) -> TransferRequest? {
     var request = TransferRequest(address: plan.address)
     if id == Segment.first {
+      askedAt = plan.rules.now()
+      request.meter = meter
       // Cancelled while it was verified, it was handed on: all of it is there.
       if case .finished(let finished) = state.phase, finished != .partly { return nil }
       try endFirst()
@@ -98,14 +111,17 @@ struct Reception: ~Copyable {
         segment.written < end,
         let ifRange = version.validator.fitForHeaders.ifRange
       else { return nil }
+      request.segmentOf = meter
       request.headerLines = ["If-Range: \(ifRange)"]
       request.rangeStart = segment.written
       request.rangeEnd = segments.requestSize.end(from: segment.written, to: end)
       segments.ask(id, upTo: request.rangeEnd ?? end)
     }
     // The file must be fetched anew: caches on the way shall ask the origin (RFC 9111 §5.2.1.4).
-    if state.doubts.contains(.caches) || plan.rules.refresh {
+    if state.doubts.contains(.caches) {
       request.headerLines.append("Cache-Control: no-cache")
+    } else if let line = plan.cacheControlLine {
+      request.headerLines.append(line)
     }
     return request
   }
@@ -114,7 +130,7 @@ struct Reception: ~Copyable {
   private mutating func stage() throws(DownloadError) {
     let opened = try StagedFile(
       in: plan.directory, for: plan.owner, base: plan.nameByAddress,
-      number: plan.request.outputName == nil ? plan.request.nameNumber : 0)
+      number: plan.request.outputName == nil ? plan.request.nameNumber : 0, resumes: resumes)
     if let metadata = opened.found {
       version = metadata.held(length: opened.foundLength)
       segments =
@@ -476,6 +492,7 @@ struct Reception: ~Copyable {
       let finished = try state.end(
         length: segments.length, total: segments.total, framing: receipt.framing, isSplit: segments.isSplit,
         mayAskBehind: mayAskBehind)
+      if finished != .partly { meter.enter(.checking) }
       return finished != .partly
     } catch { throw error.at(plan.address) }
   }
@@ -497,6 +514,12 @@ struct Reception: ~Copyable {
     if staged?.isNamed == true { try writeMetadata() }
   }
 
+  /// Makes the next request ask its origin for the whole file, because these bytes do not have the checksum.
+  mutating func startAgainAfterWrongBytes() throws(DownloadError) {
+    doubted = source ?? doubted
+    try startAgain(without: [.caches, .knownVersion])
+  }
+
   /// Drops the held bytes. The bytes go first and the metadata is written after, so that metadata never
   /// describes bytes of another version.
   private mutating func giveUpHeld() throws(DownloadError) {
@@ -507,7 +530,7 @@ struct Reception: ~Copyable {
     version = HeldPart()
     (buffer, furtherBuffers, compared) = (BlockBuffer(), [:], nil)
     resumed = 0
-    metadataName = nil
+    (metadataName, source) = (nil, nil)
     (digest, hasLookedForDigest) = (nil, false)
   }
 
@@ -526,16 +549,22 @@ struct Reception: ~Copyable {
     try giveUpHeld()
     version = HeldPart(validator: source.validator, effectiveURL: source.effectiveURL)
     segments.total = source.identity.size
-    if plan.rules.useContentDisposition, source.key.requested.isEmpty { metadataName = source.wanted }
+    if plan.rules.useContentDisposition, source.key.requested.isEmpty || source.key.isStored {
+      metadataName = source.wanted
+    }
     if staged?.descriptor.isOpen == false { try staged?.open() }
     if staged?.isNamed == true { try writeMetadata() }
     let size: Int64?
-    do throws(Errno) { size = try staged?.descriptor.copy(source) } catch {
+    do throws(Errno) { size = try staged?.descriptor.copy(source, mayClone: plan.directory.mayClone) } catch {
       throw plan.directory.failure(error, "copying", finalName).at(plan.address)
     }
-    guard size == source.identity.size else { return false }
+    guard size == source.identity.size else {
+      // What was copied of it must not stand behind a shorter body of the server's.
+      try staged?.empty()
+      return false
+    }
     segments.write(Segment.first, to: source.identity.size)
-    isCopy = true
+    self.source = source
     meter.begin(at: source.identity.size, total: source.identity.size)
     return true
   }
@@ -587,12 +616,20 @@ struct Reception: ~Copyable {
 
   /// Compares the file with another, which gets this one's time if they are the same (`--remote-time`).
   /// Blocks.
+  /// - Parameter other: a file of the same length.
   /// - Returns: the other's identity; nil if their bytes differ.
   /// - Throws: errno of reading; ECANCELED when the task was cancelled.
   mutating func sameBytes(as other: borrowing Descriptor) throws(Errno) -> FileIdentity? {
-    guard try staged?.descriptor.hasBytes(of: other) == true else { return nil }
+    guard try staged?.descriptor.hasBytes(of: other, length: length) == true else { return nil }
     if let time = remoteTime { try other.setModified(time) }
     return try other.identity()
+  }
+
+  /// What a file with the same bytes looks like.
+  mutating func likeness() throws(DownloadError) -> Likeness? {
+    do throws(Errno) { return try staged?.descriptor.likeness(length) } catch {
+      throw plan.directory.failure(error, "reading", staged?.names.part ?? finalName).at(plan.address)
+    }
   }
 
   /// What the user should know about the finished file.
@@ -643,7 +680,11 @@ struct Reception: ~Copyable {
     if segments.length == 0 { return try discard() }
     // A part that could not be resumed is not worth a name; one that has its name keeps it.
     if segments.isSplit || staged?.isNamed == false && isResumable { try writeMetadata() }
+    if staged?.isNamed == true { meter.keep(segments.length + segments.writtenFurther) }
   }
+
+  /// The bytes that are there, of a file that comes in several parts.
+  var parts: [Range<Int64>] { segments.done.map { $0.lowerBound..<$0.upperBound + 1 } }
 
   private var isResumable: Bool {
     TransferPlan.make(held: held, ifRangeIsRefused: false, known: nil).asked != .whole

@@ -5,34 +5,84 @@ struct HTTPDate: Equatable, Comparable {
   init(seconds: Int64) { self.seconds = seconds }
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
+  ///
+  /// Read byte by byte: each file that a cache answers for has a date, and to split texts into words took an
+  /// eighth of all that a hit costs.
   init?(_ text: String) {
-    let parts = text.split { $0 == " " || $0 == "," || $0 == "-" || $0 == ":" }
-    let isAsctime = parts.count == 7
-    guard isAsctime || (parts.count == 8 && parts[7] == "GMT") else { return nil }
-    let (dayAt, monthAt, timeAt, yearAt) = isAsctime ? (2, 1, 3, 6) : (1, 2, 4, 3)
-    guard let month = Self.months.firstIndex(of: parts[monthAt]),
-      let day = Self.number(parts[dayAt]), (1...31).contains(day),
-      var year = Self.number(parts[yearAt]),
-      let hour = Self.number(parts[timeAt]), hour < 24,
-      let minute = Self.number(parts[timeAt + 1]), minute < 60,
-      let second = Self.number(parts[timeAt + 2]), second <= 60
-    else { return nil }
+    var text = text
+    guard let seconds = text.withUTF8({ Self.seconds($0) }) else { return nil }
+    self.seconds = seconds
+  }
+
+  private static func seconds(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
+    if current.fits(text) { return seconds(text, current) }
+    if ofC.fits(text) { return seconds(text, ofC) }
+    let afterDay = text.firstIndex { !isLetter($0) } ?? 0
+    let rest = UnsafeBufferPointer(rebasing: text[afterDay...])
+    return (6...9).contains(afterDay) && obsolete.fits(rest) ? seconds(rest, obsolete) : nil
+  }
+
+  /// - Parameter text: of the form.
+  private static func seconds(_ text: UnsafeBufferPointer<UInt8>, _ form: Form) -> Int64? {
+    let (day, hour) = (number(text, form.day, 2), number(text, form.time, 2))
+    let (minute, second) = (number(text, form.time + 3, 2), number(text, form.time + 6, 2))
+    var year = number(text, form.year, form.yearDigits)
     // RFC 850's two digits: servers do not send dates before 1970.
-    if parts[yearAt].count == 2 { year += year < 70 ? 2000 : 1900 }
-    guard (1900...9999).contains(year) else { return nil }
-    seconds = Self.days(year, month + 1, day) * 86_400 + hour * 3600 + minute * 60 + second
+    if form.yearDigits == 2 { year += year < 70 ? 2000 : 1900 }
+    guard let month = month(text[form.month...].prefix(3)), (1...31).contains(day), hour < 24, minute < 60,
+      second <= 60, year >= 1900
+    else { return nil }
+    return days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
+  }
+
+  /// One of the three forms, and where its parts stand in it.
+  private struct Form {
+    /// A letter stands for any letter, 0 for any digit, and _ for a digit or a blank.
+    let pattern: StaticString
+    let day, month, year, yearDigits, time: Int
+
+    func fits(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+      pattern.withUTF8Buffer { pattern in
+        guard pattern.count == text.count else { return false }
+        return text.indices.allSatisfy { index in
+          switch pattern[index] {
+          case UInt8(ascii: "A"): HTTPDate.isLetter(text[index])
+          case UInt8(ascii: "0"): (0x30...0x39).contains(text[index])
+          case UInt8(ascii: "_"): text[index] == 0x20 || (0x30...0x39).contains(text[index])
+          default: text[index] == pattern[index]
+          }
+        }
+      }
+    }
+  }
+
+  /// RFC 5322's, the only one that may be sent.
+  private static let current = Form(
+    pattern: "AAA, 00 AAA 0000 00:00:00 GMT", day: 5, month: 8, year: 12, yearDigits: 4, time: 17)
+  /// That of C's asctime.
+  private static let ofC = Form(
+    pattern: "AAA AAA _0 00:00:00 0000", day: 8, month: 4, year: 20, yearDigits: 4, time: 11)
+  /// RFC 850's, without the name of the day.
+  private static let obsolete = Form(
+    pattern: ", 00-AAA-00 00:00:00 GMT", day: 2, month: 5, year: 9, yearDigits: 2, time: 12)
+
+  private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+
+  /// Digits, with blanks before them.
+  private static func number(_ text: UnsafeBufferPointer<UInt8>, _ start: Int, _ count: Int) -> Int64 {
+    text[start..<start + count].reduce(0) { $0 * 10 + Int64($1 & 0x0F) }
+  }
+
+  private static let months: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+  /// From 1 to 12.
+  private static func month(_ name: some Collection<UInt8>) -> Int? {
+    months.withUTF8Buffer { months in
+      (0..<12).first { months[($0 * 3)..<($0 * 3 + 3)].elementsEqual(name) }.map { $0 + 1 }
+    }
   }
 
   static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.seconds < right.seconds }
-
-  private static let months: [Substring] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
-
-  private static func number(_ text: Substring) -> Int64? {
-    guard text.utf8.count <= 4, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
-    return Int64(text)
-  }
 
   /// Days from 1970-01-01 in the Gregorian calendar; a year counted from March has its leap day at the end.
   private static func days(_ year: Int64, _ month: Int, _ day: Int64) -> Int64 {

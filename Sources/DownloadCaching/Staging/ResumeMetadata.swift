@@ -90,6 +90,12 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
     return SegmentMap(done: ranges, total: total)
   }
 
+  /// How many bytes of the body a part of that length holds.
+  func bytes(length: Int64) -> Int64 {
+    done == nil
+      ? length : ranges.reduce(0) { $0 + min($1.upperBound + 1, length) - min($1.lowerBound, length) }
+  }
+
   private var ranges: [ClosedRange<Int64>] {
     (done ?? []).compactMap { $0.count == 2 && $0[0] >= 0 && $0[0] <= $0[1] ? $0[0]...$0[1] : nil }
   }
@@ -109,6 +115,15 @@ struct PartialName: Sendable, Equatable {
 
   init(_ name: String) { self.name = name }
 
+  /// - Returns: nil if a name is not exactly that of metadata.
+  init?(ofMetadata name: String) {
+    let ending = Self.metadataSuffix.utf8
+    guard name.utf8.count > ending.count, name.utf8.suffix(ending.count).elementsEqual(ending) else {
+      return nil
+    }
+    self.init(String(decoding: name.utf8.dropLast(ending.count), as: UTF8.self))
+  }
+
   // Computed when needed, because most files are done before they need either.
   var part: String { name + Self.partSuffix }
   var metadata: String { name + Self.metadataSuffix }
@@ -127,33 +142,60 @@ struct PartialName: Sendable, Equatable {
 
   /// Whether a name ends as a part, metadata or its draft does. No file gets such a name from an address or a
   /// server, because dlm recognises its own files by it.
-  static func isReserved(_ name: some StringProtocol) -> Bool {
-    hasEnding(name, partSuffix) || isMetadata(name)
-  }
+  static func isReserved(_ name: Substring) -> Bool { hasEnding(name, [.part, .metadata, .draft]) }
 
   /// Whether a name ends as metadata does: no finished file may have it. `x.part` may, if the user says so,
   /// because a `.part` without metadata is never dlm's.
-  static func isMetadata(_ name: some StringProtocol) -> Bool {
-    hasEnding(name, metadataSuffix) || hasEnding(name, draftSuffix)
+  static func isMetadata(_ name: String) -> Bool { hasEnding(name[...], [.metadata, .draft]) }
+
+  private struct Ending: OptionSet {
+    let rawValue: UInt8
+    static let part = Ending(rawValue: 1)
+    static let metadata = Ending(rawValue: 2)
+    static let draft = Ending(rawValue: 4)
+
+    /// Those that a name may have, by its last two bytes.
+    static func possible(_ first: UInt8, _ last: UInt8) -> Ending {
+      switch (first, last) {
+      // After a dot, a blank or a byte outside ASCII, the whole names must be compared.
+      case (_, 0x80...), (_, UInt8(ascii: ".")), (_, UInt8(ascii: " ")): return [.part, .metadata, .draft]
+      default: break
+      }
+      let isOpen = first >= 0x80 || first == UInt8(ascii: ".") || first == UInt8(ascii: " ")
+      switch last | 0x20 {
+      case UInt8(ascii: "t") where isOpen || first | 0x20 == UInt8(ascii: "r"): return .part
+      case UInt8(ascii: "n") where isOpen || first | 0x20 == UInt8(ascii: "o"): return .metadata
+      case UInt8(ascii: "w") where isOpen || first | 0x20 == UInt8(ascii: "e"): return .draft
+      default: return []
+      }
+    }
   }
 
   /// Compares names as a reader sees them, and as a file system that folds case compares them (ext4's
-  /// casefold, APFS, NTFS, FAT).
-  private static func hasEnding(_ name: some StringProtocol, _ ending: String) -> Bool {
-    // Most names end in two other letters, so this check suffices.
-    var (rest, wanted) = (name.utf8.reversed().makeIterator(), ending.utf8.reversed().makeIterator())
-    for _ in 0..<2 {
-      guard let byte = rest.next(), let letter = wanted.next() else { return false }
-      // After a dot, a blank or a byte outside ASCII, the full comparison is needed.
-      if byte >= 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") { break }
-      if byte | 0x20 != letter { return false }
+  /// casefold, APFS, NTFS, FAT). Each file's name is looked at; for most the last two bytes suffice.
+  private static func hasEnding(_ name: Substring, _ endings: Ending) -> Bool {
+    let possible =
+      name.utf8.withContiguousStorageIfAvailable { bytes in
+        bytes.count < 2 ? [] : Ending.possible(bytes[bytes.count - 2], bytes[bytes.count - 1])
+      } ?? [.part, .metadata, .draft]
+    let open = endings.intersection(possible)
+    return !open.isEmpty && isAnyEnding(open, of: name)
+  }
+
+  @inline(never)
+  private static func isAnyEnding(_ endings: Ending, of name: Substring) -> Bool {
+    let folded = folded(name)
+    func ends(_ text: String) -> Bool {
+      folded.reversed().starts(with: text.uppercased().unicodeScalars.reversed())
     }
-    return folded(name).reversed().starts(with: ending.uppercased().unicodeScalars.reversed())
+    return endings.contains(.part) && ends(partSuffix)
+      || endings.contains(.metadata) && ends(metadataSuffix)
+      || endings.contains(.draft) && ends(draftSuffix)
   }
 
   /// Upper-case, because "ſ" folds to "S". Without invisible characters, and without the marks, dots and
   /// blanks after the last letter, which some file systems drop.
-  private static func folded(_ name: some StringProtocol) -> [Unicode.Scalar] {
+  private static func folded(_ name: Substring) -> [Unicode.Scalar] {
     var scalars = name.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }[...]
     while let last = scalars.last, isTrailing(last) { scalars.removeLast() }
     return scalars.flatMap { $0.properties.uppercaseMapping.unicodeScalars }

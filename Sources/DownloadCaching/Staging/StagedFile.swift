@@ -51,10 +51,13 @@ struct StagedFile: ~Copyable {
 
   /// Takes the part that this owner left under any of `x`, `x.1`, `x.2` …, otherwise the first of those names
   /// that is free.
-  /// - Parameter number: the first to try.
+  /// - Parameters:
+  ///   - number: the first to try.
+  ///   - resumes: false to leave parts alone: no metadata is read, and a name counts as free.
   /// - Throws: `.disk`, `.folder`; `.conflict` when a thousand names are taken.
   init(
-    in directory: OutputDirectory, for owner: PartialOwner, base: String, number: Int = 0
+    in directory: OutputDirectory, for owner: PartialOwner, base: String, number: Int = 0,
+    resumes: Bool = true
   ) throws(DownloadError) {
     self.directory = directory
     self.owner = owner
@@ -62,6 +65,11 @@ struct StagedFile: ~Copyable {
     self.number = number
     last = number + 1000
     names = PartialName(base)
+    if !resumes {
+      // What stands under the name is met, if at all, when this file is to take it (`open`, `show`).
+      while try !claimCandidate() { try advance() }
+      return
+    }
     // An owner's part goes before a free name: otherwise a list in another order would never find it again.
     for left in directory.numbersOfMetadata(beside: base) where left != number {
       self.number = left
@@ -76,7 +84,7 @@ struct StagedFile: ~Copyable {
 
   /// Whether no other download of this process uses the candidate.
   private mutating func claimCandidate() throws(DownloadError) -> Bool {
-    let name = number == 0 ? base : FileNaming.alternative(base, number)
+    let name = FileNaming.alternative(base, number)
     names = PartialName(name)
     claim = directory.claims.take(name)
     return claim != nil
@@ -338,8 +346,12 @@ struct StagedFile: ~Copyable {
     }
   }
 
-  /// Closes the file, which frees its lock, and frees the name for other downloads of this process.
+  /// Frees the file's lock, closes it, and frees the name for other downloads of this process.
+  ///
+  /// To close it would not be enough: a process that is just being started has a copy of the descriptor, and
+  /// with it the lock, until it runs its own program.
   mutating func release() {
+    if isNamed, descriptor.isOpen { descriptor.unlock() }
     descriptor = .closed
     claim = nil
   }

@@ -17,6 +17,10 @@ public actor Downloader {
   private let random: @Sendable () -> Double
   private let segments: Int
   private let news: News
+  /// Files that the user gave up and that have not ended yet; mostly none.
+  private var skipped: Set<Int> = []
+  /// Files that wait for their next attempt, and by what that wait is ended.
+  private var pausing: [Int: AsyncStream<Never>.Continuation] = [:]
 
   /// Callbacks for what happens to files, called at once.
   public struct News: Sendable {
@@ -61,22 +65,66 @@ public actor Downloader {
     self.news = news
   }
 
+  /// Gives one file up for this run: it ends as `.skipped`, and what has come of it is kept. Other requests
+  /// for the same file go on with it. What ends well at the same moment stays so.
+  /// - Returns: whether the file is under way here; if not, it will be skipped once it comes here.
+  public func skip(_ id: Int, _ meter: TransferMeter) async -> Bool {
+    skipped.insert(id)
+    let wasPausing = pausing[id] != nil
+    pausing[id]?.finish()
+    let wasUnderWay = await transport.cancel(meter)
+    return wasPausing || wasUnderWay
+  }
+
+  /// Another downloader has the file.
+  public func forgetSkip(_ id: Int) { skipped.remove(id) }
+
+  // A task keeps memory for its deepest call for as long as it waits, and thousands wait. What happens before
+  // and after the waits is therefore in functions of its own, whose values need not outlive a wait.
+
   /// Downloads one file to its end, or until its host refuses it: then it is requeued and comes again.
+  @inline(never)  // a lane's call of it must stay a tail call
   public func download(_ request: DownloadRequest, from share: RequestQueueShare) async {
     let waited: Duration?
     switch share.advice(on: request) {
-    case .fail(let error):
-      return end(request, .failure(error.of(request.address)), share, wasAsked: false)
-    case .ask(let time): waited = time
+    case .fail(let error): return await answer(request, share, insteadOf: error)
+    case .ask(let before): waited = before
+    }
+    if !skipped.isEmpty, skipped.remove(request.id) != nil {
+      return end(request, .failure(.skipped.at(request.address)), share, wasAsked: false)
     }
     let meter = feed.start(request)
+    let result: News.Result
     do throws(DownloadError) {
-      let outcome = try await outcome(of: request, from: store, meter, share, waited)
-      end(request, .success(outcome), share, wasAsked: true)
+      result = .success(try await outcome(of: request, from: store, meter, share, waited))
     } catch {
-      let error = error.at(request.address)
-      if HostLimiter.isRefusal(error) || error.code == .resources { return requeue(request, error, share) }
-      end(request, .failure(error), share, wasAsked: true)
+      result = .failure(error)
+    }
+    finish(request, result, share, kept: meter.kept)
+  }
+
+  /// Its host was given up: the file fails with it, unless what is stored can be the answer without the host.
+  @inline(never)
+  private func answer(
+    _ request: DownloadRequest, _ share: RequestQueueShare, insteadOf error: DownloadError
+  ) async {
+    let result: News.Result
+    do throws(DownloadError) {
+      result = .success(try await stored(request, from: store, insteadOf: error.of(request.address)))
+    } catch {
+      result = .failure(error.at(request.address))
+    }
+    end(request, result, share, wasAsked: false)
+  }
+
+  private func stored(
+    _ request: DownloadRequest, from store: some DownloadStore, insteadOf error: DownloadError
+  ) async throws(DownloadError) -> DownloadOutcome {
+    switch try await store.open(request, meter: feed.start(request)) {
+    case .answered(let outcome): return outcome
+    case .missing(let download):
+      guard let outcome = await store.close(download, after: error) else { throw error }
+      return outcome
     }
   }
 
@@ -95,8 +143,8 @@ public actor Downloader {
           if let outcome = try await store.commit(download) { return outcome }
         }
       } catch {
-        await store.close(download, after: error)
-        throw error
+        guard let older = await store.close(download, after: error) else { throw error }
+        return older
       }
     }
   }
@@ -108,8 +156,7 @@ public actor Downloader {
     _ share: RequestQueueShare, _ waited: Duration?
   ) async throws(DownloadError) {
     var attempts = Attempts()
-    // Only a limit on the whole time needs the time at which it began.
-    let stopwatch = retry.maxTime.map { _ in Stopwatch(clock) }
+    let stopwatch = startStopwatch()
     while true {
       do throws(DownloadError) {
         while let receipt = try await transfer(download, for: request, share, waited) {
@@ -117,17 +164,33 @@ public actor Downloader {
         }
         return
       } catch {
-        switch attempts.next(
-          after: error, at: meter.position, elapsed: stopwatch?.elapsed() ?? .zero, retry, random: random())
-        {
-        case .giveUp: throw error
-        case .atOnce: continue
-        case .after(let next):
-          feed.retry(request, next, error: error.at(request.address))
-          news.onRetry(request, next, error)
-          try await pause(next.delay)
+        if let delay = try pause(after: error, &attempts, stopwatch, request, meter) {
+          try await pause(delay, before: request)
         }
       }
+    }
+  }
+
+  /// - Returns: nil where no limit on the whole time needs to know when it began.
+  @inline(never)
+  private func startStopwatch() -> Stopwatch? { retry.maxTime.map { _ in Stopwatch(clock) } }
+
+  /// - Returns: nil to try again at once.
+  /// - Throws: the error, if the file is not tried again here.
+  @inline(never)
+  private func pause(
+    after error: DownloadError, _ attempts: inout Attempts, _ stopwatch: Stopwatch?,
+    _ request: DownloadRequest, _ meter: TransferMeter
+  ) throws(DownloadError) -> Duration? {
+    switch attempts.next(
+      after: error, at: meter.position, elapsed: stopwatch?.elapsed() ?? .zero, retry, random: random())
+    {
+    case .giveUp: throw error
+    case .atOnce: return nil
+    case .after(let next):
+      feed.retry(request, next, error: error.at(request.address))
+      news.onRetry(request, next, error)
+      return next.delay
     }
   }
 
@@ -136,6 +199,7 @@ public actor Downloader {
     _ download: any DownloadTarget, for request: DownloadRequest, _ share: RequestQueueShare,
     _ waited: Duration?
   ) async throws(DownloadError) -> TransferReceipt? {
+    if !skipped.isEmpty, skipped.contains(request.id) { throw .cancelled }
     let stage: TransferStage
     if let running = download.takeRunning() {
       stage = .underWay(running)
@@ -146,35 +210,73 @@ public actor Downloader {
     }
     switch stage {
     case .ended(let receipt): return receipt
-    case .underWay(let running) where segments == 1: return try await running.receipt()
-    case .underWay(let running):
-      return try await SegmentedDownload(
-        download: download, transport: transport, retry: retry, clock: clock, random: random,
-        permits: share.permits(for: request), ceiling: segments
-      ) { [onSplit = news.onSplit] in onSplit(request, $0, $1) }.run(running)
+    case .underWay(let running): return try await rest(of: running, download, for: request, share)
     }
   }
 
-  private func pause(_ delay: Duration) async throws(DownloadError) {
-    do {
-      try await clock.sleep(for: delay)
-    } catch {
-      throw .cancelled  // a clock's sleep ends early only for a cancelled task
+  /// Receives the rest of a long body, by more than one transfer if they make it faster.
+  @inline(never)
+  private func rest(
+    of running: RunningTransfer, _ download: any DownloadTarget, for request: DownloadRequest,
+    _ share: RequestQueueShare
+  ) async throws(DownloadError) -> TransferReceipt {
+    let yields = share.enlist(request)
+    if segments == 1, yields == nil { return try await running.receipt() }
+    return try await SegmentedDownload(
+      download: download, transport: transport, retry: retry, clock: clock, random: random,
+      permits: share.permits(for: request), ceiling: segments, yields: yields
+    ) { [onSplit = news.onSplit] in onSplit(request, $0, $1) }.run(running)
+  }
+
+  @inline(never)
+  private func pause(_ delay: Duration, before request: DownloadRequest) async throws(DownloadError) {
+    let (skips, skip) = AsyncStream<Never>.makeStream()
+    pausing[request.id] = skip
+    await withTaskGroup { group in
+      // A clock's sleep ends early only for a cancelled task.
+      group.addTask { [clock] in try? await clock.sleep(for: delay) }
+      group.addTask { for await _ in skips {} }
+      await group.next()
+      group.cancelAll()
     }
+    pausing[request.id] = nil
+    if Task.isCancelled || skipped.contains(request.id) { throw .cancelled }
   }
 
   // MARK: Ends
 
-  private func requeue(_ request: DownloadRequest, _ error: DownloadError, _ share: RequestQueueShare) {
+  @inline(never)
+  private func finish(
+    _ request: DownloadRequest, _ result: News.Result, _ share: RequestQueueShare, kept: Int64
+  ) {
+    var result = result.mapError { $0.at(request.address) }
+    if !skipped.isEmpty, skipped.remove(request.id) != nil, case .failure = result, !Task.isCancelled {
+      result = .failure(.skipped.at(request.address))
+    }
+    if case .failure(let error) = result,
+      HostLimiter.isRefusal(error) || error.code == .resources || error.code == .yielded
+    {
+      return requeue(request, error, share, kept: kept)
+    }
+    end(request, result, share, wasAsked: true, kept: kept)
+  }
+
+  private func requeue(
+    _ request: DownloadRequest, _ error: DownloadError, _ share: RequestQueueShare, kept: Int64
+  ) {
     // It was coalesced with a request that was refused and has reported that; this one was never sent.
     if error.isCoalesced {
       share.requeueUnasked(request)
       return feed.requeue(request, nil, error: error)
     }
+    if error.code == .yielded {
+      share.requeueYielded(request)
+      return feed.requeue(request, nil, error: error)
+    }
     let again =
       error.code == .resources ? share.requeueForRoom(request) : share.requeue(request, after: error)
     guard let again else {
-      feed.end(request, .failure(error))
+      feed.end(request, .failure(error), kept: kept)
       return news.onEnd(request, .failure(error))
     }
     feed.requeue(request, again, error: error)
@@ -182,16 +284,18 @@ public actor Downloader {
   }
 
   private func end(
-    _ request: DownloadRequest, _ result: News.Result, _ share: RequestQueueShare, wasAsked: Bool
+    _ request: DownloadRequest, _ result: News.Result, _ share: RequestQueueShare, wasAsked: Bool,
+    kept: Int64 = 0
   ) {
     var (broke, wasAsked) = (false, wasAsked)
     if case .failure(let error) = result {
-      // A coalesced failure was counted for the request that met it.
-      wasAsked = wasAsked && !error.isCoalesced
+      // A coalesced failure was counted for the request that met it; a file that the user ended says nothing
+      // of its host.
+      wasAsked = wasAsked && !error.isCoalesced && !error.isOfUser
       broke = !error.isCoalesced && (error.code == .reset || error.code == .stalled)
     }
     share.ended(request, wasAsked: wasAsked, broke: broke)
-    feed.end(request, result)
+    feed.end(request, result, kept: kept)
     news.onEnd(request, result)
   }
 }

@@ -6,7 +6,7 @@
 /// files or in bytes; if not, it goes back and stays there. A run in which transfers break takes fewer, at
 /// most once in a round. Refusals concern the hosts and not the run (`HostLimiter`, HTTP rule 39).
 public struct AdaptiveConcurrency: Sendable, Equatable {
-  public let ceiling: Int
+  public private(set) var ceiling: Int
   public private(set) var limit: Int
   /// The number to go back to if more brings no more.
   private var base: Int
@@ -49,6 +49,13 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     self.ceiling = max(1, ceiling)
     limit = min(Self.start, self.ceiling)
     base = limit
+  }
+
+  /// The user has said how many: more are not taken, and fewer only where transfers break.
+  mutating func follow(_ count: Int) {
+    ceiling = max(1, count)
+    (limit, base, best) = (ceiling, ceiling, nil)
+    phase = .holding(since: .zero)
   }
 
   /// Notes that a file ended without breaking.

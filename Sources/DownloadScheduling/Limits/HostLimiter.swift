@@ -171,21 +171,25 @@ struct ConnectionPermits: Sendable {
   /// Host and port, as in `Address.hostAndPort`.
   let host: String
   let share: Int
+  /// The number of the file's request.
+  let id: Int
 
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
   func acquire() -> Bool {
-    queue.change { [host, share] state, now, _ in state.acquirePermit(at: host, share: share, at: now) }
+    queue.change { [host, share, id] state, now, _ in
+      state.acquirePermit(at: host, share: share, id: id, at: now)
+    }
   }
 
   /// Gives the permit back: the further connection is no longer used.
   func release() {
-    queue.change { [host, share] in $0.releasePermit(at: host, share: share) }
+    queue.change { [host, share, id] in $0.releasePermit(at: host, share: share, id: id) }
   }
 
   /// The host refused the further connection. Called instead of `release`.
   func refused(_ error: DownloadError) {
-    queue.change { [host, share] state, now, random in
-      state.refusedPermit(at: host, share: share, after: error, at: now, random: random)
+    queue.change { [host, share, id] state, now, random in
+      state.refusedPermit(at: host, share: share, id: id, after: error, at: now, random: random)
     }
   }
 }

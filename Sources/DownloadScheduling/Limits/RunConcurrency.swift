@@ -30,7 +30,7 @@ public struct RunConcurrency: Sendable, Equatable {
 /// How many files of the run are in flight, by share, and whether more may begin.
 struct RunLimiter {
   /// Lanes of each share.
-  private let widths: [Int]
+  private var widths: [Int]
   /// Files in flight, by share.
   private var inFlight: [Int]
   /// Files in flight of all shares.
@@ -40,6 +40,10 @@ struct RunLimiter {
   /// How many files at a time this machine has resources for, as far as that was found out. The user's number
   /// applies only below it.
   private(set) var room = Int.max
+  /// How many files at a time the user wants by now; as many as there are lanes, unless a key said so.
+  private var wanted = Int.max
+  /// Whether the user lets nothing new begin for now.
+  var isPaused = false
   /// Nil where the user gives the number of files at a time.
   private var adaptive: AdaptiveConcurrency?
   /// Files that ended without breaking.
@@ -52,7 +56,31 @@ struct RunLimiter {
   }
 
   /// Whether as many files are in flight as are allowed.
-  var isFull: Bool { total >= room || adaptive.map { total >= $0.limit } ?? false }
+  var isFull: Bool {
+    isPaused || total >= room || total >= wanted || adaptive.map { total >= $0.limit } ?? false
+  }
+
+  /// Takes more files at a time from now on, or fewer; at least one.
+  /// - Parameter most: how many lanes there may be.
+  /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
+  mutating func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
+    let lanes = widths.reduce(0) { $0 > most - min($1, most) ? most : $0 + $1 }
+    let now = min(room, wanted, adaptive?.limit ?? .max, lanes)
+    wanted = min(max(1, now + change), most, room)
+    adaptive?.follow(wanted)
+    guard wanted > lanes, let share = widths.indices.min(by: { widths[$0] < widths[$1] }) else {
+      return (wanted, nil)
+    }
+    widths[share] += 1
+    return (wanted, share)
+  }
+
+  /// How many more files may begin.
+  var free: Int {
+    // Without a number of lanes there are always enough.
+    let lanes = zip(widths, inFlight).reduce(0) { $0 + min($1.0 - $1.1, 1 << 20) }
+    return max(0, min(lanes, room - total, (adaptive?.limit ?? .max) - total))
+  }
 
   /// Whether all lanes of a share have a file.
   func isBusy(_ share: Int) -> Bool { inFlight[share] >= widths[share] }

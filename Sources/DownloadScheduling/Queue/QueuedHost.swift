@@ -23,6 +23,9 @@ final class QueuedHost {
   /// Host and port, as in `Address.hostAndPort`.
   let name: String
   var limiter: HostLimiter
+  private let ranking: RequestRanking
+  /// Whether it is left to another process for now.
+  var isLeft = false
 
   /// Requests that a certain share should take.
   private struct Keyed {
@@ -37,11 +40,14 @@ final class QueuedHost {
 
   /// Left unanswered over one connection; must be asked over another.
   private(set) var reserved: [Reserved] = []
-  /// Not asked yet.
+  /// Not asked yet, in the run's order.
   private var held: Deque<DownloadRequest> = []
   /// Refused once. They come behind those that were never asked, so that one file that is always refused
   /// holds up no other.
   private var refused: Deque<DownloadRequest> = []
+  /// Urgent ones that were refused a few times at most: they come behind urgent ones that were never asked,
+  /// and before the others.
+  private var refusedFirst: Deque<DownloadRequest> = []
   /// Equal to a request that a share has in flight, or had a moment ago; by share, and empty until there is
   /// one.
   private var keyed: [Keyed] = []
@@ -65,8 +71,12 @@ final class QueuedHost {
   /// With so few connections, it matters on which loop they are.
   private static let few = 8
 
-  init(_ limiter: HostLimiter, shares: Int, _ name: String) {
+  /// An urgent request that is refused more often is as any other that was refused.
+  private static let refusalsOfUrgent = 2
+
+  init(_ limiter: HostLimiter, shares: Int, _ name: String, _ ranking: RequestRanking = RequestRanking()) {
     self.name = name
+    self.ranking = ranking
     self.limiter = limiter
     inUse = Array(repeating: 0, count: shares)
     ends = inUse
@@ -77,6 +87,9 @@ final class QueuedHost {
   var ended: Int { ends.reduce(0, +) }
 
   // MARK: What begins and ends
+
+  /// Whether one more download may begin now.
+  func hasRoom(at now: Duration) -> Bool { !isLeft && limiter.hasRoom(at: now) }
 
   func begin(_ share: Int) {
     inUse[share] += 1
@@ -97,57 +110,96 @@ final class QueuedHost {
 
   /// The list in which a request waits.
   enum Place {
-    case failFast, held, refused
+    case failFast, held, refused, refusedFirst
     case reserved(Int)
     case bound(to: Int), preferred(by: Int)
   }
 
   var hasFailFast: Bool { !failFast.isEmpty }
   /// Whether requests wait that any share may take.
-  var isHeldForAny: Bool { !held.isEmpty || !refused.isEmpty }
+  var isHeldForAny: Bool { !held.isEmpty || !refused.isEmpty || !refusedFirst.isEmpty }
   /// Whether requests that were never asked wait; a new one must not overtake them.
   var hasHeld: Bool { !held.isEmpty }
   /// Whether requests wait until the host can take them. Bound requests wait for equal ones and need no
   /// connection.
   var isWaitedFor: Bool { isHeldForAny || !reserved.isEmpty || keyed.contains { !$0.preferred.isEmpty } }
+  /// How many requests wait for the host itself.
+  var waitingCount: Int {
+    held.count + refused.count + refusedFirst.count + reserved.count
+      + keyed.reduce(0) { $0 + $1.preferred.count }
+  }
+  /// Urgent requests that wait for the host itself, up to a number.
+  func urgent(upTo most: Int) -> Int {
+    held.prefix(most).prefix { $0.isFirst }.count + min(most, refusedFirst.count)
+  }
+  /// Whether anything waits here at all.
+  var isHeld: Bool { isWaitedFor || hasFailFast || hasBound }
   var hasBound: Bool { keyed.contains { !$0.bound.isEmpty } }
 
-  /// The position in the run's list of the first request that waits.
-  var earliest: Int {
-    var first = min(
-      min(failFast.first?.id ?? .max, reserved.first?.request.id ?? .max),
-      min(held.first?.id ?? .max, refused.first?.id ?? .max))
-    for one in keyed { first = min(first, one.bound.first?.id ?? .max, one.preferred.first?.id ?? .max) }
+  /// The rank of the request that comes first of those that wait.
+  var foremost: RequestRank {
+    var first = RequestRank.last
+    func consider(_ request: DownloadRequest?) {
+      if let request { first = min(first, ranking.rank(request)) }
+    }
+    consider(failFast.first)
+    consider(reserved.first?.request)
+    consider(held.first)
+    consider(refused.first)
+    consider(refusedFirst.first)
+    for one in keyed {
+      consider(one.bound.first)
+      consider(one.preferred.first)
+    }
     return first
   }
 
   /// Where the next request waits that this share should take.
-  func place(of share: Int) -> (place: Place, id: Int)? {
+  func place(of share: Int) -> (place: Place, rank: RequestRank)? {
     if keyed.isEmpty { return nil }
-    let (bound, preferred) = (keyed[share].bound.first?.id, keyed[share].preferred.first?.id)
-    guard let id = [bound, preferred].compactMap(\.self).min() else { return nil }
-    return (id == bound ? .bound(to: share) : .preferred(by: share), id)
+    let bound = keyed[share].bound.first.map { (place: Place.bound(to: share), rank: ranking.rank($0)) }
+    let preferred = keyed[share].preferred.first.map {
+      (place: Place.preferred(by: share), rank: ranking.rank($0))
+    }
+    guard let bound, let preferred else { return bound ?? preferred }
+    return bound.rank < preferred.rank ? bound : preferred
   }
 
   /// Where the next request waits that any share may take.
-  func placeForAny(besides share: Int) -> (place: Place, id: Int)? {
-    var first = held.first.map { (place: Place.held, id: $0.id) }
+  func placeForAny(besides share: Int) -> (place: Place, rank: RequestRank)? {
+    var first = held.first.map { (place: Place.held, rank: ranking.rank($0)) }
+    if first?.rank.isFirst != true, let urgent = refusedFirst.first {
+      first = (.refusedFirst, ranking.rank(urgent))
+    }
     for other in keyed.indices where other != share {
       // The host gives that share no connection any more.
-      guard let id = keyed[other].preferred.first?.id, id < first?.id ?? .max, quota(of: other) == 0 else {
-        continue
-      }
-      first = (.preferred(by: other), id)
+      guard let request = keyed[other].preferred.first, quota(of: other) == 0 else { continue }
+      let rank = ranking.rank(request)
+      if let first, first.rank < rank { continue }
+      first = (.preferred(by: other), rank)
     }
     // The refused ones come last.
-    return first ?? (refused.isEmpty ? nil : (.refused, .max))
+    return first ?? (refused.isEmpty ? nil : (.refused, .last))
   }
 
-  /// Holds a request that has not been asked yet.
-  func hold(_ request: DownloadRequest) { held.append(request) }
+  /// Holds a request that has not been asked yet, or that gave way and is to go on.
+  func hold(_ request: DownloadRequest) {
+    let rank = ranking.rank(request)
+    var index = held.count
+    // Nearly always it is the last.
+    while index > 0, rank < ranking.rank(held[index - 1]) { index -= 1 }
+    if index == held.count { held.append(request) } else { held.insert(request, at: index) }
+  }
   /// Holds a request that must be asked before all others that are held.
   func holdFirst(_ request: DownloadRequest) { held.prepend(request) }
-  func holdRefused(_ request: DownloadRequest) { refused.append(request) }
+  /// - Parameter count: how often it was refused.
+  func holdRefused(_ request: DownloadRequest, _ count: Int = 1) {
+    if request.isFirst, count <= Self.refusalsOfUrgent {
+      refusedFirst.append(request)
+    } else {
+      refused.append(request)
+    }
+  }
   func reserve(_ request: DownloadRequest, for share: Int, afterEnds ends: Int) {
     reserved.append(Reserved(share: share, ends: ends, request: request))
   }
@@ -157,6 +209,7 @@ final class QueuedHost {
     case .failFast: failFast.popFirst()
     case .held: held.popFirst()
     case .refused: refused.popFirst()
+    case .refusedFirst: refusedFirst.popFirst()
     case .reserved(let index): reserved.remove(at: index).request
     case .bound(let share): keyed[share].bound.popFirst()
     case .preferred(let share): keyed[share].preferred.popFirst()
@@ -184,15 +237,34 @@ final class QueuedHost {
     keyed[share].bound.removeAll { KeyHomes.number(of: $0) == number }
   }
 
+  /// Takes out requests that wait and are wanted no more.
+  func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
+    var withdrawn: [DownloadRequest] = []
+    func remain(_ request: DownloadRequest) -> Bool {
+      if ids.contains(request.id) { withdrawn.append(request) }
+      return !ids.contains(request.id)
+    }
+    reserved = reserved.filter { remain($0.request) }
+    (held, refused) = (held.filter(remain), refused.filter(remain))
+    refusedFirst = refusedFirst.filter(remain)
+    failFast = failFast.filter(remain)
+    for index in keyed.indices {
+      keyed[index].bound = keyed[index].bound.filter(remain)
+      keyed[index].preferred = keyed[index].preferred.filter(remain)
+    }
+    return withdrawn
+  }
+
   /// The host is given up: all requests that wait for it fail fast.
   func giveUp(_ policy: RetryPolicy) {
-    failFast += reserved.map(\.request) + keyed.flatMap { $0.bound + $0.preferred } + held + refused
-    (reserved, keyed, held, refused) = ([], [], [], [])
+    failFast += reserved.map(\.request) + keyed.flatMap { $0.bound + $0.preferred } + held + refusedFirst
+    failFast += refused
+    (reserved, keyed, held, refused, refusedFirst) = ([], [], [], [], [])
     limiter.giveUp(policy)
   }
 
   /// Whether the host can be forgotten without loss.
-  var isForgettable: Bool { limiter.isPristine && !hasFailFast && !isWaitedFor && !hasBound }
+  var isForgettable: Bool { limiter.isPristine && !isHeld && !isLeft }
 
   // MARK: Dividing the host's connections
 
@@ -208,6 +280,11 @@ final class QueuedHost {
   }
 
   func hasQuota(_ share: Int) -> Bool { inUse[share] < quota(of: share) }
+
+  /// Whether a file of this share may have one more connection, where nothing waits for the host. Which share
+  /// has the odd one decides who begins the next file, and not into how many parts one is split. But where
+  /// the host's answers said how many it takes, each loop was told its number.
+  func mayHaveFurther(_ share: Int) -> Bool { !isLearnt || hasQuota(share) }
 
   /// Computes the quotas after a change of the limit.
   /// - Parameter answering: how many connections the host answers on each loop, if that is known.

@@ -1,3 +1,5 @@
+// Long because: each rule of the state has its call here, under the one lock.
+
 public import DownloadModel
 import Synchronization
 
@@ -19,10 +21,11 @@ public final class RequestQueue: Sendable {
   private let source: any RequestSource
   private let shares: Int
   private let received: @Sendable () -> Int64
-  private let clock: any Clock<Duration>
-  private let elapsed: @Sendable () -> Duration
+  private let stopwatch: Stopwatch
   private let random: @Sendable () -> Double
   private let limitConnections: @Sendable (_ host: String, _ quotas: [Int]?) -> Void
+  private let elsewhere: (@Sendable (_ host: String) -> Bool)?
+  private let onHost: (@Sendable (_ host: String, _ isUnderWay: Bool) -> Void)?
   private let guarded: Mutex<Guarded>
   private let reader = RequestReader()
 
@@ -32,10 +35,22 @@ public final class RequestQueue: Sendable {
     var sleeping: [Int: CheckedContinuation<Void, Never>] = [:]
     /// Whether a thread is passing quota changes to the transports.
     var isTelling = false
+    /// Long files that may be asked to give way, by their requests' numbers.
+    var yielders: [Int: YieldSignal] = [:]
 
     /// What must be done after the lock is released.
-    mutating func takeEffects() -> Effects {
+    mutating func takeEffects(_ elapsed: () -> Duration) -> Effects {
       var effects = Effects()
+      if !yielders.isEmpty {
+        if state.mayDemand {
+          for (id, demand) in state.takeDemands(at: elapsed()) {
+            if let signal = yielders[id] { effects.demands.append((signal, demand)) }
+          }
+        }
+        for id in yielders.keys where !state.isListed(id) { yielders[id] = nil }
+      }
+      effects.reads = state.takeReading()
+      if state.hasHostChanges { effects.hosts = state.takeHostChanges() }
       for ticket in state.takeLanesToWake() {
         // A lane that is not suspended yet will find that it need not wait.
         if let lane = sleeping.removeValue(forKey: ticket) { effects.lanes.append(lane) }
@@ -49,6 +64,10 @@ public final class RequestQueue: Sendable {
   private struct Effects {
     var lanes: [CheckedContinuation<Void, Never>] = []
     var tells = false
+    /// Whether the reader is to wait for the source.
+    var reads = false
+    var demands: [(YieldSignal, YieldRule.Demand)] = []
+    var hosts: [(name: String, isUnderWay: Bool)] = []
   }
 
   /// - Parameters:
@@ -58,26 +77,38 @@ public final class RequestQueue: Sendable {
   ///     lanes.
   ///   - received: body bytes of the whole run so far. It must neither block nor call the queue.
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
+  ///   - order: in which order requests go that are not urgent.
+  ///   - looksAhead: whether the list is read ahead for urgent requests from the beginning.
+  ///   - elsewhere: whether another process wants a host, which is then left to it; nil for a run that leaves
+  ///     none. Asked within the lock, so it must neither block nor call the queue.
+  ///   - onHost: told when a host begins or ceases to have files under way; nil for a run that keeps that to
+  ///     itself. Calls may overtake each other; for each host, their sum counts.
   ///   - limitConnections: called with the number of connections to a host that each share may keep, learnt
   ///     from the host's answers; nil for no limit. One call at a time, in the order in which the limits were
   ///     learnt.
   public init(
     _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], adaptive: AdaptiveConcurrency? = nil,
     received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy, clock: any Clock<Duration>,
-    random: @escaping @Sendable () -> Double,
+    random: @escaping @Sendable () -> Double, order: RequestOrder = .list, looksAhead: Bool = false,
+    elsewhere: (@Sendable (_ host: String) -> Bool)? = nil,
+    onHost: (@Sendable (_ host: String, _ isUnderWay: Bool) -> Void)? = nil,
     limitConnections: @escaping @Sendable (_ host: String, _ quotas: [Int]?) -> Void = { _, _ in }
   ) {
     let widths = widths.isEmpty ? [.max] : widths
     self.source = source
     shares = widths.count
     self.received = received
-    self.clock = clock
     self.random = random
     self.limitConnections = limitConnections
-    elapsed = Stopwatch(clock).elapsed
+    (self.elsewhere, self.onHost) = (elsewhere, onHost)
+    stopwatch = Stopwatch(clock)
+    let ranking = RequestRanking(
+      order: order, seed: order == .random ? UInt64(random() * 0x1p53) : 0)
     guarded = Mutex(
       Guarded(
-        state: RequestQueueState(ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive)))
+        state: RequestQueueState(
+          ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking,
+          looksAhead: looksAhead, isBackground: elsewhere != nil, tellsHosts: onHost != nil)))
   }
 
   /// Runs lanes over the queue, and beside them, as a child of the calling task, the reader that waits for a
@@ -89,12 +120,39 @@ public final class RequestQueue: Sendable {
     _ lanes: nonisolated(nonsending) (_ shares: [RequestQueueShare]) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     // The child is cancelled and awaited when the lanes have ended, in every case.
-    async let _: Void = readBeside()
+    async let _: Void = workBeside()
     return try await lanes((0..<shares).map { RequestQueueShare(self, $0) })
   }
 
   /// The most files that were in flight at a time.
   public var peak: Int { guarded.withLock { $0.state.peak } }
+
+  /// The hosts that keep requests waiting, the one with most of them first. For a display.
+  public var waits: [HostWait] {
+    let now = stopwatch.elapsed()
+    return guarded.withLock { $0.state.waits(at: now) }
+  }
+
+  /// No lane gets a request until it goes on.
+  public func pause(_ isPaused: Bool) { change { $0.pause(isPaused) } }
+
+  /// Takes more files at a time from now on, or fewer; at least one.
+  /// - Parameter most: how many lanes there may be.
+  /// - Returns: how many, and the index of the share that needs one more lane for that; nil if none does.
+  public func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
+    self.change { $0.widen(by: change, most: most) }
+  }
+
+  /// Takes out requests that wait and are wanted no more.
+  /// - Returns: those that waited here; they have ended.
+  func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
+
+  private func workBeside() async {
+    guard let elsewhere else { return await readBeside() }
+    async let _: Void = readBeside()
+    // Until it is cancelled.
+    await lookElsewhere(elsewhere)
+  }
 
   private func readBeside() async {
     while await reader.isWanted() { receive(await source.next()) }
@@ -104,7 +162,24 @@ public final class RequestQueue: Sendable {
     // Read by a cancelled task, a source gives nil for that reason alone; other lanes go on reading.
     if request == nil, Task.isCancelled { return change { $0.stopReading() } }
     if request == nil { reader.end() }
-    change { $0.received(request) }
+    change { [source] state in
+      state.received(request, source.outlook)
+      guard state.readsAhead else { return }
+      while state.readsAhead, let more = source.takeAtOnce() { state.add(more) }
+      state.sortUrgent()
+    }
+  }
+
+  /// How often it is asked whether another process wants a host.
+  private static let lookInterval = Duration.seconds(1)
+
+  private func lookElsewhere(_ isElsewhere: @Sendable (String) -> Bool) async {
+    var next = Self.lookInterval
+    // A clock's sleep ends early only for a cancelled task.
+    while (try? await stopwatch.sleep(until: next)) != nil {
+      change { state in state.leave(Set(state.hostNames.filter(isElsewhere))) }
+      next = stopwatch.elapsed() + Self.lookInterval
+    }
   }
 
   // MARK: For the shares
@@ -127,12 +202,28 @@ public final class RequestQueue: Sendable {
 
   private func takeStep(_ share: Int) -> RequestQueueState.Step {
     let (step, effects) = guarded.withLock { guarded -> (RequestQueueState.Step, Effects) in
-      let now = guarded.state.needsTime ? elapsed() : .zero
+      let now = guarded.state.needsTime ? stopwatch.elapsed() : .zero
       var step = guarded.state.step(for: share, at: now)
       while case .draw = step { step = guarded.state.drawn(source.takeAtOnce(), for: share, at: now) }
-      return (step, guarded.takeEffects())
+      if elsewhere != nil { step = stepElsewhere(step, share, at: now, &guarded.state) }
+      return (step, guarded.takeEffects(stopwatch.elapsed))
     }
     carryOut(effects)
+    return step
+  }
+
+  /// Takes back what was given for a host that another process wants.
+  @inline(never)
+  private func stepElsewhere(
+    _ step: RequestQueueState.Step, _ share: Int, at now: Duration, _ state: inout RequestQueueState
+  ) -> RequestQueueState.Step {
+    var step = step
+    while case .give(let request) = step, elsewhere?(request.address.hostAndPort) == true {
+      state.requeueInOrder(request, share: share)
+      state.leave(Set(state.hostNames.filter { elsewhere?($0) == true }))
+      step = state.step(for: share, at: now)
+      while case .draw = step { step = state.drawn(source.takeAtOnce(), for: share, at: now) }
+    }
     return step
   }
 
@@ -140,27 +231,40 @@ public final class RequestQueue: Sendable {
   func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState) -> Value) -> Value {
     let (value, effects) = guarded.withLock { guarded -> (Value, Effects) in
       let value = body(&guarded.state)
-      return (value, guarded.takeEffects())
+      return (value, guarded.takeEffects(stopwatch.elapsed))
     }
     carryOut(effects)
     return value
   }
 
   fileprivate func ended(_ request: DownloadRequest, share: Int, wasAsked: Bool, broke: Bool) {
-    change { [elapsed, received] state in
-      let brokenAt = broke ? elapsed() : nil
+    change { [stopwatch, received] state in
+      let brokenAt = broke ? stopwatch.elapsed() : nil
       // Most files need no measurement, and then no clock is read.
       if state.ended(request, share: share, wasAsked: wasAsked, brokenAt: brokenAt) {
-        state.measure(at: elapsed(), received: received())
+        state.measure(at: stopwatch.elapsed(), received: received())
       }
     }
+  }
+
+  /// Notes a long file that can go on later where it was.
+  /// - Returns: what tells it to give way; nil for a run in which none has to.
+  fileprivate func enlist(_ request: DownloadRequest) -> YieldSignal? {
+    let (signal, effects) = guarded.withLock { guarded -> (YieldSignal?, Effects) in
+      guard guarded.state.enlist(request) else { return (nil, Effects()) }
+      let signal = YieldSignal()
+      guarded.yielders[request.id] = signal
+      return (signal, guarded.takeEffects(stopwatch.elapsed))
+    }
+    carryOut(effects)
+    return signal
   }
 
   /// Changes the state by a rule that needs the time and a random number.
   func change<Value: Sendable>(
     _ body: @Sendable (inout RequestQueueState, _ now: Duration, _ random: Double) -> Value
   ) -> Value {
-    let (now, random) = (elapsed(), random())
+    let (now, random) = (stopwatch.elapsed(), random())
     return change { body(&$0, now, random) }
   }
 
@@ -168,6 +272,9 @@ public final class RequestQueue: Sendable {
 
   private func carryOut(_ effects: Effects) {
     for lane in effects.lanes { lane.resume() }
+    if effects.reads { reader.want() }
+    for (signal, demand) in effects.demands { signal.raise(demand) }
+    for host in effects.hosts { onHost?(host.name, host.isUnderWay) }
     if effects.tells { tellQuotas() }
   }
 
@@ -187,10 +294,10 @@ public final class RequestQueue: Sendable {
 
   private nonisolated(nonsending) func wait(_ ticket: Int, until time: Duration?) async {
     guard let time else { return await sleep(ticket) }
-    let pause = time - elapsed()
-    guard pause > .zero else { return wakeUp(ticket) }
+    guard stopwatch.elapsed() < time else { return wakeUp(ticket) }
     await withTaskGroup { group in
-      group.addTask { [clock] in try? await clock.sleep(for: pause) }  // if cancelled, the lane asks again
+      // If cancelled, the lane asks again.
+      group.addTask { [stopwatch] in try? await stopwatch.sleep(until: time) }
       group.addTask { await self.sleep(ticket) }
       await group.next()
       group.cancelAll()
@@ -268,6 +375,15 @@ public struct RequestQueueShare: RequestSource {
     queue.change { [index] in $0.requeueUnasked(request, share: index) }
   }
 
+  /// Requeues a request whose file gave way; it goes on where the run's order says.
+  func requeueYielded(_ request: DownloadRequest) {
+    queue.change { [index] in $0.requeueInOrder(request, share: index) }
+  }
+
+  /// What tells a file under way, which can go on later where it was, to give way; nil for a run in which
+  /// none has to.
+  func enlist(_ request: DownloadRequest) -> YieldSignal? { queue.enlist(request) }
+
   /// Requeues a request for which this machine was short of descriptors or memory
   /// (`DownloadError.Code.resources`).
   /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then
@@ -278,70 +394,6 @@ public struct RequestQueueShare: RequestSource {
 
   /// Permits for further connections of a file.
   func permits(for request: DownloadRequest) -> ConnectionPermits {
-    ConnectionPermits(queue: queue, host: request.address.hostAndPort, share: index)
-  }
-}
-
-/// When the reader must wait for the source: a signal from lanes, which must not wait for it themselves, to
-/// the one task that does.
-///
-/// That task is a child of the run (`RequestQueue.run`), so that the run's cancellation reaches it whatever
-/// the lanes are doing. It once was an independent task that waiting lanes cancelled; when all lanes were
-/// busy, nothing ended its wait for an open pipe.
-final class RequestReader: Sendable {
-  private enum Phase {
-    /// No lane needs the source.
-    case idle
-    /// The source must be read, and the reader has not asked yet.
-    case wanted
-    case waiting(CheckedContinuation<Bool, Never>)
-    /// The source gives nothing more, or the run is cancelled.
-    case ended
-  }
-
-  private let phase = Mutex(Phase.idle)
-
-  /// Tells the reader to wait for the source. Called once for each answer of `isWanted`.
-  func want() {
-    phase.withLock { phase -> CheckedContinuation<Bool, Never>? in
-      switch phase {
-      case .idle: phase = .wanted
-      case .waiting(let reader):
-        phase = .idle
-        return reader
-      case .wanted, .ended: break
-      }
-      return nil
-    }?.resume(returning: true)
-  }
-
-  func end() {
-    phase.withLock { phase -> CheckedContinuation<Bool, Never>? in
-      defer { phase = .ended }
-      if case .waiting(let reader) = phase { return reader }
-      return nil
-    }?.resume(returning: false)
-  }
-
-  /// Suspends until the source must be read. For one task.
-  /// - Returns: false once there is nothing more to read, or if the task is cancelled.
-  func isWanted() async -> Bool {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let answer = phase.withLock { phase -> Bool? in
-          switch phase {
-          case .idle, .waiting: phase = .waiting(continuation)
-          case .wanted:
-            phase = .idle
-            return true
-          case .ended: return false
-          }
-          return nil
-        }
-        if let answer { continuation.resume(returning: answer) }
-      }
-    } onCancel: {
-      end()
-    }
+    ConnectionPermits(queue: queue, host: request.address.hostAndPort, share: index, id: request.id)
   }
 }

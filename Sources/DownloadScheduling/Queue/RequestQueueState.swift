@@ -10,6 +10,8 @@ import DownloadModel
 struct RequestQueueState {
   /// At most so many requests are held back while the queue looks for a host that is free. It bounds memory.
   private static let lookahead = 1024
+  /// So many urgent requests wait for their hosts; more of them wait in the window.
+  private static let urgentLookahead = 4096
   /// So many hosts are kept even if nothing needs to be remembered of them.
   private static let rememberedHosts = 64
   /// A file that alone is refused, while its host serves others, is given up after so many refusals, or after
@@ -21,9 +23,29 @@ struct RequestQueueState {
   private let ceiling: Int
   private let widths: [Int]
   private let retry: RetryPolicy
+  private let ranking: RequestRanking
 
   private var hosts: [String: QueuedHost] = [:]
   private var heldCount = 0
+  /// Those of them that are urgent.
+  private var urgentCount = 0
+  /// What was read ahead, where the order is not simply the list's; nil while it is.
+  private var window: RequestWindow?
+  /// Whether the source has more without waiting for whoever writes the list.
+  private var sourceGoesOn = true
+  private var urgentInARow = 0
+  /// Files under way that may be asked to give way, by their requests' numbers.
+  private var longFiles: [Int: YieldRule.LongFile] = [:]
+  /// Whether the run leaves hosts to other processes that want them (`--background`).
+  private let isBackground: Bool
+  /// Whether others are told which hosts have files under way (`takeHostChanges`).
+  private let tellsHosts: Bool
+  private var hostChanges: [(name: String, isUnderWay: Bool)] = []
+  /// A host whose file was the last under way: it is told to be no more only when something else begins or a
+  /// lane waits. So a file after the other, of one host, is no change.
+  private var lastHost: QueuedHost?
+  /// Whether it does so now.
+  private var leavesHosts = false
   private var run: RunLimiter
   private var homes = KeyHomes()
   private var sourceHasEnded = false
@@ -57,10 +79,21 @@ struct RequestQueueState {
   /// - Parameters:
   ///   - ceiling: downloads from one host at a time, at most.
   ///   - widths: lanes of each share, at least one share.
-  init(ceiling: Int, widths: [Int], retry: RetryPolicy, adaptive: AdaptiveConcurrency? = nil) {
+  ///   - looksAhead: whether the list is read ahead for urgent requests from the beginning; else it is from
+  ///     the first urgent one on.
+  ///   - tellsHosts: whether `takeHostChanges` is asked for.
+  ///   - isBackground: whether hosts may be left to other processes (`leave`).
+  init(
+    ceiling: Int, widths: [Int], retry: RetryPolicy, adaptive: AdaptiveConcurrency? = nil,
+    ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false,
+    isBackground: Bool = false, tellsHosts: Bool = false
+  ) {
+    (self.isBackground, self.tellsHosts) = (isBackground, tellsHosts)
     self.ceiling = ceiling
     self.widths = widths
     self.retry = retry
+    self.ranking = ranking
+    if looksAhead || ranking.order != .list { window = RequestWindow(ranking) }
     run = RunLimiter(widths: widths, adaptive: adaptive)
   }
 
@@ -68,6 +101,36 @@ struct RequestQueueState {
   var peak: Int { run.peak }
   /// How many files at a time this machine has resources for, as far as that was found out.
   var room: Int { run.room }
+
+  /// The hosts that keep requests waiting, the one with most of them first. For a display.
+  func waits(at now: Duration) -> [HostWait] {
+    if heldCount == 0 { return [] }
+    var waits: [HostWait] = []
+    for host in hosts.values where host.isWaitedFor && !host.hasRoom(at: now) {
+      let pause = host.limiter.cooldownUntil - now
+      waits.append(
+        HostWait(
+          host: host.name, limit: host.limiter.limit, isLearnt: host.limiter.limit < host.limiter.ceiling,
+          waiting: host.waitingCount, pause: pause > .zero ? pause : nil, isLeft: host.isLeft))
+    }
+    return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }
+  }
+
+  // MARK: What the user changes while it runs
+
+  /// Nothing new begins until it goes on.
+  mutating func pause(_ isPaused: Bool) {
+    run.isPaused = isPaused
+    hasChanged = true
+  }
+
+  /// Takes more files at a time from now on, or fewer; at least one.
+  /// - Parameter most: how many lanes there may be.
+  /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
+  mutating func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
+    hasChanged = true
+    return run.widen(by: change, most: most)
+  }
 
   // MARK: The next request
 
@@ -89,14 +152,21 @@ struct RequestQueueState {
 
   /// Called by a free lane.
   mutating func step(for share: Int, at now: Duration) -> Step {
-    if run.isFull { return wait(share, until: nil) }
+    if run.isFull { return run.isPaused ? waitOrEnd(share, at: now) : wait(share, until: nil) }
+    if window != nil { return mayReadOn ? .draw : choose(for: share, at: now) }
     if heldCount > 0, let request = takeHeld(for: share, at: now) { return give(request) }
     return drawOrWait(share, at: now)
   }
 
   /// Takes what the source had at once, nil for nothing: the answer to `Step.draw`.
   mutating func drawn(_ request: DownloadRequest?, for share: Int, at now: Duration) -> Step {
+    if window != nil {
+      guard let request else { return choose(for: share, at: now) }
+      window?.add(request)
+      return mayReadOn ? .draw : choose(for: share, at: now)
+    }
     guard let request else {
+      if lastHost != nil { forgetLastHost() }
       if isReading { return waitOrEnd(share, at: now) }
       isReading = true
       return heldCount == 0 && run.total == 0 ? .read : .readBeside
@@ -111,12 +181,17 @@ struct RequestQueueState {
   }
 
   /// Takes what the source gave after a wait, nil at its end.
-  mutating func received(_ request: DownloadRequest?) {
+  mutating func received(
+    _ request: DownloadRequest?, _ outlook: SourceOutlook = SourceOutlook(goesOn: true, hasFirst: false)
+  ) {
     hasChanged = true
     isReading = false
+    sourceGoesOn = outlook.goesOn
+    if outlook.hasFirst, window == nil { window = RequestWindow(ranking) }
     guard let request else { return sourceHasEnded = true }
+    if window != nil { return add(request) }
     host(of: request).hold(request)
-    heldCount += 1
+    count(request)
   }
 
   /// The task that waited for the source was cancelled, so what the source still has is unknown.
@@ -126,9 +201,15 @@ struct RequestQueueState {
   }
 
   private mutating func give(_ request: DownloadRequest) -> Step {
+    if window != nil { urgentInARow = request.isFirst ? urgentInARow + 1 : 0 }
     // Another waiting lane may find more requests now, or it may be its turn now.
     hasChanged = true
     return .give(request)
+  }
+
+  private mutating func count(_ request: DownloadRequest) {
+    heldCount += 1
+    if request.isFirst { urgentCount += 1 }
   }
 
   private mutating func drawOrWait(_ share: Int, at now: Duration) -> Step {
@@ -136,7 +217,8 @@ struct RequestQueueState {
   }
 
   private mutating func waitOrEnd(_ share: Int, at now: Duration) -> Step {
-    if sourceHasEnded, heldCount == 0, run.total == 0 {
+    if lastHost != nil { forgetLastHost() }
+    if sourceHasEnded, heldCount == 0, run.total == 0, window?.count ?? 0 == 0 {
       hasChanged = true
       return .end
     }
@@ -156,21 +238,26 @@ struct RequestQueueState {
     return .wait(ticket: lastTicket, until: time)
   }
 
-  /// Takes the earliest request of those whose hosts can take one, so that the list's order is kept as far as
+  /// Takes the foremost request of those whose hosts can take one, so that the run's order is kept as far as
   /// possible.
-  private mutating func takeHeld(for share: Int, at now: Duration) -> DownloadRequest? {
+  /// - Parameter besidesUrgent: only of hosts without urgent ones.
+  private mutating func takeHeld(
+    for share: Int, at now: Duration, besidesUrgent: Bool = false
+  ) -> DownloadRequest? {
     while true {
-      var first: (host: QueuedHost, place: QueuedHost.Place, id: Int)?
+      var first: (host: QueuedHost, place: QueuedHost.Place, rank: RequestRank)?
       for host in hosts.values {
         guard let place = place(at: host, for: share, at: now) else { continue }
-        let id = host.earliest
-        if first.map({ id < $0.id }) ?? true { first = (host, place, id) }
+        let rank = host.foremost
+        if besidesUrgent, rank.isFirst { continue }
+        if first.map({ rank < $0.rank }) ?? true { first = (host, place, rank) }
       }
       guard let (host, place, _) = first, let request = host.take(from: place) else { return nil }
       // The loop ends: each request is rerouted at most once before its key begins or ends again.
       if isSentOn(request, from: place, by: share, at: host) { continue }
       if case .failFast = place { verdicts[request.id] = failures[host.name] }
       heldCount -= 1
+      if request.isFirst { urgentCount -= 1 }
       begin(request, share, host)
       return request
     }
@@ -179,14 +266,14 @@ struct RequestQueueState {
   /// Where a request waits that this share may take from a host now.
   private mutating func place(at host: QueuedHost, for share: Int, at now: Duration) -> QueuedHost.Place? {
     if host.hasFailFast { return .failFast }
-    guard host.isWaitedFor || host.hasBound, host.limiter.hasRoom(at: now) else { return nil }
+    guard host.isWaitedFor || host.hasBound, host.hasRoom(at: now) else { return nil }
     if let index = reserved(at: host, for: share) { return .reserved(index) }
     guard hasQuota(share, at: host) else { return nil }
     let own = host.place(of: share)
     guard isTurn(of: share, at: host),
       let any = host.placeForAny(besides: share)
     else { return own?.place }
-    if let own, own.id < any.id { return own.place }
+    if let own, own.rank < any.rank { return own.place }
     return any.place
   }
 
@@ -211,7 +298,7 @@ struct RequestQueueState {
 
   private mutating func admit(_ request: DownloadRequest, _ share: Int, at now: Duration) -> Admission {
     let host = host(of: request)
-    let hasRoom = host.limiter.hasRoom(at: now)
+    let hasRoom = host.hasRoom(at: now)
     let route = route(request, at: host)
     // It must not overtake requests that wait already.
     if !host.hasHeld, hasRoom, isTurn(of: share, route, at: host) {
@@ -219,7 +306,7 @@ struct RequestQueueState {
       return .begun
     }
     hold(request, route, at: host)
-    heldCount += 1
+    count(request)
     if case .any = route { return hasRoom ? .anothersTurn : .held }
     return .held
   }
@@ -227,12 +314,13 @@ struct RequestQueueState {
   private mutating func host(of request: DownloadRequest) -> QueuedHost {
     let name = request.address.hostAndPort
     if let host = hosts[name] { return host }
-    let host = QueuedHost(HostLimiter(ceiling: ceiling), shares: widths.count, name)
+    let host = QueuedHost(HostLimiter(ceiling: ceiling), shares: widths.count, name, ranking)
     hosts[name] = host
     return host
   }
 
   private mutating func begin(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
+    if tellsHosts, host.limiter.inUse == 0 { begins(host) }
     run.begin(share)
     host.begin(share)
     if widths.count > 1 { homes.begin(request, at: share) }
@@ -260,6 +348,126 @@ struct RequestQueueState {
       noteQuotas(of: host)
     }
     return host.hasQuota(share)
+  }
+
+  // MARK: Another order than the list's
+
+  /// Whether more of the list should be read ahead.
+  private var mayReadOn: Bool {
+    guard let window, !sourceHasEnded else { return false }
+    return heldCount + window.count < RequestWindow.limit
+  }
+
+  /// Whether what the source has at once should be passed to `add`, though no lane asks.
+  var readsAhead: Bool { window != nil && !isReading && mayReadOn }
+
+  mutating func add(_ request: DownloadRequest) { window?.add(request) }
+
+  /// Whether the reader should now wait for the source. It reads on although all lanes are busy, since what
+  /// it reads may be urgent. If so, `received` must be called.
+  mutating func takeReading() -> Bool {
+    guard readsAhead else { return false }
+    isReading = true
+    return true
+  }
+
+  /// Sorts urgent requests to their hosts, where those that may give way for them see them.
+  mutating func sortUrgent() {
+    while urgentCount < Self.urgentLookahead, let request = window?.takeUrgent() {
+      let host = host(of: request)
+      hold(request, route(request, at: host), at: host)
+      count(request)
+      hasChanged = true
+    }
+  }
+
+  /// The foremost request that can go, of all that are read.
+  private mutating func choose(for share: Int, at now: Duration) -> Step {
+    // The smallest of a list is known when it is read, as far as it can be read without waiting.
+    if ranking.order != .list, sourceGoesOn, mayReadOn { return waitOrEnd(share, at: now) }
+    sortUrgent()
+    if RequestRanking.letsOthersGo(urgentInARow: urgentInARow, isListRead: sourceHasEnded) {
+      if let request = takeHeld(for: share, at: now, besidesUrgent: true) { return give(request) }
+      switch takeOther(for: share, at: now) {
+      case .some(let step): return step
+      case nil: break
+      }
+    }
+    if heldCount > 0, let request = takeHeld(for: share, at: now) { return give(request) }
+    return takeOther(for: share, at: now) ?? waitOrEnd(share, at: now)
+  }
+
+  /// Sorts requests that are not urgent to their hosts, until one can go.
+  /// - Returns: nil if none can.
+  private mutating func takeOther(for share: Int, at now: Duration) -> Step? {
+    while heldCount - urgentCount < Self.lookahead, let request = window?.takeOther() {
+      switch admit(request, share, at: now) {
+      case .begun: return give(request)
+      case .held: continue
+      case .anothersTurn:
+        hasChanged = true
+        return waitOrEnd(share, at: now)
+      }
+    }
+    return nil
+  }
+
+  // MARK: What gives way
+
+  /// Notes a file under way that can go on later where it was.
+  /// - Returns: whether it may be asked to give way.
+  mutating func enlist(_ request: DownloadRequest) -> Bool {
+    guard window != nil || isBackground else { return false }
+    hasChanged = true
+    longFiles[request.id] = YieldRule.LongFile(
+      rank: ranking.rank(request), host: request.address.hostAndPort)
+    return true
+  }
+
+  /// Whether a file is one of those.
+  func isListed(_ id: Int) -> Bool { longFiles[id] != nil }
+
+  /// Whether `takeDemands` may find anything.
+  var mayDemand: Bool { hasChanged && !longFiles.isEmpty && (urgentCount > 0 || leavesHosts) }
+
+  /// What long files are to give up now, by their requests' numbers. Must be called before
+  /// `takeLanesToWake`.
+  mutating func takeDemands(at now: Duration) -> [Int: YieldRule.Demand] {
+    var demands: [Int: YieldRule.Demand] = [:]
+    if urgentCount > 0 {
+      var waiting: [YieldRule.Waiting] = []
+      for host in hosts.values where !host.isLeft && now >= host.limiter.cooldownUntil {
+        let urgent = host.urgent(upTo: longFiles.count)
+        guard urgent > 0 else { continue }
+        let room = max(0, host.limiter.limit - host.limiter.inUse)
+        waiting.append(YieldRule.Waiting(host: host.name, urgent: urgent, room: room))
+      }
+      demands = YieldRule.demands(longFiles, waiting.sorted { $0.host < $1.host }, freeLanes: run.free)
+    }
+    if leavesHosts {
+      for (id, file) in longFiles where !file.isYielding && hosts[file.host]?.isLeft == true {
+        demands[id] = .file
+      }
+    }
+    for (id, demand) in demands {
+      switch demand {
+      case .connections(let count): longFiles[id]?.ending += count
+      case .file: longFiles[id]?.isYielding = true
+      }
+    }
+    return demands
+  }
+
+  /// The hosts that this run deals with.
+  var hostNames: [String] { hosts.values.filter { $0.limiter.inUse > 0 || $0.isHeld }.map(\.name) }
+
+  /// Leaves these hosts to other processes, and takes back the others.
+  mutating func leave(_ names: Set<String>) {
+    for host in hosts.values where host.isLeft != names.contains(host.name) {
+      host.isLeft.toggle()
+      hasChanged = true
+    }
+    leavesHosts = hosts.values.contains { $0.isLeft }
   }
 
   // MARK: Equal requests go to one share
@@ -311,7 +519,8 @@ struct RequestQueueState {
     switch (place, route) {
     case (.failFast, _), (.bound, _), (_, .any): return false
     // A request that was asked or preferred before does not wait again for what a cache remembers.
-    case (.refused, .rather), (.reserved, .rather), (.preferred, .rather): return false
+    case (.refused, .rather), (.refusedFirst, .rather), (.reserved, .rather), (.preferred, .rather):
+      return false
     case (_, .only(let other)), (_, .rather(let other)):
       if other == share { return false }
       hold(request, route, at: host)
@@ -364,6 +573,8 @@ struct RequestQueueState {
   private mutating func end(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
     run.end(share)
     host.end(share)
+    if tellsHosts, host.inUse[share] == 0 { ends(host) }
+    if !longFiles.isEmpty { longFiles[request.id] = nil }
     if widths.count > 1, let home = homes.end(request) { host.unbind(request, from: home) }
   }
 
@@ -424,7 +635,7 @@ struct RequestQueueState {
     } else {
       host.holdFirst(request)
     }
-    heldCount += 1
+    count(request)
     return NextAttempt(attempt: 1, retry: 0, of: nil, delay: .zero)
   }
 
@@ -435,7 +646,18 @@ struct RequestQueueState {
     end(request, share, host)
     host.limiter.drop()
     host.holdRefused(request)
-    heldCount += 1
+    count(request)
+  }
+
+  /// Requeues a request whose file gave way, or one that was not asked because its host is left to another
+  /// process. It goes on where the run's order says.
+  mutating func requeueInOrder(_ request: DownloadRequest, share: Int) {
+    hasChanged = true
+    let host = host(of: request)
+    end(request, share, host)
+    host.limiter.drop()
+    host.hold(request)
+    count(request)
   }
 
   /// Requeues a request for which this machine was short of descriptors or memory
@@ -466,8 +688,8 @@ struct RequestQueueState {
 
   private mutating func holdRefused(_ request: DownloadRequest, at host: QueuedHost, _ count: Int) {
     refusals[request.id] = count
-    host.holdRefused(request)
-    heldCount += 1
+    host.holdRefused(request, count)
+    self.count(request)
   }
 
   private mutating func refuse(
@@ -478,19 +700,44 @@ struct RequestQueueState {
     return refusal
   }
 
+  /// Takes out requests that are held and wanted no more. What is in flight, or was given out, ends by
+  /// itself.
+  /// - Returns: those that were held; they have ended.
+  mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
+    hasChanged = true
+    let withdrawn = hosts.values.flatMap { $0.withdraw(ids) }
+    heldCount -= withdrawn.count
+    urgentCount -= withdrawn.count(where: \.isFirst)
+    for request in withdrawn {
+      refusals[request.id] = nil
+      overtaken[request.id] = nil
+    }
+    return withdrawn + (window?.withdraw(ids) ?? [])
+  }
+
   // MARK: Further connections of a file
 
+  /// - Parameter id: the number of the file's request.
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
-  mutating func acquirePermit(at name: String, share: Int, at now: Duration) -> Bool {
-    guard let host = hosts[name], !host.isWaitedFor, host.limiter.hasRoom(at: now),
-      widths.count == 1 || host.hasQuota(share)
+  mutating func acquirePermit(at name: String, share: Int, id: Int = -1, at now: Duration) -> Bool {
+    guard let host = hosts[name], !host.isWaitedFor, host.hasRoom(at: now),
+      widths.count == 1 || host.mayHaveFurther(share)
     else { return false }
     host.begin(share)
+    if !longFiles.isEmpty { longFiles[id]?.further += 1 }
     return true
   }
 
-  mutating func releasePermit(at name: String, share: Int) {
+  private mutating func lost(connectionOf id: Int) {
+    guard !longFiles.isEmpty, var file = longFiles[id] else { return }
+    file.further -= 1
+    file.ending = max(0, file.ending - 1)
+    longFiles[id] = file
+  }
+
+  mutating func releasePermit(at name: String, share: Int, id: Int = -1) {
     hasChanged = true
+    lost(connectionOf: id)
     guard let host = hosts[name] else { return }
     host.release(share)
     host.limiter.drop()
@@ -498,14 +745,42 @@ struct RequestQueueState {
 
   /// The host refused a further connection.
   mutating func refusedPermit(
-    at name: String, share: Int, after error: DownloadError, at now: Duration, random: Double
+    at name: String, share: Int, id: Int = -1, after error: DownloadError, at now: Duration, random: Double
   ) {
     hasChanged = true
+    lost(connectionOf: id)
     guard let host = hosts[name] else { return }
     host.release(share)
     // Only files themselves decide whether the host is given up.
     _ = refuse(host, error, at: now, random)
     noteQuotas(of: host)
+  }
+
+  // MARK: Which hosts have files under way, for other processes
+
+  @inline(never)
+  private mutating func begins(_ host: QueuedHost) {
+    if lastHost === host { return lastHost = nil }
+    forgetLastHost()
+    hostChanges.append((host.name, true))
+  }
+
+  @inline(never)
+  private mutating func ends(_ host: QueuedHost) {
+    guard host.inUse.allSatisfy({ $0 == 0 }) else { return }
+    if run.total == 0 { lastHost = host } else { hostChanges.append((host.name, false)) }
+  }
+
+  private mutating func forgetLastHost() {
+    if let lastHost { hostChanges.append((lastHost.name, false)) }
+    lastHost = nil
+  }
+
+  var hasHostChanges: Bool { !hostChanges.isEmpty }
+
+  mutating func takeHostChanges() -> [(name: String, isUnderWay: Bool)] {
+    defer { hostChanges = [] }
+    return hostChanges
   }
 
   // MARK: What must be done outside
@@ -537,7 +812,8 @@ struct RequestQueueState {
   /// limit, no lane is woken, since none would get anything.
   mutating func takeLanesToWake() -> [Int] {
     defer { (hasChanged, newest) = (false, nil) }
-    if !hasChanged || waiting.isEmpty || run.isFull { return [] }
+    // A paused run has an end too, where nothing is left to begin.
+    if !hasChanged || waiting.isEmpty || run.isFull && !(run.isPaused && run.total == 0) { return [] }
     var woken: [Int] = []
     for share in widths.indices {
       guard let index = waiting.firstIndex(where: { $0.share == share && $0.ticket != newest })

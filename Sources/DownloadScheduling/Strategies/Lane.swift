@@ -18,13 +18,17 @@ public struct Lane: Sendable {
   private let executor: (any TaskExecutor)?
   private let share: RequestQueueShare
   private let width: Int
+  private let scopes: DownloadScopes?
 
   /// - Parameters:
   ///   - executor: the one of the downloader's loop; nil to run where the caller runs.
   ///   - width: downloads at a time, at least 1.
+  ///   - scopes: by which single downloads are cancelled; nil where that is not wanted.
   public init(
-    _ downloader: Downloader, on executor: (any TaskExecutor)?, from share: RequestQueueShare, width: Int
+    _ downloader: Downloader, on executor: (any TaskExecutor)?, from share: RequestQueueShare, width: Int,
+    scopes: DownloadScopes? = nil
   ) {
+    self.scopes = scopes
     self.downloader = downloader
     self.executor = executor
     self.share = share
@@ -34,8 +38,18 @@ public struct Lane: Sendable {
   /// Downloads all requests that the share gives.
   public func run(_ strategy: any DownloadStrategy) async {
     let (downloader, share) = (downloader, share)
+    if let scopes { return await run(strategy, scopes) }
     await withTaskExecutorPreference(executor) {
       await strategy.run(share, width: width) { await downloader.download($0, from: share) }
+    }
+  }
+
+  private func run(_ strategy: any DownloadStrategy, _ scopes: DownloadScopes) async {
+    let (downloader, share) = (downloader, share)
+    await withTaskExecutorPreference(executor) {
+      await strategy.run(share, width: width) { request in
+        await scopes.run(request) { await downloader.download($0, from: share) }
+      }
     }
   }
 }

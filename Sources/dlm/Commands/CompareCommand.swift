@@ -1,6 +1,6 @@
 import ArgumentParser
 import DownloadModel
-import Foundation
+import FoundationEssentials
 import StrategyComparing
 import TerminalProgress
 
@@ -55,8 +55,8 @@ struct CompareCommand: AsyncParsableCommand {
     let last = try LastList(RunHistoryStore(environment))
     try last.requireWithheld(connection)
     StandardError.say([ComparisonMessages.again(last)])
-    let isList = last.history.options.contains("--list")
-    return last.history.sources.map { Source($0, isList: isList) }
+    let isList = last.history.command.options.contains("--list")
+    return last.history.command.sources.map { Source($0, isList: isList) }
   }
 }
 
@@ -81,8 +81,9 @@ struct MeasuringOptions: ParsableArguments {
   ) async throws(ExitCode) -> ExitStatus {
     let session = ComparisonSession(
       settings: settings, screen: ProgressScreen(settings.progress, environment: environment),
-      plan: ComparisonPlan(modes: mode.isEmpty ? DownloadMode.allCases : mode, runs: runs), requests: requests
-    )
+      plan: ComparisonPlan(modes: mode.isEmpty ? DownloadMode.allCases : mode, runs: runs),
+      requests: requests,
+      temporaryFolder: TemporaryFolder.path(environment))
     let (result, signal) = await session.run()
     switch result {
     case .success(let report):

@@ -1,7 +1,7 @@
 import ArgumentParser
 import DemoOrigin
 import DownloadModel
-import Foundation
+import FoundationEssentials
 
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

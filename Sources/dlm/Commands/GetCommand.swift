@@ -1,15 +1,18 @@
 import ArgumentParser
 import DownloadModel
-import Foundation
+import FoundationEssentials
 import TerminalProgress
 
 struct GetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
+    // Parsed by itself (`CommandLineParse`), it is still dlm's: so the parser need not look for an option of
+    // its own there, that for a shell's script, which takes a quarter of its time.
+    _superCommandName: "dlm",
     abstract: "Download lists of files.",
     discussion: """
-      A SOURCE is a list file (an address a line; a line that starts with # is a comment), - for standard \
-      input, or an address. Without one: the list that the last get in this folder used, with its options; \
+      A SOURCE is a list file (an address a line; behind it and a tab each, a line may have first=yes and \
+      size=BYTES; one that starts with # is a comment), - for standard input, or an address. Without one: the list that the last get in this folder used, with its options; \
       what is given now wins, and what may be secret (-H, logins) is to be given again. Standard input is \
       read for - only.
 
@@ -19,6 +22,10 @@ struct GetCommand: AsyncParsableCommand {
 
       A second run fetches nothing that has not changed; an interrupted one goes on where it was. Unfinished \
       files end in .part.
+
+      With --watch the run goes on with its lists as they change, until Ctrl-C: new lines are fetched, \
+      removed ones cancelled (a finished file stays), changed ones begun anew. Then 130 and 143 only say that \
+      something was still under way.
 
       MODES
         sequential   one file at a time over one connection, never split
@@ -32,11 +39,31 @@ struct GetCommand: AsyncParsableCommand {
         dlm get -o disk.iso https://example.org/images/latest.iso
         dlm get https://example.org/pub/urls.txt --list
         dlm get urls.txt --checksums SHA256SUMS --failed again.txt
+        dlm get urls.txt --watch --refresh-every 10m
+
+      KEYS, while bars stand (--no-keys takes none)
+        ? shows them   p pause, go on   + - files at a time   up, down select   s skip   d details   f failures
+        q stop and keep
 
       EXIT STATUS
         0 everything there and right; 1 something failed for good, or is not what was compared with; 75 only \
-      temporary failures; 64 usage; 66 a source cannot be read; 73 the folder cannot be used; 74 the disk is \
+      temporary failures, or files skipped by key; 64 usage; 66 a source cannot be read; 73 the folder cannot be used; 74 the disk is \
       full or broken, or output cannot be written; 130, 143 interrupted, terminated (what has come is kept).
+
+      FILES
+        ./.dlm.yaml                         settings for one folder: how dlm works, not whom it trusts
+        $XDG_CONFIG_HOME/dlm/config.yaml    your settings (~/.config/dlm)
+        $XDG_CACHE_HOME/dlm                 what is remembered of files (~/.cache/dlm)
+        $XDG_STATE_HOME/dlm                 the last list of each folder (~/.local/state/dlm)
+        *.part                              unfinished files, beside the finished ones
+
+      ENVIRONMENT
+        DLM_…                        every setting: DLM_JOBS for --jobs; dlm config shows them all
+        DLM_CERT_PASSPHRASE          the pass phrase of --cert
+        http_proxy, https_proxy, all_proxy, no_proxy    as curl has them
+        CURL_CA_BUNDLE, SSL_CERT_FILE                   certificates to trust, without --cacert
+        NO_COLOR, CLICOLOR_FORCE, TERM, CI              how progress is shown
+        TMPDIR                                          scratch files
       """)
 
   @Argument(
@@ -44,7 +71,9 @@ struct GetCommand: AsyncParsableCommand {
     completion: .file())
   var sources: [String] = []
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("How to run the list.", valueName: "mode"))
+  @Option(
+    name: [.customShort("m", allowingJoined: true), .long],
+    help: ArgumentHelp("How to run the list (default: parallel).", valueName: "mode"))
   var mode: DownloadMode?
 
   @Flag(
@@ -56,11 +85,14 @@ struct GetCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "Output") var output: OutputOptions
   @OptionGroup(title: "Proof") var proof: ProofOptions
+  @OptionGroup(title: "Order") var order: OrderOptions
   @OptionGroup(title: "Connections") var connection: ConnectionOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   @Flag(help: "Without a source: fetch only what is missing or changed, also after a run in another mode.")
   var noCompare = false
+
+  @OptionGroup(title: "Watching") var watching: WatchOptions
 
   @Flag(help: "Say what would be fetched under which name, and fetch nothing.")
   var dryRun = false
@@ -80,25 +112,29 @@ struct GetCommand: AsyncParsableCommand {
     let settings = try await settings(environment, sources)
     let fetching = Wiring.listFetching(settings, environment)
     if dryRun { throw ExitCode(try await sayNames(of: sources, settings, fetching).rawValue) }
+    let watch = try WatchOrder(
+      isAsked: watching.watch, every: watching.refreshEvery, settings, sources)
     var plan: RepeatPlan?
     if let again {
-      plan = await RepeatPlan(again, sources, settings, noCompare: noCompare, fetching: fetching)
-      if plan == nil, settings.progress != .none { StandardError.say([RepeatMessages.again(again)]) }
+      plan = await RepeatPlan(
+        again, sources, settings, noCompare: settings.noCompare || noCompare || watch != nil,
+        fetching: fetching)
+      if plan == nil, !settings.isSilent { StandardError.say([RepeatMessages.again(again)]) }
     }
     let order = DownloadOrder(
       settings: settings, sources: sources, outputName: output.output, environment: environment,
       folders: XDGFolders(environment), store: RunHistoryStore(environment),
-      failedList: try display.failed.map(FailedListFile.init), isVerbose: display.verbose, typed: typed,
-      options: RememberedOptions(self), plan: plan)
+      typed: typed,
+      options: RememberedOptions(self), plan: plan, watching: watch)
     throw ExitCode(await DownloadSession.run(order).rawValue)
   }
 
   private func settings(_ environment: [String: String], _ sources: [Source]) async throws -> Settings {
     var settings = try Settings(
-      mode, connection, output, proof, display, try await .load(environment: environment))
+      mode, connection, output, proof, order, display, try await .load(environment: environment))
     settings.connection.sendHeaders(to: Source.homes(of: sources))
     try OutputSettings.check(output, proof, of: sources)
-    if let path = proof.checksums { try settings.output.readChecksums(path) }
+    if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     return settings
   }
 

@@ -18,6 +18,8 @@ final class ListAtAddress: Sendable {
     var delay: @Sendable (_ after: DownloadError, _ failures: Int, _ elapsed: Duration) -> Duration?
     /// The failure that a status without a list means.
     var failure: @Sendable (ResponseHead) -> DownloadError
+    /// Of the version that was read last, so that only another one is sent; nil to ask for it in any case.
+    var version: ListVersion?
   }
 
   enum Reading {
@@ -73,9 +75,10 @@ final class ListAtAddress: Sendable {
     var failures = 0
     let start = ContinuousClock.now
     while true {
-      let sink = ArrivingSink(arriving, how.failure)
+      let sink = ArrivingSink(arriving, how)
       do throws(DownloadError) {
-        _ = try await transport.fetch(TransferRequest(address: address), into: sink)
+        let request = TransferRequest(address: address, headerLines: how.version?.conditions ?? [])
+        _ = try await transport.fetch(request, into: sink)
         try sink.finish()
         return .success(())
       } catch {
@@ -87,6 +90,27 @@ final class ListAtAddress: Sendable {
       }
     }
   }
+}
+
+/// The version of a list at an address that was read last, by its validators.
+final class ListVersion: Sendable {
+  private struct State {
+    var read: [String] = []
+    var arriving: [String] = []
+  }
+
+  private let state = Mutex(State())
+
+  /// The header lines that ask for another version only (RFC 9110 §13.1).
+  var conditions: [String] { state.withLock { $0.read } }
+
+  fileprivate func note(_ head: ResponseHead) {
+    let lines = [("If-None-Match", head["etag"]), ("If-Modified-Since", head["last-modified"])]
+    state.withLock { $0.arriving = lines.compactMap { name, value in value.map { "\(name): \($0)" } } }
+  }
+
+  /// What arrived last was read to its end.
+  func isRead() { state.withLock { $0.read = $0.arriving } }
 }
 
 /// What has come of a list, between the thread that brings it and the one that reads it.
@@ -193,15 +217,16 @@ private final class ArrivingBytes: Sendable {
 /// One attempt's body on its way into the list.
 private final class ArrivingSink: ByteSink {
   private let arriving: ArrivingBytes
-  private let failure: @Sendable (ResponseHead) -> DownloadError
+  private let how: ListAtAddress.Fetching
   private let position = Atomic<Int64>(0)
 
-  init(_ arriving: ArrivingBytes, _ failure: @escaping @Sendable (ResponseHead) -> DownloadError) {
-    (self.arriving, self.failure) = (arriving, failure)
+  init(_ arriving: ArrivingBytes, _ how: ListAtAddress.Fetching) {
+    (self.arriving, self.how) = (arriving, how)
   }
 
   func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
-    guard head.status == 200 else { throw failure(head) }
+    guard head.status == 200 else { throw how.failure(head) }
+    how.version?.note(head)
     arriving.answered(by: head.effectiveURL)
     return .write
   }

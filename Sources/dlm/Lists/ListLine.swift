@@ -6,6 +6,7 @@ enum ListLine {
   /// Nothing: blank, or a comment.
   case blank
   case address(Address)
+  case addressWith(Address, LineOptions)
   case bad(Rejection.Reason, text: String)
 
   /// Longer than any address that servers take (8 KiB is common), so it is no list.
@@ -22,13 +23,21 @@ enum ListLine {
       self = .blank
       return
     }
-    guard let text = String(validating: content, as: UTF8.self) else {
-      self = .bad(.notUTF8, text: Self.shown(String(decoding: content, as: UTF8.self)))
+    let text = Array(content)
+    // Nearly all are in ASCII, which is UTF-8.
+    guard text.allSatisfy({ $0 < 0x80 }) || String(validating: text, as: UTF8.self) != nil else {
+      self = .bad(.notUTF8, text: Self.shown(String(decoding: text, as: UTF8.self)))
       return
     }
     do throws(Address.Malformed) {
-      self = .address(try Address(text))
+      self = .address(try Address(utf8: text))
     } catch {
+      // An address has no tab, so only a line that is none is searched for one.
+      if error == .controlCharacter, let tab = text.firstIndex(of: 0x09) {
+        self = Self.line(text[..<tab], options: text[tab...], base: base)
+        return
+      }
+      let text = String(decoding: text, as: UTF8.self)
       if let base, error == .noScheme, !Self.namesScheme(content),
         let address = AddressReference.resolve(text, against: base)
       {
@@ -36,6 +45,18 @@ enum ListLine {
       } else {
         self = .bad(.malformed(error), text: Self.shown(text))
       }
+    }
+  }
+
+  private static func line(
+    _ address: ArraySlice<UInt8>, options: ArraySlice<UInt8>, base: Address?
+  ) -> ListLine {
+    let line = ListLine(address, base: base)
+    guard case .address(let address) = line else { return line }
+    do throws(LineOptions.Unknown) {
+      return .addressWith(address, try LineOptions(String(decoding: options, as: UTF8.self)))
+    } catch {
+      return .bad(.option(shown(error.text)), text: address.redacted)
     }
   }
 

@@ -11,6 +11,10 @@ actor ListReader {
   private var sources: ArraySlice<Source>
   private let outputName: String?
   private let checksum: ContentDigest?
+  private let ordering: ListOrdering
+  /// Opened with the first block; nil too where the sizes are not wanted, or not known.
+  private var sizes: IndexedSizes?
+  private var hasFirst = false
   private let feed: ProgressFeed
   private let onReject: @Sendable (Rejection) -> Void
   private var open: OpenList?
@@ -26,6 +30,8 @@ actor ListReader {
   private var spooledLogins = false
   private let interruption: Interruption
   private let fetching: ListAtAddress.Fetching?
+  /// Whether a last line without its end is left out, since more of it may come.
+  private let wantsWholeLines: Bool
   /// Whether a source could not be read to its end.
   private var isBrokenOff = false
 
@@ -49,6 +55,7 @@ actor ListReader {
     var decoder = ListDecoder()
     var splitter = LineSplitter()
     var line = 0
+    var doubt = ListDoubt()
     /// Whether the last byte was read.
     var hasEnded = false
 
@@ -61,19 +68,23 @@ actor ListReader {
   /// - Parameters:
   ///   - outputName: the name of the one address's file.
   ///   - checksum: its checksum.
+  ///   - ordering: what decides which requests go before others.
   ///   - fetching: how lists at addresses are fetched.
   ///   - spool: keeps what comes from standard input, so that the run can be repeated.
   ///   - onRead: told after each block, on the reader's own thread.
   init(
     _ sources: [Source], outputName: String?, checksum: ContentDigest? = nil,
-    feed: ProgressFeed, fetching: ListAtAddress.Fetching? = nil,
+    ordering: ListOrdering = ListOrdering(), feed: ProgressFeed, fetching: ListAtAddress.Fetching? = nil,
+    wantsWholeLines: Bool = false,
     spool: ListSpool?, onRead: (@Sendable (Reading) -> Void)? = nil,
     onReject: @escaping @Sendable (Rejection) -> Void
   ) {
+    self.wantsWholeLines = wantsWholeLines
     self.onRead = onRead
     self.sources = sources[...]
     self.outputName = outputName
     self.checksum = checksum
+    self.ordering = ordering
     self.feed = feed
     self.spool = spool
     self.fetching = fetching
@@ -86,10 +97,14 @@ actor ListReader {
     _ sources: [Source], fetching: ListAtAddress.Fetching? = nil,
     onReject: @escaping @Sendable (Rejection) -> Void
   ) async -> [DownloadRequest] {
-    let source = ListSource(
-      ListReader(
-        sources, outputName: nil, feed: ProgressFeed(), fetching: fetching, spool: nil,
-        onReject: onReject))
+    await ListReader(
+      sources, outputName: nil, feed: ProgressFeed(), fetching: fetching, spool: nil, onReject: onReject
+    ).all()
+  }
+
+  /// Reads all there is to read.
+  nonisolated func all() async -> [DownloadRequest] {
+    let source = ListSource(self)
     var requests: [DownloadRequest] = []
     while let request = await source.next() { requests.append(request) }
     return requests
@@ -101,17 +116,23 @@ actor ListReader {
   /// Gives the source its next requests, or the end.
   func refill(_ source: ListSource) {
     guard source.isEmpty else { return }
+    if count == 0, sizes == nil { sizes = ordering.indexFolder.flatMap { IndexedSizes(in: $0) } }
     var requests: [DownloadRequest] = []
     while mayRead(beyond: requests.count), let more = readBlock() { requests += more }
     let isComplete = interruption.isRaised || (open == nil && sources.isEmpty)
     feed.listed(count, complete: isComplete)
     if interruption.isRaised || isBrokenOff { spool?.discard() } else if isComplete { spool?.close() }
-    source.put(requests, isComplete: requests.isEmpty && isComplete)
+    if isComplete { sizes = nil }
+    let outlook = SourceOutlook(goesOn: isComplete || isReadableAtOnce, hasFirst: hasFirst)
+    source.put(requests, isComplete: requests.isEmpty && isComplete, outlook)
     onRead?(
       Reading(
         count: count, isWhole: isComplete && !interruption.isRaised && !isBrokenOff,
         isKept: spool?.isKept ?? false, spooledLogins: spooledLogins))
   }
+
+  /// Whether every source was read to its end.
+  var isWhole: Bool { open == nil && sources.isEmpty && !isBrokenOff }
 
   /// Identifies the list that the sources make: reads all of it, and keeps nothing.
   static func digest(of sources: [Source], fetching: ListAtAddress.Fetching? = nil) async -> String {
@@ -128,7 +149,11 @@ actor ListReader {
   private func mayRead(beyond count: Int) -> Bool {
     if interruption.isRaised { return false }
     if count == 0 { return true }
-    guard count < 4096 else { return false }
+    return count < 4096 && isReadableAtOnce
+  }
+
+  /// Whether more, or the end, can be read without waiting.
+  private var isReadableAtOnce: Bool {
     guard let open, !open.decoder.isPending else { return true }
     switch open.bytes {
     case .file(let file): return interruption.isReadableNow(file.rawValue)
@@ -145,7 +170,7 @@ actor ListReader {
     if open == nil {
       guard let source = sources.popFirst() else { return nil }
       switch source {
-      case .address(let text): return requests(in: [Array(text.utf8)], of: source, from: nil)
+      case .address(let text): return requests(at: text, source)
       case .standardInput: open = OpenList(source: source, bytes: .file(.standardInput))
       case .list(let path): open = openList(path, source)
       case .listAt(let text): open = openList(at: text, source)
@@ -195,13 +220,27 @@ actor ListReader {
       lines = try nextLines(of: &list)
     } catch {
       close(list)
-      breakOff(list, error)
+      tell(list.doubt.release(), of: list.source)
+      if let what = error as? Rejection.NoList {
+        breakOff(list.source, line: nil, .noList(what))
+      } else {
+        breakOff(list, error)
+      }
       return []
     }
     let first = list.line + 1
     list.line += lines.count
-    if list.hasEnded, !list.decoder.isPending { close(list) } else { open = list }
-    return requests(in: lines, of: list, from: first)
+    var requests: [DownloadRequest] = []
+    if let what = read(lines, of: &list, from: first, into: &requests) {
+      close(list)
+      breakOff(list.source, line: nil, .noList(what))
+    } else if list.hasEnded, !list.decoder.isPending {
+      close(list)
+      tell(list.doubt.release(), of: list.source)
+    } else {
+      open = list
+    }
+    return requests
   }
 
   /// - Returns: none when the wait for the next block was interrupted, or it ends within a line.
@@ -214,8 +253,9 @@ actor ListReader {
     }
     var lines: [[UInt8]] = []
     let text = try list.decoder.next()
+    if list.line == 0, let what = ListDoubt.look(at: text) { throw what }
     if !text.isEmpty { lines = list.splitter.take(text) }
-    if list.hasEnded, !list.decoder.isPending { lines += list.splitter.take([]) }
+    if list.hasEnded, !list.decoder.isPending, !wantsWholeLines { lines += list.splitter.take([]) }
     return lines
   }
 
@@ -247,42 +287,76 @@ actor ListReader {
     }
   }
 
-  private func requests(in lines: [[UInt8]], of list: OpenList, from first: Int) -> [DownloadRequest] {
+  /// - Returns: what it is, if it is found to be no list.
+  private func read(
+    _ lines: [[UInt8]], of list: inout OpenList, from first: Int, into requests: inout [DownloadRequest]
+  ) -> Rejection.NoList? {
     var base: Address?
     if case .arriving(let arriving) = list.bytes { base = arriving.base }
-    return requests(in: lines, of: list.source, from: first, base: base)
-  }
-
-  private func requests(
-    in lines: [[UInt8]], of source: Source, from first: Int?, base: Address? = nil
-  ) -> [DownloadRequest] {
-    var requests: [DownloadRequest] = []
     requests.reserveCapacity(lines.count)
+    defer { digestKeys() }
     for (offset, bytes) in lines.enumerated() {
       switch ListLine(bytes, base: base) {
       case .blank: break
       case .address(let address):
-        let place = names.next(address)
-        requests.append(
-          DownloadRequest(
-            id: count, address: address, outputName: outputName, checksum: checksum, nameNumber: place.number,
-            isRepeat: place.isRepeat))
-        count += 1
-        note(address, from: source)
+        let held = list.doubt.address()
+        if !held.isEmpty { tell(held, of: list.source) }
+        requests.append(request(address, from: list.source))
+      case .addressWith(let address, let options):
+        tell(list.doubt.address(), of: list.source)
+        requests.append(request(address, options, from: list.source))
       case .bad(let reason, let text):
-        reject(source, line: first.map { $0 + offset }, text, reason)
+        let line = ListDoubt.BadLine(line: first + offset, text: text, reason: reason)
+        switch list.doubt.take(line) {
+        case .held: break
+        case .told: tell([line], of: list.source)
+        case .refused(let what): return what
+        }
       }
     }
-    digest.update(data: keys)
-    keys.removeAll(keepingCapacity: true)
-    return requests
+    return nil
   }
 
-  private func note(_ address: Address, from source: Source) {
+  /// The one request of an address on the command line.
+  private func requests(at text: String, _ source: Source) -> [DownloadRequest] {
+    defer { digestKeys() }
+    switch ListLine(Array(text.utf8)) {
+    case .blank: return []
+    case .address(let address): return [request(address, from: source)]
+    case .addressWith(let address, let options): return [request(address, options, from: source)]
+    case .bad(let reason, let text):
+      reject(source, line: nil, text, reason)
+      return []
+    }
+  }
+
+  private func request(
+    _ address: Address, _ options: LineOptions? = nil, from source: Source
+  ) -> DownloadRequest {
+    let place = names.next(address)
+    defer { count += 1 }
+    note(address, options, from: source)
+    let isFirst = options?.isFirst ?? ordering.isFirst(address)
+    if isFirst { hasFirst = true }
+    return DownloadRequest(
+      id: count, address: address, outputName: outputName, checksum: checksum, nameNumber: place.number,
+      isRepeat: place.isRepeat, isFirst: isFirst, expectedSize: options?.size ?? sizes?.size(of: address))
+  }
+
+  private func digestKeys() {
+    digest.update(data: keys)
+    keys.removeAll(keepingCapacity: true)
+  }
+
+  private func tell(_ lines: [ListDoubt.BadLine], of source: Source) {
+    for line in lines { reject(source, line: line.line, line.text, line.reason) }
+  }
+
+  private func note(_ address: Address, _ options: LineOptions?, from source: Source) {
     keys += address.key.utf8
     keys.append(0x0A)
     guard source == .standardInput, let spool else { return }
-    spool.add(address)
+    spool.add(address, options)
     if address.hasCredentials { spooledLogins = true }
   }
 

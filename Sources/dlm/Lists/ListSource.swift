@@ -23,6 +23,8 @@ enum Source: Equatable, Sendable {
 
   var isAddress: Bool { if case .address = self { true } else { false } }
 
+  var isListAt: Bool { if case .listAt = self { true } else { false } }
+
   /// Its name in messages.
   var name: String {
     switch self {
@@ -56,6 +58,8 @@ final class ListSource: RequestSource {
     var requests: [DownloadRequest] = []
     var next = 0
     var isComplete = false
+    /// What the reader said of the rest.
+    var outlook = SourceOutlook(goesOn: true, hasFirst: false)
 
     mutating func take() -> DownloadRequest? {
       guard next < requests.count else { return nil }
@@ -80,6 +84,8 @@ final class ListSource: RequestSource {
 
   func takeAtOnce() -> DownloadRequest? { buffer.withLock { $0.take() } }
 
+  var outlook: SourceOutlook { buffer.withLock { $0.outlook } }
+
   /// Gives nothing more. Lists that are being read are not read any further.
   func stop() {
     reader.interrupt()
@@ -89,10 +95,15 @@ final class ListSource: RequestSource {
   /// Whether the list goes on and nothing of it is buffered; another lane may have refilled meanwhile.
   var isEmpty: Bool { buffer.withLock { $0.next >= $0.requests.count && !$0.isComplete } }
 
-  func put(_ requests: [DownloadRequest], isComplete: Bool) {
+  func put(
+    _ requests: [DownloadRequest], isComplete: Bool,
+    _ outlook: SourceOutlook = SourceOutlook(goesOn: true, hasFirst: false)
+  ) {
     buffer.withLock { buffer in
       // A stopped source stays stopped, also if a block was on its way.
-      if !buffer.isComplete { buffer = Buffer(requests: requests, next: 0, isComplete: isComplete) }
+      if !buffer.isComplete {
+        buffer = Buffer(requests: requests, next: 0, isComplete: isComplete, outlook: outlook)
+      }
     }
   }
 }

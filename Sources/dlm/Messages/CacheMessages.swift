@@ -1,6 +1,5 @@
 import DownloadCaching
 import DownloadModel
-import Foundation
 import SystemPackage
 import TerminalProgress
 
@@ -10,19 +9,34 @@ enum CacheMessages {
     let detail = warning.detail.isEmpty ? "" : " (\(warning.detail))"
     return switch warning.kind {
     case .damagedIndexSetAside:
-      "dlm: the cache's index was damaged; it was set aside as \(warning.path) and a new one begun\(detail)"
+      "dlm: the cache's index was damaged\(detail); \(takenOver(warning))"
     case .laterVersion:
-      "dlm: \(warning.path) was made by a later version of dlm; this run did without the cache"
+      "dlm: the cache's index was made by a later version of dlm; \(takenOver(warning))"
     case .unusable:
       "dlm: the cache \(warning.path) cannot be used\(detail); this run did without it: see dlm cache path"
+    case .storeUnusable:
+      "dlm: nothing can be kept in \(warning.path)\(detail); this run went on without: see --store"
+    case .noStandIn:
+      "dlm: an older file could not be used for one whose server failed: \(warning.path)\(detail)"
     case .partialNotKept:
       "dlm: what had come of \(warning.path) could not be kept\(detail)"
     }
   }
 
+  private static func takenOver(_ warning: CacheWarning) -> String {
+    let what =
+      warning.found == 0
+      ? "nothing could be read from it"
+      : "\(Quantity.count(warning.kept)) of the \(files(warning.found)) that could be read from it "
+        + "\(warning.kept == 1 ? "stays" : "stay") known"
+    return "\(what). It was set aside as \(warning.path): dlm clear-cache removes it"
+  }
+
   static func status(_ status: CacheStatus) -> String {
-    "\(files(status.entries)) known, \(Quantity.bytes(status.fileBytes)) where you put them; "
-      + "the cache itself takes \(Quantity.bytes(status.indexBytes)) in \(status.folder)"
+    let all = status.indexBytes + status.storeBytes
+    let store = status.storeBytes > 0 ? ", \(Quantity.bytes(status.storeBytes)) of it its own bodies" : ""
+    return "\(files(status.entries)) known, \(Quantity.bytes(status.fileBytes)) where you put them; "
+      + "the cache itself takes \(Quantity.bytes(all)) in \(status.folder)\(store)"
   }
 
   /// How far another process is: a line for all of its run, and below it some of its files.
@@ -41,37 +55,116 @@ enum CacheMessages {
     return [head] + files + (running.more > 0 ? ["  and \(Quantity.count(running.more)) more"] : [])
   }
 
-  /// The same for programs, as a line. Its texts pass the gate here, as strings: behind it, quotes are
-  /// escaped.
-  static func json(_ status: CacheStatus, _ running: [RunningDownloads]) throws -> String {
-    struct Object: Encodable {
-      let entries: Int
-      let fileBytes: Int64
-      let indexBytes: Int64
-      let folder: String
-      let running: [RunningDownloads]
+  /// - Parameter store: what went from the store to keep a bound; nil where none was given.
+  static func pruned(_ freed: Freed, store: Freed?) -> String {
+    let bodies = store.map { store in
+      "; \(Quantity.count(store.entries)) of the cache's own removed, \(Quantity.bytes(store.bytes)) freed"
     }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let running = running.map { running in
-      var running = running
-      running.directory = TerminalText.sanitized(running.directory)
-      for index in running.active.indices {
-        running.active[index].url = TerminalText.sanitized(running.active[index].url)
-      }
-      return running
-    }
-    let object = Object(
-      entries: status.entries, fileBytes: status.fileBytes, indexBytes: status.indexBytes,
-      folder: TerminalText.sanitized(status.folder.string), running: running)
-    return String(decoding: try encoder.encode(object), as: UTF8.self) + "\n"
+    return "Pruned: \(text(freed))\(bodies ?? ""); your files stay"
   }
 
-  static func pruned(_ freed: Freed) -> String { "Pruned: " + text(freed) }
-  static func cleared(_ freed: Freed) -> String { "Cleared: " + text(freed) }
+  static func cleared(_ freed: Freed) -> String { "Cleared: \(text(freed)); your files stay" }
+
+  /// What `--partial` and `--files` have come to.
+  /// - Parameter forgets: whether files were forgotten too.
+  static func removed(_ freed: Freed, forgets: Bool) -> String {
+    var parts: [String] = []
+    if forgets {
+      parts.append("\(files(freed.files)), \(Quantity.bytes(freed.fileBytes))")
+    }
+    if !forgets || freed.parts > 0 {
+      parts.append("\(unfinished(freed.parts)), \(Quantity.bytes(freed.partBytes))")
+    }
+    if forgets {
+      parts.append("\(files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed in the cache")
+    }
+    if freed.filesKept > 0 {
+      parts.append(
+        "\(files(freed.filesKept)) kept, since changed after dlm wrote \(freed.filesKept == 1 ? "it" : "them")"
+      )
+    }
+    if freed.partsInUse > 0 { parts.append("\(unfinished(freed.partsInUse)) kept, in use by a running dlm") }
+    return "Removed: " + parts.joined(separator: "; ")
+  }
+
+  static let nothingRemoved = "dlm: nothing was removed and nothing forgotten"
+
+  /// `3 files (1.2 MiB) and 1 unfinished file (512 KiB)`
+  static func removable(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
+    var parts: [String] = []
+    if written.files > 0 || unfinished.isEmpty {
+      parts.append("\(files(written.files)) (\(Quantity.bytes(written.fileBytes)))")
+    }
+    if !unfinished.isEmpty {
+      let bytes = unfinished.reduce(0) { $0 + $1.bytes }
+      parts.append("\(Self.unfinished(unfinished.count)) (\(Quantity.bytes(bytes)))")
+    }
+    return parts.joined(separator: " and ") + " that dlm wrote and nobody changed since"
+  }
+
+  static func nobodyToAsk(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
+    "dlm: \(removable(written, unfinished)) would be removed, and there is no terminal to ask at: "
+      + "give --yes if that is meant; dlm cache list names them"
+  }
+
+  private static func unfinished(_ count: Int) -> String {
+    "\(Quantity.count(count)) unfinished \(count == 1 ? "file" : "files")"
+  }
+
+  /// How many unfinished files a status names.
+  private static let named = 20
+
+  /// A line for each of the first.
+  static func unfinished(_ files: [UnfinishedFile]) -> [String] {
+    let lines = files.prefix(named).map { "Unfinished: \(held($0)) of \($0.address) in \($0.path)" }
+    return lines + (files.count > named ? ["and \(unfinished(files.count - named)) more"] : [])
+  }
+
+  /// `512 KiB (of 3.0 MiB)`
+  private static func held(_ file: UnfinishedFile) -> String {
+    Quantity.bytes(file.bytes) + (file.total.map { " (of \(Quantity.bytes($0)))" } ?? "")
+  }
+
+  static func nothingKnown(_ address: String) -> String {
+    "dlm: nothing is known of \(address): it was not fetched with the cache on, or was forgotten since; "
+      + "dlm cache list names what is known"
+  }
+
+  /// What `dlm cache show` says: the address, and below it each file with what is known of it.
+  /// - Parameter now: seconds since 1970.
+  static func known(
+    _ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile], now: Int64
+  ) -> [String] {
+    [address] + files.flatMap { lines($0, now) }
+      + unfinished.map { file in
+        "  Unfinished: \(held(file)) in \(file.path)" + (file.isKeyed ? ", \(keyed)" : "")
+      }
+  }
+
+  private static let keyed = "asked for with a login or header lines of its own"
+
+  private static func lines(_ file: CacheDetail, _ now: Int64) -> [String] {
+    let entry = file.entry
+    let isFresh = file.freshUntil.map { $0 > now } ?? false
+    let facts: [(String, String?)] = [
+      ("Fetched", TimeText.local(seconds: entry.fetchedAt)),
+      (isFresh ? "Fresh until" : "Stale since", file.freshUntil.map { TimeText.local(seconds: $0) }),
+      ("Last used", TimeText.local(seconds: file.usedAt)),
+      ("Key", file.isKeyed ? keyed : nil), ("Name chosen", file.chosenName),
+      ("Status", file.status.map { "\($0)" }), ("ETag", entry.validator.etag),
+      ("Last-Modified", entry.validator.lastModified), ("Date", entry.validator.date),
+      ("Cache-Control", file.cacheControl), ("Expires", file.expires), ("Age", file.age), ("Vary", file.vary),
+      ("Answered by", file.effectiveURL), ("Checksum", file.digest),
+    ]
+    return [
+      "  \(entry.path): \(Quantity.bytes(entry.size)), \(entry.condition.rawValue)"
+        + (file.isStored ? ", the cache's own" : "")
+    ]
+      + facts.compactMap { name, value in value.map { "    \(name): \($0)" } }
+  }
 
   private static func text(_ freed: Freed) -> String {
-    "\(files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed; the files themselves stay"
+    "\(files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed"
   }
 
   /// One line for a whole `dlm cache verify`, and what can be done where something is wrong.

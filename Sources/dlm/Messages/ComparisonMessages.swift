@@ -168,7 +168,7 @@ struct ComparisonMessages {
 enum RepeatMessages {
   /// `Taking the last list of this folder: urls.txt, with --directory=data`
   static func again(_ last: LastList) -> String {
-    let options = last.history.options.map { CommandLineText.quoted(TerminalText.sanitized($0)) }
+    let options = last.history.command.options.map { CommandLineText.quoted(TerminalText.sanitized($0)) }
     return "Taking the last list of this folder: \(TerminalText.sanitized(last.names))"
       + (options.isEmpty ? "" : ", with \(options.joined(separator: " "))")
   }

@@ -63,6 +63,7 @@ struct FailureMessages {
     case .digest: "the file's checksum is wrong, also when it was fetched anew"
     case .unproven: "nothing proves that the file is right"
     case .cancelled: "cancelled"
+    case .skipped: "skipped by you"
     default: error.activity.isEmpty ? error.code.rawValue : "failed while \(error.activity)"
     }
   }
@@ -127,15 +128,19 @@ struct FailureMessages {
     }
   }
 
+  /// Whether a file failed because `--offline` forbids to ask its server.
+  static func isOffline(_ error: DownloadError) -> Bool { error.activity == "answering offline" }
+
   private static func remedy(_ error: DownloadError) -> String? {
     if case .proxy(let refusal)? = error.cause { return remedy(refusal) }
+    if isOffline(error) { return "run it once without --offline" }
     return switch error.code {
     case .badAddress: "addresses look like https://host/path"
     case .resolve: "check the host's spelling and this machine's network"
     case .connect: "is the server up, and the port right?"
     case .tls, .clientCertificate, .pinnedKey, .certificate: securityRemedy(error)
     case .timeout: "try again later, or allow more with --connect-timeout"
-    case .stalled: "run the same command again: it goes on where it was"
+    case .stalled, .skipped: "run the same command again: it goes on where it was"
     case .shortBody where error.activity == "decoding":
       "run the same command again: what was compressed on its way starts over"
     case .reset, .shortBody: "run the same command again: what has come is kept"
@@ -148,7 +153,7 @@ struct FailureMessages {
     case .folder: "choose another one with --directory"
     case .digest: "is the checksum right? If it is, tell the server's owner"
     case .unproven: "ask for less with --require-proof, or give its checksum"
-    case .cache where error.activity == "answering offline": "run it once without --offline"
+    case .cache where error.activity == "answering unasked": "run it once without only-if-cached"
     case .redirect: "fetch the address that it leads to, if you trust it"
     case .status: statusRemedy(error)
     default: nil
@@ -241,9 +246,29 @@ struct RejectionMessages {
     case .damaged(let why):
       line =
         "\(place): the list cannot be read from here on: \(why); what stands before is read. Get it again"
+    case .noList(let what): line = "\(place): \(Self.text(what))"
     case .notUTF8: line = "\(place): \"\(rejection.text)\" is not UTF-8; save the list as UTF-8"
     case .tooLong: line = "\(place): \"\(rejection.text)\" is longer than any address; is this a list?"
+    case .option(let text):
+      line =
+        "\(place): \"\(text)\" behind \(rejection.text) is no option of a line; there are first=yes, first=no "
+        + "and size=BYTES (12M), each behind a tab"
     case .malformed(let why): line = "\(place): \"\(rejection.text)\" is no address: \(Self.text(why))"
+    }
+  }
+
+  private static func text(_ what: Rejection.NoList) -> String {
+    let remedy = "is this a list? To download it, give its address"
+    return switch what {
+    case .binary: "it holds binary data, not an address a line; \(remedy)"
+    case .page:
+      "it is a web page, not an address a line; \(remedy), and if it came from a server that wants a login, "
+        + "one for it"
+    case .utf16: "it is UTF-16; save it as UTF-8"
+    case .lines(let count) where count <= ListDoubt.mostAtStart:
+      "none of its first \(count) lines is an address; \(remedy)"
+    case .lines(let count):
+      "\(count) of its lines are no addresses, and nearly none is: the rest is not read; \(remedy)"
     }
   }
 
@@ -278,6 +303,12 @@ enum TroubleMessages {
       + "-n"
   }
 
+  /// `--background`, where the system allows no change of the class.
+  static func noIdleClass(_ error: Errno) -> String {
+    "dlm: --background: the idle class of processor and disk time cannot be had: \(error); it goes on in the "
+      + "usual one, and still leaves hosts to others"
+  }
+
   static func temporaryFolder(_ error: Errno) -> String {
     "dlm: the temporary folder cannot be written: \(error); name another in TMPDIR"
   }
@@ -296,6 +327,14 @@ enum TroubleMessages {
     let remedy =
       error == .noSpace ? "free space there, or write it elsewhere" : "is what it leads to still there?"
     return "dlm: standard output cannot be written: \(String(cString: strerror(error.rawValue))); \(remedy)"
+  }
+
+  /// Lines of `--events`, or the file of `--summary-json`.
+  static func eventsLost(_ name: String, _ error: any Error, option: String = "--events") -> String {
+    let remedy =
+      (error as? Errno) == .tooManySymbolicLinkLevels
+      ? "it is a link; name the file itself" : "choose another place with \(option)"
+    return "dlm: \(name) cannot be written: \(error); \(remedy)"
   }
 
   static func failedListLost(_ name: String, _ error: any Error) -> String {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Synchronization
 import SystemPackage
 import TerminalProgress
 
@@ -14,9 +15,29 @@ struct StandardError: TextOutputStream, Sendable {
   ///   blanks.
   mutating func write(_ text: String) { Self.say([text.last == "\n" ? String(text.dropLast()) : text]) }
 
+  /// Where bars stand: who writes lines above them. Nil where nobody is to be asked.
+  private static let above = Mutex<(@Sendable ([String]) -> Bool)?>(nil)
+
+  /// While bars stand, texts go to whoever draws them, so that none is written into a frame.
+  /// - Parameter writer: returns false for what it does not write; nil to write directly again.
+  static func lead(to writer: (@Sendable ([String]) -> Bool)?) { above.withLock { $0 = writer } }
+
+  /// A terminal without Unicode may take bytes of other characters for commands. A log keeps them.
+  private static let isASCII: Bool = {
+    var variables: [String: String] = [:]
+    for name in ["LC_ALL", "LC_CTYPE", "LANG"] { variables[name] = getenv(name).map { String(cString: $0) } }
+    let isTerminal = isatty(STDERR_FILENO) == 1
+    return isTerminal && !TerminalEnvironment(isTerminal: true, variables: variables).isUTF8
+  }()
+
   static func say(_ lines: some Sequence<String>) {
-    var text = ""
-    for line in lines { text += TerminalText.sanitized(line) + "\n" }
+    let lines = lines.map { line in
+      let line = TerminalText.sanitized(line)
+      return isASCII ? TerminalText.inASCII(line) : line
+    }
+    guard !lines.isEmpty else { return }
+    if let above = above.withLock({ $0 }), above(lines) { return }
+    let text = lines.joined(separator: "\n") + "\n"
     // The exit status stays that of the work.
     try? FileDescriptor.standardError.writeWhole(text.utf8)
   }

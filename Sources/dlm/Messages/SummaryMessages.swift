@@ -38,13 +38,20 @@ struct SummaryMessages {
     if let comparison { lines.append(Self.text(comparison, report)) }
     if isRepeat {
       if report.signal != nil || !report.failures.isEmpty { lines.append(Self.nothingCompared) }
-    } else if let signal = report.signal {
-      lines.append(
-        "\(signal == 2 ? "Interrupted" : "Stopped"): what has come is kept. To go on: \(again)")
+    } else if let interruption {
+      lines.append(interruption)
     } else if !report.failures.isEmpty {
       lines.append("To try these again: \(again)   (what is here is not fetched again)")
     }
     return lines
+  }
+
+  /// What `-q` leaves: what did not go well, and how to go on.
+  var quietLines: [String] { failureLines + (isRepeat ? [] : [interruption].compactMap(\.self)) }
+
+  /// Where a signal ended the run: how far it came, and how to go on.
+  private var interruption: String? {
+    report.signal.map { "\($0 == 2 ? "Interrupted" : "Stopped"): \(standing); to go on: \(again)" }
   }
 
   /// `1,000 files, 61.0 MiB in 3.2 s (19.1 MiB/s), parallel, 16 at a time`
@@ -53,21 +60,36 @@ struct SummaryMessages {
     let files = "\(Quantity.count(tally.done)) \(tally.done == 1 ? "file" : "files")"
     let rate = Double(report.received) / max(report.elapsed / .seconds(1), 0.001)
     var line = "\(files), \(Quantity.bytes(tally.finishedBytes)) in \(Quantity.duration(report.elapsed))"
-    if report.received > 0 { line += " (\(Quantity.rate(rate)))" }
+    // Most of a watch's time nothing was to be fetched.
+    if report.received > 0, !report.isWatch { line += " (\(Quantity.rate(rate)))" }
     line += ", \(report.mode.rawValue)"
     if report.mode != .sequential {
       line += report.adaptsJobs ? ", up to \(report.jobs) at once" : ", \(report.jobs) at a time"
     }
     let unfinished = tally.failed
     if unfinished > 0 { line += "; \(Quantity.count(unfinished)) failed" }
+    if tally.givenUp > 0 {
+      line += (unfinished > 0 ? ", " : "; ") + "\(Quantity.count(tally.givenUp)) skipped by you"
+    }
     return line
+  }
+
+  /// `0 of 40 done, 24 begun, 31.0 MiB kept`
+  private var standing: String {
+    let tally = report.tally
+    let all = (report.isListWhole ? "" : "at least ") + Quantity.count(tally.listed)
+    var parts = ["\(Quantity.count(tally.done)) of \(all) done"]
+    if tally.cancelled > 0 { parts.append("\(Quantity.count(tally.cancelled)) begun") }
+    if tally.keptBytes > 0 { parts.append("\(Quantity.bytes(tally.keptBytes)) kept") }
+    return parts.joined(separator: ", ")
   }
 
   /// The results of the files, unless all were simply fetched.
   private var breakdown: String? {
     let tally = report.tally
     let notJustFetched =
-      tally.unchanged + tally.copied + tally.skipped + tally.sameAsHere + tally.withoutContent + tally.decoded
+      tally.unchanged + tally.fresh + tally.copied + tally.skipped + tally.sameAsHere + tally.withoutContent
+      + tally.decoded
     guard notJustFetched > 0 || tally.resumedBytes > 0 else { return nil }
     var parts: [String] = []
     if tally.fetched > 0 {
@@ -82,8 +104,12 @@ struct SummaryMessages {
     if tally.decoded > 0 {
       parts.append("\(Quantity.count(tally.decoded)) decompressed (the server sent them so unasked)")
     }
+    if tally.fresh > 0 { parts.append("\(Quantity.count(tally.fresh)) fresh") }
     if tally.unchanged > 0 { parts.append("\(Quantity.count(tally.unchanged)) unchanged") }
     if tally.copied > 0 { parts.append("\(Quantity.count(tally.copied)) from cache") }
+    if tally.stale > 0 {
+      parts.append("\(Quantity.count(tally.stale)) of them stale (not asked about, or their server failed)")
+    }
     if tally.skipped > 0 { parts.append("\(Quantity.count(tally.skipped)) left as they stood") }
     if tally.resumedBytes > 0 { parts.append("\(Quantity.bytes(tally.resumedBytes)) kept from before") }
     return parts.joined(separator: ", ")
@@ -171,13 +197,22 @@ struct AgainMessages {
   /// Quoted for a shell, with what must be given again.
   let line: String
 
-  /// - Parameter isListKept: whether `dlm get` by itself would take this run's list again.
-  init(_ command: GetCommand, isListKept: Bool = true) {
+  /// - Parameters:
+  ///   - isListKept: whether `dlm get` by itself would take this run's list again.
+  ///   - asksServers: leaves out `--offline`, where only that was in the way.
+  init(_ command: GetCommand, isListKept: Bool = true, asksServers: Bool = false) {
     var spelling = Spelling()
-    // A list that came through a pipe is gone; `dlm get` knows it by now, if it was read to its end.
+    var isPiped = false
+    // A list that came through a pipe is gone; `dlm get` knows it by now, if it was read to its end. Else
+    // only who wrote into the pipe has all of it.
+    if command.sources.contains("-"), !isListKept { isPiped = true }
     if command.sources != ["-"] || !isListKept { command.sources.forEach { spelling.add(source: $0) } }
-    for row in OptionTable.rows { spelling.add(row, of: command) }
-    let line = (["dlm", "get"] + spelling.words.map(CommandLineText.quoted)).joined(separator: " ")
+    for row in OptionTable.rows where !asksServers || row.spelled != "--offline" {
+      spelling.add(row, of: command)
+    }
+    let words = (["dlm", "get"] + spelling.words.map(CommandLineText.quoted)).joined(separator: " ")
+    let line =
+      isPiped ? "… | \(words)   (the pipe was not read to its end: give it the whole list again)" : words
     self.line =
       spelling.hidesSecrets ? line + "   (secrets are not shown: give again what … stands for)" : line
   }
@@ -191,6 +226,7 @@ struct AgainMessages {
       case .flag(let isOn): if isOn { words.append(row.spelled) }
       case .value(let text): if let text { words += [row.spelled, text] }
       case .address(let text): if let text { words += [row.spelled, shown(text)] }
+      case .values(let texts): for text in texts { words += [row.spelled, text] }
       case .headers(let headers): for header in headers { words += ["-H", shown(header)] }
       }
     }

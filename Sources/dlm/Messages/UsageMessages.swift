@@ -1,3 +1,6 @@
+// Long because: all that may be wrong with a command line and its settings is said here, in one voice.
+
+import ArgumentParser
 import CurlTransport
 import DownloadModel
 import SystemPackage
@@ -6,12 +9,44 @@ import TerminalProgress
 /// Messages about a command line, and about the files that it names, before anything is fetched: option,
 /// value, cause, remedy.
 enum UsageMessages {
+  // MARK: Commands
+
+  /// - Parameter word: the first word of a command line, which is none of what can stand there.
+  static func unknownWord(_ word: String, commands: [String]) -> String {
+    let quoted = "\"\(word)\""
+    if let meant = NearestWord.to(word, among: commands) {
+      return "\(quoted) is no command, and no list of that name is here. Did you mean \"dlm \(meant)\"?"
+    }
+    return
+      "\(quoted) is no command (\(commands.joined(separator: ", "))), no list (there is no such file), and "
+      + "no address (those begin with http:// or https://). \(remedy(word))"
+  }
+
+  private static func remedy(_ word: String) -> String {
+    guard let dot = word.firstIndex(of: "."), dot != word.startIndex, word.last != "." else {
+      return "Name a list that is here: dlm get LIST; or see what dlm does: dlm --help."
+    }
+    return "If it is an address, write https://\(word); if it is a list, look at its name and folder."
+  }
+
+  static func unknownCommand(_ word: String, of command: String, commands: [String]) -> String {
+    let known = "dlm \(command) knows \(commands.joined(separator: ", "))."
+    let meant = NearestWord.to(word, among: commands).map { " Did you mean \"dlm \(command) \($0)\"?" }
+    return "\"\(word)\" is no command of dlm \(command).\(meant ?? " \(known)")"
+  }
+
+  /// Behind what is wrong with a command line.
+  static func seeHelp(_ command: String) -> String { "  See '\(command) --help' for more information." }
+
   // MARK: Options
 
   static let noRuns = "--runs needs at least 1."
 
   static let offlineWithoutCache =
     "--offline takes files from the cache, and --no-cache forbids it: use one of the two."
+
+  static let offlineAsking =
+    "--offline asks no server, and --revalidate asks about everything: use one of the two."
 
   static let offlineAnew = "--offline asks no server, and --refresh asks anew: use one of the two."
 
@@ -22,15 +57,76 @@ enum UsageMessages {
   static let outputOfList = "--output names the file of a single address; use --directory for a list."
   static let checksumOfList = "--checksum is of a single address; use --checksums FILE for a list."
 
-  static func noValue(_ text: String, for key: String, possible: [String]) -> String {
-    let hint = possible.isEmpty ? "" : " Possible: \(possible.joined(separator: ", "))."
-    return
-      "\"\(text)\" is no value for \(key) (from \(SettingsSources.variable(key)) or a settings file).\(hint)"
+  // MARK: Watching
+
+  static let refreshWithoutWatch =
+    "--refresh-every asks again in a run that goes on: give --watch with it, or leave it out."
+
+  static let refreshWithoutCache =
+    "--refresh-every asks about what the cache knows, and --no-cache forgets it: use one of the two."
+
+  static let refreshAllTheTime =
+    "--refresh-every needs a time between two rounds, such as 30s, 10m or 6h; without it nothing is asked again."
+
+  static let watchingInput =
+    "--watch needs a list that can change, and standard input is read once: name a list file."
+
+  static let watchingNothing =
+    "--watch needs a list to watch, and an address has none: name a list file, or ask again about the address "
+    + "with --refresh-every 10m."
+
+  static func watchingAddress(_ list: String) -> String {
+    "--watch cannot see the list at \(list) change: say how often to ask for it, --refresh-every 10m."
+  }
+
+  static func watchingNoFile(_ path: String) -> String {
+    "--watch needs a list that can change, and \(path) is no regular file (a pipe or a folder): name a list "
+      + "file."
+  }
+
+  // MARK: Settings
+
+  static func configTakesNoSource(_ source: String) -> String {
+    "dlm config shows settings and takes no list: leave \"\(Redaction.redactedAddress(source))\" out."
+  }
+
+  static func noValue(
+    _ text: String, for key: String, from origin: SettingOrigin, _ type: any ExpressibleByArgument.Type
+  ) -> String {
+    from(origin, "\"\(text)\" is no value for \(key). \(expected(type, nearly: text))")
+  }
+
+  /// What may stand there instead.
+  private static func expected(_ type: any ExpressibleByArgument.Type, nearly text: String) -> String {
+    let choices = type.allValueStrings
+    if !choices.isEmpty {
+      let meant = NearestWord.to(text, among: choices).map { " Did you mean \($0)?" } ?? ""
+      return "Possible: \(choices.joined(separator: ", ")).\(meant)"
+    }
+    if type == Parallelism.self { return "Possible: a number from 1, or auto." }
+    if type == Seconds.self { return "Possible: seconds, such as 30 or 0.5." }
+    if type == Count.self { return "Possible: a number from 0." }
+    if type == ByteRate.self || type == ByteCount.self { return "Possible: bytes, such as 500K or 5M." }
+    if type == TimeSpan.self { return "Possible: a time with its unit, such as 30s, 10m or 6h." }
+    return "Possible: yes, no."
+  }
+
+  static func from(_ origin: SettingOrigin, _ message: String) -> String { "\(origin.name): \(message)" }
+
+  /// - Parameter keys: those of its settings that are no options.
+  static func conflict(_ message: String, _ keys: [(String, SettingOrigin)]) -> String {
+    if keys.isEmpty { return message }
+    return message + " (" + keys.map { "\($0): \($1.name)" }.joined(separator: ", ") + ")"
+  }
+
+  static func unknownVariable(_ name: String) -> String {
+    let known = OptionTable.settingKeys.map(SettingsSources.variable) + ["DLM_CERT_PASSPHRASE"]
+    let meant = NearestWord.to(name, among: known.sorted()).map { "; did you mean \($0)?" }
+    return "dlm: \(name) in the environment is no setting of dlm, and does nothing\(meant ?? "")"
   }
 
   static func badUserAgent(_ text: String) -> String {
-    "--user-agent \"\(text)\" (or DLM_USER_AGENT, or user-agent in a settings file) holds a line end or a "
-      + "control character."
+    "--user-agent \"\(text)\" holds a line end or a control character: leave it out."
   }
 
   static func noVersionLeft(newest: String, oldest: String) -> String {
@@ -72,7 +168,9 @@ enum UsageMessages {
 
   // MARK: Proxies
 
-  static let proxyInFile = "proxy in a settings file"
+  static func proxy(_ origin: SettingOrigin) -> String {
+    if case .file = origin { "\(origin.name): proxy" } else { origin.name }
+  }
 
   /// - Parameters:
   ///   - text: the proxy's address, without its login.
@@ -184,14 +282,19 @@ enum UsageMessages {
 
   // MARK: Settings files
 
-  static func unknownKey(_ key: String, in path: FilePath) -> String {
-    "\(path): \(key) is no setting of dlm; left out"
+  static func unknownKey(_ key: String, at place: SettingOrigin) -> String {
+    let meant = NearestWord.to(key, among: OptionTable.settingKeys.sorted()).map { ": did you mean \($0)?" }
+    return "\(place.name): \(key) is no setting of dlm; left out\(meant ?? "")"
   }
 
-  static func uncountedKey(_ key: String, in path: FilePath) -> String {
+  static func notOneValue(_ key: String, at place: SettingOrigin) -> String {
+    "\(place.name): \(key) is a list or a map; write one value behind it."
+  }
+
+  static func uncountedKey(_ key: String, at place: SettingOrigin) -> String {
     let setting = key == "on-conflict" ? "on-conflict: overwrite" : key
     return
-      "\(path): \(setting) does not count in a working folder; set it in your own config.yaml, in "
+      "\(place.name): \(setting) does not count in a working folder; set it in your own config.yaml, in "
       + "\(SettingsSources.variable(key)), or with --\(key)"
   }
 
@@ -203,8 +306,19 @@ enum UsageMessages {
     "The settings file \(path) cannot be read: \(cause). Mend its rights or move it away."
   }
 
+  /// The YAML parser says line and column first, and behind its words shows the place.
   static func unintelligible(_ path: FilePath, _ error: any Error) -> String {
-    "The settings file \(path) cannot be understood: \(error) Mend it or move it away."
+    var lines = "\(error)".split(separator: "\n").map { $0.drop { $0 == " " } }
+    if lines.count > 2, lines.last?.first == "^" { lines.removeLast(2) }
+    var words = lines.joined(separator: ", ").replacing("error: ", with: "")
+    while let last = words.last, ":., ".contains(last) { words.removeLast() }
+    var place = path.string
+    let mark = words.prefix { $0.isNumber || $0 == ":" }
+    if mark.last == ":" {
+      place += ":\(mark.dropLast())"
+      words = String(words.dropFirst(mark.count + 1))
+    }
+    return "The settings file \(place) cannot be understood: \(words). Mend it or move it away."
   }
 
   static func distrusted(_ path: FilePath, _ why: Distrust) -> String {
@@ -245,9 +359,19 @@ enum UsageMessages {
 
   // MARK: --failed
 
-  static func failedListIsFolder(_ path: String) -> String { "--failed \(path) is a folder; name a file." }
-  static func failedListIsLink(_ path: String) -> String {
-    "--failed \(path) is a link; name the file itself."
+  static func isFolder(_ option: String, _ path: String) -> String {
+    "\(option) \(path) is a folder; name a file."
+  }
+  static func isLink(_ option: String, _ path: String) -> String {
+    "\(option) \(path) is a link; name the file itself."
+  }
+
+  static func noEventTarget(_ text: String) -> String {
+    "--events \"\(text)\" names no place: give a file, or fd:N for a descriptor that you have opened (fd:3)."
+  }
+
+  static func closedEventTarget(_ number: Int32) -> String {
+    "--events fd:\(number): that descriptor is not open for writing: open it, as in dlm … \(number)>FILE."
   }
   static func descriptor(_ number: Int32) -> String { "descriptor \(number)" }
 }

@@ -34,46 +34,18 @@ struct Question: Sendable {
 
   var savedName: String { outcome.name }
 
-  /// What a key says to a conflict, and whether it says so for all that follow.
-  static func decision(for key: UInt8) -> (NameDecision, forAll: Bool)? {
+  /// What a key says to a conflict, and whether it says so for all that follow; nil for one that says
+  /// nothing.
+  static func decision(for key: TerminalKey) -> (NameDecision, forAll: Bool)? {
     switch key {
-    case UInt8(ascii: "k"), 0x0A, 0x0D: (.keep, false)
-    case UInt8(ascii: "K"): (.keep, true)
-    case UInt8(ascii: "r"): (.replace, false)
-    case UInt8(ascii: "R"): (.replace, true)
-    case UInt8(ascii: "s"): (.discard, false)
-    case UInt8(ascii: "S"): (.discard, true)
+    case .text("k"), .enter: (.keep, false)
+    case .text("K"): (.keep, true)
+    case .text("r"): (.replace, false)
+    case .text("R"): (.replace, true)
+    case .text("s"): (.discard, false)
+    case .text("S"): (.discard, true)
     default: nil
     }
-  }
-}
-
-/// A line as it is typed: UTF-8 comes a byte at a time, and arrow keys as three.
-struct TypedLine: Sendable {
-  private var bytes: [UInt8]
-  private var escape = 0
-
-  init(_ text: String) { bytes = Array(text.utf8) }
-
-  /// What is complete of it.
-  var text: String { String(decoding: bytes, as: UTF8.self) }
-
-  /// - Returns: true when Enter was pressed.
-  mutating func take(_ key: UInt8) -> Bool {
-    if escape > 0 {
-      // CSI: parameters, then a final byte of 0x40 and more.
-      escape = escape == 1 && key == UInt8(ascii: "[") ? 2 : (escape == 2 && key < 0x40 ? 2 : 0)
-      return false
-    }
-    switch key {
-    case 0x0A, 0x0D: return true
-    case 0x1B: escape = 1
-    case 0x15: bytes = []  // Ctrl-U
-    case 0x08, 0x7F: bytes = Array(text.dropLast().utf8)
-    case 0..<0x20: break
-    default: bytes.append(key)
-    }
-    return false
   }
 }
 
@@ -86,15 +58,22 @@ final class QuestionQueue: Sendable {
   private let questions: AsyncStream<Question>
   private let continuation: AsyncStream<Question>.Continuation
   private let waiting = Atomic<Int>(0)
-  private let isAsking = Atomic<Bool>(false)
   private let keys: TerminalKeys
   private let feed: ProgressFeed
   private let asksConflicts: Bool
   private let asksNames: Bool
+  private let showPicture: @Sendable (_ path: String) -> Void
 
-  /// - Returns: nil when nothing is to be asked, or there is no terminal to ask at.
-  init?(asksConflicts: Bool, asksNames: Bool, isShown: Bool, feed: ProgressFeed) {
-    guard asksConflicts || asksNames, isShown, let keys = TerminalKeys() else { return nil }
+  /// - Parameters:
+  ///   - keys: nil where there is no terminal to ask at.
+  ///   - showPicture: shows a file that is to be named, if it is an image.
+  /// - Returns: nil when nothing is to be asked, or it cannot be.
+  init?(
+    asksConflicts: Bool, asksNames: Bool, keys: TerminalKeys?, feed: ProgressFeed,
+    showPicture: @escaping @Sendable (_ path: String) -> Void
+  ) {
+    self.showPicture = showPicture
+    guard asksConflicts || asksNames, let keys else { return nil }
     (questions, continuation) = AsyncStream<Question>.makeStream()
     self.keys = keys
     self.feed = feed
@@ -114,12 +93,6 @@ final class QuestionQueue: Sendable {
   /// No more files will end: `run` returns once all questions are answered.
   func finish() { continuation.finish() }
 
-  /// Restores the terminal, from any thread.
-  func restoreNow() { keys.restore() }
-
-  /// Takes the keys again after the process was stopped, if a question stands there.
-  func takeKeys() { if isAsking.load(ordering: .relaxed) { keys.takeKeys() } }
-
   /// Asks until `finish` was called and all is answered, or the task is cancelled.
   /// - Parameters:
   ///   - carryOut: does what was decided.
@@ -128,16 +101,12 @@ final class QuestionQueue: Sendable {
     carryOut: @Sendable (NameDecision, Question) async throws(DownloadError) -> Void,
     onFailure: @Sendable (DownloadError) -> Void
   ) async {
-    defer {
-      feed.prompt([])
-      keys.restore()
-    }
+    defer { end() }
     var forAll: NameDecision?
     for await question in questions {
-      isAsking.store(true, ordering: .relaxed)
-      defer { isAsking.store(false, ordering: .relaxed) }
       waiting.wrappingSubtract(1, ordering: .relaxed)
       var note: String?
+      if question.kind == .name { showPicture(question.outcome.path) }
       while !Task.isCancelled {
         guard let decision = await decide(question, &forAll, note) else { return }
         do throws(DownloadError) {
@@ -150,8 +119,13 @@ final class QuestionQueue: Sendable {
           break
         }
       }
-      feed.prompt([])
+      end()
     }
+  }
+
+  private func end() {
+    keys.release()
+    feed.prompt([])
   }
 
   /// - Returns: nil when the task is cancelled or the terminal has gone.
@@ -159,19 +133,28 @@ final class QuestionQueue: Sendable {
     -> NameDecision?
   {
     if case .conflict = question.kind, let forAll { return forAll }
-    var typed = TypedLine(question.savedName)
+    var (editor, note) = (LineEditor(question.savedName), note)
+    keys.ask()
     while true {
       feed.prompt(
         QuestionMessages.lines(
-          question, typed: typed.text, note: note, waiting: waiting.load(ordering: .relaxed)))
+          question, editor, note: note, waiting: waiting.load(ordering: .relaxed)))
       guard let key = await keys.next() else { return nil }
       switch question.kind {
       case .conflict:
-        guard let (decision, isForAll) = Question.decision(for: key) else { continue }
+        guard let (decision, isForAll) = Question.decision(for: key) else {
+          note = QuestionMessages.unknownKey
+          continue
+        }
         if isForAll { forAll = decision }
         return decision
       case .name:
-        if typed.take(key) { return .rename(to: typed.text) }
+        note = nil
+        switch editor.take(key) {
+        case .editing: break
+        case .taken: return .rename(to: editor.text)
+        case .left: return .keep
+        }
       }
     }
   }

@@ -3,83 +3,158 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The keys typed at the terminal, one at a time and without echo, while files go on. On a thread of its own,
-/// because users take their time.
-actor TerminalKeys {
+/// The keys typed at the terminal, which the screen has set to give each at once and without echo: one owner
+/// reads them all. While a question is asked they are its answer, the rest of the time commands.
+final class TerminalKeys: Sendable {
+  private let reader: KeyReader
+  private let state = Mutex(State())
+
+  private struct State {
+    /// Whether a question has the keys, and since when: the number of questions so far.
+    var isAsking = false
+    var asked = 0
+    var typed: [TerminalKey] = []
+    var waiting: CheckedContinuation<TerminalKey?, Never>?
+    var hasEnded = false
+  }
+
+  /// - Returns: nil where there is no terminal to read keys from.
+  init?() {
+    guard let reader = KeyReader() else { return nil }
+    self.reader = reader
+  }
+
+  /// Reads keys until the task is cancelled or the terminal is gone.
+  /// - Parameter press: gets those that answer no question.
+  func run(_ press: @Sendable (TerminalKey) async -> Void) async {
+    while let (keys, asked) = await reader.next(asked: { state.withLock { $0.asked } }) {
+      for key in TerminalKey.joiningPastes(keys.filter { !answer($0, asked) }) { await press(key) }
+    }
+    state.withLock { state in
+      state.hasEnded = true
+      return state.waiting.take()
+    }?.resume(returning: nil)
+  }
+
+  /// - Returns: whether the key is a question's, or was typed before that appeared.
+  private func answer(_ key: TerminalKey, _ asked: Int) -> Bool {
+    let (isTaken, waiting) = state.withLock { state -> (Bool, CheckedContinuation<TerminalKey?, Never>?) in
+      guard state.isAsking else { return (false, nil) }
+      // Typed before the question appeared, it was meant for something else.
+      guard asked == state.asked else { return (true, nil) }
+      if let waiting = state.waiting.take() { return (true, waiting) }
+      state.typed.append(key)
+      return (true, nil)
+    }
+    waiting?.resume(returning: key)
+    return isTaken
+  }
+
+  // MARK: For questions, one at a time
+
+  /// A question appears: from now on the keys are its answer, and what was typed before is forgotten.
+  func ask() {
+    reader.forget()
+    state.withLock { state in
+      state.asked += 1
+      (state.isAsking, state.typed) = (true, [])
+    }
+  }
+
+  /// The next key of the answer; nil once the task is cancelled, or there are no more keys.
+  func next() async -> TerminalKey? {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let key = state.withLock { state -> TerminalKey?? in
+          if Task.isCancelled || state.hasEnded { return .some(nil) }
+          if !state.typed.isEmpty { return state.typed.removeFirst() }
+          state.waiting = continuation
+          return nil
+        }
+        if let key { continuation.resume(returning: key) }
+      }
+    } onCancel: {
+      state.withLock { $0.waiting.take() }?.resume(returning: nil)
+    }
+  }
+
+  /// The question is answered, or given up.
+  func release() { state.withLock { ($0.isAsking, $0.typed) = (false, []) } }
+}
+
+/// Reads the controlling terminal, on a thread of its own, because users take their time.
+private actor KeyReader {
   private nonisolated let executor = BlockingExecutor(label: "dlm.keys")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private let descriptor: Int32
-  private nonisolated let mode: TerminalMode
   private nonisolated let interruption = Interruption()
+  private var decoder = KeyDecoder()
+  /// What follows Escape within this time belongs to it: an arrow's bytes arrive together.
+  private static let escapeTime = Duration.milliseconds(50)
+  /// Time between two looks whether the terminal is ours again.
+  private static let foregroundTime = Duration.milliseconds(50)
 
-  /// - Returns: nil where there is no terminal to ask at.
   init?() {
     // Not standard input: the list may come through it.
     let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
-    guard let mode = TerminalMode(descriptor) else {
+    guard isatty(descriptor) == 1 else {
       close(descriptor)
       return nil
     }
     self.descriptor = descriptor
-    self.mode = mode
   }
 
-  deinit {
-    mode.restore()
-    close(descriptor)
-  }
+  deinit { close(descriptor) }
 
-  /// The next byte typed; nil once the task is cancelled or the terminal is gone.
-  func next() async -> UInt8? {
+  /// Waits for keys.
+  /// - Parameter asked: the number of questions so far.
+  /// - Returns: what came at once, and how many questions had been asked before it was read; nil once the
+  ///   task is cancelled, or the terminal is gone.
+  func next(asked: @Sendable () -> Int) async -> (keys: [TerminalKey], asked: Int)? {
     await withTaskCancellationHandler {
-      mode.takeKeys()
-      guard interruption.waitUntilReadable(descriptor) else { return nil }
-      var byte: UInt8 = 0
-      return read(descriptor, &byte, 1) == 1 ? byte : nil
+      _ = self
+      while true {
+        if decoder.isWithin, !interruption.isReadable(descriptor, within: Self.escapeTime) {
+          let keys = decoder.flush()
+          if !keys.isEmpty { return (keys, asked()) }
+          continue
+        }
+        guard interruption.waitUntilReadable(descriptor) else { return nil }
+        // What is typed while the shell has the terminal is the shell's.
+        guard isInForeground else {
+          interruption.wait(for: Self.foregroundTime)
+          continue
+        }
+        let before = asked()
+        guard let keys = read() else {
+          if isInForeground { return nil }
+          continue
+        }
+        if !keys.isEmpty { return (keys, before) }
+      }
     } onCancel: {
       interruption.raise()
     }
   }
 
-  /// Sets the terminal to give each key at once and without echo, from any thread.
-  nonisolated func takeKeys() { mode.takeKeys() }
-
-  /// Gives the terminal back its lines and its echo, from any thread.
-  nonisolated func restore() { mode.restore() }
-}
-
-/// How a terminal treats keys: as it was found, or each at once and unseen. Ctrl-C stays a signal.
-final class TerminalMode: Sendable {
-  private let descriptor: Int32
-  private let found: termios
-  private let isChanged = Mutex(false)
-
-  init?(_ descriptor: Int32) {
-    var found = termios()
-    guard tcgetattr(descriptor, &found) == 0 else { return nil }
-    self.descriptor = descriptor
-    self.found = found
+  /// True also where that is not known: the read will say what is wrong.
+  private var isInForeground: Bool {
+    let group = tcgetpgrp(descriptor)
+    return group < 0 || group == getpgrp()
   }
 
-  func takeKeys() {
-    isChanged.withLock { isChanged in
-      guard !isChanged else { return }
-      var mode = found
-      mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
-      isChanged = tcsetattr(descriptor, TCSADRAIN, &mode) == 0
-    }
+  /// - Returns: nil if the terminal is gone.
+  private func read() -> [TerminalKey]? {
+    var bytes = [UInt8](repeating: 0, count: 1024)
+    let count = Glibc.read(descriptor, &bytes, bytes.count)
+    guard count > 0 else { return count < 0 && errno == EINTR ? [] : nil }
+    return bytes[..<count].flatMap { decoder.take($0) }
   }
 
-  func restore() {
-    isChanged.withLock { isChanged in
-      guard isChanged else { return }
-      var mode = found
-      tcsetattr(descriptor, TCSADRAIN, &mode)
-      isChanged = false
-    }
-  }
+  /// Forgets what was typed and not read yet.
+  nonisolated func forget() { tcflush(descriptor, TCIFLUSH) }
 }
 
 /// Asks for a secret at the terminal, unseen, before the run: nothing else moves meanwhile.

@@ -1,6 +1,6 @@
 import Crypto
 import DownloadModel
-import Foundation
+import FoundationEssentials
 import Glibc
 import StrategyComparing
 import SystemPackage
@@ -12,6 +12,8 @@ struct ComparisonSession: Sendable {
   let screen: ProgressScreen
   let plan: ComparisonPlan
   let requests: [DownloadRequest]
+  /// Which disk is measured is the user's to say, by `$TMPDIR`.
+  let temporaryFolder: String
 
   /// - Returns: the report, or why there is none; and the signal that ended it.
   func run() async -> (Result<ComparisonReport, ComparisonError>, signal: Int32?) {
@@ -23,7 +25,7 @@ struct ComparisonSession: Sendable {
       StandardError.say([ComparisonMessages.runLine(step, observation, of: plan)])
     }
     do throws(ComparisonError) {
-      let scratch = try ScratchFolder()
+      let scratch = try ScratchFolder(below: temporaryFolder)
       defer { scratch.remove() }
       return .success(
         try await runner.compare { step throws(DownloadError) in try await observe(step, below: scratch.path)
@@ -129,9 +131,8 @@ enum RunManifest {
 struct ScratchFolder: Sendable {
   let path: FilePath
 
-  /// Below `$TMPDIR`, so that a user decides which disk is measured.
-  init() throws(ComparisonError) {
-    do throws(DownloadError) { try self.init(NSTemporaryDirectory() + "/dlm-compare-") } catch {
+  init(below folder: String) throws(ComparisonError) {
+    do throws(DownloadError) { try self.init("\(folder)/dlm-compare-") } catch {
       throw .broken(ComparisonPlan.Step(mode: .sequential, round: 1), error)
     }
   }

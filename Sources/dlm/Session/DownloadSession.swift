@@ -1,3 +1,5 @@
+// Long because: what is made before the first byte is closed after the last one, by the same owner.
+
 import DownloadCaching
 import DownloadModel
 import SystemPackage
@@ -12,21 +14,35 @@ struct DownloadOrder: Sendable {
   let environment: [String: String]
   let folders: XDGFolders
   let store: RunHistoryStore
-  /// `--failed`.
-  let failedList: FailedListFile?
-  let isVerbose: Bool
   /// The command as it was typed, which continues with what is missing.
   let typed: GetCommand
   /// The options that the next run in this folder should know.
   let options: RememberedOptions
   /// Set if the run is only to be compared with the one before it; nil for an ordinary one.
   let plan: RepeatPlan?
+  /// `--watch`; nil for a run over its lists as they are.
+  let watching: WatchOrder?
 
   /// Where lasting entries are kept; nil for a run without the cache.
   var cacheFolder: FilePath? { settings.output.usesCache ? folders.cache : nil }
 
+  /// What decides which of its requests go first.
+  var listOrdering: ListOrdering {
+    ListOrdering(first: settings.order.first, indexFolder: settings.order.usesSizes ? cacheFolder : nil)
+  }
+
   /// Whether only failures are shown.
-  var isQuiet: Bool { settings.progress == .none }
+  var isQuiet: Bool { settings.isSilent }
+  /// `--failed`.
+  var failedList: FailedListFile? { settings.failedList }
+
+  /// Whether the list, or some of it, comes through standard input.
+  var readsInput: Bool { sources.contains(.standardInput) }
+
+  /// Whether keys are commands, if there are bars.
+  var takesCommands: Bool {
+    ScreenKeys.areTaken(isWanted: settings.takesKeys, readsInput: readsInput, by: ScreenKeys.Streams())
+  }
 
   /// How many files the sources name; nil where that is known only when their lists are read.
   var fileCount: Int? { sources.allSatisfy(\.isAddress) ? sources.count : nil }
@@ -41,9 +57,14 @@ struct DownloadSession: Sendable {
   private let failures: FailureLog
   private let memory: RunMemory
   private let reader: ListReader
+  /// The lines of a run that watches its lists.
+  private let watched: WatchedLines?
   private let wiring: Wiring
+  private let keys: TerminalKeys?
   private let questions: QuestionQueue?
   private let trial: Trial?
+  /// `--events`.
+  private let events: EventRecord?
 
   /// A run that is only to be compared: its scratch folder, and the signals, which are caught since before
   /// that folder was made.
@@ -79,7 +100,9 @@ struct DownloadSession: Sendable {
 
   /// Makes everything that can fail before the first byte.
   private static func open(_ order: DownloadOrder) async throws(Refusal) -> DownloadSession {
-    let screen = ProgressScreen(order.settings.progress, environment: order.environment)
+    let screen = ProgressScreen(
+      order.settings.progress, readsInput: order.readsInput,
+      keepsInput: !order.settings.output.asks && !order.takesCommands, environment: order.environment)
     guard let plan = order.plan else { return try await open(order, screen, nil) }
     let trial = try trial(plan, order, screen)
     do throws(Refusal) {
@@ -94,11 +117,17 @@ struct DownloadSession: Sendable {
     _ order: DownloadOrder, _ screen: ProgressScreen, _ trial: Trial?
   ) async throws(Refusal) -> DownloadSession {
     StandardError.say(order.folders.warnings)
-    let log = RunLog(isVerbose: order.isVerbose)
+    if order.settings.order.isBackground, let why = IdleClass.enter() {
+      StandardError.say([TroubleMessages.noIdleClass(why)])
+    }
+    let log = RunLog(isVerbose: order.settings.isVerbose)
     let feed = ProgressFeed()
     let failures = try failureLog(order)
-    let memory = RunMemory(order.store, order.sources, order.options, log)
+    let events = try eventRecord(order)
+    let memory = RunMemory(
+      order.store, order.sources, order.options, log, directory: order.settings.output.directory)
     let reader = reader(order, feed, failures, trial == nil ? memory : nil)
+    let watched = order.watching.map { _ in WatchedRun.lines(of: order.sources, reader.names, feed) }
     let wiring: Wiring
     do throws(DownloadError) {
       wiring = try await Wiring(
@@ -109,14 +138,19 @@ struct DownloadSession: Sendable {
       throw Refusal(error)
     }
     log.settings(order.settings, cacheFolder: order.folders.cache)
+    let asks = order.settings.output.asks && trial == nil
+    let keys = screen.style == .bars && (asks || order.takesCommands) ? TerminalKeys() : nil
+    if asks, keys == nil, !order.isQuiet {
+      StandardError.say(QuestionMessages.unasked(order.settings.output))
+    }
     let questions = QuestionQueue(
       asksConflicts: order.settings.output.conflicts == .ask && trial == nil,
-      asksNames: order.settings.output.asksNames && trial == nil, isShown: screen.style == .bars, feed: feed
-    )
-    screen.asks(questions)
+      asksNames: order.settings.output.asksNames && trial == nil, keys: keys, feed: feed
+    ) { screen.showPicture($0) }
     return DownloadSession(
       order: order, screen: screen, feed: feed, log: log, failures: failures, memory: memory,
-      reader: reader, wiring: wiring, questions: questions, trial: trial)
+      reader: reader, watched: watched, wiring: wiring, keys: keys, questions: questions, trial: trial,
+      events: events)
   }
 
   /// Prepares a run that is only to be compared.
@@ -144,6 +178,8 @@ struct DownloadSession: Sendable {
     if let trial {
       settings.output.directory = trial.files.files.string
       settings.output.conflicts = .rename
+      // What comes is dropped, and so would be its index.
+      settings.output.store = .none
     }
     return settings
   }
@@ -157,12 +193,22 @@ struct DownloadSession: Sendable {
     }
   }
 
+  private static func eventRecord(_ order: DownloadOrder) throws(Refusal) -> EventRecord? {
+    guard let target = order.settings.events else { return nil }
+    do throws(Errno) {
+      return try EventRecord(target)
+    } catch {
+      throw Refusal([TroubleMessages.eventsLost(target.name, error)], .diskFailed)
+    }
+  }
+
   /// - Parameter memory: nil for a run that is not remembered.
   private static func reader(
     _ order: DownloadOrder, _ feed: ProgressFeed, _ failures: FailureLog, _ memory: RunMemory?
   ) -> ListReader {
     ListReader(
-      order.sources, outputName: order.outputName, checksum: order.settings.output.checksum, feed: feed,
+      order.sources, outputName: order.outputName, checksum: order.settings.output.checksum,
+      ordering: order.listOrdering, feed: feed,
       fetching: Wiring.listFetching(order.settings, order.environment),
       spool: order.sources.contains(.standardInput) ? order.store.spoolPath.map(ListSpool.init) : nil,
       onRead: { memory?.read($0) }, onReject: { failures.add($0) })
@@ -193,15 +239,31 @@ struct DownloadSession: Sendable {
     let (fetched, signal) = await screen.runInterruptibly(early: trial?.signals) {
       // The child is cancelled and awaited at the end of this closure.
       async let _: Void? = snapshots?.follow(feed)
-      return await screen.show(feed) { await fetch() }
+      return await recorded {
+        await screen.show(feed, keys: keys, control: order.takesCommands ? control : nil) { await fetch() }
+      }
     }
     let settings = order.settings
-    let report = RunReport(
-      mode: settings.mode, jobs: settings.adaptsJobs ? max(1, fetched.peak) : settings.jobs,
-      adaptsJobs: settings.adaptsJobs, tally: feed.tally, received: feed.counter.value,
+    let isListWhole = if watched == nil { await reader.isWhole } else { true }
+    // The number may have been changed by keys.
+    let adaptsJobs = settings.adaptsJobs || fetched.peak > settings.jobs
+    var report = RunReport(
+      mode: settings.mode, jobs: adaptsJobs ? max(1, fetched.peak) : settings.jobs,
+      adaptsJobs: adaptsJobs, tally: feed.tally, received: feed.counter.value,
       elapsed: fetched.elapsed, failures: failures.failures, rejections: failures.rejections,
-      moreFailures: failures.more, signal: signal)
+      moreFailures: failures.more, isListWhole: isListWhole, signal: signal)
+    if let watched { report.watched(watched) }
     return Result(report: report, warnings: fetched.warnings, verdict: fetched.verdict)
+  }
+
+  private var control: RunControl {
+    RunControl(
+      details: { [wiring] in await wiring.details(of: $0) }, pause: { [wiring] in wiring.pause($0) },
+      widen: { [wiring] in wiring.widen(by: $0) }, skip: { [wiring] in await wiring.skip($0, $1) })
+  }
+
+  private func recorded(_ work: @Sendable () async -> Fetched) async -> Fetched {
+    if let events { await events.record(feed, while: work) } else { await work() }
   }
 
   /// The snapshot file for other processes; nil for a run without the cache, or only to be compared.
@@ -218,13 +280,29 @@ struct DownloadSession: Sendable {
         try await wiring.carryOut(decision, on: question)
       },
       onFailure: { failures.add($0) })
-    let peak = await wiring.run(source) { request, result in note(request, result, from: source) }
+    let peak =
+      if let watched { await fetch(watched) } else {
+        await wiring.run(source) { request, result in note(request, result, from: source) }
+      }
     log.atOnce(peak, order.settings)
     questions?.finish()
     await asking
     let warnings = await wiring.close()
     let elapsed = start.duration(to: .now)
     return Fetched(peak: peak, elapsed: elapsed, warnings: warnings, verdict: await compare())
+  }
+
+  /// Runs until a signal, or a disk that takes nothing more, ends it.
+  private func fetch(_ watched: WatchedLines) async -> Int {
+    let run = WatchedRun(order, watched, askAnew: { await wiring.askAnew() }, onRead: { memory.read($0) })
+    // The child is cancelled and awaited when the lanes have ended.
+    async let _: Void = run.watcher.run()
+    return await wiring.run(watched, scopes: watched.scopes) { request, result in
+      log.ended(request, result)
+      if case .success(let outcome) = result { questions?.consider(request, outcome) }
+      if case .failure(let error) = result, error.stopsWriting { watched.stop() }
+      watched.ended(request, result)
+    }
   }
 
   /// Called when a file ended, on its loop's thread.
@@ -269,18 +347,41 @@ struct DownloadSession: Sendable {
       SummaryMessages.unusedChecksums(order.settings.output.checksums?.unusedNames ?? []))
     let hasKeptFailures = keepFailures(result.report)
     let hasKeptCookies = keepCookies()
-    summarize(result, result.report.isWhole ? history : nil, listDigest)
-    return ExitStatus(
+    summarize(result, history, listDigest)
+    let status = ExitStatus(
       result.report, hasKeptAll: hasKeptFailures && hasKeptCookies,
-      isAsHere: result.verdict?.isSame ?? true, hasLostData: screen.hasLostData)
+      isAsHere: result.verdict?.isSame ?? true,
+      hasLostData: screen.hasLostData || events?.hasLostData == true)
+    return keepSummary(result.report, status)
   }
 
-  /// - Returns: what the next run will know; nil when this one is not remembered.
+  /// Writes `--summary-json`.
+  /// - Returns: the status, which a file that cannot be written changes where all else went well.
+  private func keepSummary(_ report: RunReport, _ status: ExitStatus) -> ExitStatus {
+    guard let file = order.settings.summaryFile else { return status }
+    let text = RunSummaryJSON.text(
+      report.tally, transferred: report.received, rejected: report.rejections.count,
+      elapsed: report.elapsed, words: DisplayWords.all,
+      more: ["mode": .text(report.mode.rawValue), "status": .number(Int64(status.rawValue))])
+    do {
+      try file.write(text)
+      return status
+    } catch {
+      StandardError.say([TroubleMessages.eventsLost(file.name, error, option: "--summary-json")])
+      return status == .success ? .diskFailed : status
+    }
+  }
+
+  /// - Returns: what is known of the list's runs, where the summary may say something about it.
   private func remember(_ result: Result, _ listDigest: String) -> RunHistory? {
     let (report, directory) = (result.report, order.settings.output.directory)
-    if trial == nil { return memory.ended(report, listDigest: listDigest, directory: directory) }
-    guard report.isWhole, result.verdict?.isSame == true else { return nil }
-    return memory.compared(report, listDigest: listDigest, directory: directory)
+    if trial == nil {
+      guard memory.ended(report, listDigest: listDigest, directory: directory) else { return nil }
+    } else {
+      guard report.isWhole, result.verdict?.isSame == true else { return nil }
+      memory.compared(report, listDigest: listDigest, directory: directory)
+    }
+    return report.isWhole && !order.isQuiet ? memory.history : nil
   }
 
   /// - Returns: false if the list of failures is wanted and cannot be written; then the summary shows the
@@ -313,11 +414,13 @@ struct DownloadSession: Sendable {
 
   private func summarize(_ result: Result, _ history: RunHistory?, _ listDigest: String) {
     let (report, verdict) = (result.report, result.verdict)
-    let again = AgainMessages(order.typed, isListKept: memory.isRemembered)
+    let again = AgainMessages(
+      order.typed, isListKept: memory.isRemembered,
+      asksServers: report.signal == nil && report.failures.allSatisfy(FailureMessages.isOffline))
     let comparison = history?.comparison(for: report.measurement(listDigest), in: report.mode)
     let messages = SummaryMessages(
       report, comparedWith: comparison, again: again.line, isRepeat: order.plan != nil)
-    var lines = order.isQuiet ? messages.failureLines : messages.lines
+    var lines = order.isQuiet ? messages.quietLines : messages.lines
     if let verdict, !order.isQuiet || !verdict.isSame { lines += RepeatMessages.verdict(verdict) }
     if !order.isQuiet, comparison == nil, verdict?.isSame != false {
       if let plan = order.plan, verdict != nil {
@@ -326,6 +429,6 @@ struct DownloadSession: Sendable {
         lines.append(SummaryMessages.earlier(measured.fast, measured.slow))
       }
     }
-    StandardError.say(lines)
+    StandardError.say(screen.wrapped(lines))
   }
 }

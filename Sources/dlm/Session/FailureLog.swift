@@ -139,8 +139,8 @@ struct FailedList {
   }
 }
 
-/// Where `--failed` writes: a file, which is replaced as a whole, or something that takes a stream (a pipe, a
-/// terminal, `/dev/stdout`).
+/// Where `--failed` and `--summary-json` write: a file, which is replaced as a whole, or something that takes
+/// a stream (a pipe, a terminal, `/dev/stdout`).
 ///
 /// The list holds addresses as they must be fetched again, signatures and all, so the file is this user's
 /// alone (0600).
@@ -154,7 +154,7 @@ enum FailedListFile {
 
   /// Checks the target before the run.
   /// - Throws: `ValidationError` for a folder, and for a link, which may lead to another user's file.
-  init(_ path: String) throws {
+  init(_ path: String, option: String = "--failed") throws {
     if let number = Self.descriptor(path) {
       self = .descriptor(number)
       return
@@ -167,8 +167,8 @@ enum FailedListFile {
     }
     switch status.st_mode & S_IFMT {
     case S_IFREG: self = .file(FilePath(path))
-    case S_IFDIR: throw ValidationError(UsageMessages.failedListIsFolder(path))
-    case S_IFLNK: throw ValidationError(UsageMessages.failedListIsLink(path))
+    case S_IFDIR: throw ValidationError(UsageMessages.isFolder(option, path))
+    case S_IFLNK: throw ValidationError(UsageMessages.isLink(option, path))
     default: self = .stream(FilePath(path))
     }
   }
@@ -195,22 +195,26 @@ enum FailedListFile {
 
   /// Writes the list of a run's failures, those that were only spooled included.
   /// - Throws: Errno of the file, or of the spool.
-  func write(_ list: FailedList, more spool: FailureSpool?) throws {
+  func write(_ list: FailedList, more spool: FailureSpool?) throws { try write(list.text, more: spool) }
+
+  /// Writes a text; a file is there as a whole or not at all.
+  /// - Throws: as above.
+  func write(_ text: String, more spool: FailureSpool? = nil) throws {
     switch self {
     case .file(let path):
       var draft = try DraftFile(for: path)
-      try Self.write(list, spool, to: draft.descriptor)
+      try Self.write(text, spool, to: draft.descriptor)
       try draft.commit()
     case .stream(let path):
       let file = try FileDescriptor.open(path, .writeOnly, options: [.closeOnExec])
-      try file.closeAfter { try Self.write(list, spool, to: file) }
+      try file.closeAfter { try Self.write(text, spool, to: file) }
     case .descriptor(let number):
-      try Self.write(list, spool, to: FileDescriptor(rawValue: number))
+      try Self.write(text, spool, to: FileDescriptor(rawValue: number))
     }
   }
 
-  private static func write(_ list: FailedList, _ spool: FailureSpool?, to file: FileDescriptor) throws {
-    try file.writeWhole(list.text.utf8)
+  private static func write(_ text: String, _ spool: FailureSpool?, to file: FileDescriptor) throws {
+    try file.writeWhole(text.utf8)
     try spool?.copy(to: file)
   }
 }

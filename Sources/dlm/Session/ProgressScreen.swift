@@ -1,6 +1,5 @@
 import DownloadCaching
 import DownloadModel
-import Foundation
 import Glibc
 import Synchronization
 import SystemPackage
@@ -11,36 +10,62 @@ import TerminalProgress
 final class ProgressScreen: Sendable {
   let style: ProgressStyle.Resolved
   private let environment: TerminalEnvironment
-  private let output = TerminalOutput()
-  private let questions = Mutex<QuestionQueue?>(nil)
+  private let variables: [String: String]
+  private let output: TerminalOutput
   private let current = Mutex<ProgressRenderer?>(nil)
+  private let ending = Mutex<Signals?>(nil)
   private let lost = Mutex<OutputLost?>(nil)
 
-  init(_ style: ProgressStyle, environment variables: [String: String]) {
+  /// - Parameters:
+  ///   - readsInput: whether the run reads standard input. Is that a terminal, its keys stay lines, which are
+  ///     seen and end with Ctrl-D.
+  ///   - keepsInput: whether what is typed is none of dlm's, and is left for the program after it.
+  init(
+    _ style: ProgressStyle, readsInput: Bool = false, keepsInput: Bool = false,
+    environment variables: [String: String]
+  ) {
+    output = TerminalOutput(
+      takesKeys: !readsInput || isatty(STDIN_FILENO) == 0, keepsInput: keepsInput)
+    self.variables = variables
     environment = TerminalEnvironment(isTerminal: output.isTerminal, variables: variables)
     self.style = style.resolved(in: environment)
   }
-
-  /// Sets the queue that may use the terminal's keys.
-  func asks(_ questions: QuestionQueue?) { self.questions.withLock { $0 = questions } }
 
   /// Whether JSON lines were lost. They are data: the run's files are not affected, but the reader of the
   /// lines is.
   var hasLostData: Bool { lost.withLock { $0 != nil } }
 
+  /// Messages as the window has room for them.
+  func wrapped(_ lines: [String]) -> [String] {
+    guard environment.isTerminal, let columns = output.size?.columns else { return lines }
+    return lines.flatMap { TextWrap.lines($0, columns: columns) }
+  }
+
   // MARK: Showing
 
   /// Shows a run while `work` runs. Only the end of the run waits for the terminal.
+  /// - Parameters:
+  ///   - keys: what is typed; nil for a run that takes none.
+  ///   - control: what keys command; nil where they only answer questions.
   /// - Returns: what `work` returned.
   func show<Value: Sendable>(
-    _ feed: ProgressFeed, _ detail: ProgressFeed.Detail = .events, while work: @Sendable () async -> Value
+    _ feed: ProgressFeed, _ detail: ProgressFeed.Detail = .events, keys: TerminalKeys? = nil,
+    control: RunControl? = nil, while work: @Sendable () async -> Value
   ) async -> Value {
-    let renderer = renderer(of: feed, detail)
+    guard let renderer = renderer(of: feed, detail) else { return await work() }
     current.withLock { $0 = renderer }
+    if style == .bars {
+      CrashGuard.arm(STDERR_FILENO, restoring: renderer.restoring)
+      StandardError.lead { renderer.say($0) }
+    }
     async let drawing: Void = renderer.run()
+    // Cancelled and awaited at the end of this scope.
+    async let _: Void? = keys.map { ScreenKeys($0, control, renderer, stop: stop) }?.run()
     let value = await work()
     await renderer.finish()
     await drawing
+    StandardError.lead(to: nil)
+    CrashGuard.disarm()
     if style == .json, let lost = await renderer.lost {
       self.lost.withLock { $0 = lost }
       StandardError.say([TroubleMessages.outputLost(Errno(rawValue: lost.errno))])
@@ -49,18 +74,20 @@ final class ProgressScreen: Sendable {
     return value
   }
 
-  private func renderer(of feed: ProgressFeed, _ detail: ProgressFeed.Detail) -> ProgressRenderer {
+  private func renderer(of feed: ProgressFeed, _ detail: ProgressFeed.Detail) -> ProgressRenderer? {
     ProgressRenderer(
       feed: feed, detail: detail, style: style, isColored: ColorChoice.auto.resolved(in: environment),
       // JSON lines are data, and the only output on standard output.
       output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output,
       environment: environment,
-      words: ProgressMessages(
-        failure: { FailureMessages($0).line }, cause: { FailureMessages($0).cause },
-        rejection: { RejectionMessages($0).line },
-        timestamp: {
-          Date().formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)) + "Z"
-        }))
+      words: DisplayWords.all, spent: { Self.processorTime })
+  }
+
+  /// What the calling thread has had of the processor so far.
+  private static var processorTime: Duration {
+    var time = timespec()
+    guard clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return .zero }
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
   // MARK: Signals
@@ -82,6 +109,7 @@ final class ProgressScreen: Sendable {
     early: Signals? = nil, _ work: @escaping @Sendable () async -> Value
   ) async -> (Value, signal: Int32?) {
     let signals = early ?? Signals(.ending) { self.restoreNow() }
+    ending.withLock { $0 = signals }
     let stops = style == .bars ? Signals(.stopping) : nil
     return await withTaskGroup(of: Event<Value>.self) { group in
       group.addTask { .worked(await work()) }
@@ -102,21 +130,31 @@ final class ProgressScreen: Sendable {
   }
 
   private func stopAndGoOn<Value>(at stops: Signals) async -> Event<Value> {
-    for await _ in stops {
-      questions.withLock { $0 }?.restoreNow()
-      await current.withLock { $0 }?.suspend()
-      kill(getpid(), SIGSTOP)
-      questions.withLock { $0 }?.takeKeys()
+    for await signal in stops {
+      if signal == SIGTSTP {
+        await current.withLock { $0 }?.suspend()
+        Signals.stopProcess()
+      }
+      // After SIGCONT too: the stop may have been a SIGSTOP.
       await current.withLock { $0 }?.resume()
     }
     return .ended
   }
 
-  /// Gives the terminal back at once, from any thread, for a process that is about to end.
-  func restoreNow() {
-    questions.withLock { $0 }?.restoreNow()
-    current.withLock { $0 }?.restoreNow()
+  /// Shows an image above the bars, where the terminal can, and has room for it.
+  func showPicture(_ path: String) {
+    guard style == .bars, output.isInForeground, let way = PicturePreview.way(variables),
+      (output.size?.rows ?? 0) >= PicturePreview.leastRows,
+      let text = PicturePreview.read(path).flatMap({ PicturePreview.text($0, way) })
+    else { return }
+    _ = current.withLock { $0 }?.say([text])
   }
+
+  /// Ends the run as the first Ctrl-C does.
+  private func stop() { ending.withLock { $0 }?.deliver(SIGINT) }
+
+  /// Gives the terminal back at once, from any thread, for a process that is about to end.
+  func restoreNow() { current.withLock { $0 }?.restoreNow() }
 }
 
 /// Lets other processes see how far a run has come (`dlm cache status`): a reader of its feed that writes a

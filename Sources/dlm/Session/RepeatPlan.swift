@@ -36,7 +36,7 @@ extension RepeatPlan {
     else { return nil }
     guard await ListReader.digest(of: sources, fetching: fetching) == run.listDigest else { return nil }
     func measured(_ mode: DownloadMode) -> RunHistory.Run? {
-      history.runs[mode.rawValue].flatMap { $0.listDigest == run.listDigest ? $0 : nil }
+      history.runs[mode].flatMap { $0.listDigest == run.listDigest ? $0 : nil }
     }
     mode = settings.mode
     other = run.mode

@@ -1,6 +1,5 @@
 import ArgumentParser
 import DownloadModel
-import Foundation
 import Glibc
 import Synchronization
 import SystemPackage
@@ -10,41 +9,51 @@ import SystemPackage
 /// Remembered is a run whose list could be read and names something, from its first address on, so that a
 /// killed run can be repeated by name; a list from a pipe from its end on, since half of it is none. All else
 /// (a mistyped list, an empty pipe, a list that breaks off) leaves what was remembered before.
+///
+/// It only adds to what is kept, and reads nothing of it before it is asked for `history`.
 final class RunMemory: Sendable {
   private let store: RunHistoryStore
-  private let stored: RunHistory?
+  /// The run among those of its folder.
+  private let run = String(UInt64.random(in: .min ... .max), radix: 36)
   private let isPiped: Bool
   private let lists: [String]
   private let log: RunLog
   private let state: Mutex<State>
 
   private struct State {
-    var draft: RunHistory
+    var command: RunHistory.Command
     var isRemembered = false
+    /// Whether it is noted that the run began.
+    var isNoted = false
+    /// Whether an earlier run was remembered when this one was noted; true also where that is unknown.
+    var hasEarlier = true
   }
 
-  init(_ store: RunHistoryStore, _ sources: [Source], _ options: RememberedOptions, _ log: RunLog) {
+  /// - Parameter directory: the output folder, as the user wrote it.
+  init(
+    _ store: RunHistoryStore, _ sources: [Source], _ options: RememberedOptions, _ log: RunLog,
+    directory: String
+  ) {
     self.store = store
     self.log = log
-    stored = store.load()
     isPiped = sources.contains(.standardInput)
-    lists = sources.compactMap(Self.listPath)
-    var draft = RunHistory(folder: store.folder, sources: sources.compactMap { Self.name(of: $0, store) })
-    draft.options = options.lasting
-    draft.withheld = options.withheld
-    draft.runs = stored?.runs ?? [:]
-    // A list that is taken again has lost its logins already.
-    if stored?.sources == draft.sources, stored?.withheld.contains(.addressLogins) == true,
-      !draft.withheld.contains(.addressLogins)
-    {
-      draft.withheld.append(.addressLogins)
-    }
-    state = Mutex(State(draft: draft))
+    lists = sources.compactMap { Self.listPath($0, store) }
+    state = Mutex(
+      State(
+        command: RunHistory.Command(
+          sources: sources.compactMap { Self.name(of: $0, store) }, options: options.lasting,
+          withheld: options.withheld, directory: Self.absolute(directory, store))))
   }
 
   /// Absolute; nil for what is no list file.
-  private static func listPath(_ source: Source) -> String? {
-    if case .list(let path) = source { URL(fileURLWithPath: path).path } else { nil }
+  private static func listPath(_ source: Source, _ store: RunHistoryStore) -> String? {
+    guard case .list(let text) = source else { return nil }
+    return absolute(text, store)
+  }
+
+  private static func absolute(_ text: String, _ store: RunHistoryStore) -> String {
+    let path = FilePath(text)
+    return path.isAbsolute ? path.string : FilePath(store.folder).pushing(path).lexicallyNormalized().string
   }
 
   /// The SOURCE by which the next run finds the same; nil where there is none.
@@ -52,7 +61,7 @@ final class RunMemory: Sendable {
     switch source {
     case .standardInput: store.spoolPath?.string
     case .address(let text), .listAt(let text): (try? Address(text))?.key
-    case .list: listPath(source)
+    case .list: listPath(source, store)
     }
   }
 
@@ -61,53 +70,55 @@ final class RunMemory: Sendable {
 
   /// The list was read so far. From any thread.
   func read(_ reading: ListReader.Reading) {
-    let draft = state.withLock { state -> RunHistory? in
+    let isNew = state.withLock { state in
       guard !state.isRemembered, reading.count > 0, isPiped ? reading.isWhole && reading.isKept : true else {
-        return nil
+        return false
       }
-      if reading.spooledLogins { state.draft.withheld.append(.addressLogins) }
+      if reading.spooledLogins { state.command.withheld.append(.addressLogins) }
       state.isRemembered = true
-      return state.draft
+      return true
     }
-    guard let draft, lists.allSatisfy({ access($0, R_OK) == 0 }) else { return }
-    save(draft)
+    guard isNew, lists.allSatisfy({ access($0, R_OK) == 0 }) else { return }
+    note([])
   }
 
   /// An ordinary run ended.
-  /// - Returns: what the next run will know; nil when this one is not remembered.
-  func ended(_ report: RunReport, listDigest: String, directory: String) -> RunHistory? {
-    let (draft, isRemembered) = state.withLock { ($0.draft, $0.isRemembered) }
-    guard isRemembered else { return nil }
+  /// - Returns: whether it is remembered.
+  func ended(_ report: RunReport, listDigest: String, directory: String) -> Bool {
+    guard isRemembered else { return false }
     if report.isListUnreadable {
       forget()
-      return nil
+      return false
     }
-    var history = draft
+    var events: [RunEvent] = []
     if report.isWhole {
-      history.note(report.measurement(listDigest), of: report.mode)
+      events.append(.measured(report.mode, report.measurement(listDigest), isOfAll: false))
       // Where the user's own file was left under the name (`--on-conflict skip`), there is nothing to compare
       // with.
-      history.last = report.tally.skipped == 0 ? Self.wholeRun(report, listDigest, directory) : nil
+      if report.tally.skipped == 0 { events += end(report, listDigest, directory) }
     }
-    save(history)
-    return history
+    note(events)
+    return true
   }
 
   /// A run that was only to be compared ended: what is here is as it was, so that only a whole one changes
   /// anything.
-  func compared(_ report: RunReport, listDigest: String, directory: String) -> RunHistory {
-    var history = state.withLock { $0.draft }
+  func compared(_ report: RunReport, listDigest: String, directory: String) {
     // All of it was fetched, whatever an earlier run did.
-    history.runs[report.mode.rawValue] = report.measurement(listDigest)
-    history.last = Self.wholeRun(report, listDigest, directory)
-    save(history)
-    return history
+    note(
+      [.measured(report.mode, report.measurement(listDigest), isOfAll: true)]
+        + end(report, listDigest, directory))
   }
 
-  private static func wholeRun(_ report: RunReport, _ digest: String, _ directory: String)
-    -> RunHistory.WholeRun?
-  {
-    canonical(directory).map { RunHistory.WholeRun(mode: report.mode, listDigest: digest, directory: $0) }
+  /// What is remembered of this folder by now; nil if nothing, or nothing but this run.
+  var history: RunHistory? { state.withLock { $0.hasEarlier } ? store.load() : nil }
+
+  private func end(_ report: RunReport, _ digest: String, _ directory: String) -> [RunEvent] {
+    guard let directory = Self.canonical(directory) else { return [] }
+    return [
+      .ended(
+        run: run, RunHistory.WholeRun(mode: report.mode, listDigest: digest, directory: directory))
+    ]
   }
 
   /// Absolute and without links; nil if there is no such folder.
@@ -119,15 +130,26 @@ final class RunMemory: Sendable {
 
   /// The list broke off after it had been taken for readable.
   private func forget() {
-    do {
-      if let stored { try store.save(stored) } else { try store.remove() }
-    } catch {
-      log.historyNotSaved(error)
+    if state.withLock({ $0.isNoted }) { append([.void(run: run)]) }
+  }
+
+  /// Notes that the run began, unless that is noted, and what there is to be said of it.
+  private func note(_ events: [RunEvent]) {
+    let began = state.withLock { $0.isNoted ? [] : [RunEvent.began(run: run, $0.command)] }
+    if began.isEmpty {
+      if !events.isEmpty { append(events) }
+    } else if let hasEarlier = append(began + events) {
+      state.withLock { ($0.isNoted, $0.hasEarlier) = (true, hasEarlier) }
     }
   }
 
-  private func save(_ history: RunHistory) {
-    do { try store.save(history) } catch { log.historyNotSaved(error) }
+  /// - Returns: whether anything was remembered before; nil if nothing could be added.
+  @discardableResult
+  private func append(_ events: [RunEvent]) -> Bool? {
+    do throws(Errno) { return try store.append(events) } catch {
+      log.historyNotSaved(error)
+      return nil
+    }
   }
 }
 
@@ -140,11 +162,11 @@ struct LastList {
 
   /// - Throws: `ValidationError` where nothing is remembered.
   init(_ store: RunHistoryStore) throws {
-    guard let history = store.load(), !history.sources.isEmpty else {
+    guard let history = store.load(), !history.command.sources.isEmpty else {
       throw ValidationError(UsageMessages.nothingRemembered)
     }
     spoolPath = store.spoolPath?.string
-    if let spoolPath, history.sources.contains(spoolPath), access(spoolPath, R_OK) != 0 {
+    if let spoolPath, history.command.sources.contains(spoolPath), access(spoolPath, R_OK) != 0 {
       throw ValidationError(UsageMessages.pipedListGone)
     }
     self.history = history
@@ -155,11 +177,11 @@ struct LastList {
   func command(_ now: GetCommand) throws -> GetCommand {
     var command: GetCommand
     do {
-      command = try GetCommand.parse(history.options + RememberedOptions(now).typed)
+      command = try GetCommand.parse(history.command.options + RememberedOptions(now).typed)
     } catch {
       throw ValidationError(UsageMessages.optionsDoNotFit(GetCommand.message(for: error)))
     }
-    command.sources = history.sources
+    command.sources = history.command.sources
     try requireWithheld(command.connection)
     return command
   }
@@ -169,7 +191,7 @@ struct LastList {
     let names = try HeaderArgument.lines(of: given.header).map {
       HeaderArgument(argument: $0).name.lowercased()
     }
-    let missing = history.withheld.filter { withheld in
+    let missing = history.command.withheld.filter { withheld in
       switch withheld {
       case .header(let name): !names.contains(name.lowercased())
       case .proxy: given.proxy == nil
@@ -182,7 +204,7 @@ struct LastList {
   /// For messages: paths of this folder as the user typed them.
   var names: String {
     let here = history.folder.hasSuffix("/") ? history.folder : history.folder + "/"
-    return history.sources.map { source in
+    return history.command.sources.map { source in
       if source == spoolPath { return UsageMessages.pipedList }
       return CommandLineText.quoted(source.hasPrefix(here) ? String(source.dropFirst(here.count)) : source)
     }.joined(separator: " ")

@@ -1,5 +1,5 @@
+import DownloadCaching
 import DownloadModel
-import Foundation
 import StrategyComparing
 
 /// How a run went, as values: what the summary, the history and the exit status are made from.
@@ -17,8 +17,21 @@ struct RunReport: Sendable {
   var rejections: [Rejection]
   /// How many failures were counted but not kept.
   var moreFailures = 0
+  /// Whether the list was read to its end.
+  var isListWhole = true
   /// The signal that ended it.
   var signal: Int32?
+  /// Whether it watched its lists, so that its time says nothing.
+  private(set) var isWatch = false
+
+  /// Makes it that of a run over what was in the lists last. A signal is how such a run ends: it only counts
+  /// as one if it cut something short.
+  mutating func watched(_ lines: WatchedLines) {
+    isWatch = true
+    failures = lines.failures + failures
+    rejections = lines.rejections + rejections
+    if lines.isSettled { signal = nil }
+  }
 
   /// How many files never began, because the disk took no more bytes. A list that was not read to its end has
   /// further ones.
@@ -32,8 +45,8 @@ struct RunReport: Sendable {
     signal == nil ? ExitStatus(failures: failures, rejections: rejections) : ExitStatus(signal: signal)
   }
 
-  /// Whether it says something about the mode: it ran to its end.
-  var isWhole: Bool { signal == nil && failures.isEmpty && rejections.isEmpty && tally.done > 0 }
+  /// Whether it says something about the mode: it ran to its end, and its time is that of its work.
+  var isWhole: Bool { signal == nil && failures.isEmpty && rejections.isEmpty && tally.done > 0 && !isWatch }
 
   var isListUnreadable: Bool {
     rejections.contains(where: \.isOfList)
@@ -42,7 +55,7 @@ struct RunReport: Sendable {
   func measurement(_ listDigest: String) -> RunHistory.Run {
     RunHistory.Run(
       listDigest: listDigest, jobs: jobs, fetched: tally.bodies, transferredBytes: tally.bodyBytes,
-      seconds: elapsed / .seconds(1), endedAt: Date())
+      seconds: elapsed / .seconds(1), endedAt: WallClock.milliseconds())
   }
 }
 
@@ -50,6 +63,7 @@ struct RunReport: Sendable {
 enum ExitStatus: Int32 {
   case success = 0
   case failed = 1
+  case usage = 64
   case sourceUnreadable = 66
   case folderUnusable = 73
   case diskFailed = 74

@@ -14,16 +14,17 @@ final class Signals: AsyncSequence, Sendable {
     /// SIGINT, SIGTERM, SIGHUP: the first one is delivered; a second one ends the process at once with 128 +
     /// its number.
     case ending
-    /// SIGTSTP.
+    /// SIGTSTP, and SIGCONT after it or after a SIGSTOP that nobody was told of.
     case stopping
 
-    fileprivate var numbers: [Int32] { self == .ending ? [SIGINT, SIGTERM, SIGHUP] : [SIGTSTP] }
+    fileprivate var numbers: [Int32] { self == .ending ? [SIGINT, SIGTERM, SIGHUP] : [SIGTSTP, SIGCONT] }
   }
 
   private let stream: AsyncStream<Int32>
   /// Kept, as a stream ends when its last continuation has gone.
   private let continuation: AsyncStream<Int32>.Continuation
   private let source: Mutex<(any DispatchSourceRead)?>
+  private let seen = SignalCount()
 
   /// - Parameter beforeExit: restores the terminal before a second signal ends the process.
   init(_ purpose: Purpose, beforeExit: @escaping @Sendable () -> Void = {}) {
@@ -37,10 +38,9 @@ final class Signals: AsyncSequence, Sendable {
       return
     }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    let seen = SignalCount()
     let isEnding = purpose == .ending
     source = Mutex(
-      Self.reader(of: ends[0]) { number in
+      Self.reader(of: ends[0]) { [seen] number in
         if isEnding, seen.next() > 1 {
           beforeExit()
           _exit(128 + number)
@@ -53,6 +53,30 @@ final class Signals: AsyncSequence, Sendable {
       stoppingPipe.store(ends[1], ordering: .sequentiallyConsistent)
     }
     for number in purpose.numbers { Self.install(number) }
+  }
+
+  /// Acts as if a first signal had come: one that comes after it is the second.
+  func deliver(_ number: Int32) { if seen.next() == 1 { continuation.yield(number) } }
+
+  /// Stops the process, as SIGTSTP would have done by itself, and returns when it goes on.
+  ///
+  /// The signal is sent to this thread and not to the process: a thread deals with its own signal before its
+  /// next step, whereas the process's goes to some thread, and this one would run on beside the shell's
+  /// prompt until the stop reaches it. SIGTSTP and not SIGSTOP, because the kernel drops it where no shell
+  /// could continue the process (an orphaned process group); then this returns at once.
+  static func stopProcess() {
+    var standard = sigaction()
+    var caught = sigaction()
+    var stop = sigset_t()
+    var before = sigset_t()
+    sigemptyset(&stop)
+    sigaddset(&stop, SIGTSTP)
+    sigaction(SIGTSTP, &standard, &caught)
+    // Threads of Dispatch block signals.
+    pthread_sigmask(SIG_UNBLOCK, &stop, &before)
+    raise(SIGTSTP)
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+    sigaction(SIGTSTP, &caught, nil)
   }
 
   func makeAsyncIterator() -> AsyncStream<Int32>.AsyncIterator { stream.makeAsyncIterator() }
@@ -100,8 +124,9 @@ private let stoppingPipe = Atomic<Int32>(-1)
 private func noteSignal(_ number: Int32) {
   let saved = errno
   var byte = UInt8(truncatingIfNeeded: number)
+  let isStopping = number == SIGTSTP || number == SIGCONT
   let descriptor =
-    number == SIGTSTP ? stoppingPipe.load(ordering: .relaxed) : endingPipe.load(ordering: .relaxed)
+    isStopping ? stoppingPipe.load(ordering: .relaxed) : endingPipe.load(ordering: .relaxed)
   if descriptor >= 0 { _ = write(descriptor, &byte, 1) }
   errno = saved
 }
@@ -156,6 +181,25 @@ final class Interruption: Sendable {
   func isReadableNow(_ descriptor: Int32) -> Bool {
     var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&wanted, 1, 0) > 0
+  }
+
+  /// Whether something is to be read before a time has passed, or this is raised.
+  func isReadable(_ descriptor: Int32, within time: Duration) -> Bool {
+    var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&wanted, 1, Int32(time / .milliseconds(1))) > 0
+  }
+
+  /// Waits so long, unless it is raised.
+  func wait(for time: Duration) { _ = isReadable(pipe?.descriptor ?? -1, within: time) }
+
+  /// Waits until something is to be read, a time has passed, or it is raised.
+  func wait(for descriptor: Int32, within time: Duration) {
+    guard !isRaised else { return }
+    var wanted = [descriptor, pipe?.descriptor ?? -1].map {
+      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+    }
+    // A signal that ends the wait early has the caller look once more.
+    _ = poll(&wanted, nfds_t(wanted.count), Int32(max(0, (time / .milliseconds(1)).rounded(.up))))
   }
 
   /// - Returns: false when it was raised before there was anything to read.

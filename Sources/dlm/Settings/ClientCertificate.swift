@@ -9,6 +9,9 @@ enum CertificateType: String, CaseIterable, ExpressibleByArgument {
   case p12 = "P12"
 
   init?(argument: String) { self.init(rawValue: argument.uppercased()) }
+
+  static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+  static var allValueDescriptions: [String: String] { [:] }
 }
 
 /// `--cert`, `--key` and the pass phrase, looked at before the run: a wrong path is one message, not one a

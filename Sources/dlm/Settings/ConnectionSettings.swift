@@ -1,7 +1,6 @@
 public import ArgumentParser
 public import CurlTransport
 import DownloadModel
-import Foundation
 import Glibc
 
 // How a run speaks to servers: the options, and what they come to.
@@ -21,77 +20,95 @@ extension TLSOptions.Version: ExpressibleByArgument {
 struct ConnectionOptions: ParsableArguments {
   @Option(
     name: [.customShort("j", allowingJoined: true), .long],
-    help: ArgumentHelp("Files at a time; auto: up to 64 at once.", valueName: "N|auto"))
+    help: ArgumentHelp("Files at a time; auto: up to 64 at once (default: auto).", valueName: "N|auto"))
   var jobs: Parallelism?
 
-  @Option(help: ArgumentHelp("Connections to one host, over all files and pieces.", valueName: "N|auto"))
+  @Option(
+    help: ArgumentHelp(
+      "Connections to one host, over all files and pieces (default: auto).", valueName: "N|auto"))
   var perHost: Parallelism?
 
   @Option(
     name: [.customShort("s", allowingJoined: true), .long],
     help: ArgumentHelp(
-      "Pieces of one large file at a time; auto splits where it helps, sequential never.", valueName: "N|auto"
+      "Pieces of one large file at a time; auto splits where it helps, sequential never (default: auto).",
+      valueName: "N|auto"
     )
   )
   var segments: Parallelism?
 
-  @Option(help: ArgumentHelp("Bytes a second over everything: 500K, 5M.", valueName: "rate"))
+  @Option(
+    help: ArgumentHelp("Bytes a second over everything: 500K, 5M (default: no limit).", valueName: "rate"))
   var limitRate: ByteRate?
 
-  @Option(help: ArgumentHelp("Attempts after the first, for temporary failures.", valueName: "N"))
+  @Option(
+    help: ArgumentHelp("Attempts after the first, for temporary failures (default: 5).", valueName: "N"))
   var retries: Count?
 
-  @Option(help: ArgumentHelp("No retry begins later than this after the first attempt.", valueName: "S"))
+  @Option(
+    help: ArgumentHelp(
+      "No retry begins later than this after the first attempt (default: no limit).", valueName: "S"))
   var retryMaxTime: Seconds?
 
-  @Option(help: ArgumentHelp("Seconds until a connection must be up.", valueName: "S"))
+  @Option(help: ArgumentHelp("Seconds until a connection must be up (default: 10).", valueName: "S"))
   var connectTimeout: Seconds?
 
-  @Option(help: ArgumentHelp("Seconds without a byte until a transfer has stalled.", valueName: "S"))
+  @Option(
+    help: ArgumentHelp("Seconds without a byte until a transfer has stalled (default: 30).", valueName: "S"))
   var stallTimeout: Seconds?
 
   @Option(
     name: [.customShort("H", allowingJoined: true), .long],
     help: ArgumentHelp(
-      "A header line for the address's own server; @FILE takes them from a file, a line each.",
+      "A header line for the address's own server; @FILE takes them from a file, a line each "
+        + "(default: none).",
       valueName: "line")
   )
   var header: [HeaderArgument] = []
 
-  @Option(help: "How dlm names itself to servers.")
+  @Option(help: ArgumentHelp("How dlm names itself to servers (default: dlm/\(DLM.version))."))
   var userAgent: String?
 
-  @Option(help: ArgumentHelp("Certificates to trust, in PEM.", valueName: "file"), completion: .file())
+  @Option(
+    help: ArgumentHelp("Certificates to trust, in PEM (default: the system's).", valueName: "file"),
+    completion: .file())
   var cacert: String?
 
   @Option(
     help: ArgumentHelp(
-      "Revoked certificates, in PEM: a list from each issuer, the root's too.", valueName: "file"),
+      "Revoked certificates, in PEM: a list from each issuer, the root's too (default: none).",
+      valueName: "file"),
     completion: .file())
   var crlfile: String?
 
   @Option(
     help: ArgumentHelp(
-      "Your certificate, in PEM or PKCS #12. Its pass phrase: DLM_CERT_PASSPHRASE, a file, or as asked at "
-        + "the terminal.",
+      "Your certificate, in PEM or PKCS #12 (default: none). Its pass phrase: DLM_CERT_PASSPHRASE, a file, "
+        + "or as asked at the terminal.",
       valueName: "file"),
     completion: .file())
   var cert: String?
 
-  @Option(help: ArgumentHelp("What --cert holds, where it does not show.", valueName: "PEM|P12"))
+  @Option(help: ArgumentHelp("What --cert holds (default: as it shows).", valueName: "PEM|P12"))
   var certType: CertificateType?
 
-  @Option(help: ArgumentHelp("The private key of --cert, in PEM.", valueName: "file"), completion: .file())
+  @Option(
+    help: ArgumentHelp(
+      "The private key of --cert, in PEM (default: in the certificate's file).", valueName: "file"),
+    completion: .file())
   var key: String?
 
   @Option(
-    help: ArgumentHelp("A file whose first line is the pass phrase of --cert or --key.", valueName: "file"),
+    help: ArgumentHelp(
+      "A file whose first line is the pass phrase of --cert or --key (default: asked for).", valueName: "file"
+    ),
     completion: .file())
   var certPassphraseFile: String?
 
   @Option(
     help: ArgumentHelp(
-      "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file.", valueName: "keys"),
+      "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file (default: any).",
+      valueName: "keys"),
     completion: .file())
   var pinnedpubkey: String?
 
@@ -101,21 +118,24 @@ struct ConnectionOptions: ParsableArguments {
   @Flag(name: .customLong("tlsv1.3"), help: "TLS 1.3 or newer.")
   var tls13 = false
 
-  @Option(help: ArgumentHelp("The newest TLS to speak.", valueName: "1.2|1.3"))
+  @Option(help: ArgumentHelp("The newest TLS to speak (default: the newest there is).", valueName: "1.2|1.3"))
   var tlsMax: TLSOptions.Version?
 
   @Flag(help: "Accept any certificate.")
   var insecure = false
 
-  @Option(help: ArgumentHelp("The proxy to go through.", valueName: "url"))
+  @Option(
+    help: ArgumentHelp(
+      "The proxy to go through (default: http_proxy, https_proxy, all_proxy).", valueName: "url"))
   var proxy: String?
 
-  @Option(help: ArgumentHelp("Logins by host.", valueName: "file"), completion: .file())
+  @Option(help: ArgumentHelp("Logins by host (default: none).", valueName: "file"), completion: .file())
   var netrcFile: String?
 
   @Option(
     help: ArgumentHelp(
-      "Keep cookies between runs, as curl does; without it they end with the run.", valueName: "file"),
+      "Keep cookies between runs, as curl does (default: none); without it they end with the run.",
+      valueName: "file"),
     completion: .file())
   var cookieJar: String?
 
@@ -138,28 +158,58 @@ struct ConnectionSettings {
   /// - Throws: `ValidationError` that names the option, never a secret.
   init(_ options: ConnectionOptions, _ sources: SettingsSources) throws {
     transport = TransportOptions(
-      userAgent: try Self.userAgent(options.userAgent ?? sources.text("user-agent") ?? "dlm/\(DLM.version)"))
-    transport.headerLines = try HeaderArgument.lines(of: options.header)
-    for line in transport.headerLines {
-      if let text = HeaderLine.refusal(of: line) { throw ValidationError(text) }
-    }
+      userAgent: try sources.naming("user-agent", unless: options.userAgent != nil) {
+        try Self.userAgent(options.userAgent ?? sources.text("user-agent") ?? "dlm/\(DLM.version)")
+      })
+    transport.headerLines = try Self.headerLines(options.header, sources)
     let connect: Seconds? = try options.connectTimeout ?? sources.value("connect-timeout")
     let stall: Seconds? = try options.stallTimeout ?? sources.value("stall-timeout")
     transport.connectTimeout = connect?.duration ?? .seconds(10)
     transport.stallTimeout = stall?.duration ?? .seconds(30)
-    transport.caFile =
-      options.cacert ?? sources.text("cacert") ?? sources.environment["CURL_CA_BUNDLE"]
-      ?? sources.environment["SSL_CERT_FILE"]
+    transport.caFile = try Self.authorities(options, sources)
     transport.isInsecure = try options.insecure || sources.isOn("insecure")
     transport.proxies = try ProxySetting.routes(option: options.proxy, sources)
-    transport.netrcFile = options.netrcFile ?? sources.text("netrc-file")
-    try Self.requireReadable("--cacert", transport.caFile)
-    try Self.requireReadable("--netrc-file", transport.netrcFile)
+    let netrcFile = options.netrcFile ?? sources.text("netrc-file")
+    transport.netrcFile = netrcFile
+    try sources.naming("netrc-file", unless: options.netrcFile != nil) {
+      try Self.requireReadable("--netrc-file", netrcFile)
+    }
     transport.tls = try Self.tls(options, sources)
     transport.usesHTTP2 = try options.http2 || sources.isOn("http2")
-    cookieJar = try (options.cookieJar ?? sources.text("cookie-jar")).map { try CookieJarFile($0) }
+    cookieJar = try sources.naming("cookie-jar", unless: options.cookieJar != nil) {
+      try (options.cookieJar ?? sources.text("cookie-jar")).map { try CookieJarFile($0) }
+    }
     let rate: ByteRate? = try options.limitRate ?? sources.value("limit-rate")
     transport.rateLimit = rate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
+  }
+
+  /// Those of the options, else those of a setting: a line each, or a file with some.
+  private static func headerLines(
+    _ options: [HeaderArgument], _ sources: SettingsSources
+  ) throws -> [String] {
+    try sources.naming("header", unless: !options.isEmpty) {
+      let arguments = options.isEmpty ? HeaderArgument.list(sources.text("header") ?? "") : options
+      let lines = try HeaderArgument.lines(of: arguments)
+      for line in lines {
+        if let text = HeaderLine.refusal(of: line) { throw ValidationError(text) }
+      }
+      return lines
+    }
+  }
+
+  /// The file of the certificates to trust.
+  private static func authorities(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> String?
+  {
+    if let path = options.cacert ?? sources.text("cacert") {
+      try sources.naming("cacert", unless: options.cacert != nil) { try requireReadable("--cacert", path) }
+      return path
+    }
+    for variable in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
+      guard let path = sources.environment[variable] else { continue }
+      try requireReadable(variable, path)
+      return path
+    }
+    return nil
   }
 
   /// The addresses whose origins get the user's header lines; nil for all.
@@ -189,12 +239,20 @@ struct ConnectionSettings {
       tls.oldest = .tls12
     }
     if let oldest = tls.oldest, let newest = tls.newest, newest < oldest {
-      throw ValidationError(UsageMessages.noVersionLeft(newest: newest.text, oldest: oldest.text))
+      throw sources.conflict(
+        UsageMessages.noVersionLeft(newest: newest.text, oldest: oldest.text),
+        ("tls-max", options.tlsMax != nil), ("tlsv\(oldest.text)", options.tls12 || options.tls13))
     }
     tls.pinnedKeys = options.pinnedpubkey ?? sources.text("pinnedpubkey")
     tls.revocationList = options.crlfile ?? sources.text("crlfile")
-    try requireReadable("--crlfile", tls.revocationList)
-    if let keys = tls.pinnedKeys, !keys.hasPrefix("sha256//") { try requireReadable("--pinnedpubkey", keys) }
+    try sources.naming("crlfile", unless: options.crlfile != nil) {
+      try requireReadable("--crlfile", tls.revocationList)
+    }
+    if let keys = tls.pinnedKeys, !keys.hasPrefix("sha256//") {
+      try sources.naming("pinnedpubkey", unless: options.pinnedpubkey != nil) {
+        try requireReadable("--pinnedpubkey", keys)
+      }
+    }
     tls.identity = try identity(options, sources)
     return tls
   }
@@ -211,7 +269,9 @@ struct ConnectionSettings {
       key: options.key ?? sources.text("key"),
       passphraseFile: options.certPassphraseFile ?? sources.text("cert-passphrase-file"),
       passphrase: sources.environment["DLM_CERT_PASSPHRASE"])
-    return try files.identity(ask: PassphrasePrompt.ask)
+    return try sources.naming("cert", unless: options.cert != nil) {
+      try files.identity(ask: PassphrasePrompt.ask)
+    }
   }
 }
 
@@ -221,10 +281,8 @@ enum ProxySetting {
   /// - Throws: `ValidationError` that names the place, never the login.
   static func routes(option: String?, _ sources: SettingsSources) throws -> ProxyRoutes {
     if let option { return try one(option, from: "--proxy") }
-    if let text = sources.text("proxy") {
-      let variable = SettingsSources.variable("proxy")
-      return try one(
-        text, from: sources.environment[variable] == nil ? UsageMessages.proxyInFile : variable)
+    if let (text, origin) = sources.found("proxy") {
+      return try one(text, from: UsageMessages.proxy(origin))
     }
     return ProxyRoutes(
       http: try first(of: httpVariables, in: sources.environment),

@@ -17,6 +17,7 @@ enum OptionTable {
 
   /// Where an option can be set besides the command line.
   enum Setting {
+    /// It is of the one thing that is typed beside it.
     case nowhere
     /// DLM_… in the environment, `config.yaml`, and the working folder's `.dlm.yaml`.
     case anywhere
@@ -31,6 +32,17 @@ enum OptionTable {
     /// An address, which may have a login.
     case address(String?)
     case headers([HeaderArgument])
+    /// What may be given several times.
+    case values([String])
+  }
+
+  /// What holds where nothing is set.
+  enum BuiltIn: Equatable {
+    case value(String)
+    /// Nothing, which means what the words say.
+    case nothing(String)
+
+    var value: String? { if case .value(let text) = self { text } else { nil } }
   }
 
   struct Row: Sendable {
@@ -38,12 +50,15 @@ enum OptionTable {
     let name: String
     let memory: Memory
     let setting: Setting
+    let builtIn: BuiltIn
     private let read: @Sendable (GetCommand) -> Given
 
     fileprivate init(
-      _ name: String, _ memory: Memory, _ setting: Setting, read: @escaping @Sendable (GetCommand) -> Given
+      _ name: String, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
+      read: @escaping @Sendable (GetCommand) -> Given
     ) {
       (self.name, self.memory, self.setting, self.read) = (name, memory, setting, read)
+      self.builtIn = builtIn
     }
 
     /// As it is written on the command line.
@@ -53,52 +68,74 @@ enum OptionTable {
   }
 
   static let rows: [Row] = [
-    value("mode", .lasting, .anywhere) { $0.mode?.rawValue },
+    value("mode", .lasting, .anywhere, .value("parallel")) { $0.mode?.rawValue },
     flag("list", .lasting, .nowhere) { $0.list },
-    value("directory", .lasting, .byOwner) { $0.output.directory },
-    value("output", .lasting, .nowhere) { $0.output.output },
-    value("on-conflict", .lasting, .anywhere) { $0.output.onConflict?.rawValue },
-    value("max-filesize", .lasting, .anywhere) { $0.output.maxFilesize?.description },
-    flag("ask-names", .once, .nowhere) { $0.output.askNames },
+    value("directory", .lasting, .byOwner, .value(".")) { $0.output.directory },
+    value("output", .lasting, .nowhere, .nothing("by address or server")) { $0.output.output },
+    value("on-conflict", .lasting, .anywhere, .value("rename")) { $0.output.onConflict?.rawValue },
+    value("max-filesize", .lasting, .anywhere, .nothing("any length")) { $0.output.maxFilesize?.description },
+    flag("ask-names", .once, .anywhere) { $0.output.askNames },
     flag("no-cache", .lasting, .anywhere) { $0.output.noCache },
+    value("store", .lasting, .anywhere, .value("auto")) { $0.output.store?.rawValue },
+    value("cache-max-size", .lasting, .byOwner, .nothing("10G, or a tenth of the disk")) {
+      $0.output.cacheMaxSize?.description
+    },
     flag("refresh", .once, .anywhere) { $0.output.refresh },
     flag("offline", .once, .anywhere) { $0.output.offline },
+    flag("revalidate", .once, .anywhere) { $0.output.revalidate },
+    flag("heuristic", .lasting, .anywhere) { $0.output.heuristic },
+    value("max-age", .lasting, .anywhere, .nothing("any age")) { $0.output.maxAge?.description },
+    value("max-stale", .lasting, .anywhere, .nothing("none")) { $0.output.maxStale?.description },
     flag("fsync", .lasting, .anywhere) { $0.output.fsync },
     flag("remote-time", .lasting, .anywhere) { $0.output.remoteTime },
     flag("no-content-disposition", .lasting, .anywhere) { $0.output.noContentDisposition },
-    value("checksum", .lasting, .nowhere) { $0.proof.checksum?.description },
-    value("checksums", .lasting, .nowhere) { $0.proof.checksums },
-    value("require-proof", .lasting, .anywhere) { $0.proof.requireProof?.rawValue },
-    value("jobs", .lasting, .anywhere) { $0.connection.jobs?.description },
-    value("per-host", .lasting, .anywhere) { $0.connection.perHost?.description },
-    value("segments", .lasting, .anywhere) { $0.connection.segments?.description },
-    value("limit-rate", .lasting, .anywhere) { $0.connection.limitRate?.description },
-    value("retries", .lasting, .anywhere) { $0.connection.retries?.description },
-    value("retry-max-time", .lasting, .anywhere) { $0.connection.retryMaxTime?.description },
-    value("connect-timeout", .lasting, .anywhere) { $0.connection.connectTimeout?.description },
-    value("stall-timeout", .lasting, .anywhere) { $0.connection.stallTimeout?.description },
-    Row("header", .lasting, .nowhere) { .headers($0.connection.header) },
-    value("user-agent", .lasting, .anywhere) { $0.connection.userAgent },
-    value("cacert", .lasting, .byOwner) { $0.connection.cacert },
-    value("crlfile", .lasting, .byOwner) { $0.connection.crlfile },
-    value("cert", .lasting, .byOwner) { $0.connection.cert },
-    value("cert-type", .lasting, .byOwner) { $0.connection.certType?.rawValue },
-    value("key", .lasting, .byOwner) { $0.connection.key },
-    value("cert-passphrase-file", .lasting, .byOwner) { $0.connection.certPassphraseFile },
-    value("pinnedpubkey", .lasting, .byOwner) { $0.connection.pinnedpubkey },
+    value("checksum", .lasting, .nowhere, .nothing("none")) { $0.proof.checksum?.description },
+    value("checksums", .lasting, .anywhere, .nothing("none")) { $0.proof.checksums },
+    value("require-proof", .lasting, .anywhere, .value("none")) { $0.proof.requireProof?.rawValue },
+    value("jobs", .lasting, .anywhere, .value("auto")) { $0.connection.jobs?.description },
+    value("per-host", .lasting, .anywhere, .value("auto")) { $0.connection.perHost?.description },
+    value("segments", .lasting, .anywhere, .value("auto")) { $0.connection.segments?.description },
+    Row("first", .lasting, .anywhere, .nothing("none")) { .values($0.order.first) },
+    value("order", .lasting, .anywhere, .value("list")) { $0.order.order?.rawValue },
+    flag("background", .lasting, .anywhere) { $0.order.background },
+    value("limit-rate", .lasting, .anywhere, .nothing("no limit")) { $0.connection.limitRate?.description },
+    value("retries", .lasting, .anywhere, .value("5")) { $0.connection.retries?.description },
+    value("retry-max-time", .lasting, .anywhere, .nothing("no limit")) {
+      $0.connection.retryMaxTime?.description
+    },
+    value("connect-timeout", .lasting, .anywhere, .value("10")) { $0.connection.connectTimeout?.description },
+    value("stall-timeout", .lasting, .anywhere, .value("30")) { $0.connection.stallTimeout?.description },
+    Row("header", .lasting, .byOwner, .nothing("none")) { .headers($0.connection.header) },
+    value("user-agent", .lasting, .anywhere, .value("dlm/\(DLM.version)")) { $0.connection.userAgent },
+    value("cacert", .lasting, .byOwner, .nothing("the system's")) { $0.connection.cacert },
+    value("crlfile", .lasting, .byOwner, .nothing("none")) { $0.connection.crlfile },
+    value("cert", .lasting, .byOwner, .nothing("none")) { $0.connection.cert },
+    value("cert-type", .lasting, .byOwner, .nothing("as it shows")) { $0.connection.certType?.rawValue },
+    value("key", .lasting, .byOwner, .nothing("in the certificate's file")) { $0.connection.key },
+    value("cert-passphrase-file", .lasting, .byOwner, .nothing("asked for")) {
+      $0.connection.certPassphraseFile
+    },
+    value("pinnedpubkey", .lasting, .byOwner, .nothing("any")) { $0.connection.pinnedpubkey },
     flag("tlsv1.2", .lasting, .byOwner) { $0.connection.tls12 },
     flag("tlsv1.3", .lasting, .byOwner) { $0.connection.tls13 },
-    value("tls-max", .lasting, .byOwner) { $0.connection.tlsMax?.text },
+    value("tls-max", .lasting, .byOwner, .nothing("the newest there is")) { $0.connection.tlsMax?.text },
     flag("insecure", .lasting, .byOwner) { $0.connection.insecure },
-    Row("proxy", .lasting, .byOwner) { .address($0.connection.proxy) },
-    value("netrc-file", .lasting, .byOwner) { $0.connection.netrcFile },
-    value("cookie-jar", .lasting, .byOwner) { $0.connection.cookieJar },
+    Row("proxy", .lasting, .byOwner, .nothing("http_proxy, https_proxy, all_proxy")) {
+      .address($0.connection.proxy)
+    },
+    value("netrc-file", .lasting, .byOwner, .nothing("none")) { $0.connection.netrcFile },
+    value("cookie-jar", .lasting, .byOwner, .nothing("none")) { $0.connection.cookieJar },
     flag("http2", .lasting, .anywhere) { $0.connection.http2 },
-    value("progress", .once, .anywhere) { $0.display.progress?.rawValue },
-    value("failed", .once, .nowhere) { $0.display.failed },
-    flag("quiet", .once, .nowhere) { $0.display.quiet },
-    flag("verbose", .once, .nowhere) { $0.display.verbose },
-    flag("no-compare", .once, .nowhere) { $0.noCompare },
+    value("progress", .once, .anywhere, .value("auto")) { $0.display.progress?.rawValue },
+    value("failed", .once, .byOwner, .nothing("none")) { $0.display.failed },
+    value("events", .once, .byOwner, .nothing("none")) { $0.display.events },
+    value("summary-json", .once, .byOwner, .nothing("none")) { $0.display.summaryJSON },
+    flag("no-keys", .once, .anywhere) { $0.display.noKeys },
+    flag("quiet", .once, .anywhere) { $0.display.quiet },
+    flag("verbose", .once, .anywhere) { $0.display.verbose },
+    flag("no-compare", .once, .anywhere) { $0.noCompare },
+    flag("watch", .once, .anywhere) { $0.watching.watch },
+    value("refresh-every", .once, .anywhere, .nothing("never")) { $0.watching.refreshEvery?.description },
     flag("dry-run", .once, .nowhere) { $0.dryRun },
   ]
 
@@ -109,20 +146,21 @@ enum OptionTable {
   static let ownersKeys = Set(rows.filter { $0.setting == .byOwner }.map(\.name))
 
   private static func value(
-    _ name: String, _ memory: Memory, _ setting: Setting, read: @escaping @Sendable (GetCommand) -> String?
+    _ name: String, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
+    read: @escaping @Sendable (GetCommand) -> String?
   ) -> Row {
-    Row(name, memory, setting) { .value(read($0)) }
+    Row(name, memory, setting, builtIn) { .value(read($0)) }
   }
 
   private static func flag(
     _ name: String, _ memory: Memory, _ setting: Setting, read: @escaping @Sendable (GetCommand) -> Bool
   ) -> Row {
-    Row(name, memory, setting) { .flag(read($0)) }
+    Row(name, memory, setting, .value("no")) { .flag(read($0)) }
   }
 }
 
 /// What a run was given and dlm does not store: the user must give it again if the run is repeated.
-enum Withheld: Codable, Equatable {
+enum Withheld: Decodable, Equatable {
   /// `-H`, by the field's name.
   case header(name: String)
   /// `--proxy` with a login.
@@ -152,6 +190,7 @@ struct RememberedOptions: Equatable {
       switch row.given(in: command) {
       case .flag(let isOn): if isOn { add(row.spelled, row.memory) }
       case .value(let text): if let text { add("\(row.spelled)=\(text)", row.memory) }
+      case .values(let texts): for text in texts { add("\(row.spelled)=\(text)", row.memory) }
       case .headers(let headers):
         for header in headers {
           // The path of a file with secrets is not a secret.

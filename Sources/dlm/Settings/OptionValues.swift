@@ -4,6 +4,9 @@ import SystemPackage
 public import TerminalProgress
 
 // Values of options, of the environment and of settings files: one parser for all three.
+//
+// The names of choices are written out for each type. The parser's own rule for them comes to the same, but
+// is for any type: so the runtime looks for what it needs among all conformances, at each start.
 
 extension DownloadMode: ExpressibleByArgument {
   public init?(argument: String) {
@@ -12,16 +15,23 @@ extension DownloadMode: ExpressibleByArgument {
     default: self.init(rawValue: argument)
     }
   }
-  public static var allValueStrings: [String] { allCases.map(\.rawValue) }
+  public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+  public static var allValueDescriptions: [String: String] { [:] }
 }
 
-extension Proof: ExpressibleByArgument {}
+extension Proof: ExpressibleByArgument {
+  public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+  public static var allValueDescriptions: [String: String] { [:] }
+}
 
 extension ContentDigest: ExpressibleByArgument {
   public init?(argument: String) { self.init(argument) }
 }
 
-extension ProgressStyle: ExpressibleByArgument {}
+extension ProgressStyle: ExpressibleByArgument {
+  public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+  public static var allValueDescriptions: [String: String] { [:] }
+}
 
 // Their descriptions are what the same parser takes again.
 
@@ -80,6 +90,42 @@ struct ByteRate: ExpressibleByArgument, Equatable, CustomStringConvertible {
     let rate = number * (unit ?? 1)
     guard rate >= 1, rate < 1e15 else { return nil }
     bytesPerSecond = Int64(rate)
+  }
+}
+
+/// Bytes: `500K`, `5M`, `1.5G`, `0`.
+struct ByteCount: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let bytes: Int64
+  var description: String { "\(bytes)" }
+
+  init?(argument: String) {
+    guard let bytes = argument == "0" ? 0 : ByteRate(argument: argument)?.bytesPerSecond else { return nil }
+    self.bytes = bytes
+  }
+}
+
+/// A span of time with its unit: `30d`, `12h`, `90m`, `45s`, `2w`.
+struct TimeSpan: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let seconds: Int64
+  var description: String { "\(seconds)s" }
+
+  init?(argument: String) {
+    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+    guard let unit = argument.last.flatMap({ units[$0] }),
+      let number = Int64(argument.dropLast()), number >= 0, number <= 1 << 32
+    else { return nil }
+    seconds = number * unit
+  }
+}
+
+/// An address as the cache knows it: without what identifies a user. So it can be shown, and compared.
+struct CachedAddress: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let key: String
+  var description: String { key }
+
+  init?(argument: String) {
+    guard let address = try? Address(argument) else { return nil }
+    key = address.key
   }
 }
 
@@ -153,6 +199,12 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
   /// `Accept` of `Accept: text/html`.
   var name: String {
     String(decoding: text.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }, as: UTF8.self)
+  }
+
+  /// Those of a setting: a line each.
+  static func list(_ text: String) -> [HeaderArgument] {
+    text.split(whereSeparator: \.isNewline).filter { !$0.allSatisfy(\.isWhitespace) }
+      .map { HeaderArgument(argument: String($0)) }
   }
 
   /// The header lines that all of them come to.

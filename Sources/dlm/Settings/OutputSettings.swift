@@ -7,22 +7,36 @@ import SystemPackage
 // Where files go, what happens to those that stand there, and what proves the new ones: the options, and what
 // they come to.
 
-extension ConflictPolicy: ExpressibleByArgument {}
+extension ConflictPolicy: ExpressibleByArgument {
+  public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+  public static var allValueDescriptions: [String: String] { [:] }
+}
+
+extension StoreKind: ExpressibleByArgument {
+  public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+  public static var allValueDescriptions: [String: String] { [:] }
+}
 
 struct OutputOptions: ParsableArguments {
   @Option(
     name: [.customShort("d", allowingJoined: true), .long],
-    help: ArgumentHelp("Where files go; made if missing.", valueName: "dir"),
+    help: ArgumentHelp("Where files go; made if missing (default: .).", valueName: "dir"),
     completion: .directory)
   var directory: String?
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The name, for a single address.", valueName: "name"))
+  @Option(
+    name: [.customShort("o", allowingJoined: true), .long],
+    help: ArgumentHelp("The name, for a single address (default: by address or server).", valueName: "name"))
   var output: String?
 
-  @Option(help: ArgumentHelp("What to do with a file that dlm did not write.", valueName: "policy"))
+  @Option(
+    help: ArgumentHelp(
+      "What to do with a file that dlm did not write (default: rename).", valueName: "policy"))
   var onConflict: ConflictPolicy?
 
-  @Option(help: ArgumentHelp("A file that is, or becomes, longer fails: 500K, 2G.", valueName: "size"))
+  @Option(
+    help: ArgumentHelp(
+      "A file that is, or becomes, longer fails: 500K, 2G (default: any length).", valueName: "size"))
   var maxFilesize: ByteRate?
 
   @Flag(help: "Ask a name for each file, one at a time, while others go on.")
@@ -31,11 +45,38 @@ struct OutputOptions: ParsableArguments {
   @Flag(help: "Neither use nor fill the cache.")
   var noCache = false
 
+  @Option(
+    help: ArgumentHelp(
+      "How the cache keeps what outlives your files (default: auto).", valueName: "kind"))
+  var store: StoreKind?
+
+  @Option(
+    help: ArgumentHelp(
+      "How much the cache may keep of its own: 500M, 20G (default: 10G, or a tenth of the disk).",
+      valueName: "size"))
+  var cacheMaxSize: ByteRate?
+
   @Flag(help: "Fetch anew what the cache knows.")
   var refresh = false
 
   @Flag(help: "Take everything from the cache; the network is not asked.")
   var offline = false
+
+  @Flag(help: "Ask about every file, also where the server said for how long it is fresh.")
+  var revalidate = false
+
+  @Flag(help: "Guess how long a file is fresh where the server does not say.")
+  var heuristic = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Ask about files that are older, fresh or not (default: any age).", valueName: "seconds"))
+  var maxAge: Count?
+
+  @Option(
+    help: ArgumentHelp(
+      "Use a file unasked until it has been stale for so long (default: none).", valueName: "seconds"))
+  var maxStale: Count?
 
   @Flag(help: "Have each file on the disk itself, then its name, before it counts as done.")
   var fsync = false
@@ -50,19 +91,20 @@ struct OutputOptions: ParsableArguments {
 struct ProofOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The checksum that a single address's file must have: sha256:HEX, also sha512, sha384, sha1, md5.",
+      "The checksum that a single address's file must have: sha256:HEX, also sha512, sha384, sha1, md5 "
+        + "(default: none).",
       valueName: "algo:hex"))
   var checksum: ContentDigest?
 
   @Option(
     help: ArgumentHelp(
-      "Checksums for a list, by file name, as sha256sum writes them.", valueName: "file"),
+      "Checksums for a list, by file name, as sha256sum writes them (default: none).", valueName: "file"),
     completion: .file())
   var checksums: String?
 
   @Option(
     help: ArgumentHelp(
-      "Refuse a file that less than this proves: none, protocol, length, digest.", valueName: "proof"))
+      "Refuse a file that less than this proves (default: none).", valueName: "proof"))
   var requireProof: Proof?
 }
 
@@ -79,37 +121,65 @@ struct OutputSettings {
 
   /// The checksum of the single address's file.
   var checksum: ContentDigest?
-  /// Those of a list.
+  /// Those of a list, and the file that they come from.
   var checksums: ChecksumList?
+  let checksumsFile: String?
   var requiredProof: Proof
 
   var usesCache: Bool
+  /// How the cache keeps bytes of its own, and how many; nil for the usual bound.
+  var store: StoreKind
+  var maxStoreBytes: Int64?
   var refresh: Bool
   var offline: Bool
+  var freshness: FreshnessPolicy
   /// The netrc file's logins: entries of the cache serve only those that made them (RFC 9111 §3.5).
   var logins: NetrcLogins?
+
+  /// Whether names or conflicts are questions for the user.
+  var asks: Bool { asksNames || conflicts == .ask }
 
   /// - Parameter netrcFile: the path that `--netrc-file` came to.
   /// - Throws: `ValidationError`; `ExitCode` 66 for a checksum list that cannot be read, having said why.
   init(
     _ output: OutputOptions, _ proof: ProofOptions, netrcFile: String?, _ sources: SettingsSources
   ) throws {
-    logins = try netrcFile.map(Self.logins)
+    logins = try sources.naming("netrc-file", unless: netrcFile != sources.text("netrc-file")) {
+      try netrcFile.map(Self.logins)
+    }
     directory = output.directory ?? sources.text("directory") ?? "."
     conflicts = try output.onConflict ?? sources.value("on-conflict") ?? .rename
     checksum = proof.checksum
+    checksumsFile = proof.checksums ?? sources.text("checksums")
     requiredProof = try proof.requireProof ?? sources.value("require-proof") ?? .nothing
     let most: ByteRate? = try output.maxFilesize ?? sources.value("max-filesize")
     maxSize = most?.bytesPerSecond
-    asksNames = output.askNames
+    asksNames = try output.askNames || sources.isOn("ask-names")
     syncs = try output.fsync || sources.isOn("fsync")
     usesCache = try !(output.noCache || sources.isOn("no-cache"))
+    store = try output.store ?? sources.value("store") ?? .auto
+    let mostStored: ByteRate? = try output.cacheMaxSize ?? sources.value("cache-max-size")
+    maxStoreBytes = mostStored?.bytesPerSecond
     refresh = try output.refresh || sources.isOn("refresh")
     offline = try output.offline || sources.isOn("offline")
+    let maxAge: Count? = try output.maxAge ?? sources.value("max-age")
+    let maxStale: Count? = try output.maxStale ?? sources.value("max-stale")
+    freshness = FreshnessPolicy(
+      revalidates: try output.revalidate || sources.isOn("revalidate"),
+      guesses: try output.heuristic || sources.isOn("heuristic"), maxAge: maxAge?.number,
+      maxStale: maxStale?.number)
     usesContentDisposition = try !(output.noContentDisposition || sources.isOn("no-content-disposition"))
     usesRemoteTime = try output.remoteTime || sources.isOn("remote-time")
-    if offline && !usesCache { throw ValidationError(UsageMessages.offlineWithoutCache) }
-    if offline && refresh { throw ValidationError(UsageMessages.offlineAnew) }
+    let isOffline = ("offline", output.offline)
+    if offline && !usesCache {
+      throw sources.conflict(UsageMessages.offlineWithoutCache, isOffline, ("no-cache", output.noCache))
+    }
+    if offline && freshness.revalidates {
+      throw sources.conflict(UsageMessages.offlineAsking, isOffline, ("revalidate", output.revalidate))
+    }
+    if offline && refresh {
+      throw sources.conflict(UsageMessages.offlineAnew, isOffline, ("refresh", output.refresh))
+    }
   }
 
   /// Where a request's file would go, before any server was asked.

@@ -1,23 +1,53 @@
 import ArgumentParser
 import DownloadModel
-import Foundation
+import FoundationEssentials
 import SystemPackage
 import TerminalProgress
 
 struct DisplayOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("How to show progress.", valueName: "style"))
+  @Option(help: ArgumentHelp("How to show progress (default: auto).", valueName: "style"))
   var progress: ProgressStyle?
 
   @Option(
-    help: ArgumentHelp("Write what failed, with the causes, as a list to get again.", valueName: "file"),
+    help: ArgumentHelp(
+      "Write what failed, with the causes, as a list to get again (default: none).", valueName: "file"),
     completion: .file())
   var failed: String?
 
-  @Flag(name: .shortAndLong, help: "Show failures only.")
+  @Option(
+    help: ArgumentHelp(
+      "Write JSON lines, as --progress json has them, into a file or to fd:N, beside any display "
+        + "(default: none).",
+      valueName: "file|fd:N"),
+    completion: .file())
+  var events: String?
+
+  @Option(
+    name: .customLong("summary-json"),
+    help: ArgumentHelp("Write the run's summary as a JSON object (default: none).", valueName: "file"),
+    completion: .file())
+  var summaryJSON: String?
+
+  @Flag(help: "Take no keys as commands while bars stand; what is typed is for the next program.")
+  var noKeys = false
+
+  @Flag(name: .shortAndLong, help: "Leave out what went well.")
   var quiet = false
 
   @Flag(name: .shortAndLong, help: "Say what is done and why, on standard error.")
   var verbose = false
+}
+
+struct WatchOptions: ParsableArguments {
+  @Flag(help: "Go on with the lists as they change, until Ctrl-C.")
+  var watch = false
+
+  @Option(
+    help: ArgumentHelp(
+      "With --watch: ask again about what has come, and about lists at addresses: 30s, 10m, 6h "
+        + "(default: never).",
+      valueName: "time"))
+  var refreshEvery: TimeSpan?
 }
 
 /// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.yaml`, else
@@ -38,7 +68,28 @@ struct Settings {
   var retryMaxTime: Duration?
   var connection: ConnectionSettings
   var output: OutputSettings
+  var order: OrderSettings
   var progress: ProgressStyle
+  /// Whether keys are commands while bars stand.
+  var takesKeys: Bool
+  /// Whether what went well is left out (`-q`).
+  var isQuiet: Bool
+  var isVerbose: Bool
+  /// Whether a list that is taken again is never repeated to compare.
+  var noCompare: Bool
+  /// Whether lists are watched, where there are some.
+  var watches: Bool
+  /// How often a watched run asks about everything again.
+  var refreshEvery: TimeSpan?
+  /// `--failed`.
+  var failedList: FailedListFile?
+  /// `--events`.
+  var events: EventTarget?
+  /// `--summary-json`.
+  var summaryFile: FailedListFile?
+
+  /// Whether nothing is said of what went well.
+  var isSilent: Bool { isQuiet || progress == .none }
 
   /// Connections to one host for `auto`, as long as it refuses none.
   static let mostPerHost = 64
@@ -50,8 +101,9 @@ struct Settings {
   /// - Throws: `ValidationError`, which names the option or setting and the remedy.
   init(
     _ mode: DownloadMode?, _ connection: ConnectionOptions, _ output: OutputOptions, _ proof: ProofOptions,
-    _ display: DisplayOptions, _ sources: SettingsSources
+    _ order: OrderOptions, _ display: DisplayOptions, _ sources: SettingsSources
   ) throws {
+    self.order = try OrderSettings(order, sources)
     self.mode = try mode ?? sources.value("mode") ?? .parallel
     let jobs = Self.number(try connection.jobs ?? sources.value("jobs"))
     self.jobs = jobs ?? Self.mostJobs
@@ -64,15 +116,38 @@ struct Settings {
     let maxTime: Seconds? = try connection.retryMaxTime ?? sources.value("retry-max-time")
     retryMaxTime = maxTime?.duration
     self.connection = try ConnectionSettings(connection, sources)
-    self.output = try OutputSettings(output, proof, netrcFile: self.connection.netrcFile, sources)
-    progress = display.quiet ? .none : try display.progress ?? sources.value("progress") ?? .auto
+    let outputs = try OutputSettings(output, proof, netrcFile: self.connection.netrcFile, sources)
+    self.output = outputs
+    isQuiet = try display.quiet || sources.isOn("quiet")
+    noCompare = try sources.isOn("no-compare")
+    takesKeys = try !display.noKeys && !sources.isOn("no-keys")
+    watches = try sources.isOn("watch")
+    refreshEvery = try sources.value("refresh-every")
+    isVerbose = try display.verbose || sources.isOn("verbose")
+    events = try sources.naming("events", unless: display.events != nil) {
+      try (display.events ?? sources.text("events")).map(EventTarget.init)
+    }
+    summaryFile = try sources.naming("summary-json", unless: display.summaryJSON != nil) {
+      try (display.summaryJSON ?? sources.text("summary-json")).map {
+        try FailedListFile($0, option: "--summary-json")
+      }
+    }
+    failedList = try sources.naming("failed", unless: display.failed != nil) {
+      try (display.failed ?? sources.text("failed")).map { try FailedListFile($0) }
+    }
+    let style = try display.progress ?? sources.value("progress") ?? .auto
+    // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
+    let isNeeded = style == .json || outputs.asks
+    progress = isQuiet && !isNeeded ? .none : style
   }
 
   /// Those of a run that is only measured: where its files go is not the user's to say.
   /// - Throws: as above.
   init(measuring connection: ConnectionOptions, _ display: DisplayOptions, _ sources: SettingsSources) throws
   {
-    try self.init(nil, connection, .parse([]), .parse([]), display, sources)
+    try self.init(nil, connection, .parse([]), .parse([]), .parse([]), display, sources)
+    // All modes are to run alike, and a measured one not in the way that others leave it.
+    order = try OrderSettings(.parse([]), .none)
   }
 
   /// More than the cores would only take turns; eight feed any link that one machine has.
@@ -88,8 +163,13 @@ struct SettingsSources {
   let environment: [String: String]
   private let files: [SettingsFile]
 
+  /// Where nothing is set.
+  static let none = SettingsSources(environment: [:], files: [])
+
   /// - Throws: `ValidationError` naming a settings file that cannot be understood.
   static func load(environment: [String: String]) async throws -> SettingsSources {
+    StandardError.say(
+      unknownVariables(environment.keys).map { UsageMessages.unknownVariable($0) })
     let config = XDGFolders(environment).config?.appending("config.yaml")
     return SettingsSources(
       environment: environment,
@@ -104,19 +184,55 @@ struct SettingsSources {
     "DLM_" + String(key.uppercased().map { $0 == "-" || $0 == "." ? "_" : $0 })
   }
 
-  func text(_ key: String) -> String? {
-    if let text = environment[Self.variable(key)] { return text }
-    for file in files { if let text = file.text(key) { return text } }
+  /// Variables that set no key of a settings file: a secret, and what the tests of dlm itself read.
+  static let otherVariables: Set = ["DLM_CERT_PASSPHRASE", "DLM_BINARY", "DLM_TEST_LIMIT"]
+
+  /// Those that look like dlm's and are not: likely typing errors, which would otherwise go unnoticed.
+  static func unknownVariables(_ names: some Sequence<String>) -> [String] {
+    let own = names.filter { $0.utf8.starts(with: "DLM_".utf8) && !otherVariables.contains($0) }
+    if own.isEmpty { return [] }
+    let known = Set(OptionTable.settingKeys.map(variable))
+    return own.filter { !known.contains($0) }.sorted()
+  }
+
+  /// The value of a key as written, and where; nil where nothing sets it.
+  func found(_ key: String) -> (text: String, origin: SettingOrigin)? {
+    let variable = Self.variable(key)
+    if let text = environment[variable] { return (text, .variable(variable)) }
+    for file in files {
+      if let text = file.text(key) { return (text, .file(file.path, line: file.line(of: key))) }
+    }
     return nil
   }
 
+  func text(_ key: String) -> String? { found(key)?.text }
+
   func value<Value: ExpressibleByArgument>(_ key: String, as: Value.Type = Value.self) throws -> Value? {
-    guard let text = text(key) else { return nil }
+    guard let (text, origin) = found(key) else { return nil }
     guard let value = Value(argument: text) else {
-      throw ValidationError(UsageMessages.noValue(text, for: key, possible: Value.allValueStrings))
+      throw ValidationError(UsageMessages.noValue(text, for: key, from: origin, Value.self))
     }
     return value
   }
 
   func isOn(_ key: String) throws -> Bool { try value(key, as: YesOrNo.self)?.isOn ?? false }
+
+  /// Has a mistake name the variable, or the file and its line, that it is from.
+  /// - Parameter isGiven: whether the value is an option's, which the message names already.
+  func naming<Value>(_ key: String, unless isGiven: Bool, _ body: () throws -> Value) throws -> Value {
+    do {
+      return try body()
+    } catch let mistake as ValidationError {
+      guard !isGiven, let origin = found(key)?.origin else { throw mistake }
+      throw ValidationError(UsageMessages.from(origin, mistake.message))
+    }
+  }
+
+  /// The mistake of settings that do not go together, with where those are from that are no options.
+  func conflict(_ message: String, _ keys: (name: String, isGiven: Bool)...) -> ValidationError {
+    let elsewhere = keys.compactMap { key in
+      key.isGiven ? nil : found(key.name).map { (key.name, $0.origin) }
+    }
+    return ValidationError(UsageMessages.conflict(message, elsewhere))
+  }
 }

@@ -14,8 +14,10 @@ struct SettingsFile {
     case ownFolder
   }
 
-  private let path: FilePath
+  let path: FilePath
   private let place: Place
+  /// The lines of the keys, from 1.
+  private let numbers: [String: Int]
   private let snapshot: YAMLSnapshot
 
   /// - Returns: nil where there is no file, where it holds nothing, or where it is not to be believed.
@@ -23,11 +25,15 @@ struct SettingsFile {
   /// - Throws: `ValidationError` naming a file that cannot be read or understood.
   init?(at path: FilePath, _ place: Place, say: ([String]) -> Void) throws {
     guard let bytes = try Self.bytes(of: path, place, say: say) else { return nil }
-    let lines = Self.lines(bytes)
-    say(Self.unknownKeys(in: lines).map { UsageMessages.unknownKey($0, in: path) })
-    if lines.isEmpty { return nil }
+    let keys = Self.keys(bytes)
+    say(
+      keys.filter { !OptionTable.settingKeys.contains($0.name) }.map {
+        UsageMessages.unknownKey($0.name, at: .file(path, line: $0.line))
+      })
+    if Self.isEmpty(bytes) { return nil }
     self.path = path
     self.place = place
+    numbers = Dictionary(keys.map { ($0.name, $0.line) }) { first, _ in first }
     do {
       snapshot = try YAMLSnapshot(
         data: bytes.span.bytes, providerName: path.string, parsingOptions: .default)
@@ -35,13 +41,22 @@ struct SettingsFile {
       throw ValidationError(UsageMessages.unintelligible(path, error))
     }
     say(uncounted)
+    for key in keys where OptionTable.settingKeys.contains(key.name) && counts(key.name) {
+      // A list or a map is no value. Taken for none, it would go unnoticed.
+      if written(key.name) == nil {
+        throw ValidationError(UsageMessages.notOneValue(key.name, at: .file(path, line: key.line)))
+      }
+    }
   }
+
+  /// The line of a key; nil where it does not begin one.
+  func line(of key: String) -> Int? { numbers[key] }
 
   /// The value of a key, as written; nil where it says nothing, or nothing that counts here.
   func text(_ key: String) -> String? { counts(key) ? written(key) : nil }
 
   private func written(_ key: String) -> String? {
-    // A list or map instead of a text is not a value: the key then counts as not set.
+    // A list or a map has no text, which is a mistake (see `init`).
     try? snapshot.value(forKey: AbsoluteConfigKey([key]), type: .string).value?.content.text
   }
 
@@ -55,7 +70,7 @@ struct SettingsFile {
   private var uncounted: [String] {
     (OptionTable.ownersKeys.sorted() + ["on-conflict"]).compactMap { key in
       guard !counts(key), let value = written(key), !Self.saysNothing(key, value) else { return nil }
-      return UsageMessages.uncountedKey(key, in: path)
+      return UsageMessages.uncountedKey(key, at: .file(path, line: numbers[key]))
     }
   }
 
@@ -109,22 +124,31 @@ struct SettingsFile {
     Distrust(status, user: user, trustsRoot: true)
   }
 
-  /// The lines that are neither blank nor comments.
   private static func lines(_ bytes: [UInt8]) -> [Substring] {
-    String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).filter { line in
+    String(decoding: bytes, as: UTF8.self).split(
+      omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+  }
+
+  /// Whether there is nothing but blanks and comments.
+  private static func isEmpty(_ bytes: [UInt8]) -> Bool {
+    lines(bytes).allSatisfy { line in
       let text = line.drop { $0 == " " || $0 == "\t" }
-      return !text.isEmpty && !text.hasPrefix("#") && text != "---"
+      return text.isEmpty || text.hasPrefix("#") || text == "---"
     }
   }
 
-  /// Keys that are no settings, as written: likely typing errors, which would otherwise go unnoticed.
-  private static func unknownKeys(in lines: [Substring]) -> [String] {
-    lines.compactMap { line in
-      guard let first = line.first, first != " ", first != "\t", first != "-",
-        let colon = line.firstIndex(of: ":")
-      else { return nil }
-      let key = String(line[..<colon])
-      return OptionTable.settingKeys.contains(key) ? nil : key
+  /// The keys that begin a line, as written but for quotes, with its number.
+  private static func keys(_ bytes: [UInt8]) -> [(name: String, line: Int)] {
+    lines(bytes).enumerated().compactMap { offset, line in
+      guard let first = line.first, !" \t-#{".contains(first), let colon = line.firstIndex(of: ":") else {
+        return nil
+      }
+      var name = line[..<colon]
+      while let last = name.last, last == " " || last == "\t" { name.removeLast() }
+      if name.count > 2, first == "\"" || first == "'", name.last == first {
+        name = name.dropFirst().dropLast()
+      }
+      return (String(name), offset + 1)
     }
   }
 }
@@ -153,7 +177,7 @@ struct XDGFolders {
     }
     let home = absolute(environment["HOME"]) ?? absolute(homeByLogin())
     func folder(_ variable: String, _ fallback: String) -> FilePath? {
-      (absolute(environment[variable]) ?? home?.appending(FilePath(fallback).components))?.appending("dlm")
+      (absolute(environment[variable]) ?? home?.appending(fallback))?.appending("dlm")
     }
     config = folder("XDG_CONFIG_HOME", ".config")
     cache = folder("XDG_CACHE_HOME", ".cache")

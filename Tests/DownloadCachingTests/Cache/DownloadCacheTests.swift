@@ -56,6 +56,29 @@ struct DownloadCacheTests {
     #expect(try folder.names(in: "out") == ["x", "x.1"])
   }
 
+  /// When a file was last used decides what goes first; it is noted once a day, which costs no other hit
+  /// anything.
+  @Test(arguments: [(3600, false), (86_400, true), (-86_400, true)])
+  func itsUseIsNoted(later: Int64, isNoted: Bool) async throws {
+    _ = try await Run(in: folder, server).getAndClose(Self.address)
+    let again = Run(in: folder, server, offline: true, now: 784_111_777 + later)
+    #expect(try await again.getAndClose(Self.address).kind == .unchanged)
+    let known = try await again.administration.details(of: Self.address)
+    #expect(known.map(\.usedAt) == [784_111_777 + (isNoted ? later : 0)])
+  }
+
+  /// HTTP rules 18 and 22: what one login brought is not another's to overwrite, or to take over.
+  @Test(arguments: [ConflictPolicy.overwrite, .skip, .rename])
+  func anotherLoginGetsAFileOfItsOwn(policy: ConflictPolicy) async throws {
+    func run(_ key: String) -> Run {
+      Run(in: folder, server, policy: policy, fields: RequestFields(["X-Key: \(key)"]))
+    }
+    _ = try await run("a").getAndClose(Self.address)
+    #expect(try await run("b").getAndClose(Self.address).path.hasSuffix("/x.1"))
+    #expect(try folder.names(in: "out") == ["x", "x.1"])
+    #expect(try await run("a").getAndClose(Self.address).path.hasSuffix("/x"))
+  }
+
   @Test func aRemovedFileIsFetchedAnew() async throws {
     _ = try await Run(in: folder, server).getAndClose(Self.address)
     try folder.remove("out/x")

@@ -38,6 +38,21 @@ struct RequestFieldsTests {
     #expect(RequestFields.isAny(vary: "Accept, *") && !RequestFields.isAny(vary: "Accept"))
   }
 
+  /// RFC 9111 §4.1, in the spellings that servers use.
+  @Test(arguments: [
+    ("*", true), (" * ", true), ("*, Accept", true), ("Accept,*", true), ("Accept, *, Cookie", true),
+    ("**", false), ("a*", false), ("Accept", false), ("", false), (", ,", false),
+  ])
+  func anyField(vary: String, isAny: Bool) { #expect(RequestFields.isAny(vary: vary) == isAny) }
+
+  @Test(arguments: [
+    "User-Agent", "user-agent", "USER-AGENT", " User-Agent ", ",User-Agent,", "Accept,User-Agent",
+    "Accept , User-Agent , Foo", "User-Agent, User-Agent",
+  ])
+  func namesOfVary(vary: String) {
+    #expect(RequestFields([], userAgent: "dlm/1").values(namedBy: vary) == "user-agent:dlm/1\n")
+  }
+
   @Test(arguments: [
     ("Cache-Control: no-store", true), ("cache-control:max-age=0, NO-STORE", true),
     ("Cache-Control: no-cache", false),

@@ -13,15 +13,18 @@ import Testing
 struct ProcessClaimsTests {
   private func isTaken(_ claim: consuming ProcessClaims.Claim?) -> Bool { claim != nil }
 
-  private func canTake(_ hash: UInt64, _ claims: ProcessClaims) -> Bool { isTaken(claims.take(hash)) }
+  private func canTake(_ hash: UInt64, _ claims: ProcessClaims) -> Bool { isTaken(try? claims.take(hash)) }
 
   @Test func oneHasItUntilTheClaimIsGone() throws {
     let folder = try TemporaryFolder()
     let first = try #require(ProcessClaims(in: folder.filePath))
     let second = try #require(ProcessClaims(in: folder.filePath))
     do {
-      let claim = first.take(7)
+      let claim = try first.take(7)
       #expect(!canTake(7, second))
+      // The refusal says who has it: asked for in a second step, the other could be done by then.
+      let refusal = #expect(throws: ProcessClaims.ClaimedElsewhere.self) { _ = try second.take(7) }
+      #expect(refusal?.process == Int(getpid()))
       #expect(canTake(9, second))
       let isMine = isTaken(claim)
       #expect(isMine)
@@ -50,13 +53,47 @@ struct ProcessClaimsTests {
     #expect(canTake(7, successor))
   }
 
+  /// A run in the background leaves hosts to the others.
+  @Test func hostsAreAnnounced() throws {
+    let folder = try TemporaryFolder()
+    let second = try #require(ProcessClaims(in: folder.filePath))
+    do {
+      let first = try #require(ProcessClaims(in: folder.filePath))
+      #expect(!second.isAnnouncedElsewhere(host: "a"))
+      first.announce(host: "a", isUnderWay: true)
+      #expect(second.isAnnouncedElsewhere(host: "a") && !second.isAnnouncedElsewhere(host: "a:81"))
+      #expect(!first.isAnnouncedElsewhere(host: "a"), "its own does not count")
+      // Two threads may tell in another order than it happened.
+      first.announce(host: "a", isUnderWay: true)
+      first.announce(host: "a", isUnderWay: false)
+      #expect(second.isAnnouncedElsewhere(host: "a"))
+      first.announce(host: "a", isUnderWay: false)
+      #expect(!second.isAnnouncedElsewhere(host: "a"))
+      first.announce(host: "b", isUnderWay: false)
+      first.announce(host: "b", isUnderWay: true)
+      #expect(!second.isAnnouncedElsewhere(host: "b"))
+      // What is beyond its slots is not told, and takes nobody else's.
+      for number in 0..<200 { first.announce(host: "h\(number)", isUnderWay: true) }
+      #expect((0..<200).count { second.isAnnouncedElsewhere(host: "h\($0)") } == 64)
+      let claim = try second.take(7)
+      let isMine = isTaken(claim)
+      #expect(isMine)
+      for number in 0..<200 { first.announce(host: "h\(number)", isUnderWay: false) }
+      #expect(!(0..<200).contains { second.isAnnouncedElsewhere(host: "h\($0)") })
+      first.announce(host: "a", isUnderWay: true)
+      #expect(second.isAnnouncedElsewhere(host: "a"))
+    }
+    // Its process has ended, and what it left counts no more.
+    #expect(!second.isAnnouncedElsewhere(host: "a"))
+  }
+
   @Test func moreThanASegmentHolds() throws {
     let folder = try TemporaryFolder()
     let claims = try #require(ProcessClaims(in: folder.filePath))
     var taken = 0
     func nest(_ depth: UInt64) {
       if depth == 600 { return }
-      let answer = claims.take(depth * 2 + 1)
+      let answer = try? claims.take(depth * 2 + 1)
       nest(depth + 1)
       if isTaken(answer) { taken += 1 }
     }
@@ -73,7 +110,7 @@ struct ProcessClaimsTests {
       for claims in all {
         group.addTask {
           for round in 0..<20_000 {
-            guard let claim = claims.take(UInt64(round % 3 * 2 + 1)) else { continue }
+            guard let claim = try? claims.take(UInt64(round % 3 * 2 + 1)) else { continue }
             inside.enter(round % 3)
             inside.leave(round % 3)
             _ = consume claim

@@ -21,9 +21,17 @@ struct JournalTests {
   @Test(arguments: ["x", "", "日本", "a\tb", "a\nb", "a\\b", "\\0", "\\", "\\t", "\\n\\"])
   func everyTextComesBack(text: String) {
     var row = Self.row(text, directory: text, etag: text)
-    row.key.requested = text
+    row.key = row.key.with(requested: text)
     row.effectiveURL = text
     row.selection = text
+    #expect(JournalLine.decode(JournalLine.encode(row)) == [row])
+  }
+
+  @Test(arguments: [0, 7, -1, 10, 1_234_567_890, .max, .min] as [Int64])
+  func everyNumberComesBack(number: Int64) {
+    var row = Self.row()
+    row.identity = FileIdentity(device: number, inode: number, size: number, modified: number)
+    (row.fetchedAt, row.usedAt, row.status) = (number, number, Int(number))
     #expect(JournalLine.decode(JournalLine.encode(row)) == [row])
   }
 
@@ -125,5 +133,14 @@ struct JournalTests {
     }
     #expect(try await Run(in: folder, server).administration.status().entries == 160)
     #expect(try !folder.names(in: "cache").contains { $0.hasSuffix(".log") })
+  }
+}
+
+extension RowKey {
+  /// The key with another scope, folder or requested name.
+  func with(scope: String? = nil, directory: String? = nil, requested: String? = nil) -> RowKey {
+    RowKey(
+      address: address, scope: scope ?? self.scope, directory: directory ?? self.directory,
+      requested: requested ?? self.requested)
   }
 }

@@ -46,6 +46,16 @@ struct NameNumbersTests {
     #expect(wrong == nil)
   }
 
+  /// Processes of different builds tell each other by it what they have under way.
+  @Test(
+    arguments: [
+      ("", 0xF52A15E9A9B5E89B), ("http://host/x?1", 0xA3D4F542EE4D06DB), ("日本.txt", 0x58D5D6C7063D588F),
+    ] as [(String, UInt64)])
+  func aHashIsTheSameEverywhere(text: String, expected: UInt64) {
+    #expect(Hash.of(text.utf8) == expected)
+    #expect(Hash.of(Array(text.utf8).lazy.map { $0 }) == expected)
+  }
+
   @Test func whatIsKeptIsBounded() {
     var table = NameTable(limit: 10)
     let places = (0..<40).map { table.next(name: 1, address: Hash.of("\($0)".utf8)) }

@@ -152,4 +152,22 @@ struct ConflictTests {
     let plain = FileDownload(try bench.plan(usesContentDisposition: false))
     #expect(try plain.commit(try answer.give(to: plain).1).path.hasSuffix("/x"))
   }
+
+  /// Of many files of one length only those that begin alike are compared, and each is given once.
+  @Test func anEqualFileIsFoundUnderAnyNumber() throws {
+    let bench = try Bench()
+    for (name, seed) in [("x", 1), ("x.1", 2), ("x.2", 0), ("x.3", 3), ("x.5", 0)] as [(String, UInt8)] {
+      try bench.folder.write(pattern(5000, seed: seed), to: name)
+    }
+    // Longer than what is hashed of a file, and different behind that.
+    try bench.folder.write(Self.body.dropLast() + [Self.body[4999] ^ 1], to: "x.4")
+    let later = try bench.laterProcess()
+    var names: [String?] = []
+    for host in ["a", "b", "c"] {
+      let file = FileDownload(try later.plan("http://\(host)/x", isIndexed: true))
+      _ = try file.ended(try FakeAnswer.ok(Self.body).give(to: file).1)
+      names.append(try Commit(file, proof: .length).adopt(FileOwners())?.name)
+    }
+    #expect(names == ["x.2", "x.5", nil])
+  }
 }

@@ -17,20 +17,20 @@ struct Run: Sendable {
     cacheFolder: String? = "cache",
     policy: ConflictPolicy = .rename, refresh: Bool = false, offline: Bool = false,
     useContentDisposition: Bool = true, syncs: Bool = false, fields: RequestFields = RequestFields(),
-    logins: NetrcLogins? = nil, checksums: ChecksumList? = nil
+    logins: NetrcLogins? = nil, checksums: ChecksumList? = nil, store: StoreKind = .none,
+    maxStoreBytes: Int64? = nil, now: Int64 = 784_111_777
   ) {
     self.folder = folder
     administration = CacheAdministration(
-      cacheFolder.map { folder.filePath.appending($0) }, now: { 784_111_777 })
+      cacheFolder.map { folder.filePath.appending($0) }, now: { now })
     self.server = server
     cache = DownloadCache(
       configuration: CacheConfiguration(
         directory: folder.filePath.appending(directory),
         cacheFolder: cacheFolder.map { folder.filePath.appending($0) },
         conflictPolicy: policy, refresh: refresh, offline: offline,
-        useContentDisposition: useContentDisposition, checksums: checksums, syncs: syncs, fields: fields,
-        logins: logins,
-        now: { 784_111_777 }),
+        useContentDisposition: useContentDisposition, checksums: checksums, syncs: syncs, store: store,
+        maxStoreBytes: maxStoreBytes, fields: fields, logins: logins, now: { now }),
       executor: BlockingExecutor(label: "test.loop"))
   }
 
@@ -59,8 +59,8 @@ struct Run: Sendable {
           if let outcome = try await cache.commit(download) { return outcome }
         }
       } catch {
-        await cache.close(download, after: error)
-        throw error
+        guard let older = await cache.close(download, after: error) else { throw error }
+        return older
       }
     }
   }

@@ -11,8 +11,9 @@ public struct Workplace: Sendable {
   private static let inherited: Set = ["PATH", "TMPDIR", "LD_LIBRARY_PATH"]
   private static let inheritedPrefixes = ["ASAN_", "TSAN_", "UBSAN_", "LSAN_"]
 
-  public init(_ more: [String: String] = [:]) throws {
-    folder = try TemporaryFolder()
+  /// - Parameter disk: where it is; nil for the system's temporary folder.
+  public init(_ more: [String: String] = [:], on disk: LoopDisk? = nil) throws {
+    folder = try TemporaryFolder(in: disk?.path)
     var variables = ["LC_ALL": "C.UTF-8"]
     for (name, value) in ProcessInfo.processInfo.environment
     where Self.inherited.contains(name) || Self.inheritedPrefixes.contains(where: name.hasPrefix) {

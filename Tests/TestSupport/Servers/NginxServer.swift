@@ -17,8 +17,11 @@ public final class NginxServer: Sendable {
   /// - Parameters:
   ///   - httpLines: further lines of the http block, such as `limit_conn_zone $server_port zone=all:1m;`.
   ///   - serverLines: further lines of the server block, such as `location /slow/ { limit_rate 10k; }`.
+  ///   - offersHTTP2: over TLS, by ALPN.
   /// - Throws: when nginx or openssl is missing, or nginx does not start.
-  public init(httpLines: [String] = [], serverLines: [String] = []) async throws {
+  public init(
+    httpLines: [String] = [], serverLines: [String] = [], offersHTTP2: Bool = true
+  ) async throws {
     let folder = try TemporaryFolder()
     for name in ["root", "temporary"] {
       if mkdir(folder.path(name), 0o755) != 0 {
@@ -30,7 +33,7 @@ public final class NginxServer: Sendable {
       "/usr/sbin/nginx", package: "nginx-light", portCount: 2, folder: folder
     ) { path, ports in
       LoopbackServer.Launch(
-        files: ["nginx.conf": Self.configuration(path, ports, httpLines, serverLines)],
+        files: ["nginx.conf": Self.configuration(path, ports, httpLines, serverLines, offersHTTP2)],
         arguments: ["-p", path, "-c", "\(path)/nginx.conf", "-e", "stderr"])
     }
   }
@@ -94,7 +97,7 @@ public final class NginxServer: Sendable {
   /// One process without a master: nothing is left behind when it is killed, and it keeps the user (and so
   /// the access to the folder) that it was started with, root or not.
   private static func configuration(
-    _ folder: String, _ ports: [UInt16], _ httpLines: [String], _ serverLines: [String]
+    _ folder: String, _ ports: [UInt16], _ httpLines: [String], _ serverLines: [String], _ offersHTTP2: Bool
   ) -> String {
     """
     daemon off;
@@ -119,7 +122,7 @@ public final class NginxServer: Sendable {
       \(httpLines.joined(separator: "\n  "))
       server {
         listen 127.0.0.1:\(ports[0]) backlog=4096;
-        listen 127.0.0.1:\(ports[1]) ssl http2 backlog=4096;
+        listen 127.0.0.1:\(ports[1]) ssl\(offersHTTP2 ? " http2" : "") backlog=4096;
         ssl_certificate "\(folder)/\(SelfSignedCertificate.certificate)";
         ssl_certificate_key "\(folder)/\(SelfSignedCertificate.key)";
         root "\(folder)/root";

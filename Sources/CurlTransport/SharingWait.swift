@@ -1,0 +1,55 @@
+/// Which transfers wait a moment for a connection that they may share (HTTP/2), by host; a pure rule. Times
+/// are in nanoseconds.
+///
+/// Whether a server speaks HTTP/2 is known only when a connection to it is up, and until then libcurl opens
+/// one for each transfer that begins. Each costs a handshake, which is as much work as several small files,
+/// and afterwards libcurl puts all further transfers on the first of them. So the first transfer to a host
+/// goes alone, and the others wait until it has ended, but not long: a server that speaks only HTTP/1.1, that
+/// answers slowly or sends a large file must not be used less. Those that waited in vain get connections of
+/// their own, as if they had not.
+///
+/// libcurl has options for this, but holds transfers for them in a list of its own, and takes up only one at
+/// a time: behind a server that turns out to speak HTTP/1.1 they would wait for whole files
+/// (CURLOPT_PIPEWAIT), or for ever for one of few connections (CURLMOPT_MAX_HOST_CONNECTIONS).
+struct SharingWait {
+  /// How many hosts are remembered, so that memory does not grow with their number.
+  static let mostHosts = 1024
+
+  /// How long a transfer waits at most.
+  private let longest: UInt64
+  private var met: Set<String> = []
+  /// Hosts to which the first transfer is under way: until when others wait for it.
+  private var new: [String: UInt64] = [:]
+
+  init(longest: Duration) { self.longest = UInt64(max(0, longest / .nanoseconds(1))) }
+
+  /// Whether a transfer to the host begins at once.
+  mutating func mayBegin(_ host: String, at now: UInt64) -> Bool {
+    if met.contains(host) { return true }
+    if let end = new[host] { return now >= end }
+    new[host] = now + longest
+    return true
+  }
+
+  /// Whether a transfer is under way that is its host's first.
+  var isOn: Bool { !new.isEmpty }
+
+  /// When the next waits end; nil if none can be.
+  var deadline: UInt64? { new.values.min() }
+
+  /// A transfer to the host has ended.
+  /// - Returns: whether that ends the waits for this host.
+  mutating func meet(_ host: String) -> Bool {
+    guard new.removeValue(forKey: host) != nil else { return false }
+    if met.count >= Self.mostHosts { met = [] }
+    met.insert(host)
+    return true
+  }
+
+  /// - Returns: the hosts whose waits end now, though no transfer has ended.
+  mutating func overdue(at now: UInt64) -> [String] {
+    let hosts = new.filter { $0.value <= now }.map(\.key)
+    for host in hosts { _ = meet(host) }
+    return hosts
+  }
+}

@@ -1,0 +1,151 @@
+public import DownloadModel
+import Glibc
+public import SystemPackage
+
+/// A file that is not whole yet, as it waits in its folder for the next run (`StagedFile`).
+public struct UnfinishedFile: Sendable, Equatable {
+  /// Its address, without credentials.
+  public var address: String
+  /// Whether it was asked for with a login or with header lines of its own.
+  public var isKeyed: Bool
+  /// Its `.part`.
+  public var path: FilePath
+  /// Bytes of the body that are there.
+  public var bytes: Int64
+  /// Length of the whole file in bytes; nil if the server did not say.
+  public var total: Int64?
+  public var validator: Validator
+}
+
+/// The unfinished files in one folder that are this user's dlm's own.
+///
+/// They are recognised as a download recognises them that goes on with one: by the seal of the metadata
+/// (`ResumeMetadata`), by their owner and their rights. Whatever else is called `.part` is not looked at.
+struct UnfinishedFiles {
+  private let folder: Folder
+  private let path: String
+  private let secret: UserSecret
+  private static let longestMetadata = 65_536
+
+  /// What a removal has come to.
+  struct Removed: Sendable, Equatable {
+    var files = 0
+    /// Bytes, as du(1) counts.
+    var bytes: Int64 = 0
+    /// Those that a living process has in use, and that stay.
+    var inUse = 0
+  }
+
+  /// - Throws: Errno; `.noSuchFileOrDirectory` where there is no such folder.
+  init(in path: FilePath, _ secret: UserSecret) throws(Errno) {
+    folder = try Folder(standing: path)
+    self.path = try folder.canonicalPath()
+    self.secret = secret
+  }
+
+  /// Without a look at locks: another process that begins to use a file at this moment must not find it
+  /// taken.
+  func found() throws(Errno) -> [UnfinishedFile] {
+    var found: [UnfinishedFile] = []
+    for name in partNames(among: try folder.names()) {
+      guard let metadata = try metadata(of: name)?.value,
+        let standing = try folder.identity(of: name.part), standing.isRegularFile
+      else { continue }
+      found.append(
+        UnfinishedFile(
+          address: metadata.owner.address, isKeyed: !metadata.owner.scope.isEmpty,
+          path: FilePath(path).appending(name.part), bytes: metadata.bytes(length: standing.size),
+          total: metadata.total, validator: metadata.validator))
+    }
+    return found
+  }
+
+  /// Removes unfinished files with what stands beside them; not those that a living process has in use.
+  /// - Parameter isMeant: whether an address's files are to go.
+  func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Removed {
+    var removed = Removed()
+    let names = try folder.names()
+    for name in partNames(among: names) {
+      guard let metadata = try metadata(of: name), isMeant(metadata.value.owner.address) else { continue }
+      try remove(name, metadata.file, isMeant, &removed)
+    }
+    return removed
+  }
+
+  private func partNames(among names: [String]) -> [PartialName] {
+    names.compactMap { PartialName(ofMetadata: $0) }
+  }
+
+  private struct Metadata: ~Copyable {
+    let file: Descriptor
+    let value: ResumeMetadata
+  }
+
+  /// - Returns: nil if it is not there, or not this user's dlm's.
+  private func metadata(of name: PartialName) throws(Errno) -> Metadata? {
+    do throws(Errno) {
+      let file = try folder.open(name.metadata, O_RDONLY | O_NONBLOCK)
+      guard try file.isOwn(), let value = try Self.read(file, secret) else { return nil }
+      return Metadata(file: file, value: value)
+    } catch {
+      return try Self.absent(error)
+    }
+  }
+
+  private static func read(
+    _ file: borrowing Descriptor, _ secret: UserSecret
+  ) throws(Errno) -> ResumeMetadata? {
+    let json = try file.read(longestMetadata + 1)
+    return json.count > longestMetadata ? nil : ResumeMetadata(json: json, secret: secret)
+  }
+
+  /// What is gone, or cannot be opened because of its kind or owner, is nothing of dlm's.
+  private static func absent<Value: ~Copyable>(_ error: Errno) throws(Errno) -> Value? {
+    switch error {
+    case .noSuchFileOrDirectory, .tooManySymbolicLinkLevels, .isDirectory, .permissionDenied, .notPermitted,
+      .noSuchAddressOrDevice:
+      return nil
+    default: throw error
+    }
+  }
+
+  /// The lock of the part keeps a download from going on with it, and that of the metadata from taking the
+  /// name meanwhile: metadata without a part that is locked belongs to somebody (`StagedFile`). The part goes
+  /// first, because metadata alone is removed by the next run, and a part alone by nobody.
+  private func remove(
+    _ name: PartialName, _ metadata: borrowing Descriptor, _ isMeant: (String) -> Bool,
+    _ removed: inout Removed
+  ) throws(Errno) {
+    let part = try openPart(name)
+    if part.isOpen {
+      guard try part.isOwn(names: 2) else { return }
+      guard part.lock() else { return removed.inUse += 1 }
+    }
+    defer { if part.isOpen { part.unlock() } }
+    guard metadata.lock() else { return removed.inUse += 1 }
+    defer { metadata.unlock() }
+    // Between opening and locking, either may have been replaced, or have become a finished file.
+    let standing = try folder.identity(of: name.part)
+    guard try folder.identity(of: name.metadata)?.isSameFile(as: metadata.identity()) == true,
+      part.isOpen ? try standing?.isSameFile(as: part.identity()) == true : standing == nil,
+      let current = try Self.read(metadata, secret), isMeant(current.owner.address)
+    else { return }
+    // A part with a second name is a finished file whose part's name was not removed any more.
+    let bytes =
+      try folder.allocatedBytes(of: name.part, ifRemoved: true) + folder.allocatedBytes(of: name.metadata)
+    if part.isOpen {
+      try folder.remove(name.part)
+      removed.files += 1
+    }
+    for number in 0...8 { _ = try folder.removeOwn(name.draft(secret, number)) }
+    try folder.remove(name.metadata)
+    removed.bytes += bytes
+  }
+
+  /// - Returns: a closed one where there is no part, or none of dlm's.
+  private func openPart(_ name: PartialName) throws(Errno) -> Descriptor {
+    do throws(Errno) { return try folder.open(name.part, O_RDWR | O_NONBLOCK) } catch {
+      return try Self.absent(error) ?? .closed
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import DownloadModel
+import Glibc
+import SystemPackage
+
+/// A finished file that the index knows, on its way off the disk (`dlm clear-cache --files`).
+///
+/// Only a file that is as dlm wrote it is removed. Between a look at a name and its removal another program
+/// could put a file of its own there, and a removal takes what stands there then. So the file is first
+/// renamed to a name that only this user's dlm can compute, looked at again, and then either removed or given
+/// its name back.
+///
+/// | step | killed after it, there is | and the next `--files` |
+/// |---|---|---|
+/// | 1 looked at | the file, its row | begins anew |
+/// | 2 renamed | a file of the private name, the row | removes it if it is the row's, else names it back |
+/// | 3 removed | the row alone | forgets the row |
+struct WrittenFile {
+  enum Removal: Sendable, Equatable {
+    /// It took so many bytes, as du(1) counts.
+    case removed(bytes: Int64)
+    /// It is gone, or another file stands there, or somebody changed it: nothing was removed.
+    case notOurs
+  }
+
+  private let row: CacheRow
+  private let secret: UserSecret
+
+  init(_ row: CacheRow, _ secret: UserSecret) {
+    self.row = row
+    self.secret = secret
+  }
+
+  private var privateName: String {
+    ".dlm-" + secret.tag("file to be removed", row.key.directory + "\0" + row.name)
+  }
+
+  /// - Parameter beforeRename: runs between the look at the file and its renaming.
+  func remove(_ beforeRename: () -> Void = {}) throws(Errno) -> Removal {
+    let folder: Folder
+    do throws(Errno) {
+      folder = try Folder(standing: FilePath(row.key.directory))
+      // A link on the way leads elsewhere by now.
+      guard try folder.canonicalPath().utf8.elementsEqual(row.key.directory.utf8) else { return .notOurs }
+    } catch {
+      if error == .noSuchFileOrDirectory || error == .notDirectory { return .notOurs }
+      throw error
+    }
+    let left = try finish(in: folder)
+    if case .removed = left { return left }
+    guard try folder.identity(of: row.name) == row.identity else { return .notOurs }
+    beforeRename()
+    do throws(Errno) { try folder.rename(row.name, replacing: privateName) } catch .noSuchFileOrDirectory {
+      return .notOurs
+    }
+    return try finish(in: folder)
+  }
+
+  /// Removes what stands under the private name if it is the row's file; else gives it its name back.
+  private func finish(in folder: Folder) throws(Errno) -> Removal {
+    guard let there = try folder.identity(of: privateName) else { return .notOurs }
+    if there == row.identity {
+      let bytes = try folder.allocatedBytes(of: privateName, ifRemoved: true)
+      try folder.remove(privateName)
+      return .removed(bytes: bytes)
+    }
+    var number = 0
+    while true {
+      do throws(Errno) {
+        try folder.rename(privateName, toFree: FileNaming.alternative(row.name, number))
+        return .notOurs
+      } catch .fileExists where number < 1000 {
+        number += 1
+      }
+    }
+  }
+}

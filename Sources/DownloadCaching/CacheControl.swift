@@ -1,0 +1,227 @@
+import DownloadModel
+
+/// The directives of a `Cache-Control` field (RFC 9111 §5.2), of an answer or of a request.
+///
+/// It is read strictly. A directive that restricts counts wherever a comma may begin it, even inside what may
+/// be a quoted string. A directive that permits counts only in the form of the grammar; with a malformed
+/// argument, or twice with different ones, it permits nothing (§4.2.1).
+///
+/// It keeps the text and reads it for each question, byte by byte: the fields are short, and each file that a
+/// cache answers for, or stores, has one.
+struct CacheControl: Sendable, Equatable {
+  private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+  private let field: String
+
+  /// - Parameter field: the values of all lines, joined with commas; nil for none.
+  init(_ field: String?) { self.field = field ?? "" }
+
+  var isEmpty: Bool { field.isEmpty }
+
+  /// Whether a directive that restricts is there, with or without argument.
+  /// - Parameter name: lower case.
+  func restricts(_ name: StaticString) -> Bool {
+    withBytes { field in
+      var start = field.startIndex
+      while start <= field.endIndex {
+        let end = field[start...].firstIndex(of: Self.comma) ?? field.endIndex
+        if Self.isName(field[start..<end].prefix { $0 != Self.equals && $0 != Self.quote }, name) {
+          return true
+        }
+        start = end + 1
+      }
+      return false
+    }
+  }
+
+  /// Whether a directive that permits is there.
+  /// - Parameter name: lower case.
+  func permits(_ name: StaticString) -> Bool {
+    withBytes { field in
+      var isThere = false
+      Self.forEach(name, in: field) { _ in isThere = true }
+      return isThere
+    }
+  }
+
+  /// The argument of a directive in seconds (`delta-seconds`, RFC 9111 §1.2.2); nil without the directive.
+  /// - Parameters:
+  ///   - name: lower case.
+  ///   - strictest: stands for an argument that is malformed or contradicts another one.
+  ///   - bare: stands for no argument; nil where that is malformed.
+  func seconds(_ name: StaticString, strictest: Int64, bare: Int64? = nil) -> Int64? {
+    withBytes { field in
+      var first: Argument?
+      var isConsistent = true
+      Self.forEach(name, in: field) { argument in
+        isConsistent = isConsistent && first.map { Self.areEqual($0, argument) } ?? true
+        first = first ?? argument
+      }
+      guard isConsistent else { return strictest }
+      switch first {
+      case nil: return nil
+      case .missing: return bare ?? strictest
+      case .malformed: return strictest
+      case .text(let text): return DeltaSeconds.read(text) ?? strictest
+      case .quoted(let text): return DeltaSeconds.read(Self.unescaped(text)) ?? strictest
+      }
+    }
+  }
+
+  // MARK: Reading
+
+  // Computed: the compiler puts the numbers in their places, where a pair of stored ones would be looked up.
+  private static var equals: UInt8 { UInt8(ascii: "=") }
+  private static var comma: UInt8 { UInt8(ascii: ",") }
+  private static var quote: UInt8 { UInt8(ascii: "\"") }
+  private static var escape: UInt8 { UInt8(ascii: "\\") }
+
+  private func withBytes<Answer>(_ body: (Bytes) -> Answer) -> Answer {
+    var field = field
+    return field.withUTF8 { body($0[...]) }
+  }
+
+  private enum Argument {
+    case missing
+    case malformed
+    case text(Bytes)
+    /// What stands between the quotes.
+    case quoted(Bytes)
+  }
+
+  private static func areEqual(_ left: Argument, _ right: Argument) -> Bool {
+    switch (left, right) {
+    case (.missing, .missing), (.malformed, .malformed): true
+    case (.text(let left), .text(let right)): left.elementsEqual(right)
+    case (.quoted(let left), .quoted(let right)): unescaped(left) == unescaped(right)
+    case (.text(let text), .quoted(let quoted)), (.quoted(let quoted), .text(let text)):
+      text.elementsEqual(unescaped(quoted))
+    default: false
+    }
+  }
+
+  /// The arguments of the directives of a name. A directive ends at a comma that is in no quoted string (RFC
+  /// 9110 §5.6.4).
+  private static func forEach(_ name: StaticString, in field: Bytes, _ body: (Argument) -> Void) {
+    var (isQuoted, isEscaped) = (false, false)
+    var start = field.startIndex
+    for index in field.startIndex..<field.endIndex {
+      let byte = field[index]
+      if isEscaped {
+        isEscaped = false
+      } else if isQuoted, byte == escape {
+        isEscaped = true
+      } else if byte == quote {
+        isQuoted.toggle()
+      } else if byte == comma, !isQuoted {
+        read(field[start..<index], name, body)
+        start = index + 1
+      }
+    }
+    read(field[start...], name, body)
+  }
+
+  private static func read(_ directive: Bytes, _ name: StaticString, _ body: (Argument) -> Void) {
+    let equals = directive.firstIndex(of: equals)
+    guard isName(directive[..<(equals ?? directive.endIndex)], name) else { return }
+    guard let equals else { return body(.missing) }
+    // No blank may stand beside the sign (§5.2): then the argument is malformed.
+    if equals > directive.startIndex, OptionalWhiteSpace.contains(directive[equals - 1]) {
+      return body(.malformed)
+    }
+    var argument = directive[(equals + 1)...]
+    while let last = argument.last, OptionalWhiteSpace.contains(last) { argument = argument.dropLast() }
+    guard argument.count >= 2, argument.first == quote, argument.last == quote else {
+      return body(.text(argument))
+    }
+    body(.quoted(argument.dropFirst().dropLast()))
+  }
+
+  private static func unescaped(_ quoted: Bytes) -> [UInt8] {
+    var text: [UInt8] = []
+    var isEscaped = false
+    for byte in quoted {
+      isEscaped = !isEscaped && byte == escape
+      if !isEscaped { text.append(byte) }
+    }
+    return text
+  }
+
+  /// Whether a text, without the blanks around it, is a name in whatever case.
+  private static func isName(_ text: Bytes, _ name: StaticString) -> Bool {
+    let text = OptionalWhiteSpace.trimmed(text)
+    return name.withUTF8Buffer { name in
+      name.count == text.count
+        && (0..<name.count).allSatisfy { lowercased(text[text.startIndex + $0]) == name[$0] }
+    }
+  }
+
+  private static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+  }
+}
+
+/// A number of seconds in a header field (RFC 9111 §1.2.2).
+enum DeltaSeconds {
+  /// What any larger number counts as.
+  static let largest: Int64 = 1 << 31
+
+  /// - Returns: nil for anything but digits.
+  static func read(_ digits: some Collection<UInt8>) -> Int64? {
+    guard !digits.isEmpty else { return nil }
+    var number: Int64 = 0
+    for digit in digits {
+      guard digit >= 0x30, digit <= 0x39 else { return nil }
+      number = min(largest, number * 10 + Int64(digit - 0x30))
+    }
+    return number
+  }
+}
+
+/// What the user's request lines say about stored answers (RFC 9111 §5.2.1).
+public struct RequestDirectives: Sendable, Equatable {
+  /// Seconds; an older answer is asked about. Nil for any age.
+  var maxAge: Int64?
+  /// Seconds for which an answer must still be fresh.
+  var minFresh: Int64 = 0
+  /// Seconds for which an answer may have been stale.
+  var maxStale: Int64 = 0
+  /// Seconds for which it may have been stale where asking fails (RFC 5861 §4).
+  var staleIfError: Int64 = 0
+  /// `no-cache`: no answer is used unasked.
+  var asksAlways = false
+  /// `only-if-cached`: nothing is asked.
+  public var onlyIfCached = false
+  /// `no-store`: nothing of the request may be kept.
+  var forbidsStoring = false
+
+  init() {}
+
+  /// - Parameters:
+  ///   - cacheControl: the values of all such lines, joined with commas; nil for none.
+  ///   - pragma: the same for `Pragma`, which counts only where there is no Cache-Control (§5.4).
+  init(cacheControl: String?, pragma: String? = nil) {
+    let control = CacheControl(cacheControl)
+    maxAge = control.seconds("max-age", strictest: 0)
+    minFresh = control.seconds("min-fresh", strictest: .max) ?? 0
+    maxStale = control.seconds("max-stale", strictest: 0, bare: .max) ?? 0
+    staleIfError = control.seconds("stale-if-error", strictest: 0) ?? 0
+    asksAlways = control.restricts("no-cache")
+    forbidsStoring = control.restricts("no-store")
+    onlyIfCached = control.permits("only-if-cached")
+    if control.isEmpty, let pragma { asksAlways = CacheControl(pragma).restricts("no-cache") }
+  }
+
+  /// Both together: what restricts more counts, and the longest of the times that permit.
+  func combined(_ other: RequestDirectives) -> RequestDirectives {
+    var both = self
+    both.maxAge = [maxAge, other.maxAge].compactMap(\.self).min()
+    both.minFresh = max(minFresh, other.minFresh)
+    both.maxStale = max(maxStale, other.maxStale)
+    both.staleIfError = max(staleIfError, other.staleIfError)
+    both.asksAlways = asksAlways || other.asksAlways
+    both.onlyIfCached = onlyIfCached || other.onlyIfCached
+    both.forbidsStoring = forbidsStoring || other.forbidsStoring
+    return both
+  }
+}

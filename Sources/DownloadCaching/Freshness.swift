@@ -1,0 +1,129 @@
+import DownloadModel
+
+/// How long a stored answer may be used without asking its server (RFC 9111 §4.2), as far as its header
+/// fields say. Pure.
+///
+/// What redirects led to is never fresh: its lifetime says nothing of how long the redirect holds, and an
+/// address such as `latest` exists in order to lead elsewhere one day.
+struct Freshness: Sendable, Equatable {
+  /// Seconds for which the answer is fresh, from the moment when its origin made it; 0 where its server did
+  /// not say and it is not guessed.
+  let lifetime: Int64
+  /// Seconds since its origin made it, at least (§4.2.3).
+  let age: Int64
+  /// `no-cache`: it is never used unasked (§5.2.2.4).
+  let asksAlways: Bool
+  /// `must-revalidate`: it is never used while stale (§5.2.2.2).
+  let mustRevalidate: Bool
+  /// Seconds for which it may be stale where asking fails (RFC 5861 §3).
+  let staleIfError: Int64
+
+  /// Of lifetimes that are guessed: a week, as browsers have it.
+  static let longestGuess: Int64 = 7 * 86_400
+
+  /// Statuses whose answers may be stored without any word of the server about that (RFC 9110 §15.1), as far
+  /// as a download may have one: only then is a lifetime guessed (RFC 9111 §4.2.2).
+  private static let guessable: Set<Int> = [200, 203, 204, 206]
+
+  /// - Parameters:
+  ///   - now: seconds since 1970.
+  ///   - guesses: whether a lifetime is guessed where the server named none.
+  init(of row: CacheRow, at now: Int64, guesses: Bool) {
+    self.init(
+      row.freshness, row.validator, status: row.status, isRedirected: row.effectiveURL != nil,
+      askedAt: row.fetchedAt, at: now, guesses: guesses)
+  }
+
+  /// - Parameters:
+  ///   - askedAt: seconds since 1970 at which the request was sent.
+  init(
+    _ fields: FreshnessFields, _ validator: Validator, status: Int?, isRedirected: Bool, askedAt: Int64,
+    at now: Int64, guesses: Bool
+  ) {
+    let control = CacheControl(fields.cacheControl)
+    asksAlways = control.restricts("no-cache")
+    mustRevalidate = control.restricts("must-revalidate")
+    staleIfError = control.seconds("stale-if-error", strictest: 0) ?? 0
+    let date = validator.date.flatMap { HTTPDate($0) }?.seconds ?? askedAt
+    age = Self.age(fields.age, date: date, askedAt: askedAt, at: now)
+    lifetime =
+      isRedirected
+      ? 0
+      : Self.named(control, fields.expires, date: date)
+        ?? (guesses || control.permits("immutable") ? Self.guessed(validator, status, date: date) : 0)
+  }
+
+  /// §4.2.3. A clock that was set back since says nothing of the age: the answer is then as old as can be.
+  private static func age(_ field: String?, date: Int64, askedAt: Int64, at now: Int64) -> Int64 {
+    guard now >= askedAt else { return .max }
+    return max(now - date, (field.flatMap { received($0) } ?? 0) + now - askedAt)
+  }
+
+  /// §5.1: of several ages the first counts, and what is no age is ignored.
+  private static func received(_ field: String) -> Int64? {
+    let first = field.utf8.prefix { $0 != UInt8(ascii: ",") }.filter { $0 != 0x20 && $0 != 0x09 }
+    return DeltaSeconds.read(first)
+  }
+
+  /// §4.2.1, for a private cache: `s-maxage` is not for it. A date that is none is in the past (§5.3).
+  private static func named(_ control: CacheControl, _ expires: String?, date: Int64) -> Int64? {
+    if let maxAge = control.seconds("max-age", strictest: 0) { return maxAge }
+    return expires.map { max(0, (HTTPDate($0)?.seconds ?? date) - date) }
+  }
+
+  /// §4.2.2: a tenth of the time for which the file had not changed.
+  private static func guessed(_ validator: Validator, _ status: Int?, date: Int64) -> Int64 {
+    guard guessable.contains(status ?? 200), let changed = validator.lastModified.flatMap({ HTTPDate($0) })
+    else { return 0 }
+    return min(longestGuess, max(0, date - changed.seconds) / 10)
+  }
+
+  // MARK: Use
+
+  enum Use: Sendable, Equatable {
+    case fresh
+    /// Stale, but not for longer than the request allows.
+    case stale
+  }
+
+  var isFresh: Bool { lifetime > age && !asksAlways }
+
+  /// Seconds since 1970 from which on the server is asked, by what it said itself; nil if it is always asked.
+  static func end(of row: CacheRow, at now: Int64) -> Int64? {
+    let freshness = Freshness(of: row, at: now, guesses: false)
+    guard !freshness.asksAlways, freshness.lifetime > 0, freshness.age != .max else { return nil }
+    return now - freshness.staleness
+  }
+
+  /// Seconds since it became stale; negative while it is fresh.
+  private var staleness: Int64 { age == .max ? .max : age - lifetime }
+
+  /// How it may be used unasked (§4, §5.2.1); nil if its server must be asked.
+  func use(for request: RequestDirectives) -> Use? {
+    guard !asksAlways, !request.asksAlways, age <= request.maxAge ?? .max else { return nil }
+    if lifetime > age { return lifetime - age >= request.minFresh ? .fresh : nil }
+    guard !mustRevalidate, request.minFresh == 0, request.maxStale > 0, age != .max,
+      staleness <= request.maxStale
+    else { return nil }
+    return .stale
+  }
+
+  /// Whether a failure is one in which a stale answer may help: a 500, 502, 503 or 504, or what a cache on
+  /// the way would have answered so (RFC 5861 §3). A certificate that is refused is none of these.
+  static func isServerFailure(_ error: DownloadError) -> Bool {
+    switch (error.code, error.cause) {
+    case (.status, .http(let status)): [500, 502, 503, 504].contains(status)
+    case (.resolve, _), (.connect, _), (.timeout, _), (.stalled, _), (.reset, _), (.unanswered, _),
+      (.shortBody, _):
+      true
+    default: false
+    }
+  }
+
+  /// Whether it may be used because its server could not be asked (RFC 9111 §4.2.4, RFC 5861).
+  func mayStandIn(for request: RequestDirectives) -> Bool {
+    guard !asksAlways, !request.asksAlways, !mustRevalidate, age != .max else { return false }
+    let allowed = max(staleIfError, request.staleIfError)
+    return staleness <= allowed && (allowed > 0 || isFresh)
+  }
+}

@@ -1,0 +1,63 @@
+import GRDB
+import Glibc
+
+/// The pages of the database that hold nothing any more, and how they are given back to the disk without
+/// holding up other processes: by VACUUM only where that copies little, else a few at a time.
+///
+/// A database has to be made for that (`auto_vacuum`). One of an earlier version keeps its free pages, which
+/// new rows fill again, until it is small enough for VACUUM, which makes it so.
+enum IndexPages {
+  /// Bytes that VACUUM copies within moments.
+  static let mostCopied: Int64 = 8 << 20
+  /// Pages that are given back in one transaction.
+  private static let atOnce = 256
+
+  /// To be called before the first table is made.
+  static func prepare(_ database: Database) throws {
+    try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+  }
+
+  /// Bytes in pages that hold something.
+  static func usedBytes(_ database: Database) throws -> Int64 {
+    try (number("page_count", database) - number("freelist_count", database)) * number("page_size", database)
+  }
+
+  private static func number(_ pragma: String, _ database: Database) throws -> Int64 {
+    try Int64.fetchOne(database, sql: "PRAGMA \(pragma)") ?? 0
+  }
+
+  /// Gives free pages back.
+  /// - Parameters:
+  ///   - mostCopied: what VACUUM may copy at most, in bytes.
+  ///   - pause: called between two steps.
+  static func giveBack(
+    _ pool: DatabasePool, mostCopied: Int64 = mostCopied, pause: () throws -> Void = leaveAlone
+  ) throws {
+    let (used, canGiveBack) = try pool.read { database in
+      (try usedBytes(database), try number("auto_vacuum", database) == 2)
+    }
+    if used <= mostCopied {
+      try pool.writeWithoutTransaction { database in
+        if !canGiveBack { try prepare(database) }
+        try database.execute(sql: "VACUUM")
+      }
+      return
+    }
+    guard canGiveBack else { return }
+    var before = Int64.max
+    while true {
+      let free = try pool.writeWithoutTransaction { database in
+        try database.execute(sql: "PRAGMA incremental_vacuum(\(atOnce))")
+        return try number("freelist_count", database)
+      }
+      try pause()
+      // Others may make pages free at the same time: this goes on for as long as there are fewer.
+      guard free > 0, free < before else { return }
+      before = free
+    }
+  }
+
+  /// Leaves the database alone for about as long as a step had it: a process that waits for it looks every
+  /// 20 ms, and would otherwise hardly ever find it free.
+  static func leaveAlone() { usleep(5000) }
+}

@@ -1,0 +1,274 @@
+import Glibc
+import SystemPackage
+import Synchronization
+
+/// How the cache keeps bytes of its own, so that what was fetched outlives the user's files (`store`).
+public enum StoreKind: String, Sendable, CaseIterable {
+  /// As `clone` where the file system can; elsewhere `none`.
+  case auto
+  /// Shares the blocks of the user's file, which takes no space.
+  case clone
+  /// The same where the file system can, else a copy of them.
+  case copy
+  /// A second name for the user's file, which takes no space. Whoever changes the file in place changes the
+  /// entry as well, so that it is no longer served.
+  case link
+  /// Only the index is kept.
+  case none
+}
+
+/// The files of the cache's own: `<cache folder>/store/`.
+///
+/// An entry is a file like any other that dlm wrote: it has a row in the index, with this folder as its
+/// directory, and is found, checked and copied from as a file in any other folder is. An address has one
+/// entry for each scope of credentials, under a name that only this user's dlm can compute.
+///
+/// **Life of an entry.** It has its name only when it is whole, and a line in the journal before that.
+///
+/// | step | killed after it, there is | and the next run |
+/// |---|---|---|
+/// | 1 unnamed file opened, cloned or copied | nothing | does it again when the file is fetched |
+/// | 2 line in the journal | a line | drops the line: its inode is not under its name |
+/// | 3 linked under its name, if that is free | the entry | knows it by the journal |
+/// | 3 linked as a draft, if it is not | the earlier entry, a draft | removes the draft, drops the line |
+/// | 4 draft renamed | the entry, the row of the earlier one | knows it by the journal |
+/// | 5 rows written, journal removed | the entry | knows it by the index |
+///
+/// A hard link, and a file where the disk has none without a name, is a draft from step 1 on. Drafts are in a
+/// folder of their own (`store/new/`), so that a look for what a kill left does not read a hundred thousand
+/// names; a living process holds the lock of a draft that it fills.
+///
+/// **Beside other processes.** Nothing here is locked but drafts. An entry that is replaced or evicted while
+/// another process copies it stays readable to that process until it closes it. Where one is gone between
+/// the look and the copy, the copy finds another file or none, and the file is fetched. Should an eviction
+/// remove an entry that another process has put in its place at this moment, that entry's row has no file,
+/// and is not served.
+final class FileStore: Sendable {
+  static let folderName = "store"
+  private static let draftsName = "new"
+  private let parent: Folder
+  private let secret: UserSecret
+  private let usesUnnamedFiles: Bool
+  private let opened = Mutex<Opened?>(nil)
+
+  private struct Opened {
+    let folder: Folder
+    let path: String
+    let route: NamingRoute?
+  }
+
+  /// Touches nothing on disk yet.
+  /// - Parameters:
+  ///   - parent: the cache folder.
+  ///   - usesUnnamedFiles: false to do without them, as on a file system that does not support them.
+  init(in parent: Folder, _ secret: UserSecret, usesUnnamedFiles: Bool = true) {
+    self.parent = parent
+    self.secret = secret
+    self.usesUnnamedFiles = usesUnnamedFiles
+  }
+
+  var path: FilePath { FilePath(parent.path).appending(Self.folderName) }
+
+  /// Bytes that the disk of the cache has; nil where it does not tell.
+  var diskBytes: Int64? { parent.diskBytes() }
+
+  private func open() throws(Errno) -> Opened {
+    try opened.withLock { opened throws(Errno) in
+      if let opened { return opened }
+      let folder = try Folder(path, mode: 0o700)
+      folder.makePrivate()
+      let made = Opened(
+        folder: folder, path: try folder.canonicalPath(),
+        route: usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil)
+      opened = made
+      if let drafts = try drafts(making: false) { try removeAbandoned(drafts) }
+      return made
+    }
+  }
+
+  /// Nil where nothing was ever put in.
+  private func openIfThere() throws(Errno) -> Opened? {
+    if let opened = opened.withLock({ $0 }) { return opened }
+    return try parent.identity(of: Self.folderName) == nil ? nil : try open()
+  }
+
+  // MARK: Names
+
+  /// The name of an address's entry. Its first half says whose it is without disclosing the address, the
+  /// second proves that this user's dlm computed it.
+  private func name(_ key: RowKey) -> String {
+    let stem = secret.tag("store entry", key.address + "\0" + key.scope)
+    return "\(stem)-\(secret.tag("store", stem))"
+  }
+
+  private func isName(_ name: String) -> Bool {
+    guard let dash = name.utf8.firstIndex(of: UInt8(ascii: "-")) else { return false }
+    let stem = String(name[..<dash])
+    return name == "\(stem)-\(secret.tag("store", stem))"
+  }
+
+  private func freshDraftName() -> String {
+    let stem = "\(getpid())." + String(UInt64.random(in: .min ... .max), radix: 36)
+    return "\(stem)-\(secret.tag("store draft", stem))"
+  }
+
+  private func isDraft(_ name: String) -> Bool {
+    guard let dash = name.utf8.firstIndex(of: UInt8(ascii: "-")) else { return false }
+    let stem = String(name[..<dash])
+    return name == "\(stem)-\(secret.tag("store draft", stem))"
+  }
+
+  private func drafts(making: Bool) throws(Errno) -> Folder? {
+    let path = path.appending(Self.draftsName)
+    if !making, FileIdentity.of(path: path.string) == nil { return nil }
+    return try Folder(path, mode: 0o700)
+  }
+
+  /// Removes drafts whose process has ended.
+  private func removeAbandoned(_ drafts: Folder) throws(Errno) {
+    for name in try drafts.names() where isDraft(name) {
+      // Also a hard link to a file of the user's: only the name goes.
+      guard let file = try? drafts.open(name, O_RDONLY | O_NONBLOCK), file.lock() else { continue }
+      try drafts.remove(name)
+    }
+  }
+
+  // MARK: Putting in
+
+  /// Whether a file of this disk can be cloned into the cache folder. Leaves nothing behind.
+  /// - Returns: nil if the file is no longer that of the row.
+  func canClone(_ source: CacheRow) -> Bool? {
+    guard let file = try? Self.open(source) else { return nil }
+    guard let trial = try? parent.openUnnamed(mode: 0o600) else { return false }
+    return trial.clone(file)
+  }
+
+  /// Puts a file in. Blocks for as long as the disk needs.
+  /// - Parameters:
+  ///   - source: the row of a finished file.
+  ///   - beforeNaming: called with the entry's row before the entry is visible, to write the journal's line.
+  /// - Returns: the entry's row; nil if the file is no longer that of the row.
+  /// - Throws: errno; EOPNOTSUPP where the file system cannot do it in this way; ECANCELED.
+  func put(
+    _ source: CacheRow, by kind: StoreKind, _ beforeNaming: (CacheRow) -> Void
+  ) throws(Errno) -> CacheRow? {
+    let store = try open()
+    var entry = source
+    entry.key = RowKey(
+      address: source.key.address, scope: source.key.scope, directory: store.path, requested: RowKey.stored)
+    entry.name = name(source.key)
+    if kind == .link { return try putLink(source, entry, in: store, beforeNaming) }
+    guard let file = try Self.open(source) else { return nil }
+    if let route = store.route {
+      let copy = try store.folder.openUnnamed(mode: 0o600)
+      guard try Self.fill(copy, with: file, source, by: kind) else { return nil }
+      entry.identity = try copy.identity()
+      beforeNaming(entry)
+      do throws(Errno) { try store.folder.link(copy, as: entry.name, route) } catch .fileExists {
+        guard let drafts = try drafts(making: true), copy.lock() else { return nil }
+        let draft = freshDraftName()
+        try drafts.link(copy, as: draft, route)
+        try drafts.move(draft, to: store.folder, replacing: entry.name)
+      }
+      return entry
+    }
+    guard let drafts = try drafts(making: true) else { return nil }
+    let draft = freshDraftName()
+    let copy = try drafts.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+    do throws(Errno) {
+      guard copy.lock(), try Self.fill(copy, with: file, source, by: kind) else {
+        try drafts.remove(draft)
+        return nil
+      }
+      entry.identity = try copy.identity()
+      beforeNaming(entry)
+      try drafts.move(draft, to: store.folder, replacing: entry.name)
+    } catch {
+      try drafts.remove(draft)
+      throw error
+    }
+    return entry
+  }
+
+  private static func open(_ source: CacheRow) throws(Errno) -> Descriptor? {
+    let raw = Glibc.open(source.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    let file = Descriptor(raw)
+    guard try file.identity() == source.identity else { return nil }
+    return file
+  }
+
+  /// - Returns: false if the file is no longer that of the row.
+  private static func fill(
+    _ copy: borrowing Descriptor, with file: borrowing Descriptor, _ source: CacheRow, by kind: StoreKind
+  ) throws(Errno) -> Bool {
+    let length = source.identity.size
+    if !copy.clone(file) {
+      guard kind == .copy else { throw Errno(rawValue: errno) }
+      guard try copy.copyBytes(of: file, length) == length else { return false }
+    }
+    return try file.identity() == source.identity
+  }
+
+  private func putLink(
+    _ source: CacheRow, _ entry: CacheRow, in store: Opened, _ beforeNaming: (CacheRow) -> Void
+  ) throws(Errno) -> CacheRow? {
+    guard let drafts = try drafts(making: true) else { return nil }
+    let draft = freshDraftName()
+    do throws(Errno) { try drafts.link(path: source.path, as: draft) } catch .noSuchFileOrDirectory {
+      return nil
+    }
+    do throws(Errno) {
+      if try drafts.identity(of: draft) == source.identity {
+        beforeNaming(entry)
+        try drafts.move(draft, to: store.folder, replacing: entry.name)
+        // rename(2) does nothing where both names are of one file: an entry that is put in once more.
+        try drafts.remove(draft)
+        return entry
+      }
+      try drafts.remove(draft)
+      return nil
+    } catch {
+      try drafts.remove(draft)
+      throw error
+    }
+  }
+
+  // MARK: Taking away
+
+  /// Removes an entry, unless its name has meanwhile been given to another.
+  /// - Returns: bytes that the entry took, as `du` counts them.
+  func remove(_ entry: CacheRow) throws(Errno) -> Int64 {
+    guard isName(entry.name), let store = try openIfThere(), store.path == entry.key.directory,
+      try store.folder.identity(of: entry.name)?.isSameFile(as: entry.identity) == true
+    else { return 0 }
+    let bytes = try store.folder.allocatedBytes(of: entry.name)
+    try store.folder.remove(entry.name)
+    return bytes
+  }
+
+  /// The names of all entries, in no order.
+  func names() throws(Errno) -> [String] {
+    guard let store = try openIfThere() else { return [] }
+    let names = try store.folder.names()
+    return names.filter { isName($0) }
+  }
+
+  /// Removes entries by their names, and drafts that a killed process left.
+  /// - Parameter names: nil for all.
+  /// - Returns: how many went, and bytes that they took.
+  func clear(_ names: [String]? = nil) throws(Errno) -> (entries: Int, bytes: Int64) {
+    guard let store = try openIfThere() else { return (0, 0) }
+    if let drafts = try drafts(making: false) { try removeAbandoned(drafts) }
+    var (entries, bytes): (Int, Int64) = (0, 0)
+    let removed: [String]
+    if let names { removed = names } else { removed = try self.names() }
+    for name in removed where isName(name) {
+      bytes += try store.folder.allocatedBytes(of: name)
+      try store.folder.remove(name)
+      entries += 1
+    }
+    return (entries, bytes)
+  }
+}

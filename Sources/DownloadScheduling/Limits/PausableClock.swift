@@ -1,0 +1,69 @@
+import Synchronization
+
+/// The clock of a run that can be paused: it stands still meanwhile, and so does every rule that it is given
+/// to. Pauses between attempts, cooldowns of hosts and measurements of rates go on where they were.
+public final class PausableClock: Clock, Sendable {
+  public struct Instant: InstantProtocol {
+    /// Of the run's time, since the clock was made.
+    fileprivate var time: Duration
+
+    public func advanced(by duration: Duration) -> Instant { Instant(time: time + duration) }
+    public func duration(to other: Instant) -> Duration { other.time - time }
+    public static func < (left: Instant, right: Instant) -> Bool { left.time < right.time }
+  }
+
+  private struct State {
+    /// All pauses that are over.
+    var paused = Duration.zero
+    var since: ContinuousClock.Instant?
+  }
+
+  private let base: ContinuousClock
+  private let start: ContinuousClock.Instant
+  private let state = Mutex(State())
+  /// Without a pause no reading takes the lock.
+  private let hasPaused = Atomic(false)
+  /// Time between two looks of what sleeps whether the run goes on.
+  private static let lookInterval = Duration.milliseconds(50)
+
+  /// - Parameter base: which goes on in a pause.
+  public init(over base: ContinuousClock = ContinuousClock()) {
+    self.base = base
+    start = base.now
+  }
+
+  public var minimumResolution: Duration { base.minimumResolution }
+
+  public var now: Instant {
+    let elapsed = start.duration(to: base.now)
+    guard hasPaused.load(ordering: .acquiring) else { return Instant(time: elapsed) }
+    return state.withLock { state in
+      let until = state.since.map { start.duration(to: $0) } ?? elapsed
+      return Instant(time: until - state.paused)
+    }
+  }
+
+  public func pause(_ isPaused: Bool) {
+    hasPaused.store(true, ordering: .releasing)
+    state.withLock { state in
+      if let since = state.since {
+        guard !isPaused else { return }
+        state.paused += since.duration(to: base.now)
+        state.since = nil
+      } else if isPaused {
+        state.since = base.now
+      }
+    }
+  }
+
+  private var isPaused: Bool { hasPaused.load(ordering: .acquiring) && state.withLock { $0.since != nil } }
+
+  public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    while true {
+      let left = now.duration(to: deadline)
+      guard left > .zero else { return }
+      try await base.sleep(
+        until: base.now.advanced(by: isPaused ? Self.lookInterval : left), tolerance: tolerance)
+    }
+  }
+}

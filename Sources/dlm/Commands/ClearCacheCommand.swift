@@ -1,0 +1,86 @@
+import ArgumentParser
+import DownloadCaching
+import DownloadModel
+import SystemPackage
+
+struct ClearCacheCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "clear-cache",
+    abstract: "Forget what was fetched; your files stay, unless --files says otherwise.",
+    discussion: """
+      EXAMPLES
+        dlm clear-cache                      forget everything; no file of yours is touched
+        dlm clear-cache https://a/b          forget one address
+        dlm clear-cache --partial            remove unfinished files (.part) that no running dlm has in use
+        dlm clear-cache --files https://a/b  back to the beginning: its file goes too, after a question
+
+      --files removes only what is as dlm wrote it: a file that was changed, moved or replaced since stays.
+      """)
+
+  @Argument(help: "Addresses: only what belongs to them is meant. Without any, everything is.")
+  var addresses: [CachedAddress] = []
+
+  @Flag(
+    help: """
+      Remove unfinished files with what they hold, in this folder and those of earlier runs, and forget nothing.
+      """)
+  var partial = false
+
+  @Flag(
+    help: """
+      Remove also the files that dlm wrote and nobody changed since, finished and unfinished; asks first.
+      """)
+  var files = false
+
+  @Flag(help: "Answer the question of --files with yes.")
+  var yes = false
+
+  @Flag(help: "Say what was freed as one JSON object.")
+  var json = false
+
+  func run() async throws {
+    let folders = CacheAtHand.folders(CacheAtHand.running())
+    let keys = addresses.isEmpty ? nil : addresses.map(\.key)
+    let freed = try await CacheAtHand.use { [self] cache in
+      if files { return try await removeFiles(cache, keys, folders) }
+      if partial { return try await cache.removeUnfinished(in: folders, of: keys) }
+      guard let keys else { return try await cache.clear() }
+      return try await cache.clear(keys)
+    }
+    for failure in freed.failures { StandardError.say(FailureMessages(failure).said) }
+    if json {
+      try StandardOutput.write(CacheJSON.freed(freed))
+    } else {
+      let text =
+        files || partial ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)
+      try StandardOutput.say([text])
+    }
+    if !freed.failures.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
+  }
+
+  private func removeFiles(
+    _ cache: CacheAdministration, _ keys: [String]?, _ folders: [FilePath]
+  ) async throws -> Freed {
+    let written = try await cache.written(of: keys)
+    let unfinished = try await cache.unfinished(in: folders, of: keys)
+    if !yes, written.files + unfinished.count > 0 { try confirm(written, unfinished) }
+    // The folders are known by the rows: so the unfinished files go first.
+    var freed = try await cache.removeUnfinished(in: folders, of: keys)
+    freed.add(try await cache.removeWritten(of: keys))
+    let isAll = keys == nil && freed.failures.isEmpty
+    freed.add(isAll ? try await cache.clear() : try await cache.clear([]))
+    return freed
+  }
+
+  private func confirm(_ written: Freed, _ unfinished: [UnfinishedFile]) throws {
+    switch Confirmation.ask(QuestionMessages.removal(written, unfinished)) {
+    case true?: return
+    case false?:
+      StandardError.say([CacheMessages.nothingRemoved])
+      throw ExitCode(ExitStatus.failed.rawValue)
+    case nil:
+      StandardError.say([CacheMessages.nobodyToAsk(written, unfinished)])
+      throw ExitCode.validationFailure
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import ArgumentParser
+import CurlTransport
+import DownloadModel
+import FoundationEssentials
+import SystemPackage
+import TerminalProgress
+
+struct ConfigCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "config",
+    abstract: "Show every setting, and where its value comes from.",
+    // Made by the parser, it would name get, whose options these are.
+    usage: "dlm config [--json] [<options of get>]",
+    discussion: """
+      A line a setting: its name, its value, and what sets it: an option, a variable of the environment, a \
+      file with its line, or dlm itself (built-in). Strongest first: option, DLM_… in the environment, \
+      ./.dlm.yaml, $XDG_CONFIG_HOME/dlm/config.yaml, built-in. What may be secret is not shown.
+
+      EXAMPLES
+        dlm config
+        dlm config --json
+        dlm config --jobs 8 --progress plain     what dlm get would use with these
+      """)
+
+  @Flag(help: "A JSON object a line, for programs.")
+  var json = false
+
+  @OptionGroup var get: GetCommand
+
+  func run() async throws {
+    if let source = get.sources.first { throw ValidationError(UsageMessages.configTakesNoSource(source)) }
+    let sources = try await SettingsSources.load(environment: ProcessInfo.processInfo.environment)
+    let all = SettingInForce.all(get, sources)
+    if json {
+      try StandardOutput.write(all.map { $0.json.text + "\n" }.joined())
+    } else {
+      try StandardOutput.say(SettingInForce.lines(all))
+    }
+  }
+}
+
+/// The value that a run would use for one setting, and where it is from.
+struct SettingInForce: Equatable {
+  let name: String
+  /// Without what may be secret; nil where nothing is set.
+  let value: String?
+  /// What that means.
+  let meaning: String?
+  let origin: SettingOrigin
+
+  static func all(_ command: GetCommand, _ sources: SettingsSources) -> [SettingInForce] {
+    OptionTable.rows.filter { $0.setting != .nowhere }.map { SettingInForce($0, command, sources) }
+      + [SettingInForce("loops", sources, .nothing("one a core, at most 8"))]
+  }
+
+  private init(_ row: OptionTable.Row, _ command: GetCommand, _ sources: SettingsSources) {
+    guard let given = Self.text(row.given(in: command)) else {
+      self.init(row.name, sources, row.builtIn)
+      return
+    }
+    self.init(name: row.name, value: Self.shown(given, of: row.name), origin: .option(row.spelled))
+  }
+
+  private init(_ name: String, _ sources: SettingsSources, _ builtIn: OptionTable.BuiltIn) {
+    if let (text, origin) = sources.found(name) {
+      self.init(name: name, value: Self.shown(text, of: name), origin: origin)
+    } else if case .nothing(let words) = builtIn {
+      self.init(name: name, value: nil, meaning: words, origin: .builtIn)
+    } else {
+      self.init(name: name, value: builtIn.value, origin: .builtIn)
+    }
+  }
+
+  private init(name: String, value: String?, meaning: String? = nil, origin: SettingOrigin) {
+    (self.name, self.value, self.meaning, self.origin) = (name, value, meaning, origin)
+  }
+
+  private static func text(_ given: OptionTable.Given) -> String? {
+    switch given {
+    case .flag(let isOn): isOn ? "yes" : nil
+    case .value(let text), .address(let text): text
+    case .values(let texts): texts.isEmpty ? nil : texts.joined(separator: "\n")
+    case .headers(let headers): headers.isEmpty ? nil : headers.map(\.text).joined(separator: "\n")
+    }
+  }
+
+  private static func shown(_ text: String, of name: String) -> String {
+    switch name {
+    case "header":
+      HeaderArgument.list(text).map { $0.isFile ? $0.text : "\($0.name): \(Redaction.mark)" }
+        .joined(separator: ", ")
+    case "proxy": ProxyAddress.redacted(text)
+    default: Redaction.redacted(text)
+    }
+  }
+
+  var json: JSONValue {
+    var place: JSONValue = .null
+    var line: JSONValue = .null
+    switch origin {
+    case .builtIn: break
+    case .file(let path, let number):
+      place = .text(path.string)
+      line = .number(orNull: number.map(Int64.init))
+    default: place = .text(origin.name)
+    }
+    return .object([
+      "name": .text(name), "value": value.map { .text($0) } ?? .null, "from": .text(origin.kind),
+      "place": place, "line": line,
+    ])
+  }
+
+  /// In columns: name, value, and where it is from.
+  static func lines(_ all: [SettingInForce]) -> [String] {
+    let names = all.map(\.name.count).max() ?? 0
+    let texts = all.map { $0.value.map { $0.isEmpty ? "\"\"" : $0 } ?? "(\($0.meaning ?? ""))" }
+    let width = min(32, texts.map(\.count).max() ?? 0)
+    return zip(all, texts).map { setting, text in
+      padded(setting.name, names) + "  " + padded(text, width) + "  " + setting.origin.name
+    }
+  }
+
+  private static func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+}

@@ -1,0 +1,104 @@
+import DownloadCaching
+import DownloadModel
+import SystemPackage
+import TerminalProgress
+
+/// What `dlm cache` says to programs: one object, or an object a line. As in the lines of `--progress json`,
+/// an address is a `url`, a time is RFC 3339, what is not known is null, and readers must ignore fields that
+/// they do not know. The fields are listed in the article <doc:CacheCommands>.
+///
+/// Texts pass the gate here, as strings: behind it, quotes are escaped.
+enum CacheJSON {
+  static func path(_ folder: String) -> String { line(["folder": text(folder)]) }
+
+  static func status(
+    _ status: CacheStatus, _ running: [RunningDownloads], _ unfinished: [UnfinishedFile]
+  ) -> String {
+    line([
+      "entries": .number(Int64(status.entries)), "fileBytes": .number(status.fileBytes),
+      "indexBytes": .number(status.indexBytes), "storeBytes": .number(status.storeBytes),
+      "folder": text(status.folder.string), "running": .list(running.map { value($0) }),
+      "unfinished": .list(unfinished.map { value($0) }),
+    ])
+  }
+
+  static func entry(_ entry: CacheEntry) -> String {
+    line([
+      "condition": .text(entry.condition.rawValue), "size": .number(entry.size), "url": text(entry.address),
+      "path": text(entry.path.string), "fetchedAt": time(entry.fetchedAt),
+      "message": text(entry.failure.map { FailureMessages($0).line }),
+    ])
+  }
+
+  /// What is known of an address.
+  static func known(_ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile]) -> String {
+    line([
+      "url": text(address), "files": .list(files.map { value($0) }),
+      "unfinished": .list(unfinished.map { value($0) }),
+    ])
+  }
+
+  static func freed(_ freed: Freed) -> String {
+    line([
+      "entries": .number(Int64(freed.entries)), "bytes": .number(freed.bytes),
+      "files": .number(Int64(freed.files)), "fileBytes": .number(freed.fileBytes),
+      "filesKept": .number(Int64(freed.filesKept)), "unfinished": .number(Int64(freed.parts)),
+      "unfinishedBytes": .number(freed.partBytes), "unfinishedInUse": .number(Int64(freed.partsInUse)),
+      "failures": .list(
+        freed.failures.map { error in
+          .object(["path": text(error.path), "message": text(FailureMessages(error).line)])
+        }),
+    ])
+  }
+
+  // MARK: Parts
+
+  private static func line(_ fields: [String: JSONValue]) -> String { JSONValue.object(fields).text + "\n" }
+
+  /// Null for nil.
+  private static func text(_ text: String?) -> JSONValue {
+    text.map { .text(TerminalText.sanitized($0)) } ?? .null
+  }
+
+  private static func time(_ seconds: Int64) -> JSONValue {
+    .text(TimeText.utc(milliseconds: seconds.multipliedReportingOverflow(by: 1000).partialValue))
+  }
+
+  private static func value(_ file: UnfinishedFile) -> JSONValue {
+    .object([
+      "url": text(file.address), "path": text(file.path.string), "bytes": .number(file.bytes),
+      "total": .number(orNull: file.total), "keyed": .flag(file.isKeyed),
+    ])
+  }
+
+  private static func value(_ running: RunningDownloads) -> JSONValue {
+    .object([
+      "process": .number(Int64(running.process)), "directory": text(running.directory),
+      "listed": .number(Int64(running.listed)), "listIsComplete": .flag(running.listIsComplete),
+      "done": .number(Int64(running.done)), "failed": .number(Int64(running.failed)),
+      "bytes": .number(running.bytes), "rate": .number(running.rate), "more": .number(Int64(running.more)),
+      "active": .list(
+        running.active.map { file in
+          .object([
+            "url": text(file.url), "bytes": .number(file.bytes), "total": .number(orNull: file.total),
+          ])
+        }),
+    ])
+  }
+
+  private static func value(_ file: CacheDetail) -> JSONValue {
+    let (entry, validator) = (file.entry, file.entry.validator)
+    return .object([
+      "path": text(entry.path.string), "size": .number(entry.size),
+      "condition": .text(entry.condition.rawValue), "fetchedAt": time(entry.fetchedAt),
+      "usedAt": time(file.usedAt), "freshUntil": file.freshUntil.map { time($0) } ?? .null,
+      "keyed": .flag(file.isKeyed), "stored": .flag(file.isStored),
+      "chosenName": text(file.chosenName), "status": .number(orNull: file.status.map { Int64($0) }),
+      "etag": text(validator.etag), "lastModified": text(validator.lastModified),
+      "date": text(validator.date), "cacheControl": text(file.cacheControl),
+      "expires": text(file.expires), "age": text(file.age),
+      "vary": text(file.vary),
+      "effectiveURL": text(file.effectiveURL), "digest": text(file.digest),
+    ])
+  }
+}

@@ -1,0 +1,106 @@
+/// A line as it is typed and edited at a terminal: a value, which draws nothing itself.
+///
+/// What it begins with is a suggestion and is selected as a whole: the first character that is typed replaces
+/// it, an arrow begins to edit it, Enter takes it as it is.
+struct LineEditor: Sendable, Equatable {
+  private var characters: [Character]
+  /// Before which character the cursor stands.
+  private(set) var cursor: Int
+  private(set) var isSelected: Bool
+
+  init(_ suggestion: String) {
+    characters = Array(suggestion)
+    cursor = characters.count
+    isSelected = !characters.isEmpty
+  }
+
+  var text: String { String(characters) }
+  var beforeCursor: String { String(characters[..<cursor]) }
+  var afterCursor: String { String(characters[cursor...]) }
+
+  /// What a key has led to.
+  enum Step: Sendable, Equatable {
+    case editing
+    /// Enter: the line is the answer.
+    case taken
+    /// Escape: what was suggested is the answer.
+    case left
+  }
+
+  mutating func take(_ key: TerminalKey) -> Step {
+    switch key {
+    case .enter: return .taken
+    case .escape: return .left
+    case .text(let text): insert(text)
+    case .paste(let text): insert(Self.firstLine(text))
+    case .backspace: isSelected ? clear() : remove(cursor - 1)
+    case .delete: isSelected ? clear() : remove(cursor)
+    case .left: move(to: isSelected ? 0 : cursor - 1)
+    case .right: move(to: isSelected ? characters.count : cursor + 1)
+    case .home, .up, .control("a"): move(to: 0)
+    case .end, .down, .control("e"): move(to: characters.count)
+    case .wordLeft: move(to: startOfWord())
+    case .wordRight: move(to: endOfWord())
+    case .control("b"): move(to: cursor - 1)
+    case .control("f"): move(to: cursor + 1)
+    case .control("d"): isSelected ? clear() : remove(cursor)
+    case .control("u"): isSelected ? clear() : cut(0..<cursor)
+    case .control("k"): isSelected ? clear() : cut(cursor..<characters.count)
+    case .control("w"): isSelected ? clear() : cut(startOfWord()..<cursor)
+    case .tab, .control: break
+    }
+    return .editing
+  }
+
+  private mutating func insert(_ text: String) {
+    // A control character is no part of a line, and a paste may hold some.
+    let scalars = text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
+    guard !scalars.isEmpty else { return }
+    if isSelected { clear() }
+    // Before and after are joined anew: an accent that comes by itself belongs to the letter before it.
+    let before = beforeCursor + String(String.UnicodeScalarView(scalars))
+    characters = Array(before) + characters[cursor...]
+    cursor = before.count
+  }
+
+  /// A paste answers one question: of several lines, the first that says something.
+  private static func firstLine(_ text: String) -> String {
+    text.split(separator: "\n").first { !$0.allSatisfy(\.isWhitespace) }.map(String.init) ?? ""
+  }
+
+  private mutating func clear() {
+    (characters, cursor, isSelected) = ([], 0, false)
+  }
+
+  private mutating func remove(_ index: Int) {
+    guard characters.indices.contains(index) else { return }
+    cut(index..<index + 1)
+  }
+
+  private mutating func cut(_ range: Range<Int>) {
+    characters.removeSubrange(range)
+    cursor = range.lowerBound
+  }
+
+  private mutating func move(to place: Int) {
+    isSelected = false
+    cursor = min(max(place, 0), characters.count)
+  }
+
+  /// Of the word before the cursor; a file name's words end at blanks, dots, dashes and underscores.
+  private func startOfWord() -> Int {
+    var place = cursor
+    while place > 0, Self.isGap(characters[place - 1]) { place -= 1 }
+    while place > 0, !Self.isGap(characters[place - 1]) { place -= 1 }
+    return place
+  }
+
+  private func endOfWord() -> Int {
+    var place = cursor
+    while place < characters.count, Self.isGap(characters[place]) { place += 1 }
+    while place < characters.count, !Self.isGap(characters[place]) { place += 1 }
+    return place
+  }
+
+  private static func isGap(_ character: Character) -> Bool { " .-_/".contains(character) }
+}

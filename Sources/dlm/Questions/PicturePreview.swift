@@ -1,0 +1,96 @@
+import FoundationEssentials
+import Glibc
+
+/// A small picture of the image that a question is about, for terminals that decode images themselves.
+///
+/// Sixel is not among them: it takes pixels, and dlm decodes no images.
+enum PicturePreview {
+  /// How a terminal is sent an image.
+  enum Way: Sendable, Equatable {
+    /// kitty's graphics protocol (`f=100`: PNG).
+    case kitty
+    /// iTerm2's inline images (OSC 1337): PNG, JPEG, GIF.
+    case iTerm
+  }
+
+  /// Rows of the picture.
+  static let rows = 8
+  /// A window with less is too small for that.
+  static let leastRows = 24
+  /// A longer file would hold up the terminal.
+  static let mostBytes = 512 * 1024
+  /// No terminal is given more pixels to decode in a row or a column.
+  private static let mostPixels = 8192
+  /// Of base64 in one of kitty's sequences, at most.
+  private static let chunk = 4096
+
+  /// By what the terminal says of itself. Inside tmux and screen nothing reaches it as it was sent.
+  static func way(_ environment: [String: String]) -> Way? {
+    func has(_ name: String) -> Bool { environment[name]?.isEmpty == false }
+    let term = environment["TERM"] ?? ""
+    if has("TMUX") || has("STY") || term.hasPrefix("screen") || term.hasPrefix("tmux") || term == "dumb" {
+      return nil
+    }
+    switch environment["TERM_PROGRAM"]?.lowercased() {
+    case "iterm.app", "wezterm": return .iTerm
+    case "ghostty": return .kitty
+    default: break
+    }
+    if term == "xterm-kitty" || has("KITTY_WINDOW_ID") { return .kitty }
+    return environment["LC_TERMINAL"] == "iTerm2" ? .iTerm : nil
+  }
+
+  /// - Parameter bytes: a whole file.
+  /// - Returns: what shows it, and leaves the cursor behind it; nil for a file that the terminal cannot show.
+  static func text(_ bytes: [UInt8], _ way: Way) -> String? {
+    let isPNG = isPNG(bytes)
+    let isOther = bytes.starts(with: [0xFF, 0xD8, 0xFF]) || bytes.starts(with: Array("GIF8".utf8))
+    guard bytes.count <= mostBytes, isPNG || isOther && way == .iTerm else { return nil }
+    let data = Data(bytes).base64EncodedString()
+    switch way {
+    case .iTerm:
+      return
+        "\u{1B}]1337;File=inline=1;height=\(rows);preserveAspectRatio=1;size=\(bytes.count):\(data)\u{07}"
+    case .kitty:
+      var (text, rest) = ("", data.utf8[...])
+      repeat {
+        let part = rest.prefix(chunk)
+        rest = rest.dropFirst(chunk)
+        // q=2: the terminal does not answer, as the answer would be taken for keys.
+        let start = text.isEmpty ? "a=T,f=100,r=\(rows),q=2," : ""
+        text += "\u{1B}_G\(start)m=\(rest.isEmpty ? 0 : 1);\(String(part) ?? "")\u{1B}\\"
+      } while !rest.isEmpty
+      return text
+    }
+  }
+
+  /// Whether it is a PNG of a size that a terminal can be asked to decode (RFC 2083 §3).
+  private static func isPNG(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count >= 24, bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) else {
+      return false
+    }
+    func number(at offset: Int) -> Int { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
+    return 1...mostPixels ~= number(at: 16) && 1...mostPixels ~= number(at: 20)
+  }
+
+  /// - Returns: a whole file; nil for one that is too long, or cannot be read: there is no picture then.
+  static func read(_ path: String) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= mostBytes
+    else { return nil }
+    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    var count = 0
+    while count < bytes.count {
+      let read = bytes.withUnsafeMutableBytes { buffer -> Int in
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+        return Glibc.read(descriptor, rest.baseAddress, rest.count)
+      }
+      if read <= 0 { return nil }
+      count += read
+    }
+    return bytes
+  }
+}

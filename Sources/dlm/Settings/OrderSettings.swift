@@ -1,0 +1,54 @@
+public import ArgumentParser
+public import DownloadModel
+
+// Which files go first, and what goes before dlm itself: the options, and what they come to.
+
+extension RequestOrder: ExpressibleByArgument {
+  public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+  public static var allValueDescriptions: [String: String] { [:] }
+}
+
+struct OrderOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "What matches goes first: names as the shell matches them, *.pdf, or the end of a path, docs/*; may be "
+        + "repeated (default: none).",
+      valueName: "pattern"))
+  var first: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Which files go before others, as far as the list is read and sizes are known (default: list).",
+      valueName: "order"))
+  var order: RequestOrder?
+
+  @Flag(
+    help: "Give way: idle processor and disk time only, one connection a host, none that another dlm uses.")
+  var background = false
+}
+
+/// Which files of a run go before others, and whether others go before the run.
+struct OrderSettings {
+  let first: [NamePattern]
+  let order: RequestOrder
+  /// `--background`.
+  let isBackground: Bool
+
+  /// - Throws: `ValidationError` that names the setting.
+  init(_ options: OrderOptions, _ sources: SettingsSources) throws {
+    let patterns = options.first.isEmpty ? Self.list(sources.text("first") ?? "") : options.first
+    first = patterns.map { NamePattern($0) }
+    order = try options.order ?? sources.value("order") ?? .list
+    isBackground = try options.background || sources.isOn("background")
+  }
+
+  /// Patterns of a setting: a line each.
+  private static func list(_ text: String) -> [String] {
+    text.split(whereSeparator: \.isNewline).map(String.init)
+  }
+
+  /// Whether another order than the list's may hold from the beginning.
+  var looksAhead: Bool { !first.isEmpty || order != .list }
+  /// Whether sizes decide.
+  var usesSizes: Bool { order == .small || order == .large }
+}

@@ -1,0 +1,95 @@
+import ArgumentParser
+import DownloadCaching
+import DownloadModel
+import Glibc
+
+/// What `--watch` asks for.
+struct WatchOrder: Sendable {
+  /// `--refresh-every`; nil to ask about nothing again.
+  let every: Duration?
+
+  /// - Parameters:
+  ///   - isAsked: whether `--watch` stands on the command line, and not in the settings: those are for runs
+  ///     with something to watch, and others go their usual way.
+  ///   - every: what is given on the command line.
+  /// - Returns: nil for a run that does not watch.
+  /// - Throws: `ValidationError`.
+  init?(isAsked: Bool, every: TimeSpan?, _ settings: Settings, _ sources: [Source]) throws {
+    guard isAsked || settings.watches else {
+      if every != nil { throw ValidationError(UsageMessages.refreshWithoutWatch) }
+      return nil
+    }
+    let span = every ?? settings.refreshEvery
+    if span?.seconds == 0 { throw ValidationError(UsageMessages.refreshAllTheTime) }
+    do throws(Refusal) {
+      try Self.check(sources, refreshes: span != nil)
+      if span != nil, !settings.output.usesCache { throw Refusal(UsageMessages.refreshWithoutCache) }
+    } catch {
+      if isAsked || every != nil { throw ValidationError(error.message) }
+      return nil
+    }
+    self.every = span.map { .seconds($0.seconds) }
+  }
+
+  private struct Refusal: Error {
+    let message: String
+    init(_ message: String) { self.message = message }
+  }
+
+  private static func check(_ sources: [Source], refreshes: Bool) throws(Refusal) {
+    for source in sources {
+      switch source {
+      case .standardInput: throw Refusal(UsageMessages.watchingInput)
+      case .listAt where !refreshes: throw Refusal(UsageMessages.watchingAddress(source.name))
+      case .list(let path):
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+          throw Refusal(UsageMessages.watchingNoFile(path))
+        }
+      case .address, .listAt: break
+      }
+    }
+    if sources.allSatisfy(\.isAddress), !refreshes { throw Refusal(UsageMessages.watchingNothing) }
+  }
+}
+
+/// A run that watches its lists, put together.
+struct WatchedRun {
+  let watcher: ListWatcher
+
+  init(
+    _ order: DownloadOrder, _ lines: WatchedLines, askAnew: @escaping @Sendable () async -> Void,
+    onRead: @escaping @Sendable (ListReader.Reading) -> Void
+  ) {
+    let fetching = Wiring.listFetching(order.settings, order.environment)
+    let (outputName, checksum) = (order.outputName, order.settings.output.checksum)
+    let ordering = order.listOrdering
+    watcher = ListWatcher(
+      sources: order.sources, lines: lines, every: order.watching?.every,
+      read: { source, wantsWholeLines, version, onReject in
+        var fetching = fetching
+        fetching.version = version
+        let reader = ListReader(
+          [source], outputName: outputName, checksum: checksum, ordering: ordering, feed: ProgressFeed(),
+          fetching: fetching, wantsWholeLines: wantsWholeLines, spool: nil, onReject: onReject)
+        return (await reader.all(), await reader.isWhole)
+      },
+      askAnew: askAnew,
+      onRead: {
+        onRead(
+          ListReader.Reading(count: lines.status.files, isWhole: true, isKept: false, spooledLogins: false))
+      })
+  }
+
+  /// The lines of a run, numbered by the names that its cache knows of.
+  static func lines(of sources: [Source], _ names: NameNumbers, _ feed: ProgressFeed) -> WatchedLines {
+    let lines = WatchedLines(lists: sources.map(\.name), feed: feed) { request in
+      var request = request
+      let place = names.next(request.address)
+      (request.nameNumber, request.isRepeat) = (place.number, place.isRepeat)
+      return request
+    }
+    feed.watch { lines.status }
+    return lines
+  }
+}

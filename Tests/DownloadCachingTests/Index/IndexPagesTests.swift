@@ -1,0 +1,130 @@
+import DownloadModel
+import GRDB
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import DownloadCaching
+
+@Suite("An index that is made smaller holds nobody up")
+struct IndexPagesTests {
+  private let folder: TemporaryFolder
+  private let path: String
+  private let secret: UserSecret
+
+  init() throws {
+    folder = try TemporaryFolder()
+    path = folder.path("cache/index.sqlite")
+    secret = UserSecret(in: folder.filePath.appending("cache"))
+  }
+
+  private func index() throws -> CacheIndex {
+    try CacheIndex(at: folder.filePath.appending("cache"), secret, now: { 7 })
+  }
+
+  private static func rows(_ count: Int) -> [CacheRow] {
+    (0..<count).map { number in
+      var row = JournalTests.row("\(number * 7919 % count)", directory: "/nowhere")
+      row.validator.etag = String(repeating: "e", count: 300)
+      row.usedAt = Int64(number)
+      return row
+    }
+  }
+
+  /// Another connection, as another process has one, which waits for nobody.
+  private final class Other: Sendable {
+    private let queue: DatabaseQueue
+    private let writes = Mutex(0)
+
+    init(_ path: String) throws {
+      var configuration = Configuration()
+      configuration.busyMode = .immediateError
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    func write() throws {
+      let number = writes.withLock { count in
+        count += 1
+        return count
+      }
+      var row = JournalTests.row("other\(number)", directory: "/nowhere")
+      row.usedAt = 1 << 40
+      try queue.inTransaction(.immediate) { database in
+        try RowInserter(database).insert(row)
+        return .commit
+      }
+    }
+
+    var count: Int { writes.withLock { $0 } }
+
+    func number(_ sql: String) throws -> Int { try queue.read { try Int.fetchOne($0, sql: sql) ?? 0 } }
+  }
+
+  /// It ended in a VACUUM, for which all others waited.
+  @Test func othersWriteWhileRowsAreDropped() async throws {
+    let index = try index()
+    await index.write(Self.rows(6000), retiring: nil)
+    let other = try Other(path)
+    let before = try other.number("PRAGMA page_count")
+    let store = FileStore(in: try Folder(folder.filePath.appending("cache"), mode: 0o700), secret)
+    await index.keepWithinBound(store, bound: 1_000_000) { try other.write() }
+    #expect(await index.takeWarnings() == [])
+    let left = try other.number("SELECT COUNT(*) FROM file")
+    #expect(left < 3000, "\(left)")
+    // A step took no more than 500 of them, and the other wrote after each.
+    #expect(other.count >= (6000 - left) / 500)
+    #expect(try other.number("SELECT COUNT(*) FROM file WHERE name LIKE 'other%'") == other.count)
+    // What is free is kept for new rows.
+    #expect(try other.number("PRAGMA page_count") >= before)
+    #expect(try other.number("PRAGMA freelist_count") > 0)
+    await index.write(Self.rows(6000 - left), retiring: nil)
+    #expect(try other.number("PRAGMA page_count") <= before * 11 / 10)
+    await index.close()
+  }
+
+  @Test func othersWriteWhilePagesAreGivenBack() async throws {
+    let index = try index()
+    await index.write(Self.rows(20_000), retiring: nil)
+    let other = try Other(path)
+    let before = try other.number("PRAGMA page_count")
+    _ = try await index.forget(Self.rows(20_000).dropLast(2000).map(\.key))
+    #expect(try other.number("PRAGMA freelist_count") > 512)
+    let failure = await index.answer { index in
+      index.noting { pool in try IndexPages.giveBack(pool, mostCopied: 0) { try other.write() } } == nil
+    }
+    #expect(!failure)
+    #expect(other.count > 2)
+    #expect(try other.number("SELECT COUNT(*) FROM file") == 2000 + other.count)
+    #expect(try other.number("PRAGMA page_count") < before / 2)
+    #expect(try other.number("PRAGMA integrity_check(1)") == 0)
+    await index.close()
+  }
+
+  /// An index that an earlier version made keeps what is free, and gives it back once it is small.
+  @Test func oneOfAnEarlierVersion() async throws {
+    _ = try Folder(folder.filePath.appending("cache"), mode: 0o700)
+    do {
+      let pool = try DatabasePool(path: path)
+      try CacheSchema.migrator.migrate(pool)
+      try pool.close()
+    }
+    let index = try index()
+    await index.write(Self.rows(6000), retiring: nil)
+    let other = try Other(path)
+    #expect(try other.number("PRAGMA auto_vacuum") == 0)
+    _ = try await index.forget(Self.rows(6000).dropLast(100).map(\.key))
+    let (before, free) = try (other.number("PRAGMA page_count"), other.number("PRAGMA freelist_count"))
+    #expect(free > 100)
+    _ = await index.answer { index in index.noting { try IndexPages.giveBack($0, mostCopied: 0) } == nil }
+    #expect(try other.number("PRAGMA page_count") == before)
+    _ = await index.answer { index in index.noting { try IndexPages.giveBack($0) } == nil }
+    #expect(try other.number("PRAGMA page_count") < before / 4)
+    #expect(try other.number("SELECT COUNT(*) FROM file") == 100)
+    await index.close()
+    let next = try self.index()
+    await next.write(Self.rows(1), retiring: nil)
+    #expect(try Other(path).number("PRAGMA auto_vacuum") == 2)
+    await next.close()
+  }
+}

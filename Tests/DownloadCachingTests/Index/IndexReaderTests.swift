@@ -1,0 +1,100 @@
+import DownloadModel
+import GRDB
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import DownloadCaching
+
+@Suite("A cache actor's own connection to the index")
+struct IndexReaderTests {
+  private let folder: TemporaryFolder
+  private let index: CacheIndex
+
+  init() throws {
+    folder = try TemporaryFolder()
+    let path = folder.filePath.appending("cache")
+    index = try CacheIndex(at: path, UserSecret(in: path), now: { 7 })
+  }
+
+  /// - Parameter rows: what the index holds.
+  private func reader(_ rows: [CacheRow]) async throws -> IndexReader {
+    await index.write(rows, retiring: nil)
+    let path = try #require(await index.openPath)
+    return try #require(IndexReader(path: path))
+  }
+
+  private func rows(_ count: Int) -> [CacheRow] {
+    (0..<count).map { number in
+      var row = JournalTests.row("x", directory: "/\(number)")
+      row.fetchedAt = Int64((number * 7) % 10)
+      return row
+    }
+  }
+
+  @Test func itFindsWhatTheIndexFinds() async throws {
+    var full = JournalTests.row("x", directory: "/full")
+    full.key = full.key.with(requested: "chosen")
+    full.name = "other"
+    full.validator = Validator(etag: "\"v2\"", lastModified: "l", date: nil)
+    full.freshness = FreshnessFields(cacheControl: nil, expires: "e", age: "a", vary: nil)
+    (full.effectiveURL, full.selection, full.digest) = ("http://mirror/x", "s", nil)
+    (full.fetchedAt, full.usedAt, full.status) = (.max, .min, 203)
+    var ofAnother = JournalTests.row("x", directory: "/full")
+    ofAnother.key = ofAnother.key.with(scope: "someone")
+    let reader = try await reader(rows(3) + [full, ofAnother, JournalTests.row("y"), JournalTests.row("")])
+    for row in rows(3) + [full, ofAnother, JournalTests.row("y"), JournalTests.row("")] {
+      let expected = await index.rows(row.key)
+      #expect(reader.rows(row.key) == expected)
+      #expect(expected.first == row)
+    }
+    let unknown = JournalTests.row("x", directory: "/unknown").key
+    let others = await index.rows(unknown)
+    #expect(others.count == 4)
+    #expect(reader.rows(unknown) == others)
+    #expect(reader.rows(JournalTests.row("unknown").key) == [])
+  }
+
+  @Test func manyFoldersAreLeftToTheIndex() async throws {
+    let reader = try await reader(rows(9))
+    #expect(reader.rows(rows(1)[0].key)?.count == 9)
+    await index.write(rows(10), retiring: nil)
+    reader.endTransaction()
+    #expect(reader.rows(rows(1)[0].key)?.count == nil)
+    // That was no failure.
+    await index.write([JournalTests.row("y")], retiring: nil)
+    reader.endTransaction()
+    #expect(reader.rows(JournalTests.row("y").key)?.count == 1)
+  }
+
+  /// Several lookups see one state of the index, so that they cost two locks together.
+  @Test func aTransactionLastsUntilItIsEnded() async throws {
+    let reader = try await reader([JournalTests.row("x")])
+    #expect(!reader.isInTransaction)
+    #expect(reader.rows(JournalTests.row("y").key) == [])
+    #expect(reader.isInTransaction)
+    await index.write([JournalTests.row("y")], retiring: nil)
+    #expect(reader.rows(JournalTests.row("y").key) == [])
+    reader.endTransaction()
+    #expect(!reader.isInTransaction)
+    #expect(reader.rows(JournalTests.row("y").key) == [JournalTests.row("y")])
+  }
+
+  @Test func whatItCannotReadIsLeftToTheIndex() async throws {
+    let reader = try await reader([JournalTests.row("x"), JournalTests.row("y")])
+    let database = try DatabaseQueue(path: folder.path("cache/index.sqlite"))
+    try await database.write { try $0.execute(sql: "UPDATE file SET inode = 'many' WHERE name = 'x'") }
+    #expect(reader.rows(JournalTests.row("x").key) == nil)
+    #expect(reader.rows(JournalTests.row("y").key) == [JournalTests.row("y")])
+    reader.endTransaction()
+    try await database.write { try $0.execute(sql: "DROP TABLE file") }
+    #expect(reader.rows(JournalTests.row("y").key) == nil)
+    try database.close()
+  }
+
+  @Test func thereIsNoneForAFileThatIsNoIndex() throws {
+    try folder.write("garbage, not a database at all, and long enough to be looked at", to: "x")
+    #expect(IndexReader(path: folder.path("x")) == nil)
+    #expect(IndexReader(path: folder.path("missing")) == nil)
+  }
+}

@@ -1,0 +1,137 @@
+import Glibc
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import DownloadCaching
+
+@Suite("The store's files")
+struct FileStoreTests {
+  private let temporary: TemporaryFolder
+  private let secret = UserSecret.forThisProcess()
+  private let folder: Folder
+
+  init() throws {
+    temporary = try TemporaryFolder()
+    folder = try Folder(temporary.filePath.appending("cache"), mode: 0o700)
+  }
+
+  private func store(usesUnnamedFiles: Bool = true) -> FileStore {
+    FileStore(in: folder, secret, usesUnnamedFiles: usesUnnamedFiles)
+  }
+
+  /// A finished file of the user's.
+  private func file(_ name: String = "x", _ text: String = "text") throws -> CacheRow {
+    try temporary.write(text, to: "out/\(name)")
+    var row = JournalTests.row(name, directory: temporary.path("out"))
+    row.identity = try #require(FileIdentity.of(path: row.path))
+    return row
+  }
+
+  private func names() throws -> [String] {
+    try temporary.names(in: "cache/store").filter { $0 != "new" }
+  }
+
+  private func drafts() throws -> [String] {
+    try FileIdentity.of(path: temporary.path("cache/store/new")) == nil
+      ? [] : temporary.names(in: "cache/store/new")
+  }
+
+  @Test(arguments: [StoreKind.copy, .link], [false, true])
+  func aFileIsPutInAndReplaced(kind: StoreKind, usesUnnamedFiles: Bool) throws {
+    let store = store(usesUnnamedFiles: usesUnnamedFiles)
+    for text in ["first", "second", "second"] {
+      let row = try file("x", text)
+      var line: CacheRow?
+      let entry = try #require(try store.put(row, by: kind) { line = $0 })
+      #expect(line == entry)
+      #expect(entry.isIntact && entry.key.isStored)
+      #expect(entry.validator == row.validator && entry.key.address == row.key.address)
+      #expect(try names() == [entry.name])
+      #expect(try temporary.text("cache/store/\(entry.name)") == text)
+      #expect(entry.identity.isSameFile(as: row.identity) == (kind == .link))
+      #expect(try drafts() == [])
+      var status = stat()
+      #expect(stat(temporary.path("cache/store"), &status) == 0 && status.st_mode & 0o777 == 0o700)
+      if kind == .copy { #expect(stat(entry.path, &status) == 0 && status.st_mode & 0o777 == 0o600) }
+    }
+    #expect(try temporary.text("out/x") == "second")
+  }
+
+  @Test func addressesAndLoginsHaveTheirOwn() throws {
+    let (store, row) = (store(), try file())
+    var other = row
+    other.key = other.key.with(scope: "someone")
+    let entries = [
+      try store.put(row, by: .copy) { _ in }, try store.put(other, by: .copy) { _ in },
+      try store.put(try file("y"), by: .copy) { _ in },
+    ].compactMap(\.self)
+    #expect(Set(entries.map(\.name)).count == 3)
+    #expect(try store.names().count == 3)
+  }
+
+  @Test(arguments: [StoreKind.copy, .link])
+  func aTouchedOrMissingFileIsNotPutIn(kind: StoreKind) throws {
+    let (store, row) = (store(), try file())
+    try temporary.write("other", to: "out/x")
+    #expect(try store.put(row, by: kind) { _ in Issue.record("a line in the journal") } == nil)
+    try temporary.remove("out/x")
+    #expect(try store.put(row, by: kind) { _ in Issue.record("a line in the journal") } == nil)
+    try temporary.link("out/x", to: "/etc/passwd")
+    #expect(try store.put(row, by: kind) { _ in Issue.record("a line in the journal") } == nil)
+    #expect(try names() == [] && drafts() == [])
+  }
+
+  /// What a kill left goes; what a living process holds, and what is not dlm's, stays.
+  @Test func abandonedDraftsAreRemoved() throws {
+    let row = try file()
+    let living = store(usesUnnamedFiles: false)
+    _ = try living.put(row, by: .copy) { _ in }
+    var heldNames: [String] = []
+    _ = try living.put(row, by: .copy) { _ in
+      heldNames = (try? drafts()) ?? []
+      // Another run begins at this moment.
+      _ = try? store().put((try? file("y")) ?? row, by: .copy) { _ in }
+      #expect((try? drafts()) == heldNames)
+    }
+    #expect(heldNames.count == 1)
+    let left = try #require(heldNames.first)
+    try temporary.write("left", to: "cache/store/new/\(left)")
+    try temporary.write("foreign", to: "cache/store/new/foreign")
+    _ = try store().put(row, by: .copy) { _ in }
+    #expect(try drafts() == ["foreign"])
+  }
+
+  @Test func onlyItsOwnFilesAreRemoved() throws {
+    let store = store()
+    let entry = try #require(try store.put(try file(), by: .link) { _ in })
+    try temporary.write("foreign", to: "cache/store/notes")
+    try temporary.write("foreign", to: "cache/store/\(String(repeating: "0", count: 32))-1")
+    let another = FileStore(in: folder, .forThisProcess())
+    #expect(try another.clear().entries == 0)
+    #expect(try store.names() == [entry.name])
+    #expect(try store.clear(["notes"]).entries == 0)
+    let gone = try store.clear()
+    #expect(gone.entries == 1 && gone.bytes == 4096)
+    #expect(try names().count == 2)
+    #expect(try temporary.text("out/x") == "text")
+    #expect(try FileStore(in: Folder(temporary.filePath, mode: 0o700), secret).clear().entries == 0)
+    #expect(try temporary.names() == ["cache", "out"], "looking makes no folder")
+  }
+
+  @Test func anEntryIsRemovedUnlessItWasReplaced() throws {
+    let store = store()
+    let old = try #require(try store.put(try file("x", "old"), by: .copy) { _ in })
+    let new = try #require(try store.put(try file("x", "new"), by: .copy) { _ in })
+    #expect(try store.remove(old) == 0)
+    #expect(new.isIntact)
+    #expect(try store.remove(new) == 4096)
+    #expect(try store.remove(new) == 0)
+    var foreign = new
+    foreign.name = "notes"
+    try temporary.write("foreign", to: "cache/store/notes")
+    foreign.identity = try #require(FileIdentity.of(path: foreign.path))
+    #expect(try store.remove(foreign) == 0)
+    #expect(try names() == ["notes"])
+  }
+}

@@ -1,0 +1,301 @@
+import DownloadModel
+import Glibc
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import DownloadCaching
+
+@Suite("What the store keeps outlives the user's files")
+struct StoredFileTests {
+  private static let address = "http://host/x"
+  private static let body = pattern(5000)
+  private let folder: TemporaryFolder
+  private let server = FakeServer()
+
+  init() throws {
+    folder = try TemporaryFolder()
+    server.put(Self.address, Self.body)
+  }
+
+  private func run(
+    _ kind: StoreKind = .copy, offline: Bool = false, max: Int64? = nil, directory: String = "out",
+    fields: RequestFields = RequestFields(), now: Int64 = 784_111_777
+  ) -> Run {
+    Run(
+      in: folder, server, directory: directory, offline: offline, fields: fields, store: kind,
+      maxStoreBytes: max, now: now)
+  }
+
+  private var entries: [String] {
+    get throws { try folder.names(in: "cache/store").filter { $0 != "new" } }
+  }
+
+  private func secret() -> UserSecret { UserSecret(in: folder.filePath.appending("cache")) }
+
+  @Test(arguments: [StoreKind.copy, .link])
+  func aDeletedFileComesBackWithoutItsBody(kind: StoreKind) async throws {
+    #expect(try await run(kind).getAndClose(Self.address).kind == .fetched)
+    #expect(try entries.count == 1)
+    for _ in 0..<2 {
+      try folder.remove("out/x")
+      let outcome = try await run(kind).getAndClose(Self.address)
+      #expect(outcome.kind == .copied && outcome.transferred == 0)
+      #expect(server.requests.last?.headerLines == ["If-None-Match: \"v1\""])
+      #expect(try folder.read("out/x") == Self.body)
+      #expect(try entries.count == 1)
+    }
+    try folder.remove("out/x")
+    #expect(try await run(kind, offline: true).getAndClose(Self.address).kind == .copied)
+    #expect(try folder.read("out/x") == Self.body)
+    // Never the same file under both names: whoever writes to one in place would change the other.
+    let copy = try #require(FileIdentity.of(path: folder.path("out/x")))
+    let entry = try #require(FileIdentity.of(path: folder.path("cache/store/\(entries[0])")))
+    #expect(!copy.isSameFile(as: entry))
+  }
+
+  @Test func none() async throws {
+    _ = try await run(.none).getAndClose(Self.address)
+    try folder.remove("out/x")
+    #expect(try await run(.none).getAndClose(Self.address).kind == .fetched)
+    #expect(try !folder.names(in: "cache").contains("store"))
+  }
+
+  /// HTTP rule 20. A hard link is changed through the user's file.
+  @Test(arguments: [StoreKind.copy, .link])
+  func aTouchedEntryIsNotServed(kind: StoreKind) async throws {
+    _ = try await run(kind).getAndClose(Self.address)
+    let path = kind == .link ? "out/x" : "cache/store/\(try entries[0])"
+    let file = try FileDescriptor.open(folder.path(path), .readWrite)
+    _ = try file.closeAfter { try file.writeAll(toAbsoluteOffset: 10, [0xff]) }
+    try folder.remove("out/x")
+    #expect(try await run(kind).getAndClose(Self.address).kind == .fetched)
+    #expect(try folder.read("out/x") == Self.body)
+    // What was fetched anew has taken its place.
+    try folder.remove("out/x")
+    #expect(try await run(kind).getAndClose(Self.address).kind == .copied)
+    #expect(try folder.read("out/x") == Self.body)
+    #expect(try entries.count == 1)
+  }
+
+  @Test func aNewVersionReplacesTheOld() async throws {
+    _ = try await run().getAndClose(Self.address)
+    server.put(Self.address, pattern(7000), etag: "\"v2\"")
+    #expect(try await run().getAndClose(Self.address).kind == .fetched)
+    try folder.remove("out/x")
+    #expect(try await run().getAndClose(Self.address).kind == .copied)
+    #expect(try folder.read("out/x") == pattern(7000))
+    #expect(try entries.count == 1)
+  }
+
+  /// Eight rows were read, youngest first, and that of the store was none of them.
+  @Test func manyFoldersThatAreGone() async throws {
+    _ = try await run().getAndClose(Self.address)
+    for number in 0..<12 {
+      _ = try await run(.none, directory: "d\(number)", now: 784_111_777 + Int64(number)).getAndClose(
+        Self.address)
+    }
+    for number in 0..<12 { try folder.remove("d\(number)/x") }
+    try folder.remove("out/x")
+    #expect(try await run(directory: "new").getAndClose(Self.address).kind == .copied)
+  }
+
+  /// The youngest version is asked about, wherever it stands.
+  @Test func aYoungerFileElsewhereGoesFirst() async throws {
+    _ = try await run().getAndClose(Self.address)
+    try folder.remove("out/x")
+    server.put(Self.address, pattern(7000), etag: "\"v2\"")
+    _ = try await run(.none, directory: "other", now: 784_111_999).getAndClose(Self.address)
+    _ = try await run(directory: "third").getAndClose(Self.address)
+    #expect(server.requests.last?.headerLines == ["If-None-Match: \"v2\""])
+  }
+
+  /// Who turned `--store` on later never had the files in it that stood there.
+  @Test(arguments: [StoreKind.copy, .link])
+  func aFileThatIsConfirmedIsPutIn(kind: StoreKind) async throws {
+    _ = try await run(.none).getAndClose(Self.address)
+    #expect(try await run(kind).getAndClose(Self.address).kind == .unchanged)
+    #expect(try entries.count == 1)
+    let entry = FileIdentity.of(path: folder.path("cache/store/\(try entries[0])"))
+    // Once.
+    #expect(try await run(kind).getAndClose(Self.address).kind == .unchanged)
+    #expect(FileIdentity.of(path: folder.path("cache/store/\(try entries[0])")) == entry)
+    try folder.remove("out/x")
+    #expect(try await run(kind, offline: true).getAndClose(Self.address).kind == .copied)
+    #expect(try folder.read("out/x") == Self.body)
+  }
+
+  @Test func aConfirmedFileReplacesAnOlderEntry() async throws {
+    _ = try await run().getAndClose(Self.address)
+    server.put(Self.address, pattern(5000, seed: 2), etag: "\"v2\"")
+    #expect(try await run(.none).getAndClose(Self.address).kind == .fetched)
+    #expect(try await run().getAndClose(Self.address).kind == .unchanged)
+    #expect(try entries.count == 1)
+    #expect(try folder.read("cache/store/\(try entries[0])") == pattern(5000, seed: 2))
+  }
+
+  /// What waits for the store when a run is killed is put in by the next.
+  @Test func whatARunThatWasKilledHadNotPutIn() async throws {
+    do { _ = try await run().get(Self.address) }
+    #expect(try !folder.names(in: "cache").contains("store"))
+    #expect(try await run().getAndClose(Self.address).kind == .unchanged)
+    #expect(try entries.count == 1)
+  }
+
+  @Test func whatMayNotBeReusedIsNotKept() async throws {
+    server.put(Self.address, Self.body, etag: nil)
+    _ = try await run().getAndClose(Self.address)
+    server.put("http://host/n", Self.body)
+    let noStore = RequestFields(["Cache-Control: no-store"])
+    _ = try await run(fields: noStore).getAndClose("http://host/n")
+    #expect(try !folder.names(in: "cache").contains("store"))
+  }
+
+  @Test(
+    arguments: [
+      ("\"v\"", nil, nil, nil, true), (nil, "max-age=60", nil, nil, true),
+      (nil, nil, "Thu, 01 Dec 1994 16:00:00 GMT", nil, true), (nil, nil, nil, nil, false),
+      ("\"v\"", nil, nil, "*", false), ("\"v\"", nil, nil, "Accept", true),
+    ] as [(String?, String?, String?, String?, Bool)])
+  func whatIsWorthKeeping(
+    etag: String?, control: String?, expires: String?, vary: String?, isWorth: Bool
+  ) {
+    var row = JournalTests.row(etag: etag)
+    row.validator = Validator(etag: etag)
+    row.freshness = FreshnessFields(cacheControl: control, expires: expires, vary: vary)
+    #expect(StoreSession.isWorthKeeping(row) == isWorth)
+    row.identity.size = 0
+    #expect(!StoreSession.isWorthKeeping(row))
+  }
+
+  /// The name that `-o` gave one request is not that of the next.
+  @Test func aChosenNameIsNotKept() async throws {
+    _ = try await run().getAndClose(Self.address, output: "chosen")
+    try folder.remove("out/chosen")
+    let outcome = try await run().getAndClose(Self.address)
+    #expect(outcome.kind == .copied && outcome.path.hasSuffix("/x"))
+  }
+
+  // MARK: Bounds
+
+  @Test func whatWasUsedLeastRecentlyGoes() async throws {
+    for (number, name) in ["a", "b", "c"].enumerated() {
+      server.put("http://host/\(name)", pattern(4096 * 3))
+      _ = try await run(max: 40_000, now: 1000 + Int64(number)).getAndClose("http://host/\(name)")
+    }
+    #expect(try entries.count == 3)
+    // The first is used.
+    try folder.remove("out/a")
+    #expect(try await run(max: 40_000, now: 2000).getAndClose("http://host/a").kind == .copied)
+    server.put("http://host/d", pattern(4096 * 3))
+    _ = try await run(max: 40_000, now: 3000).getAndClose("http://host/d")
+    #expect(try entries.count == 2)
+    for (name, kind) in [
+      ("a", DownloadOutcome.Kind.copied), ("d", .copied), ("b", .fetched), ("c", .fetched),
+    ] {
+      try folder.remove("out/\(name)")
+      #expect(try await run(.none).getAndClose("http://host/\(name)").kind == kind, "\(name)")
+    }
+  }
+
+  @Test func whatIsLargerThanAllIsNotPutIn() async throws {
+    _ = try await run(max: 4096).getAndClose(Self.address)
+    #expect(try !folder.names(in: "cache").contains("store"))
+  }
+
+  @Test func pruningToASize() async throws {
+    for (number, name) in ["a", "b", "c"].enumerated() {
+      server.put("http://host/\(name)", pattern(4096))
+      _ = try await run(now: 1000 + Int64(number)).getAndClose("http://host/\(name)")
+    }
+    let administration = CacheAdministration(folder.filePath.appending("cache"))
+    let freed = try await administration.prune(storeTo: 10_000)
+    #expect(freed.entries == 1 && freed.bytes == 4096)
+    #expect(try await administration.prune(storeTo: 10_000).entries == 0)
+    #expect(try await administration.status().entries == 3)
+    _ = await administration.close()
+    #expect(try entries.count == 2)
+    try folder.remove("out/a")
+    #expect(try await run(.none).getAndClose("http://host/a").kind == .fetched)
+  }
+
+  @Test func clearing() async throws {
+    _ = try await run().getAndClose(Self.address)
+    try folder.write("foreign", to: "cache/store/notes")
+    let administration = CacheAdministration(folder.filePath.appending("cache"))
+    _ = try await administration.clear()
+    _ = await administration.close()
+    #expect(try entries == ["notes"])
+    #expect(try folder.read("out/x") == Self.body)
+    try folder.remove("out/x")
+    #expect(try await run().getAndClose(Self.address).kind == .fetched)
+  }
+
+  /// Entries of an index that is gone are nobody's.
+  @Test func entriesThatNoRowKnowsGo() async throws {
+    _ = try await run().getAndClose(Self.address)
+    try folder.remove("cache/index.sqlite")
+    server.put("http://host/y", Self.body)
+    _ = try await run().getAndClose("http://host/y")
+    #expect(try entries.count == 1)
+  }
+
+  /// An entry that is being copied is readable to its end, though it is evicted meanwhile.
+  @Test func evictionBesideACopy() async throws {
+    _ = try await run().getAndClose(Self.address)
+    let path = folder.path("cache/store/\(try entries[0])")
+    let copying = try FileDescriptor.open(path, .readOnly)
+    let administration = CacheAdministration(folder.filePath.appending("cache"))
+    #expect(try await administration.prune(storeTo: 0).entries == 1)
+    _ = await administration.close()
+    var bytes = [UInt8](repeating: 0, count: 6000)
+    let count = try copying.closeAfter { try bytes.withUnsafeMutableBytes { try copying.read(into: $0) } }
+    #expect(Array(bytes.prefix(count)) == Self.body)
+  }
+
+  /// Between the look at an entry and its copy it is evicted: the file is fetched.
+  @Test func evictionBeforeTheCopy() async throws {
+    _ = try await run().getAndClose(Self.address)
+    try folder.remove("out/x")
+    let (run, server, folder) = (run(), server, folder)
+    let request = DownloadRequest(id: 0, address: try Address(Self.address), outputName: nil)
+    let outcome = try await run.get(request) { download throws(DownloadError) in
+      for name in (try? folder.names(in: "cache/store")) ?? [] { try? folder.remove("cache/store/\(name)") }
+      return try server.fetch(download)
+    }
+    _ = await run.cache.close()
+    #expect(outcome.kind == .fetched)
+    #expect(try folder.read("out/x") == Self.body)
+  }
+
+  /// Rows that were used least recently go, those first whose file is gone, with the store's files.
+  @Test func theIndexIsBounded() async throws {
+    let index = try CacheIndex(at: folder.filePath.appending("cache"), secret(), now: { 7 })
+    try folder.write("x", to: "there/file")
+    let identity = try #require(FileIdentity.of(path: folder.path("there/file")))
+    let rows = (0..<2000).map { number in
+      var row = JournalTests.row("\(number)", directory: folder.path("there"))
+      row.name = number % 4 == 0 ? "gone" : "file"
+      row.identity = identity
+      row.usedAt = Int64(number)
+      return row
+    }
+    await index.write(rows, retiring: nil)
+    let store = FileStore(in: try Folder(folder.filePath.appending("cache"), mode: 0o700), secret())
+    await index.keepWithinBound(store)
+    #expect(try await index.status().entries == 2000)
+    await index.write([], retiring: nil)
+    await index.keepWithinBound(store, bound: 100_000)
+    let left = try await index.rows(after: nil, limit: 3000)
+    await index.close()
+    #expect(left.count > 200 && left.count < 1900, "\(left.count)")
+    let kept = Set(left.map { Int($0.usedAt) })
+    #expect(kept.contains(1999))
+    let dropped = (0..<2000).filter { !kept.contains($0) }
+    let (gone, lost) = (dropped.filter { $0 % 4 == 0 }, dropped.filter { $0 % 4 != 0 })
+    // A file that is there goes only when it was used before all that stay.
+    let oldest = try #require(kept.filter { $0 % 4 != 0 }.min())
+    #expect(lost.allSatisfy { $0 < oldest })
+    #expect(gone.count > lost.count / 3, "\(gone.count) \(lost.count)")
+  }
+}

@@ -1,0 +1,57 @@
+import Testing
+
+@testable import TerminalProgress
+
+@Suite("Only cells that changed are sent")
+struct CellLineTests {
+  private static func change(_ old: String, _ new: String) -> String {
+    var pen = CellPen()
+    pen.change(row: 0, from: CellLine(old, width: 80), to: CellLine(new, width: 80))
+    return pen.text
+  }
+
+  @Test(arguments: [
+    ("same", "same", ""),
+    ("", "", ""),
+    ("", "new", "new"),
+    ("abcdefg", "abcdefh", "\u{1B}[7Gh"),
+    // A few cells between two changes are shorter to write than to skip.
+    ("name  10%  3 MiB", "name  11%  4 MiB", "\u{1B}[8G1%  4"),
+    ("1 this stays here 1", "2 this stays here 2", "2\u{1B}[19G2"),
+    ("longer", "long", "\u{1B}[5G\u{1B}[K"),
+    ("gone", "", "\u{1B}[K"),
+    ("ab   ", "ab", ""),
+    // Styles are sent where they change, and a blank has none.
+    ("\u{1B}[31mred\u{1B}[0m", "\u{1B}[31mrad\u{1B}[0m", "\u{1B}[2G\u{1B}[31ma"),
+    ("\u{1B}[31mred\u{1B}[0m", "red", "red"),
+    ("a\u{1B}[2m b\u{1B}[0m", "a \u{1B}[2mb\u{1B}[0m", ""),
+    ("x", "\u{1B}[1my\u{1B}[0m\u{1B}[2mz\u{1B}[0m", "\u{1B}[1my\u{1B}[0;2mz"),
+    // Both halves of a wide character.
+    ("界x", "界y", "\u{1B}[3Gy"),
+    ("界x", "a x", "a "),
+    ("ab", "界", "界"),
+    ("a界", "界b", "界b"),
+    // Where terminals differ about a width, what comes behind has its column said; a change in such a part
+    // makes it anew.
+    ("", "e\u{301}x", "e\u{301}\u{1B}[2Gx"),
+    ("e\u{301}x", "e\u{301}y", "\u{1B}[2Gy"),
+    ("ae\u{301}x", "be\u{301}x", "\u{1B}[Kbe\u{301}\u{1B}[3Gx"),
+  ])
+  func line(old: String, new: String, sent: String) {
+    #expect(Self.change(old, new) == sent)
+  }
+
+  @Test func cutAtTheWindowsEdge() {
+    #expect(CellLine("abcdef", width: 4) == CellLine("abcd", width: 80))
+    #expect(CellLine("abc界", width: 4) == CellLine("abc", width: 80))
+  }
+
+  @Test func rowsBelowOneAnother() {
+    var pen = CellPen()
+    let (old, new) = (CellLine("old", width: 80), CellLine("new", width: 80))
+    pen.change(row: 1, from: old, to: new)
+    pen.change(row: 4, from: old, to: new)
+    pen.home()
+    #expect(pen.text == "\r\nnew\r\u{1B}[3Bnew\r\u{1B}[4A")
+  }
+}

@@ -1,0 +1,160 @@
+import DownloadModel
+import Testing
+
+@testable import TerminalProgress
+
+@Suite("What waits, for what, and for how long")
+struct WaitLinesTests {
+  private func lines(
+    _ content: WaitLines.Content, _ sample: ProgressSample, running: Int = 2, columns: Int = 100,
+    most: Int = 4, at seconds: Double = 83, glyphs: Glyphs = .unicode
+  ) -> [String] {
+    let layout = FrameLayout(
+      size: TerminalSize(columns: columns, rows: 24), glyphs: glyphs, isColored: false)
+    let active = (0..<running).map { _ in FileProgress(position: 0, start: 0, total: nil) }
+    let progress = RunProgress(sample.tally, rejected: 0, active: active)
+    return WaitLines(layout: layout).lines(content, progress, at: .seconds(seconds), most: most)
+  }
+
+  private func busy() throws -> WaitLines.Content {
+    var sample = Scene.sample(
+      [],
+      [
+        .retry(
+          try Scene.request(1).address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(4)),
+          error: DownloadError(.status, cause: .http(status: 503)))
+      ])
+    sample.hosts = [
+      HostWait(host: "example.org", limit: 2, isLearnt: true, waiting: 40, pause: .seconds(3.2))
+    ]
+    var content = WaitLines.Content()
+    content.take(sample, Scene.words, at: .seconds(80))
+    return content
+  }
+
+  @Test("nothing waits: no line")
+  func nothing() {
+    #expect(lines(WaitLines.Content(), Scene.sample(listed: 2)).isEmpty)
+  }
+
+  @Test("all is done, and lists are watched")
+  func watching() {
+    var content = WaitLines.Content()
+    content.watch = WatchStatus(lists: ["urls.txt"], files: 40, nextLook: .seconds(598))
+    let sample = Scene.sample(listed: 40, fetched: 40)
+    #expect(lines(content, sample, running: 0) == ["  watching urls.txt; 40 files, next look in 9:58"])
+    #expect(lines(content, sample, running: 0, columns: 30) == ["  watching urls.txt…k in 9:58"])
+    content.watch = WatchStatus(lists: ["urls.txt"], files: 1)
+    #expect(lines(content, sample, running: 0) == ["  watching urls.txt; 1 file"])
+    #expect(lines(content, sample, running: 1).isEmpty)
+  }
+
+  @Test("files wait for their turn; what was here is a count")
+  func turn() {
+    var sample = Scene.sample(listed: 1242, fetched: 20)
+    #expect(lines(WaitLines.Content(), sample) == ["  2 running, 1,220 waiting · 1:23"])
+    sample.tally.unchanged = 7
+    sample.tally.fresh = 3
+    sample.tally.copied = 10
+    #expect(
+      lines(WaitLines.Content(), sample)
+        == ["  2 running, 1,200 waiting · 10 unchanged, 10 from cache · 1:23"])
+  }
+
+  @Test(
+    "a busy host: how many at a time and when next, whatever does not fit left out",
+    arguments: [
+      (100, "  2 running, 40 waiting · example.org is busy, 2 at a time, next in 4 s: HTTP 503 · 1:23"),
+      (84, "  2 running, 40 waiting · example.org is busy, 2 at a time, next in 4 s · 1:23"),
+      (64, "  2 running, 40 waiting · is busy, next in 4 s · 1:23"),
+      (44, "  2 running, 40 waiting · next in 4 s"), (30, "  next in 4 s"), (20, "  next in 4 s"),
+      (10, "  2 runni"), (3, ""),
+    ])
+  func host(columns: Int, expected: String) throws {
+    #expect(
+      lines(try busy(), Scene.sample(listed: 42), columns: columns) == (expected.isEmpty ? [] : [expected]))
+  }
+
+  @Test("a host that gives no answer is not called busy")
+  func silent() throws {
+    var sample = Scene.sample(
+      [],
+      [
+        .retry(
+          try Scene.request(1).address, NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(4)),
+          error: DownloadError(.connect))
+      ])
+    sample.hosts = [HostWait(host: "example.org", limit: 8, isLearnt: true, waiting: 1, pause: .seconds(4))]
+    var content = WaitLines.Content()
+    content.take(sample, Scene.words, at: .zero)
+    #expect(
+      lines(content, Scene.sample(listed: 1), running: 0)
+        == ["  0 running, 1 waiting · example.org does not answer, next in 4 s: connect · 1:23"])
+    // It is asked again by now, and may answer this time.
+    content.hosts[0].pause = nil
+    #expect(
+      lines(content, Scene.sample(listed: 1), running: 1)
+        == ["  1 running · example.org did not answer, 8 at a time: connect · 1:23"])
+  }
+
+  @Test("the user's own limit is no fault of the host")
+  func own() {
+    var content = WaitLines.Content()
+    content.hosts = [HostWait(host: "a.example", limit: 2, isLearnt: false, waiting: 3, pause: nil)]
+    #expect(
+      lines(content, Scene.sample(listed: 5)) == ["  2 running, 3 waiting · a.example: 2 at a time · 1:23"])
+  }
+
+  @Test("a host that another dlm uses meanwhile")
+  func left() {
+    var content = WaitLines.Content()
+    content.hosts = [
+      HostWait(host: "a.example", limit: 1, isLearnt: false, waiting: 3, pause: nil, isLeft: true)
+    ]
+    #expect(
+      lines(content, Scene.sample(listed: 3), running: 0)
+        == ["  0 running, 3 waiting · a.example is left to another dlm · 1:23"])
+  }
+
+  @Test("files that are tried again, by cause, each on a line of its own; the last failure above them")
+  func several() throws {
+    var content = try busy()
+    let next = NextAttempt(attempt: 3, retry: 2, of: 5, delay: .seconds(3))
+    content.retries = [
+      ActiveRow.Retry(next: next, until: .seconds(86), cause: "reset\u{1B}[2J"),
+      ActiveRow.Retry(next: next, until: .seconds(85), cause: "reset\u{1B}[2J"),
+      ActiveRow.Retry(next: next, until: .seconds(84), cause: "timeout"),
+    ]
+    content.take(Scene.sample([], [try Scene.failed(7, "a.iso")]), Scene.words, at: .seconds(80))
+    content.hosts = try busy().hosts
+    let sample = Scene.sample(listed: 42, failed: 3)
+    #expect(
+      lines(content, sample, running: 5) == [
+        "✗ a.iso  HTTP 404 (and 2 more failed)",
+        "  2 running, 37 waiting · example.org is busy, 2 at a time, next in 4 s: HTTP 503 · 1:23",
+        "  2 files again in 2 s: reset[2J", "  1 file again in 1 s: timeout",
+      ])
+    #expect(
+      lines(content, sample, running: 5, most: 1) == [
+        "  2 running, 37 waiting · example.org is busy, 2 at a time, next in 4 s: HTTP 503 · 1:23"
+      ])
+  }
+
+  @Test("no line reaches the window's width", arguments: 1...300)
+  func bounds(columns: Int) throws {
+    for glyphs in [Glyphs.unicode, .ascii] {
+      var content = try busy()
+      content.hosts[0].host = "例え.テスト"
+      let name = "%E6%9D%B1%E4%BA%AC%E3%81%AE%E5%9C%B0%E5%9B%B3e%CC%81%D7%A9%D7%9C%F0%9F%91%A9.pdf"
+      content.take(
+        Scene.sample([], [try Scene.failed(7, name), try Scene.failed(8, name)]), Scene.words, at: .zero)
+      content.hosts = [HostWait(host: "例え.テスト", limit: 2, isLearnt: true, waiting: 40, pause: .seconds(4))]
+      for most in 0...4 {
+        let lines = lines(
+          content, Scene.sample(listed: 42_000, failed: 30), columns: columns, most: most, glyphs: glyphs)
+        #expect(lines.count <= most)
+        for line in lines { #expect(CellWidth.of(line) < columns, "\(columns): \(line)") }
+      }
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import ArgumentParser
+import TestSupport
+import Testing
+
+@testable import dlm
+
+@Suite("A command line means the same the short way and the long way")
+struct CommandLineParseTests {
+  @Test(
+    arguments: [
+      ["get"], ["get", "urls.txt"], ["get", "-"], ["get", "http://a/b", "http://a/c"],
+      ["get", "urls.txt", "--mode", "sequential", "-j4", "-s", "auto", "--directory=-odd"],
+      ["get", "-m", "task-group", "-dout", "-HA: b", "-vH", "@file", "-qv", "x"],
+      [
+        "get", "--limit-rate", "1.5M", "--retries=0", "--proxy", "http://u:p@h", "--http2", "--", "--list",
+        "-x",
+      ],
+      ["get", "--checksum", "md5:00000000000000000000000000000000", "-o", "a b", "http://a/b"],
+      ["get", "help"], ["get", "get"], ["get", "compare", "--no-compare"], ["get", ""],
+      ["compare"], ["compare", "urls.txt", "--runs", "5", "--jobs", "32", "-m", "sequential", "parallel"],
+      ["compare", "--list", "http://a/b", "--progress", "json"],
+      ["demo"], ["demo", "--serve", "--port", "1", "--files", "5x4K", "--connection-rate=1M", "--runs", "2"],
+      ["cache"], ["cache", "--json"], ["cache", "status", "--json"], ["cache", "list"], ["cache", "verify"],
+      ["cache", "prune"], ["cache", "path"], ["clear-cache"],
+    ])
+  func bothWays(words: [String]) throws {
+    let short = try #require(CommandLineParse.directly(words))
+    let long = try DLM.parseAsRoot(words)
+    #expect(type(of: short) == type(of: long))
+    #expect("\(short)" == "\(long)")
+    if let short = short as? GetCommand, let long = long as? GetCommand {
+      #expect(RememberedOptions(short) == RememberedOptions(long))
+      #expect(short.sources == long.sources)
+    }
+  }
+
+  /// What a command prints as shows its values, or the comparison above would mean nothing.
+  @Test func otherValuesPrintOtherwise() throws {
+    let lines = [
+      ["get"], ["get", "-j4"], ["get", "x"], ["get", "-q"], ["get", "-H", "A: b"], ["get", "-H", "A: c"],
+    ]
+    let texts = try lines.map { "\(try #require(CommandLineParse.directly($0)))" }
+    #expect(Set(texts).count == lines.count)
+  }
+
+  /// Help, mistakes and scripts are of the whole command.
+  @Test(
+    arguments: [
+      [], ["help"], ["help", "get"], ["help", "cache", "list"], ["--help"], ["-h"], ["--version"],
+      ["get", "--help"], ["get", "-h", "x"], ["get", "x", "--version"], ["get", "--experimental-dump-help"],
+      ["get", "--generate-completion-script", "bash"], ["get", "--generate-completion-script"],
+      ["--generate-completion-script", "zsh"], ["---completion", "get", "--", "sources", "0", "0"],
+      ["get", "---completion", "--", "sources"],
+      ["get", "x", "--mdoe", "parallel"], ["get", "--mode", "none"], ["get", "--jobs"], ["get", "-j0"],
+      ["--mode", "parallel", "get", "x"], ["compare", "--runs", "0"],
+      ["demo", "--help"], ["demo", "x"], ["cache", "help"], ["cache", "list", "x"],
+      ["cache", "list", "--help"], ["clear-cache", "--nothing"], ["-"], ["--"],
+    ])
+  func theLongWay(words: [String]) {
+    #expect(CommandLineParse.directly(words) == nil)
+    #expect(Self.end { try CommandLineParse.command(words) } == Self.end { try DLM.parseAsRoot(words) })
+  }
+
+  /// Status and text of a command that ends at once.
+  private static func end(_ parse: () throws -> any ParsableCommand) -> String {
+    do {
+      var command = try parse()
+      if command is any AsyncParsableCommand { return "\(command)" }
+      try command.run()
+      return ""
+    } catch {
+      return "\(DLM.exitCode(for: error).rawValue): \(DLM.fullMessage(for: error))"
+    }
+  }
+
+  /// The parser only called them unexpected.
+  @Test(
+    arguments: [
+      (["gte", "x"], "Did you mean \"dlm get\"?"), (["ge"], "dlm get"), (["Get", "x"], "dlm get"),
+      (["cache", "lits"], "\"dlm cache list\""), (["cache", "x", "--json"], "knows status, "),
+      (["."], "no list"), (["", "x"], "no command"),
+      (["nothere"], "is no command (get, compare, demo, cache, "), (["nothere"], "no list (there is no such"),
+      (["nothere"], "no address (those begin with http:// or https://)"), (["nothere"], "dlm get LIST"),
+      (["example.org/x.iso", "-o", "y"], "write https://example.org/x.iso"),
+    ])
+  func wordsThatAreNothing(words: [String], says: String) {
+    let text = Self.end { try CommandLineParse.command(words) }
+    #expect(text.hasPrefix("64: ") && text.contains(says), "\(text)")
+  }
+
+  @Test func aMistakeNamesTheWholeCommand() {
+    let text = Self.end { try CommandLineParse.command(["get", "--mdoe", "x"]) }
+    #expect(text.contains("--mdoe") && text.contains("Usage: dlm get"), "\(text)")
+  }
+
+  @Test func whatIsASourceIsFetched() throws {
+    let folder = try TestSupport.TemporaryFolder()
+    let list = try folder.write([], to: "urls.txt")
+    try folder.makeFolder("get")
+    for source in ["http://a/b", "ftp://a/b", list] {
+      #expect(CommandLineParse.withCommand([source, "-q"]) == ["get", source, "-q"])
+      let command = try CommandLineParse.command([source, "-q"]) as? GetCommand
+      #expect(command?.sources == [source] && command?.display.quiet == true)
+    }
+    // Commands, options, and what may be a mistyped command.
+    for words in [[], ["get"], ["help"], ["cache", list], ["-q", list], ["urls.tx"], [folder.path], ["-"]] {
+      #expect(CommandLineParse.withCommand(words) == words)
+    }
+    let text = Self.end { try CommandLineParse.command(["http://a/b", "--mdoe"]) }
+    #expect(text.contains("--mdoe") && text.contains("Usage: dlm get"), "\(text)")
+  }
+}

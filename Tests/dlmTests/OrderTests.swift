@@ -1,0 +1,205 @@
+import DownloadModel
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Which files go first, what gives way to them, and what leaves hosts to others", .serialized)
+struct OrderTests {
+  private static func serve(_ origin: FaultyOrigin, _ paths: [String], sizes: [Int] = []) {
+    for (index, path) in paths.enumerated() {
+      let size = index < sizes.count ? sizes[index] : 10
+      origin.route(path, .file(SplitMix64.bytes(count: size, seed: UInt64(index))))
+    }
+  }
+
+  private static func lines(_ origin: FaultyOrigin, _ paths: [String]) -> [String] {
+    paths.map { path in
+      let parts = path.split(separator: "\t", maxSplits: 1)
+      return origin.url(String(parts[0])) + (parts.count > 1 ? "\t\(parts[1])" : "")
+    }
+  }
+
+  @Test(arguments: DownloadMode.allCases) func inEachMode(_ mode: DownloadMode) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let paths = ["/a.txt", "/b.pdf", "/docs/c.txt", "/d.pdf", "/e.txt"]
+    Self.serve(origin, paths, sizes: [50, 10, 40, 30, 20])
+    let mode = ["-m", mode.rawValue]
+    func asked(_ list: [String], _ options: String...) async throws -> [String] {
+      _ = try place.list(Self.lines(origin, list))
+      let before = origin.log.count
+      let run = try await place.start(
+        ["get", "urls.txt", "-j", "1", "--progress", "none", "--refresh"] + mode + options
+      ).waitForExit()
+      #expect(run.status == 0, "\(run.errorText)")
+      return origin.log.dropFirst(before).map(\.path)
+    }
+    #expect(
+      try await asked(paths, "--first", "*.pdf", "--first", "docs/*")
+        == ["/b.pdf", "/docs/c.txt", "/d.pdf", "/a.txt", "/e.txt"])
+    // By now the index knows how long they are.
+    #expect(
+      try await asked(paths, "--order", "small") == ["/b.pdf", "/e.txt", "/d.pdf", "/docs/c.txt", "/a.txt"])
+    #expect(
+      try await asked(paths, "--order", "large", "--first", "e.*")
+        == ["/e.txt", "/a.txt", "/docs/c.txt", "/d.pdf", "/b.pdf"])
+    // What a line says goes before what is remembered, and before the patterns.
+    #expect(
+      try await asked(
+        ["/a.txt\tsize=1", "/b.pdf\tfirst=no", "/d.pdf", "/e.txt\tfirst=yes"], "--order", "small", "--first",
+        "*.pdf") == ["/e.txt", "/d.pdf", "/a.txt", "/b.pdf"])
+    #expect(try await asked(["/a.txt", "/b.pdf", "/e.txt\tfirst=yes"]) == ["/e.txt", "/a.txt", "/b.pdf"])
+    #expect(try await asked(paths, "--order", "random").sorted() == paths.sorted())
+  }
+
+  /// Names are given where the list is read, so they do not depend on what ran first.
+  @Test(
+    arguments: [
+      [], ["--order", "random"], ["--order", "large"], ["--first", "2/*"],
+      ["--first", "2/*", "-m", "sequential"],
+    ])
+  func namesAreThoseOfTheList(options: [String]) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let paths = (0..<4).map { "/\($0)/README" }
+    Self.serve(origin, paths, sizes: [10, 20, 30, 40])
+    _ = try place.list(Self.lines(origin, paths.enumerated().map { "\($1)\tsize=\($0 + 1)" } + [paths[0]]))
+    let run = try await place.start(["get", "urls.txt", "-d", "out", "-j", "1"] + options).waitForExit()
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(try place.names(in: "out").sorted() == ["README", "README.1", "README.2", "README.3"])
+    for (index, name) in ["README", "README.1", "README.2", "README.3"].enumerated() {
+      #expect(try place.file("out/\(name)").count == (index + 1) * 10, "\(name)")
+    }
+  }
+
+  /// A list from a pipe is kept with what its lines say.
+  @Test func aListThatIsTakenAgainKeepsItsOptions() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    Self.serve(origin, ["/a", "/b"])
+    let place = try Workplace()
+    let list = Self.lines(origin, ["/a", "/b\tfirst=yes"]).joined(separator: "\n")
+    let first = try await place.dlm("get", "-", "-j", "1", input: Array(list.utf8))
+    #expect(first.status == 0, "\(first.errorText)")
+    let second = try await place.dlm("get", "--refresh")
+    #expect(second.status == 0, "\(second.errorText)")
+    #expect(origin.log.map(\.path) == ["/b", "/a", "/b", "/a"])
+  }
+
+  @Test func aBadOptionNamesItsLine() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    Self.serve(origin, ["/a"])
+    let place = try Workplace()
+    _ = try place.list([origin.url("/a"), origin.url("/b") + "\tfrist=yes"])
+    let run = try await place.dlm("get", "urls.txt")
+    #expect(run.status == 1 && run.errorText.contains("urls.txt:2: \"frist=yes\""), "\(run.errorText)")
+    #expect(origin.log.map(\.path) == ["/a"])
+  }
+
+  /// The only lane has a large file when an urgent one is read from the pipe: the large one gives way, and
+  /// goes on where it was.
+  @Test(arguments: DownloadMode.allCases) func aLargeFileGivesWay(_ mode: DownloadMode) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    defer { gate.open() }
+    let body = SplitMix64.bytes(count: 8 << 20, seed: 3)
+    origin.route(
+      "/large", .file(body, FileOptions(ending: .stall(after: 3 << 20, until: gate))), .file(body))
+    Self.serve(origin, ["/urgent.txt"])
+    let place = try Workplace()
+    let run = try place.start(
+      ["get", "-", "-j", "1", "-s", "1", "-m", mode.rawValue, "--first", "*.txt"], input: .open)
+    run.write(Array("\(origin.url("/large"))\n".utf8))
+    try await place.wait(forSize: 2 << 20, of: "large.part")
+    run.write(Array("\(origin.url("/urgent.txt"))\n".utf8))
+    try await origin.wait(forRequests: 1, path: "/urgent.txt")
+    run.closeInput()
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.file("large") == body)
+    let asked = origin.log.filter { $0.path == "/large" }
+    #expect(asked.count == 2)
+    #expect(origin.log.map(\.path) == ["/large", "/urgent.txt", "/large"])
+    #expect(asked.last?.headers["range"]?.hasPrefix("bytes=") == true, "\(asked)")
+  }
+
+  /// All connections that the host may have are a large file's segments, and the further ones stand still:
+  /// one of them is given up, and no byte is lost or doubled.
+  @Test func aSegmentGivesWay() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    defer { gate.open() }
+    // Large enough to be worth splitting where the first byte takes a second to come, as on a busy machine.
+    let body = SplitMix64.bytes(count: 32 << 20, seed: 4)
+    let slow = FileOptions(ending: .trickle(piece: 32 << 10, every: .milliseconds(20)))
+    let held = OriginAnswer.file(body, FileOptions(ending: .stall(after: 64 << 10, until: gate)))
+    origin.route("/large", .file(body, slow), held, held, .file(body))
+    Self.serve(origin, ["/urgent.txt"])
+    let place = try Workplace()
+    let run = try place.start(
+      ["get", "-", "-j", "4", "-s", "3", "--per-host", "3", "--first", "*.txt"], input: .open)
+    run.write(Array("\(origin.url("/large"))\n".utf8))
+    try await origin.wait(forRequests: 2, path: "/large")
+    run.write(Array("\(origin.url("/urgent.txt"))\n".utf8))
+    try await origin.wait(forRequests: 1, path: "/urgent.txt")
+    gate.open()
+    run.closeInput()
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.file("large") == body)
+    // The server may notice only later that the one which was given up is gone.
+    #expect(origin.record.greatestInFlight <= 4)
+  }
+
+  @Test func aRunInTheBackgroundLeavesAHostToAnother() async throws {
+    let (origin, other) = (try FaultyOrigin(), try FaultyOrigin())
+    defer {
+      origin.stop()
+      other.stop()
+    }
+    let (gate, otherGate) = (try Gate(), try Gate())
+    defer {
+      gate.open()
+      otherGate.open()
+    }
+    origin.route("/a", .late([1], until: gate))
+    Self.serve(origin, ["/b", "/c"])
+    other.route("/d", .late([2], until: otherGate))
+    let place = try Workplace()
+    _ = try place.list([origin.url("/b"), origin.url("/c"), other.url("/d")])
+    let usual = try place.start(["get", origin.url("/a"), "-d", "usual"])
+    try await origin.wait(forRequests: 1, path: "/a")
+    let background = try place.start(["get", "urls.txt", "-d", "background", "--background"])
+    // It has passed over the others.
+    try await other.wait(forRequests: 1, path: "/d")
+    // On a busy machine it may be asked a second time, over another connection.
+    #expect(Set(origin.log.map(\.path)) == ["/a"])
+    #expect(try Self.policies(of: background) == ["5"], "SCHED_IDLE")
+    #expect(try Self.policies(of: usual) == ["0"])
+    otherGate.open()
+    gate.open()
+    #expect(try await usual.waitForExit().status == 0)
+    let result = try await background.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.names(in: "background").sorted() == ["b", "c", "d"])
+    #expect(origin.record.greatestInFlight <= 2)
+  }
+
+  /// The scheduling policies of a process's threads (proc(5), field 41 of stat).
+  private static func policies(of run: CommandRun) throws -> Set<String> {
+    let tasks = "/proc/\(run.processID)/task"
+    let threads = try FileManager.default.contentsOfDirectory(atPath: tasks)
+    return Set(
+      threads.compactMap { thread in
+        guard let text = try? String(contentsOfFile: "\(tasks)/\(thread)/stat", encoding: .utf8),
+          let name = text.lastIndex(of: ")")
+        else { return nil }
+        return text[name...].split(separator: " ").dropFirst(39).first.map(String.init)
+      })
+  }
+}

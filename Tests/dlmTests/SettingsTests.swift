@@ -1,0 +1,216 @@
+import ArgumentParser
+import Foundation
+import TestSupport
+import Testing
+
+@testable import dlm
+
+@Suite("Settings: where each comes from, and what is said of a bad one", .serialized)
+struct SettingsTests {
+  /// The message of a command line that ends at once.
+  private static func message(_ place: Workplace, _ arguments: String...) async throws -> String {
+    let run = try await place.start(["get", "http://127.0.0.1:9/x", "--retries", "0"] + arguments)
+      .waitForExit()
+    #expect(run.status == 64, "\(run.errorText)")
+    return run.errorText
+  }
+
+  @Test(
+    arguments: [
+      ("mode: fast", "\"fast\" is no value for mode. Possible: sequential, async-let, parallel."),
+      ("mode: paralel", "Did you mean parallel?"), ("jobs: many", "Possible: a number from 1, or auto."),
+      ("stall-timeout: long", "Possible: seconds"), ("retry-max-time: -1", "Possible: seconds"),
+      ("max-age: 1h", "Possible: a number from 0."), ("limit-rate: fast", "such as 500K"),
+      ("fsync: maybe", "Possible: yes, no."), ("jobs: [1, 2]", "write one value behind it"),
+      ("jobs:\n  most: 3", "write one value behind it"), ("\"jobs\": x", "\"x\" is no value for jobs"),
+    ])
+  func aBadValueNamesFileAndLine(setting: String, words: String) async throws {
+    let place = try Workplace()
+    let text = "# mine\n\nno-cache: yes\n\(setting)\n"
+    _ = try place.folder.write(Array(text.utf8), to: "work/.dlm.yaml")
+    let here = try await Self.message(place)
+    #expect(here.contains("Error: .dlm.yaml:4: ") && here.contains(words), "\(here)")
+    #expect(here.contains("See 'dlm get --help'") && !here.contains("Usage:"), "\(here)")
+    try FileManager.default.removeItem(atPath: place.folder.path("work/.dlm.yaml"))
+    _ = try place.folder.write(Array(text.utf8), to: "home/config/dlm/config.yaml")
+    let own = try await Self.message(place)
+    #expect(own.contains("home/config/dlm/config.yaml:4: ") && own.contains(words), "\(own)")
+  }
+
+  @Test(
+    arguments: [
+      ("cacert", "none.pem"), ("crlfile", "none.pem"), ("netrc-file", "none"), ("pinnedpubkey", "none.pem"),
+      ("cookie-jar", "no/jar"), ("cert", "none.pem"), ("proxy", "ftp://h"), ("header", "no colon"),
+      ("failed", "/"),
+    ])
+  func aFileThatCannotBeUsed(key: String, value: String) async throws {
+    let place = try Workplace()
+    _ = try place.folder.write(Array("\n\(key): \"\(value)\"\n".utf8), to: "home/config/dlm/config.yaml")
+    let own = try await Self.message(place)
+    #expect(own.contains("config.yaml:2: "), "\(own)")
+    let variable = SettingsSources.variable(key)
+    let set = try await Self.message(try Workplace([variable: value]))
+    #expect(set.contains("Error: \(variable)"), "\(set)")
+    // What the option says itself needs no place.
+    let given = try await Self.message(place, "--\(key)", value)
+    #expect(!given.contains("config.yaml") && given.contains(key), "\(given)")
+  }
+
+  @Test func settingsThatDoNotGoTogether() async throws {
+    let place = try Workplace(["DLM_OFFLINE": "yes"])
+    let text = try await Self.message(place, "--refresh")
+    #expect(text.contains("use one of the two. (offline: DLM_OFFLINE)"), "\(text)")
+    let options = try await Self.message(try Workplace(), "--refresh", "--offline")
+    #expect(options.contains("use one of the two.\n"), "\(options)")
+  }
+
+  @Test func unknownKeysNameTheirLine() async throws {
+    let place = try Workplace()
+    _ = try place.folder.write(Array("mode: sequential\njbos: 3\n".utf8), to: "work/.dlm.yaml")
+    let text = try await place.dlm("get", "--dry-run", "http://h/x").errorText
+    #expect(text == ".dlm.yaml:2: jbos is no setting of dlm; left out: did you mean jobs?\n")
+  }
+
+  @Test func whatYAMLDoesNotUnderstand() async throws {
+    let place = try Workplace()
+    _ = try place.folder.write(Array("mode: sequential\njobs: [\n".utf8), to: "work/.dlm.yaml")
+    let text = try await Self.message(place)
+    #expect(text.contains("The settings file .dlm.yaml:3:1 cannot be understood: "), "\(text)")
+    #expect(!text.contains("^") && !text.contains("error:"), "\(text)")
+  }
+
+  @Test func unknownVariablesAreSaid() async throws {
+    let place = try Workplace([
+      "DLM_JBOS": "3", "DLM_JOBS": "3", "DLM_LOOPS": "1", "DLM_TEST_LIMIT": "1", "DLM_CERT_PASSPHRASE": "x",
+      "DLMX": "1",
+    ])
+    let text = try await place.dlm("get", "--dry-run", "http://h/x", "-q").errorText
+    #expect(
+      text
+        == "dlm: DLM_JBOS in the environment is no setting of dlm, and does nothing; did you mean DLM_JOBS?\n"
+    )
+    #expect(SettingsSources.unknownVariables(OptionTable.settingKeys.map(SettingsSources.variable)).isEmpty)
+  }
+
+  // MARK: The table
+
+  /// The help, `dlm config` and the table say the same of what holds where nothing is set.
+  @Test func theHelpShowsEachDefault() async throws {
+    let help = try await Workplace().dlm("get", "--help").outputText
+    let words = help.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    for row in OptionTable.rows {
+      let text: String? =
+        switch row.builtIn {
+        case .value("no"): nil
+        case .value(let text): text
+        case .nothing(let words): words
+        }
+      guard let text else { continue }
+      let start = try #require(words.range(of: "\(row.spelled) <"), "\(row.spelled)").upperBound
+      let next = words.range(of: " --", range: start..<words.endIndex)?.lowerBound ?? words.endIndex
+      #expect(words[start...].contains("(default: \(text))"), "\(row.spelled): \(words[start..<next])")
+      let first = words[start...].firstRange(of: "(default: ")
+      #expect(first.map { words[$0.upperBound...].hasPrefix("\(text))") } == true, "\(row.spelled)")
+    }
+  }
+
+  /// A run to which every built-in value is given is the run that has none.
+  @Test func builtInValuesAreThoseInForce() async throws {
+    var variables: [String: String] = ["XDG_CONFIG_HOME": "/nowhere"]
+    func settings() async throws -> Settings {
+      let get = try GetCommand.parse([])
+      return try Settings(
+        get.mode, get.connection, get.output, get.proof, get.order, get.display,
+        try await .load(environment: variables))
+    }
+    let usual = try await settings()
+    for row in OptionTable.rows where row.setting != .nowhere {
+      if let text = row.builtIn.value { variables[SettingsSources.variable(row.name)] = text }
+    }
+    #expect(variables.count > 20)
+    // Without the rate limiter and others that are objects, a value prints as what it is.
+    #expect("\(try await settings())" == "\(usual)")
+  }
+
+  /// The manual page is made from the help.
+  @Test func theHelpTellsStatusesFilesAndEnvironment() async throws {
+    let help = try await Workplace().dlm("get", "--help").outputText
+    for word in [
+      "EXIT STATUS", "75 only", "FILES", "./.dlm.yaml", "dlm/config.yaml", "ENVIRONMENT", "DLM_JOBS",
+      "NO_COLOR",
+    ] {
+      #expect(help.contains(word), "\(word)")
+    }
+  }
+
+  @Test func everyOptionButThoseOfOneCommandIsASetting() {
+    let without = OptionTable.rows.filter { $0.setting == .nowhere }.map(\.name)
+    #expect(without == ["list", "output", "checksum", "dry-run"])
+  }
+
+  /// Every setting has its place in the file that explains them.
+  @Test func everySettingIsExplained() throws {
+    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/dlm.yaml")
+    let lines = try String(contentsOf: path.standardizedFileURL, encoding: .utf8).split(separator: "\n")
+    for key in OptionTable.settingKeys {
+      #expect(lines.contains { $0.hasPrefix("\(key):") || $0.hasPrefix("# \(key):") }, "\(key)")
+    }
+  }
+
+  @Test func settingsThatOnceWereOptionsOnly() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1]))
+    origin.route("/none", .status(404))
+    let place = try Workplace(["DLM_QUIET": "yes", "DLM_HEADER": "X-One: 1\nX-Two: 2"])
+    _ = try place.folder.write(Array("failed: again.txt\n".utf8), to: "home/config/dlm/config.yaml")
+    let run = try await place.dlm("get", origin.url("/f"), origin.url("/none"))
+    #expect(run.status == 1)
+    #expect(!run.errorText.contains("1 file"), "\(run.errorText)")
+    #expect(origin.log.first?.headers["x-one"] == "1" && origin.log.first?.headers["x-two"] == "2")
+    #expect(try String(decoding: place.file("again.txt"), as: UTF8.self).contains(origin.url("/none")))
+    let once = try await place.dlm("get", "-H", "X-One: 3", "--refresh", origin.url("/f"))
+    #expect(once.status == 0)
+    #expect(origin.log.last?.headers["x-one"] == "3" && origin.log.last?.headers["x-two"] == nil)
+  }
+
+  // MARK: dlm config
+
+  @Test func configShowsWhereValuesComeFrom() async throws {
+    let place = try Workplace([
+      "DLM_JOBS": "7", "DLM_PROXY": "http://user:CANARY@h:1", "DLM_HEADER": "Authorization: CANARY",
+    ])
+    _ = try place.folder.write(Array("\nretries: 2\ninsecure: yes\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(
+      Array("jobs: 3\nretries: 9\ndirectory: /out\n".utf8), to: "home/config/dlm/config.yaml")
+    let run = try await place.dlm("config", "--mode", "sequential", "--http2")
+    #expect(run.status == 0, "\(run.errorText)")
+    let rows = run.outputText.split(separator: "\n").map {
+      $0.split(separator: "  ").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+    let own = place.folder.path("home/config/dlm/config.yaml")
+    for row in [
+      ["mode", "sequential", "--mode"], ["http2", "yes", "--http2"], ["jobs", "7", "DLM_JOBS"],
+      ["retries", "2", ".dlm.yaml:2"], ["directory", "/out", "\(own):3"], ["insecure", "no", "built-in"],
+      ["stall-timeout", "30", "built-in"], ["limit-rate", "(no limit)", "built-in"],
+      ["proxy", "http://h:1", "DLM_PROXY"], ["header", "Authorization: …", "DLM_HEADER"],
+    ] {
+      #expect(rows.contains(row), "\(row): \(run.outputText)")
+    }
+    #expect(!run.outputText.contains("CANARY") && !run.errorText.contains("CANARY"))
+    #expect(rows.count == OptionTable.settingKeys.count)
+
+    let json = try await place.dlm("config", "--json", "--mode", "sequential")
+    let objects = try json.outputText.split(separator: "\n").map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+    #expect(objects.count == rows.count && !json.outputText.contains("CANARY"))
+    let retries = try #require(objects.first { $0["name"] as? String == "retries" })
+    #expect(retries["value"] as? String == "2" && retries["from"] as? String == "file")
+    #expect(retries["place"] as? String == ".dlm.yaml" && retries["line"] as? Int == 2)
+    let rate = try #require(objects.first { $0["name"] as? String == "limit-rate" })
+    #expect(rate["value"] is NSNull && rate["from"] as? String == "built-in" && rate["place"] is NSNull)
+    let source = try await place.dlm("config", "urls.txt")
+    #expect(source.status == 64 && source.errorText.contains("takes no list"), "\(source.errorText)")
+  }
+}
