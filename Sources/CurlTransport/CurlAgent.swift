@@ -68,6 +68,8 @@ actor CurlAgent {
     return try result.get()
   }
 
+  var connectionCount: Int { loop.connectionCount }
+
   private nonisolated func nextID() -> TransferID {
     TransferID(number: numbers.wrappingAdd(1, ordering: .relaxed).newValue)
   }
@@ -242,6 +244,7 @@ actor CurlAgent {
       // Does nothing for a transfer that has not begun.
       try loop.remove(transfer.easy)
       idle.append(transfer)
+      if case .failure = result, let socket = transfer.answerWait.socket { loop.forgetIfClosed(socket) }
       if !permits.isEmpty, let host = transfer.destination?.hostAndPort { trim(host) }
     } catch {
       // libcurl does not know the handle: it is not used again, and its result stands.

@@ -33,8 +33,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// The first of the transfers whose body is only drained, or that wait for a connection to share.
   private var deadline: UInt64?
   private var watchAt: UInt64?  // next look at requests without an answer; nil while no connection is new
-  /// The host for which each connection was opened.
-  private var hosts: [Int32: String] = [:]
+  private var connections = OpenConnections()
   private static let watchInterval: UInt64 = 10_000_000
   private let rateLimit: RateLimiter?
   /// The socket that was last read from under a rate limit.
@@ -128,7 +127,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// How many connections are open, idle ones included.
   var connectionCount: Int {
     assertOnLoop()
-    return poll.connectionCount
+    return connections.count
   }
 
   /// Makes the loop check its transfers at that time: the body of one is only drained, or some wait for a
@@ -329,7 +328,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// Descriptors have run out: from now on, at most half as many connections as are open now are kept idle.
   func keepFewerConnections() {
     assertOnLoop()
-    do throws(MultiFailure) { try multi.set(CURLMOPT_MAXCONNECTS, max(1, poll.connectionCount / 2)) } catch {
+    do throws(MultiFailure) { try multi.set(CURLMOPT_MAXCONNECTS, max(1, connections.count / 2)) } catch {
       assertionFailure("CURLMOPT_MAXCONNECTS takes any number: \(error.message)")
     }
   }
@@ -337,7 +336,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// - Parameter host: the host for whose transfer it was opened.
   func socketDidOpen(_ socket: Int32, for host: String) {
     assertOnLoop()
-    hosts[socket] = host
+    connections.opened(socket, to: host)
     if watchAt == nil { watchAt = Self.now + Self.watchInterval }
     if var size = rateLimit?.receiveBuffer {
       // If the kernel refuses, only the rate is less even.
@@ -350,20 +349,32 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   func idleConnections(to host: String) -> [Int32] {
     assertOnLoop()
     // An idle connection has nothing to read, neither a byte nor its end.
-    return hosts.filter { $0.value == host && poll.isIdle($0.key) && !hasSomethingToRead($0.key) }.map(\.key)
+    return connections.sockets(to: host).filter {
+      poll.isIdle($0) && !forgetIfClosed($0) && !hasSomethingToRead($0)
+    }
+  }
+
+  /// Forgets a connection that libcurl has closed without a word.
+  /// - Returns: whether it had.
+  @discardableResult
+  func forgetIfClosed(_ socket: Int32) -> Bool {
+    assertOnLoop()
+    guard connections.forgetIfClosed(socket) else { return false }
+    poll.forget(socket)
+    return true
   }
 
   /// Ends an idle connection. libcurl has no call for that: the shutdown tells the server now, and libcurl
   /// closes the descriptor when it next looks for a connection and finds this one ended.
   func end(idleConnection socket: Int32) {
     assertOnLoop()
-    hosts[socket] = nil
+    connections.closed(socket)
     shutdown(socket, Int32(SHUT_RDWR))
   }
 
   fileprivate func socketWillClose(_ socket: Int32) -> Int32 {
     assertOnLoop()
-    hosts[socket] = nil
+    connections.closed(socket)
     poll.forget(socket)
     return close(socket)
   }

@@ -86,6 +86,11 @@ public final class CurlTransport: Transport {
 
   public func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
 
+  /// How many connections are open, idle ones and those that come up included.
+  var connectionCount: Int {
+    get async { await agent.connectionCount }
+  }
+
   /// Holds all transfers, or lets them go on: held, none sends or receives a byte, and no limit of time
   /// counts. Never waits.
   public func hold(_ isHeld: Bool) { loop.hold(isHeld) }

@@ -13,8 +13,6 @@ struct EventPoll: ~Copyable {
   /// descriptors were ever open.
   private var slots: [Slot] = []
   private var changed: [Int32] = []
-  /// How many connections are open.
-  private(set) var connectionCount = 0
   private var events = [epoll_event](repeating: epoll_event(), count: 256)
 
   private struct Slot {
@@ -49,8 +47,8 @@ struct EventPoll: ~Copyable {
   /// A connection was opened. `forget` must be called before it is closed.
   mutating func connected(_ socket: Int32) {
     let index = slot(of: socket)
-    if !slots[index].isConnection { connectionCount += 1 }
-    slots[index].isConnection = true
+    // Nothing is known of its number, whatever stood under it before.
+    slots[index] = Slot(isConnection: true)
   }
 
   /// Whether it is an open connection that no transfer uses.
@@ -72,9 +70,7 @@ struct EventPoll: ~Copyable {
   /// The descriptor is about to be closed, which removes it from the kernel's set; its number may be used
   /// again.
   mutating func forget(_ socket: Int32) {
-    let index = slot(of: socket)
-    if slots[index].isConnection { connectionCount -= 1 }
-    slots[index] = Slot()
+    slots[slot(of: socket)] = Slot()
   }
 
   private mutating func slot(of socket: Int32) -> Int {

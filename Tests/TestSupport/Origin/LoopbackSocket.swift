@@ -66,8 +66,9 @@ struct LoopbackSocket: Sendable {
   }
 
   /// The listener does not block: `accept` waits beside it, for a connection or the end.
-  func listen() throws(SupportFailure) {
-    guard Glibc.listen(descriptor, SOMAXCONN) == 0, fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
+  /// - Parameter backlog: how many connections may wait to be accepted, besides one.
+  func listen(backlog: Int32 = SOMAXCONN) throws(SupportFailure) {
+    guard Glibc.listen(descriptor, backlog) == 0, fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
       throw .systemCall("listen", errno: errno)
     }
   }
