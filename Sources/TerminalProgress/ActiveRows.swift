@@ -9,36 +9,47 @@ struct ActiveRows: Sendable {
   private static let seasoning = Duration.milliseconds(300)
 
   private let glyphs: Glyphs
-  private var known: [Int: ActiveRow] = [:]
+  /// All files under way, shown or not. They are read and changed where they stand: with a thousand of them,
+  /// copies would cost more than the drawing.
+  private(set) var all: [ActiveRow] = []
+  /// Where in `all` each file stands.
+  private var places: [Int: Int] = [:]
+  /// The shown ones, from the top.
   private var order: [Int] = []
   /// Counts the updates: a row that the last one did not reach has ended.
   private var updates = 0
   /// Files under way that have lasted but found no room.
   private(set) var hidden = 0
+  /// How many are about to be tried again.
+  private var retrying = 0
 
   init(glyphs: Glyphs) { self.glyphs = glyphs }
 
   /// Those that are shown, from the top.
-  var shown: [ActiveRow] { order.compactMap { known[$0] } }
-  /// All files under way.
-  var all: some Collection<ActiveRow> { known.values }
+  var shown: [ActiveRow] { order.compactMap { self[$0] } }
 
   /// The row of a file under way.
-  subscript(id: Int) -> ActiveRow? { known[id] }
+  subscript(id: Int) -> ActiveRow? { places[id].map { all[$0] } }
+
+  /// How far all files under way are.
+  var progress: some Collection<FileProgress> { all.indices.lazy.map { [all] in all[$0].progress } }
+
+  /// What is about to be tried again.
+  var retries: [ActiveRow.Retry] { retrying == 0 ? [] : all.compactMap { $0.retry } }
 
   /// What is there of a file in several parts, whether or not it is shown.
-  mutating func lookAtParts(of id: Int) { known[id]?.lookAtParts() }
+  mutating func lookAtParts(of id: Int) {
+    if let place = places[id] { all[place].lookAtParts() }
+  }
 
   /// Whether a file has stalled, so that nobody knows when it will be there.
-  func hasStalled(at now: Duration) -> Bool {
-    known.values.contains { if case .stalled = $0.status(at: now) { true } else { false } }
-  }
+  func hasStalled(at now: Duration) -> Bool { all.indices.contains { all[$0].hasStalled(at: now) } }
 
   /// The longest time that one of the files is going to take; nil where none is known.
   func longestTimeLeft(at now: Duration) -> Duration? {
     var longest: Duration?
-    for row in known.values {
-      if let left = row.timeLeft(at: now) { longest = max(longest ?? .zero, left) }
+    for place in all.indices {
+      if let left = all[place].timeLeft(at: now) { longest = max(longest ?? .zero, left) }
     }
     return longest
   }
@@ -48,62 +59,89 @@ struct ActiveRows: Sendable {
     _ active: [ActiveDownload], retries: [Address: ActiveRow.Retry], isPaused: Bool = false, at now: Duration,
     lines: Int
   ) {
-    // In place: with a thousand files under way a new table for each frame would cost more than the drawing.
     updates &+= 1
     for download in active {
-      known[download.id, default: ActiveRow(download, at: now, glyphs: glyphs)].update(
-        isPaused: isPaused, at: now, updates)
+      let place = place(of: download, at: now)
+      all[place].update(isPaused: isPaused, at: now, updates)
+      if !retries.isEmpty, let retry = retries[download.address] { all[place].retry = retry }
     }
-    if known.count > active.count {
-      let ended = known.values.filter { [updates] row in row.updates != updates }.map(\.id)
-      for id in ended { known[id] = nil }
-    }
-    if !retries.isEmpty {
-      for download in active {
-        if let retry = retries[download.address] { known[download.id]?.retry = retry }
+    if all.count > active.count { removeEnded() }
+    retrying = 0
+    for place in all.indices where all[place].retry != nil { retrying += 1 }
+    self.place(at: now, lines: lines)
+  }
+
+  private mutating func place(of download: ActiveDownload, at now: Duration) -> Int {
+    if let place = places[download.id] { return place }
+    places[download.id] = all.count
+    all.append(ActiveRow(download, at: now, glyphs: glyphs))
+    return all.count - 1
+  }
+
+  private mutating func removeEnded() {
+    var place = 0
+    while place < all.count {
+      guard all[place].updates != updates else {
+        place += 1
+        continue
       }
+      places[all[place].id] = nil
+      let last = all.removeLast()
+      // The last one takes the free place, unless it was its own.
+      guard place < all.count else { break }
+      places[last.id] = place
+      all[place] = last
     }
-    place(at: now, lines: lines)
   }
 
   /// Gives the rows their places among so many lines.
   mutating func place(at now: Duration, lines: Int) {
     arrange(at: now, lines: max(0, lines))
-    for id in order { known[id]?.lookAtParts() }
+    for id in order { lookAtParts(of: id) }
   }
 
   private mutating func arrange(at now: Duration, lines: Int) {
-    order.removeAll { known[$0] == nil }
+    order.removeAll { places[$0] == nil }
     var waiting = 0
-    for row in known.values where !row.isPlaced && now - row.firstSeen >= Self.seasoning { waiting += 1 }
+    for place in all.indices where isWaiting(place, at: now) { waiting += 1 }
     let count = order.count + waiting
     let room = count <= lines ? count : max(0, lines - 1)
     hidden = count - room
-    while order.count > room { known[order.removeLast()]?.isPlaced = false }
+    while order.count > room { setPlaced(order.removeLast(), false) }
     guard order.count < room else { return }
     for id in first(room - order.count, at: now) {
-      known[id]?.isPlaced = true
+      setPlaced(id, true)
       order.append(id)
     }
+  }
+
+  private mutating func setPlaced(_ id: Int, _ isPlaced: Bool) {
+    if let place = places[id] { all[place].isPlaced = isPlaced }
+  }
+
+  /// Whether a file has lasted, and has no row.
+  private func isWaiting(_ place: Int, at now: Duration) -> Bool {
+    !all[place].isPlaced && now - all[place].firstSeen >= Self.seasoning
   }
 
   /// The files without a row that go first, from the first on. They are not sorted all, as there may be a
   /// thousand of them.
   private func first(_ count: Int, at now: Duration) -> [Int] {
-    var best: [ActiveRow] = []
-    for row in known.values where !row.isPlaced && now - row.firstSeen >= Self.seasoning {
-      if best.count == count, let last = best.last, !Self.goesBefore(row, last) { continue }
-      let place = best.firstIndex { Self.goesBefore(row, $0) } ?? best.count
-      best.insert(row, at: place)
+    var best: [(id: Int, magnitude: Int)] = []
+    for place in all.indices where isWaiting(place, at: now) {
+      let one = (id: all[place].id, magnitude: Self.magnitude(all[place].progress))
+      if best.count == count, let last = best.last, !Self.goesBefore(one, last) { continue }
+      best.insert(one, at: best.firstIndex { Self.goesBefore(one, $0) } ?? best.count)
       if best.count > count { best.removeLast() }
     }
-    return best.map(\.id)
+    return best.map { $0.id }
   }
 
   /// Most bytes left first, in powers of two so that a near draw falls to the one that began earlier.
-  private static func goesBefore(_ left: ActiveRow, _ right: ActiveRow) -> Bool {
-    let (leftSize, rightSize) = (magnitude(left.progress), magnitude(right.progress))
-    return leftSize == rightSize ? left.id < right.id : leftSize > rightSize
+  private static func goesBefore(
+    _ left: (id: Int, magnitude: Int), _ right: (id: Int, magnitude: Int)
+  ) -> Bool {
+    left.magnitude == right.magnitude ? left.id < right.id : left.magnitude > right.magnitude
   }
 
   private static func magnitude(_ progress: FileProgress) -> Int {
@@ -189,8 +227,13 @@ struct ActiveRow: Sendable {
   func status(at now: Duration) -> Status? {
     if let retry { return .retry(retry) }
     if phase != .receiving { return .phase(phase, since: latestChange) }
-    let isStalled = now - latestChange >= RateEstimate.stallTime && progress.remaining != 0
-    return isStalled ? .stalled(since: latestChange) : nil
+    return hasStalled(at: now) ? .stalled(since: latestChange) : nil
+  }
+
+  /// Whether bytes should come, and have not come for some time.
+  func hasStalled(at now: Duration) -> Bool {
+    retry == nil && phase == .receiving && now - latestChange >= RateEstimate.stallTime
+      && progress.remaining != 0
   }
 
   /// Without credentials.
@@ -200,7 +243,7 @@ struct ActiveRow: Sendable {
 
   /// Nil while it cannot be told, as in a stall: a rate that fades says nothing about the rest.
   func timeLeft(at now: Duration) -> Duration? {
-    guard status(at: now) == nil else { return nil }
+    guard retry == nil, phase == .receiving, !hasStalled(at: now) else { return nil }
     return progress.remaining.flatMap { rate.timeLeft(remaining: $0, at: now) }
   }
 

@@ -55,9 +55,9 @@ struct BarsDisplay: ProgressDisplay {
       sample.active, retries: retries(sample.events, at: now), isPaused: isPaused, at: now,
       lines: layout.room(besides: waitCount, prompt: prompt.count))
     outlook.look(at: rows, at: now)
-    waits.retries = rows.all.compactMap(\.retry)
+    waits.retries = rows.retries
     var sum = total.update(
-      sample, active: rows.all.map(\.progress), longest: outlook.longest(at: now),
+      sample, active: rows.progress, longest: outlook.longest(at: now),
       hasStalled: outlook.hasStalled, at: now)
     (sum.isPaused, sum.width) = (isPaused, sample.width)
     if isPaused { (sum.rate, sum.timeLeft) = (0, nil) }

@@ -63,7 +63,7 @@ struct RunTotal: Sendable {
   ///   - longest: the longest time that one of the files is going to take; nil where none is known.
   ///   - hasStalled: whether one of them has stalled.
   mutating func update(
-    _ sample: ProgressSample, active: [FileProgress], longest: Duration? = nil,
+    _ sample: ProgressSample, active: some Collection<FileProgress>, longest: Duration? = nil,
     hasStalled: Bool = false, at now: Duration
   ) -> TotalLine.Content {
     let arrived = sample.received - received
@@ -153,5 +153,7 @@ struct RateEstimate: Sendable {
     return .seconds(Double(remaining) / rate)
   }
 
-  private static func weight(_ seconds: Double) -> Double { pow(0.1, seconds / 15) }
+  private static func weight(_ seconds: Double) -> Double { exp(seconds * decay) }
+  /// A tenth after 15 seconds; as a factor, since a power would cost three times as much.
+  private static let decay = log(0.1) / 15
 }

@@ -455,3 +455,49 @@ struct HostWaitTests {
     #expect(state.waits(at: .seconds(7)).isEmpty, "it can be asked again")
   }
 }
+
+/// The story: of ten files that were each refused once, all failed, since six refusals in a row give a host up
+/// and what was never asked went first.
+@Suite("A host that refuses each request the first time it is asked")
+struct RefusedOnceTests {
+  @Test(arguments: [1, 2, 8], [1, 2, 8, 64]) func allComeInTheEnd(width: Int, ceiling: Int) throws {
+    var state = RequestQueueState(ceiling: ceiling, widths: [width], retry: RetryPolicy(retries: 5))
+    let list = try (0..<40).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
+    let busy = DownloadError(
+      .status, cause: .http(status: 503), isTransient: true, retryAfter: .seconds(1))
+    var (rest, asked, done): (_, Set<Int>, Set<Int>) = (list[...], [], [])
+    var (now, running): (Duration, [DownloadRequest]) = (.zero, [])
+    rounds: for _ in 0..<1000 {
+      lanes: while running.count < width {
+        var step = state.step(for: 0, at: now)
+        while case .draw = step { step = state.drawn(rest.popFirst(), for: 0, at: now) }
+        switch step {
+        case .give(let request):
+          if case .fail = state.advice(on: request) {
+            Issue.record("\(request.id) fails without being asked")
+            break rounds
+          }
+          running.append(request)
+        case .end where running.isEmpty: break rounds
+        case .wait(let ticket, let until):
+          state.stopWaiting(ticket)
+          if running.isEmpty { now = max(now, until ?? now) }
+          break lanes
+        case .read, .readBeside: state.received(nil, SourceOutlook(goesOn: true, hasFirst: false))
+        case .draw, .end: break lanes
+        }
+      }
+      for request in running {
+        if asked.insert(request.id).inserted {
+          let next = state.requeue(request, share: 0, after: busy, at: now, random: 0.5)
+          #expect(next != nil, "\(request.id) is given up")
+        } else {
+          _ = state.ended(request, share: 0, wasAsked: true)
+          done.insert(request.id)
+        }
+      }
+      running = []
+    }
+    #expect(done.count == list.count)
+  }
+}

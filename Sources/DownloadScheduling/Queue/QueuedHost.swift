@@ -167,6 +167,7 @@ final class QueuedHost {
 
   /// Where the next request waits that any share may take.
   func placeForAny(besides share: Int) -> (place: Place, rank: RequestRank)? {
+    if triesAgain, !refused.isEmpty { return (.refused, .last) }
     var first = held.first.map { (place: Place.held, rank: ranking.rank($0)) }
     if first?.rank.isFirst != true, let urgent = refusedFirst.first {
       first = (.refusedFirst, ranking.rank(urgent))
@@ -181,6 +182,11 @@ final class QueuedHost {
     // The refused ones come last.
     return first ?? (refused.isEmpty ? nil : (.refused, .last))
   }
+
+  /// Whether what was refused goes first: after every second refusal, as long as the host serves nothing. A
+  /// host that refuses each request once, such as one that makes its files when they are first asked for,
+  /// would else be given up over files that were never asked twice.
+  private var triesAgain: Bool { limiter.refusals > 0 && limiter.refusals % 2 == 0 }
 
   /// Holds a request that has not been asked yet, or that gave way and is to go on.
   func hold(_ request: DownloadRequest) {
