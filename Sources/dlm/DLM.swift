@@ -30,9 +30,7 @@ struct DLM: AsyncParsableCommand {
     // If a reader goes away, that is an error of the write (EPIPE) and must not end the process.
     signal(SIGPIPE, SIG_IGN)
     // Scripts ask for the version often: it is answered before the parser looks at every option there is.
-    if CommandLine.arguments.dropFirst() == ["--version"] {
-      end(say(CleanExit.message(configuration.version)))
-    }
+    if CommandLine.arguments.dropFirst() == ["--version"] { end(write(configuration.version)) }
     DescriptorLimit.raise()
     // Unstructured, because it is the root of the task tree; detached, because the main thread serves no
     // actor. It is left to be the process, and waits: its end (`dispatchMain`) would have the allocator put
@@ -89,8 +87,13 @@ struct DLM: AsyncParsableCommand {
       StandardError.say(shown.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
       return code
     }
+    let written = write(text)
+    return written.isSuccess ? code : written
+  }
+
+  private static func write(_ text: String) -> ExitCode {
     do throws(ExitCode) { try StandardOutput.write(text + "\n") } catch { return error }
-    return code
+    return .success
   }
 
   private static func end(_ status: ExitCode) -> Never { Glibc.exit(status.rawValue) }

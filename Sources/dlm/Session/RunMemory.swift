@@ -177,7 +177,8 @@ struct LastList {
   func command(_ now: GetCommand) throws -> GetCommand {
     var command: GetCommand
     do {
-      command = try GetCommand.parse(history.command.options + RememberedOptions(now).typed)
+      let words = history.command.options + RememberedOptions(now).typed
+      command = try PlainCommandLine.get(words) ?? GetCommand.parse(words)
     } catch {
       throw ValidationError(UsageMessages.optionsDoNotFit(GetCommand.message(for: error)))
     }

@@ -1,8 +1,9 @@
+import ArgumentParser
 import DownloadCaching
 import DownloadModel
 import TerminalProgress
 
-/// Every option of `dlm get`, once: how it is read from a command, whether a repeated run uses it again, and
+/// Every option of `dlm get`, once: where it stands in a command, whether a repeated run uses it again, and
 /// where else it may be set.
 ///
 /// Options are written again in the table's order (`AgainMessages`, `RememberedOptions`).
@@ -48,95 +49,143 @@ enum OptionTable {
   struct Row: Sendable {
     /// Without its dashes.
     let name: String
+    /// As in `-j`.
+    let letter: Character?
     let memory: Memory
     let setting: Setting
     let builtIn: BuiltIn
-    private let read: @Sendable (GetCommand) -> Given
+    fileprivate let access: Access
 
     fileprivate init(
-      _ name: String, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
-      read: @escaping @Sendable (GetCommand) -> Given
+      _ name: String, _ letter: Character?, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
+      _ access: Access
     ) {
-      (self.name, self.memory, self.setting, self.read) = (name, memory, setting, read)
-      self.builtIn = builtIn
+      (self.name, self.letter, self.memory, self.setting) = (name, letter, memory, setting)
+      (self.builtIn, self.access) = (builtIn, access)
     }
 
     /// As it is written on the command line.
     var spelled: String { "--\(name)" }
 
-    func given(in command: GetCommand) -> Given { read(command) }
+    var isFlag: Bool { access.isFlag }
+
+    func given(in command: GetCommand) -> Given { access.read(command) }
+
+    /// Gives it a value, as the command line does; nil for a flag.
+    /// - Returns: false if that is no value of this option.
+    func set(_ text: String?, in command: inout GetCommand) -> Bool { access.write(&command, text) }
+  }
+
+  /// Where an option stands in a command.
+  fileprivate struct Access: Sendable {
+    var isFlag = false
+    let read: @Sendable (GetCommand) -> Given
+    let write: @Sendable (inout GetCommand, String?) -> Bool
+
+    typealias Field<Value> = any WritableKeyPath<GetCommand, Value> & Sendable
+
+    static func flag(_ field: Field<Bool>) -> Self {
+      Access(
+        isFlag: true, read: { .flag($0[keyPath: field]) },
+        write: { command, text in
+          guard text == nil, !command[keyPath: field] else { return false }
+          command[keyPath: field] = true
+          return true
+        })
+    }
+
+    static func value<Value: ExpressibleByArgument>(
+      _ field: Field<Value?>, _ given: @escaping @Sendable (Value?) -> Given
+    ) -> Self {
+      Access(
+        read: { given($0[keyPath: field]) },
+        write: { command, text in
+          guard let value = text.flatMap({ Value(argument: $0) }) else { return false }
+          command[keyPath: field] = value
+          return true
+        })
+    }
+
+    static func values<Value: ExpressibleByArgument>(
+      _ field: Field<[Value]>, _ given: @escaping @Sendable ([Value]) -> Given
+    ) -> Self {
+      Access(
+        read: { given($0[keyPath: field]) },
+        write: { command, text in
+          guard let value = text.flatMap({ Value(argument: $0) }) else { return false }
+          command[keyPath: field].append(value)
+          return true
+        })
+    }
   }
 
   static let rows: [Row] = [
-    value("mode", .lasting, .anywhere, .value("parallel")) { $0.mode?.rawValue },
-    flag("list", .lasting, .nowhere) { $0.list },
-    value("directory", .lasting, .byOwner, .value(".")) { $0.output.directory },
-    value("output", .lasting, .nowhere, .nothing("by address or server")) { $0.output.output },
-    value("on-conflict", .lasting, .anywhere, .value("rename")) { $0.output.onConflict?.rawValue },
-    value("max-filesize", .lasting, .anywhere, .nothing("any length")) { $0.output.maxFilesize?.description },
-    flag("ask-names", .once, .anywhere) { $0.output.askNames },
-    flag("no-cache", .lasting, .anywhere) { $0.output.noCache },
-    value("store", .lasting, .anywhere, .value("auto")) { $0.output.store?.rawValue },
-    value("cache-max-size", .lasting, .byOwner, .nothing("10G, or a tenth of the disk")) {
-      $0.output.cacheMaxSize?.description
-    },
-    flag("refresh", .once, .anywhere) { $0.output.refresh },
-    flag("offline", .once, .anywhere) { $0.output.offline },
-    flag("revalidate", .once, .anywhere) { $0.output.revalidate },
-    flag("heuristic", .lasting, .anywhere) { $0.output.heuristic },
-    value("max-age", .lasting, .anywhere, .nothing("any age")) { $0.output.maxAge?.description },
-    value("max-stale", .lasting, .anywhere, .nothing("none")) { $0.output.maxStale?.description },
-    flag("fsync", .lasting, .anywhere) { $0.output.fsync },
-    flag("remote-time", .lasting, .anywhere) { $0.output.remoteTime },
-    flag("no-content-disposition", .lasting, .anywhere) { $0.output.noContentDisposition },
-    value("checksum", .lasting, .nowhere, .nothing("none")) { $0.proof.checksum?.description },
-    value("checksums", .lasting, .anywhere, .nothing("none")) { $0.proof.checksums },
-    value("require-proof", .lasting, .anywhere, .value("none")) { $0.proof.requireProof?.rawValue },
-    value("jobs", .lasting, .anywhere, .value("auto")) { $0.connection.jobs?.description },
-    value("per-host", .lasting, .anywhere, .value("auto")) { $0.connection.perHost?.description },
-    value("segments", .lasting, .anywhere, .value("auto")) { $0.connection.segments?.description },
-    Row("first", .lasting, .anywhere, .nothing("none")) { .values($0.order.first) },
-    value("order", .lasting, .anywhere, .value("list")) { $0.order.order?.rawValue },
-    flag("background", .lasting, .anywhere) { $0.order.background },
-    value("limit-rate", .lasting, .anywhere, .nothing("no limit")) { $0.connection.limitRate?.description },
-    value("retries", .lasting, .anywhere, .value("5")) { $0.connection.retries?.description },
-    value("retry-max-time", .lasting, .anywhere, .nothing("no limit")) {
-      $0.connection.retryMaxTime?.description
-    },
-    value("connect-timeout", .lasting, .anywhere, .value("10")) { $0.connection.connectTimeout?.description },
-    value("stall-timeout", .lasting, .anywhere, .value("30")) { $0.connection.stallTimeout?.description },
-    Row("header", .lasting, .byOwner, .nothing("none")) { .headers($0.connection.header) },
-    value("user-agent", .lasting, .anywhere, .value("dlm/\(DLM.version)")) { $0.connection.userAgent },
-    value("cacert", .lasting, .byOwner, .nothing("the system's")) { $0.connection.cacert },
-    value("crlfile", .lasting, .byOwner, .nothing("none")) { $0.connection.crlfile },
-    value("cert", .lasting, .byOwner, .nothing("none")) { $0.connection.cert },
-    value("cert-type", .lasting, .byOwner, .nothing("as it shows")) { $0.connection.certType?.rawValue },
-    value("key", .lasting, .byOwner, .nothing("in the certificate's file")) { $0.connection.key },
-    value("cert-passphrase-file", .lasting, .byOwner, .nothing("asked for")) {
-      $0.connection.certPassphraseFile
-    },
-    value("pinnedpubkey", .lasting, .byOwner, .nothing("any")) { $0.connection.pinnedpubkey },
-    flag("tlsv1.2", .lasting, .byOwner) { $0.connection.tls12 },
-    flag("tlsv1.3", .lasting, .byOwner) { $0.connection.tls13 },
-    value("tls-max", .lasting, .byOwner, .nothing("the newest there is")) { $0.connection.tlsMax?.text },
-    flag("insecure", .lasting, .byOwner) { $0.connection.insecure },
-    Row("proxy", .lasting, .byOwner, .nothing("http_proxy, https_proxy, all_proxy")) {
-      .address($0.connection.proxy)
-    },
-    value("netrc-file", .lasting, .byOwner, .nothing("none")) { $0.connection.netrcFile },
-    value("cookie-jar", .lasting, .byOwner, .nothing("none")) { $0.connection.cookieJar },
-    flag("http2", .lasting, .anywhere) { $0.connection.http2 },
-    value("progress", .once, .anywhere, .value("auto")) { $0.display.progress?.rawValue },
-    value("failed", .once, .byOwner, .nothing("none")) { $0.display.failed },
-    value("events", .once, .byOwner, .nothing("none")) { $0.display.events },
-    value("summary-json", .once, .byOwner, .nothing("none")) { $0.display.summaryJSON },
-    flag("no-keys", .once, .anywhere) { $0.display.noKeys },
-    flag("quiet", .once, .anywhere) { $0.display.quiet },
-    flag("verbose", .once, .anywhere) { $0.display.verbose },
-    flag("no-compare", .once, .anywhere) { $0.noCompare },
-    flag("watch", .once, .anywhere) { $0.watching.watch },
-    value("refresh-every", .once, .anywhere, .nothing("never")) { $0.watching.refreshEvery?.description },
-    flag("dry-run", .once, .nowhere) { $0.dryRun },
+    value("mode", letter: "m", .lasting, .anywhere, .value("parallel"), \.mode),
+    flag("list", .lasting, .nowhere, \.list),
+    value("directory", letter: "d", .lasting, .byOwner, .value("."), \.output.directory),
+    value("output", letter: "o", .lasting, .nowhere, .nothing("by address or server"), \.output.output),
+    value("on-conflict", .lasting, .anywhere, .value("rename"), \.output.onConflict),
+    value("max-filesize", .lasting, .anywhere, .nothing("any length"), \.output.maxFilesize),
+    flag("ask-names", .once, .anywhere, \.output.askNames),
+    flag("no-cache", .lasting, .anywhere, \.output.noCache),
+    value("store", .lasting, .anywhere, .value("auto"), \.output.store),
+    value(
+      "cache-max-size", .lasting, .byOwner, .nothing("10G, or a tenth of the disk"), \.output.cacheMaxSize),
+    flag("refresh", .once, .anywhere, \.output.refresh),
+    flag("offline", .once, .anywhere, \.output.offline),
+    flag("revalidate", .once, .anywhere, \.output.revalidate),
+    flag("heuristic", .lasting, .anywhere, \.output.heuristic),
+    value("max-age", .lasting, .anywhere, .nothing("any age"), \.output.maxAge),
+    value("max-stale", .lasting, .anywhere, .nothing("none"), \.output.maxStale),
+    flag("fsync", .lasting, .anywhere, \.output.fsync),
+    flag("remote-time", .lasting, .anywhere, \.output.remoteTime),
+    flag("no-content-disposition", .lasting, .anywhere, \.output.noContentDisposition),
+    value("checksum", .lasting, .nowhere, .nothing("none"), \.proof.checksum),
+    value("checksums", .lasting, .anywhere, .nothing("none"), \.proof.checksums),
+    value("require-proof", .lasting, .anywhere, .value("none"), \.proof.requireProof),
+    value("jobs", letter: "j", .lasting, .anywhere, .value("auto"), \.connection.jobs),
+    value("per-host", .lasting, .anywhere, .value("auto"), \.connection.perHost),
+    value("segments", letter: "s", .lasting, .anywhere, .value("auto"), \.connection.segments),
+    Row("first", nil, .lasting, .anywhere, .nothing("none"), .values(\.order.first) { .values($0) }),
+    value("order", .lasting, .anywhere, .value("list"), \.order.order),
+    flag("background", .lasting, .anywhere, \.order.background),
+    value("limit-rate", .lasting, .anywhere, .nothing("no limit"), \.connection.limitRate),
+    value("retries", .lasting, .anywhere, .value("5"), \.connection.retries),
+    value("retry-max-time", .lasting, .anywhere, .nothing("no limit"), \.connection.retryMaxTime),
+    value("connect-timeout", .lasting, .anywhere, .value("10"), \.connection.connectTimeout),
+    value("stall-timeout", .lasting, .anywhere, .value("30"), \.connection.stallTimeout),
+    Row("header", "H", .lasting, .byOwner, .nothing("none"), .values(\.connection.header) { .headers($0) }),
+    value("user-agent", .lasting, .anywhere, .value("dlm/\(DLM.version)"), \.connection.userAgent),
+    value("cacert", .lasting, .byOwner, .nothing("the system's"), \.connection.cacert),
+    value("crlfile", .lasting, .byOwner, .nothing("none"), \.connection.crlfile),
+    value("cert", .lasting, .byOwner, .nothing("none"), \.connection.cert),
+    value("cert-type", .lasting, .byOwner, .nothing("as it shows"), \.connection.certType),
+    value("key", .lasting, .byOwner, .nothing("in the certificate's file"), \.connection.key),
+    value("cert-passphrase-file", .lasting, .byOwner, .nothing("asked for"), \.connection.certPassphraseFile),
+    value("pinnedpubkey", .lasting, .byOwner, .nothing("any"), \.connection.pinnedpubkey),
+    flag("tlsv1.2", .lasting, .byOwner, \.connection.tls12),
+    flag("tlsv1.3", .lasting, .byOwner, \.connection.tls13),
+    Row(
+      "tls-max", nil, .lasting, .byOwner, .nothing("the newest there is"),
+      .value(\.connection.tlsMax) { .value($0?.text) }),
+    flag("insecure", .lasting, .byOwner, \.connection.insecure),
+    Row(
+      "proxy", nil, .lasting, .byOwner, .nothing("http_proxy, https_proxy, all_proxy"),
+      .value(\.connection.proxy) { .address($0) }),
+    value("netrc-file", .lasting, .byOwner, .nothing("none"), \.connection.netrcFile),
+    value("cookie-jar", .lasting, .byOwner, .nothing("none"), \.connection.cookieJar),
+    flag("http2", .lasting, .anywhere, \.connection.http2),
+    value("progress", .once, .anywhere, .value("auto"), \.display.progress),
+    value("failed", .once, .byOwner, .nothing("none"), \.display.failed),
+    value("events", .once, .byOwner, .nothing("none"), \.display.events),
+    value("summary-json", .once, .byOwner, .nothing("none"), \.display.summaryJSON),
+    flag("no-keys", .once, .anywhere, \.display.noKeys),
+    flag("quiet", letter: "q", .once, .anywhere, \.display.quiet),
+    flag("verbose", letter: "v", .once, .anywhere, \.display.verbose),
+    flag("no-compare", .once, .anywhere, \.noCompare),
+    flag("watch", .once, .anywhere, \.watching.watch),
+    value("refresh-every", .once, .anywhere, .nothing("never"), \.watching.refreshEvery),
+    flag("dry-run", .once, .nowhere, \.dryRun),
   ]
 
   /// Every key that a settings file, or DLM_… in the environment, may set. The number of loops has no option.
@@ -145,17 +194,25 @@ enum OptionTable {
   /// Keys that do not count in the working folder.
   static let ownersKeys = Set(rows.filter { $0.setting == .byOwner }.map(\.name))
 
-  private static func value(
-    _ name: String, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
-    read: @escaping @Sendable (GetCommand) -> String?
+  private static func value<Value: ExpressibleByArgument & CustomStringConvertible>(
+    _ name: String, letter: Character? = nil, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
+    _ field: Access.Field<Value?>
   ) -> Row {
-    Row(name, memory, setting, builtIn) { .value(read($0)) }
+    Row(name, letter, memory, setting, builtIn, .value(field) { .value($0?.description) })
+  }
+
+  private static func value<Value: ExpressibleByArgument & RawRepresentable<String>>(
+    _ name: String, letter: Character? = nil, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
+    _ field: Access.Field<Value?>
+  ) -> Row {
+    Row(name, letter, memory, setting, builtIn, .value(field) { .value($0?.rawValue) })
   }
 
   private static func flag(
-    _ name: String, _ memory: Memory, _ setting: Setting, read: @escaping @Sendable (GetCommand) -> Bool
+    _ name: String, letter: Character? = nil, _ memory: Memory, _ setting: Setting,
+    _ field: Access.Field<Bool>
   ) -> Row {
-    Row(name, memory, setting, .value("no")) { .flag(read($0)) }
+    Row(name, letter, memory, setting, .value("no"), .flag(field))
   }
 }
 

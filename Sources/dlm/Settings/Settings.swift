@@ -36,6 +36,19 @@ struct DisplayOptions: ParsableArguments {
 
   @Flag(name: .shortAndLong, help: "Say what is done and why, on standard error.")
   var verbose = false
+
+  /// As the parser makes it of no words.
+  static var blank: Self {
+    var options = Self()
+    options.progress = nil
+    options.failed = nil
+    options.events = nil
+    options.summaryJSON = nil
+    options.noKeys = false
+    options.quiet = false
+    options.verbose = false
+    return options
+  }
 }
 
 struct WatchOptions: ParsableArguments {
@@ -48,6 +61,14 @@ struct WatchOptions: ParsableArguments {
         + "(default: never).",
       valueName: "time"))
   var refreshEvery: TimeSpan?
+
+  /// As the parser makes it of no words.
+  static var blank: Self {
+    var options = Self()
+    options.watch = false
+    options.refreshEvery = nil
+    return options
+  }
 }
 
 /// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.yaml`, else
