@@ -43,7 +43,9 @@ struct Wiring: Sendable {
     log: RunLog = RunLog(isVerbose: false)
   ) async throws(DownloadError) {
     let concurrency = RunConcurrency(
-      mode, jobs: settings.jobs, segments: settings.segments, loops: settings.loops, files: files)
+      mode, jobs: settings.jobs, segments: settings.segments,
+      // One file needs no count of the cores, which is read from several files of the system.
+      loops: files == 1 ? 1 : settings.loops, files: files)
     var configuration = Self.configuration(settings, cacheFolder: cacheFolder)
     let kept = settings.connection.cookieJar
     let jar = try CookieJar(kept?.lines ?? [])

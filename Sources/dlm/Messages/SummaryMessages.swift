@@ -7,7 +7,8 @@ import TerminalProgress
 struct SummaryMessages {
   private let report: RunReport
   private let comparison: RunHistory.Comparison?
-  private let again: String
+  /// Made where something is to be tried again.
+  private let again: () -> String
   private let isRepeat: Bool
 
   /// - Parameters:
@@ -15,7 +16,8 @@ struct SummaryMessages {
   ///   - again: the command that goes on with what is missing.
   ///   - isRepeat: the run was only to be compared with an earlier one; nothing of it is kept.
   init(
-    _ report: RunReport, comparedWith comparison: RunHistory.Comparison?, again: String,
+    _ report: RunReport, comparedWith comparison: RunHistory.Comparison?,
+    again: @autoclosure @escaping () -> String,
     isRepeat: Bool = false
   ) {
     self.isRepeat = isRepeat
@@ -41,7 +43,7 @@ struct SummaryMessages {
     } else if let interruption {
       lines.append(interruption)
     } else if !report.failures.isEmpty {
-      lines.append("To try these again: \(again)   (what is here is not fetched again)")
+      lines.append("To try these again: \(again())   (what is here is not fetched again)")
     }
     return lines
   }
@@ -51,7 +53,7 @@ struct SummaryMessages {
 
   /// Where a signal ended the run: how far it came, and how to go on.
   private var interruption: String? {
-    report.signal.map { "\($0 == 2 ? "Interrupted" : "Stopped"): \(standing); to go on: \(again)" }
+    report.signal.map { "\($0 == 2 ? "Interrupted" : "Stopped"): \(standing); to go on: \(again())" }
   }
 
   /// `1,000 files, 61.0 MiB in 3.2 s (19.1 MiB/s), parallel, 16 at a time`

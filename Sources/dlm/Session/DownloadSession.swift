@@ -414,12 +414,13 @@ struct DownloadSession: Sendable {
 
   private func summarize(_ result: Result, _ history: RunHistory?, _ listDigest: String) {
     let (report, verdict) = (result.report, result.verdict)
-    let again = AgainMessages(
-      order.typed, isListKept: memory.isRemembered,
-      asksServers: report.signal == nil && report.failures.allSatisfy(FailureMessages.isOffline))
     let comparison = history?.comparison(for: report.measurement(listDigest), in: report.mode)
     let messages = SummaryMessages(
-      report, comparedWith: comparison, again: again.line, isRepeat: order.plan != nil)
+      report, comparedWith: comparison,
+      again: AgainMessages(
+        order.typed, isListKept: memory.isRemembered,
+        asksServers: report.signal == nil && report.failures.allSatisfy(FailureMessages.isOffline)
+      ).line, isRepeat: order.plan != nil)
     var lines = order.isQuiet ? messages.quietLines : messages.lines
     if let verdict, !order.isQuiet || !verdict.isSame { lines += RepeatMessages.verdict(verdict) }
     if !order.isQuiet, comparison == nil, verdict?.isSame != false {

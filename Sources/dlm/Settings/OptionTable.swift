@@ -82,110 +82,132 @@ enum OptionTable {
     let read: @Sendable (GetCommand) -> Given
     let write: @Sendable (inout GetCommand, String?) -> Bool
 
-    typealias Field<Value> = any WritableKeyPath<GetCommand, Value> & Sendable
+    /// Gives a closure the option's value to read or change. Not a key path, since the runtime makes those at
+    /// their first use: sixty of them took as long as what they are for.
+    typealias Field<Value> = @Sendable (inout GetCommand, (inout Value) -> Void) -> Void
 
-    static func flag(_ field: Field<Bool>) -> Self {
+    static func flag(_ field: @escaping Field<Bool>) -> Self {
       Access(
-        isFlag: true, read: { .flag($0[keyPath: field]) },
+        isFlag: true, read: { .flag(value(of: field, in: $0, else: false)) },
         write: { command, text in
-          guard text == nil, !command[keyPath: field] else { return false }
-          command[keyPath: field] = true
-          return true
+          var isNew = false
+          field(&command) {
+            isNew = text == nil && !$0
+            $0 = true
+          }
+          return isNew
         })
     }
 
     static func value<Value: ExpressibleByArgument>(
-      _ field: Field<Value?>, _ given: @escaping @Sendable (Value?) -> Given
+      _ field: @escaping Field<Value?>, given: @escaping @Sendable (Value?) -> Given
     ) -> Self {
       Access(
-        read: { given($0[keyPath: field]) },
+        read: { given(value(of: field, in: $0, else: nil)) },
         write: { command, text in
           guard let value = text.flatMap({ Value(argument: $0) }) else { return false }
-          command[keyPath: field] = value
+          field(&command) { $0 = value }
           return true
         })
     }
 
     static func values<Value: ExpressibleByArgument>(
-      _ field: Field<[Value]>, _ given: @escaping @Sendable ([Value]) -> Given
+      _ field: @escaping Field<[Value]>, given: @escaping @Sendable ([Value]) -> Given
     ) -> Self {
       Access(
-        read: { given($0[keyPath: field]) },
+        read: { given(value(of: field, in: $0, else: [])) },
         write: { command, text in
           guard let value = text.flatMap({ Value(argument: $0) }) else { return false }
-          command[keyPath: field].append(value)
+          field(&command) { $0.append(value) }
           return true
         })
+    }
+
+    private static func value<Value>(
+      of field: Field<Value>, in command: GetCommand, else none: Value
+    ) -> Value {
+      var (command, value) = (command, none)
+      field(&command) { value = $0 }
+      return value
     }
   }
 
   static let rows: [Row] = [
-    value("mode", letter: "m", .lasting, .anywhere, .value("parallel"), \.mode),
-    flag("list", .lasting, .nowhere, \.list),
-    value("directory", letter: "d", .lasting, .byOwner, .value("."), \.output.directory),
-    value("output", letter: "o", .lasting, .nowhere, .nothing("by address or server"), \.output.output),
-    value("on-conflict", .lasting, .anywhere, .value("rename"), \.output.onConflict),
-    value("max-filesize", .lasting, .anywhere, .nothing("any length"), \.output.maxFilesize),
-    flag("ask-names", .once, .anywhere, \.output.askNames),
-    flag("no-cache", .lasting, .anywhere, \.output.noCache),
-    value("store", .lasting, .anywhere, .value("auto"), \.output.store),
+    value("mode", letter: "m", .lasting, .anywhere, .value("parallel")) { $1(&$0.mode) },
+    flag("list", .lasting, .nowhere) { $1(&$0.list) },
+    value("directory", letter: "d", .lasting, .byOwner, .value(".")) { $1(&$0.output.directory) },
+    value("output", letter: "o", .lasting, .nowhere, .nothing("by address or server")) {
+      $1(&$0.output.output)
+    },
+    value("on-conflict", .lasting, .anywhere, .value("rename")) { $1(&$0.output.onConflict) },
+    value("max-filesize", .lasting, .anywhere, .nothing("any length")) { $1(&$0.output.maxFilesize) },
+    flag("ask-names", .once, .anywhere) { $1(&$0.output.askNames) },
+    flag("no-cache", .lasting, .anywhere) { $1(&$0.output.noCache) },
+    value("store", .lasting, .anywhere, .value("auto")) { $1(&$0.output.store) },
     value(
-      "cache-max-size", .lasting, .byOwner, .nothing("10G, or a tenth of the disk"), \.output.cacheMaxSize),
-    flag("refresh", .once, .anywhere, \.output.refresh),
-    flag("offline", .once, .anywhere, \.output.offline),
-    flag("revalidate", .once, .anywhere, \.output.revalidate),
-    flag("heuristic", .lasting, .anywhere, \.output.heuristic),
-    value("max-age", .lasting, .anywhere, .nothing("any age"), \.output.maxAge),
-    value("max-stale", .lasting, .anywhere, .nothing("none"), \.output.maxStale),
-    flag("fsync", .lasting, .anywhere, \.output.fsync),
-    flag("remote-time", .lasting, .anywhere, \.output.remoteTime),
-    flag("no-content-disposition", .lasting, .anywhere, \.output.noContentDisposition),
-    value("checksum", .lasting, .nowhere, .nothing("none"), \.proof.checksum),
-    value("checksums", .lasting, .anywhere, .nothing("none"), \.proof.checksums),
-    value("require-proof", .lasting, .anywhere, .value("none"), \.proof.requireProof),
-    value("jobs", letter: "j", .lasting, .anywhere, .value("auto"), \.connection.jobs),
-    value("per-host", .lasting, .anywhere, .value("auto"), \.connection.perHost),
-    value("segments", letter: "s", .lasting, .anywhere, .value("auto"), \.connection.segments),
-    Row("first", nil, .lasting, .anywhere, .nothing("none"), .values(\.order.first) { .values($0) }),
-    value("order", .lasting, .anywhere, .value("list"), \.order.order),
-    flag("background", .lasting, .anywhere, \.order.background),
-    value("limit-rate", .lasting, .anywhere, .nothing("no limit"), \.connection.limitRate),
-    value("retries", .lasting, .anywhere, .value("5"), \.connection.retries),
-    value("retry-max-time", .lasting, .anywhere, .nothing("no limit"), \.connection.retryMaxTime),
-    value("connect-timeout", .lasting, .anywhere, .value("10"), \.connection.connectTimeout),
-    value("stall-timeout", .lasting, .anywhere, .value("30"), \.connection.stallTimeout),
-    Row("header", "H", .lasting, .byOwner, .nothing("none"), .values(\.connection.header) { .headers($0) }),
-    value("user-agent", .lasting, .anywhere, .value("dlm/\(DLM.version)"), \.connection.userAgent),
-    value("cacert", .lasting, .byOwner, .nothing("the system's"), \.connection.cacert),
-    value("crlfile", .lasting, .byOwner, .nothing("none"), \.connection.crlfile),
-    value("cert", .lasting, .byOwner, .nothing("none"), \.connection.cert),
-    value("cert-type", .lasting, .byOwner, .nothing("as it shows"), \.connection.certType),
-    value("key", .lasting, .byOwner, .nothing("in the certificate's file"), \.connection.key),
-    value("cert-passphrase-file", .lasting, .byOwner, .nothing("asked for"), \.connection.certPassphraseFile),
-    value("pinnedpubkey", .lasting, .byOwner, .nothing("any"), \.connection.pinnedpubkey),
-    flag("tlsv1.2", .lasting, .byOwner, \.connection.tls12),
-    flag("tlsv1.3", .lasting, .byOwner, \.connection.tls13),
+      "cache-max-size", .lasting, .byOwner, .nothing("10G, or a tenth of the disk")
+    ) { $1(&$0.output.cacheMaxSize) },
+    flag("refresh", .once, .anywhere) { $1(&$0.output.refresh) },
+    flag("offline", .once, .anywhere) { $1(&$0.output.offline) },
+    flag("revalidate", .once, .anywhere) { $1(&$0.output.revalidate) },
+    flag("heuristic", .lasting, .anywhere) { $1(&$0.output.heuristic) },
+    value("max-age", .lasting, .anywhere, .nothing("any age")) { $1(&$0.output.maxAge) },
+    value("max-stale", .lasting, .anywhere, .nothing("none")) { $1(&$0.output.maxStale) },
+    flag("fsync", .lasting, .anywhere) { $1(&$0.output.fsync) },
+    flag("remote-time", .lasting, .anywhere) { $1(&$0.output.remoteTime) },
+    flag("no-content-disposition", .lasting, .anywhere) { $1(&$0.output.noContentDisposition) },
+    value("checksum", .lasting, .nowhere, .nothing("none")) { $1(&$0.proof.checksum) },
+    value("checksums", .lasting, .anywhere, .nothing("none")) { $1(&$0.proof.checksums) },
+    value("require-proof", .lasting, .anywhere, .value("none")) { $1(&$0.proof.requireProof) },
+    value("jobs", letter: "j", .lasting, .anywhere, .value("auto")) { $1(&$0.connection.jobs) },
+    value("per-host", .lasting, .anywhere, .value("auto")) { $1(&$0.connection.perHost) },
+    value("segments", letter: "s", .lasting, .anywhere, .value("auto")) { $1(&$0.connection.segments) },
+    Row(
+      "first", nil, .lasting, .anywhere, .nothing("none"),
+      .values({ $1(&$0.order.first) }, given: { .values($0) })),
+    value("order", .lasting, .anywhere, .value("list")) { $1(&$0.order.order) },
+    flag("background", .lasting, .anywhere) { $1(&$0.order.background) },
+    value("limit-rate", .lasting, .anywhere, .nothing("no limit")) { $1(&$0.connection.limitRate) },
+    value("retries", .lasting, .anywhere, .value("5")) { $1(&$0.connection.retries) },
+    value("retry-max-time", .lasting, .anywhere, .nothing("no limit")) { $1(&$0.connection.retryMaxTime) },
+    value("connect-timeout", .lasting, .anywhere, .value("10")) { $1(&$0.connection.connectTimeout) },
+    value("stall-timeout", .lasting, .anywhere, .value("30")) { $1(&$0.connection.stallTimeout) },
+    Row(
+      "header", "H", .lasting, .byOwner, .nothing("none"),
+      .values({ $1(&$0.connection.header) }, given: { .headers($0) })),
+    value("user-agent", .lasting, .anywhere, .value("dlm/\(DLM.version)")) { $1(&$0.connection.userAgent) },
+    value("cacert", .lasting, .byOwner, .nothing("the system's")) { $1(&$0.connection.cacert) },
+    value("crlfile", .lasting, .byOwner, .nothing("none")) { $1(&$0.connection.crlfile) },
+    value("cert", .lasting, .byOwner, .nothing("none")) { $1(&$0.connection.cert) },
+    value("cert-type", .lasting, .byOwner, .nothing("as it shows")) { $1(&$0.connection.certType) },
+    value("key", .lasting, .byOwner, .nothing("in the certificate's file")) { $1(&$0.connection.key) },
+    value("cert-passphrase-file", .lasting, .byOwner, .nothing("asked for")) {
+      $1(&$0.connection.certPassphraseFile)
+    },
+    value("pinnedpubkey", .lasting, .byOwner, .nothing("any")) { $1(&$0.connection.pinnedpubkey) },
+    flag("tlsv1.2", .lasting, .byOwner) { $1(&$0.connection.tls12) },
+    flag("tlsv1.3", .lasting, .byOwner) { $1(&$0.connection.tls13) },
     Row(
       "tls-max", nil, .lasting, .byOwner, .nothing("the newest there is"),
-      .value(\.connection.tlsMax) { .value($0?.text) }),
-    flag("insecure", .lasting, .byOwner, \.connection.insecure),
+      .value({ $1(&$0.connection.tlsMax) }, given: { .value($0?.text) })),
+    flag("insecure", .lasting, .byOwner) { $1(&$0.connection.insecure) },
     Row(
       "proxy", nil, .lasting, .byOwner, .nothing("http_proxy, https_proxy, all_proxy"),
-      .value(\.connection.proxy) { .address($0) }),
-    value("netrc-file", .lasting, .byOwner, .nothing("none"), \.connection.netrcFile),
-    value("cookie-jar", .lasting, .byOwner, .nothing("none"), \.connection.cookieJar),
-    flag("http2", .lasting, .anywhere, \.connection.http2),
-    value("progress", .once, .anywhere, .value("auto"), \.display.progress),
-    value("failed", .once, .byOwner, .nothing("none"), \.display.failed),
-    value("events", .once, .byOwner, .nothing("none"), \.display.events),
-    value("summary-json", .once, .byOwner, .nothing("none"), \.display.summaryJSON),
-    flag("no-keys", .once, .anywhere, \.display.noKeys),
-    flag("quiet", letter: "q", .once, .anywhere, \.display.quiet),
-    flag("verbose", letter: "v", .once, .anywhere, \.display.verbose),
-    flag("no-compare", .once, .anywhere, \.noCompare),
-    flag("watch", .once, .anywhere, \.watching.watch),
-    value("refresh-every", .once, .anywhere, .nothing("never"), \.watching.refreshEvery),
-    flag("dry-run", .once, .nowhere, \.dryRun),
+      .value({ $1(&$0.connection.proxy) }, given: { .address($0) })),
+    value("netrc-file", .lasting, .byOwner, .nothing("none")) { $1(&$0.connection.netrcFile) },
+    value("cookie-jar", .lasting, .byOwner, .nothing("none")) { $1(&$0.connection.cookieJar) },
+    flag("http2", .lasting, .anywhere) { $1(&$0.connection.http2) },
+    value("progress", .once, .anywhere, .value("auto")) { $1(&$0.display.progress) },
+    value("failed", .once, .byOwner, .nothing("none")) { $1(&$0.display.failed) },
+    value("events", .once, .byOwner, .nothing("none")) { $1(&$0.display.events) },
+    value("summary-json", .once, .byOwner, .nothing("none")) { $1(&$0.display.summaryJSON) },
+    flag("no-keys", .once, .anywhere) { $1(&$0.display.noKeys) },
+    flag("quiet", letter: "q", .once, .anywhere) { $1(&$0.display.quiet) },
+    flag("verbose", letter: "v", .once, .anywhere) { $1(&$0.display.verbose) },
+    flag("no-compare", .once, .anywhere) { $1(&$0.noCompare) },
+    flag("watch", .once, .anywhere) { $1(&$0.watching.watch) },
+    value("refresh-every", .once, .anywhere, .nothing("never")) { $1(&$0.watching.refreshEvery) },
+    flag("dry-run", .once, .nowhere) { $1(&$0.dryRun) },
   ]
 
   /// Every key that a settings file, or DLM_… in the environment, may set. The number of loops has no option.
@@ -196,21 +218,21 @@ enum OptionTable {
 
   private static func value<Value: ExpressibleByArgument & CustomStringConvertible>(
     _ name: String, letter: Character? = nil, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
-    _ field: Access.Field<Value?>
+    _ field: @escaping Access.Field<Value?>
   ) -> Row {
-    Row(name, letter, memory, setting, builtIn, .value(field) { .value($0?.description) })
+    Row(name, letter, memory, setting, builtIn, .value(field, given: { .value($0?.description) }))
   }
 
   private static func value<Value: ExpressibleByArgument & RawRepresentable<String>>(
     _ name: String, letter: Character? = nil, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
-    _ field: Access.Field<Value?>
+    _ field: @escaping Access.Field<Value?>
   ) -> Row {
-    Row(name, letter, memory, setting, builtIn, .value(field) { .value($0?.rawValue) })
+    Row(name, letter, memory, setting, builtIn, .value(field, given: { .value($0?.rawValue) }))
   }
 
   private static func flag(
     _ name: String, letter: Character? = nil, _ memory: Memory, _ setting: Setting,
-    _ field: Access.Field<Bool>
+    _ field: @escaping Access.Field<Bool>
   ) -> Row {
     Row(name, letter, memory, setting, .value("no"), .flag(field))
   }

@@ -82,7 +82,8 @@ struct Settings {
   /// Transfers of one large file at a time, at most.
   var segments: Int
   /// Network loops, each with a thread.
-  var loops: Int
+  var loops: Int { setLoops ?? Self.usualLoops }
+  private var setLoops: Int?
   /// Attempts after the first.
   var retries: Int
   /// No retry begins later than this after the first attempt; nil is without limit.
@@ -131,7 +132,7 @@ struct Settings {
     adaptsJobs = jobs == nil
     perHost = Self.number(try connection.perHost ?? sources.value("per-host"))
     segments = Self.number(try connection.segments ?? sources.value("segments")) ?? Self.mostSegments
-    loops = Self.number(try sources.value("loops")) ?? Self.usualLoops
+    setLoops = Self.number(try sources.value("loops"))
     let count: Count? = try connection.retries ?? sources.value("retries")
     retries = count?.number ?? 5
     let maxTime: Seconds? = try connection.retryMaxTime ?? sources.value("retry-max-time")
