@@ -36,10 +36,11 @@ struct FrameWriter: Sendable {
     }
     if !whole.isEmpty { text += write(whole) }
     if !above.isEmpty { text += insert(above, size) }
-    text += redraw(next, width: size.columns)
-    text += extra + ControlSequence.wrapOn + ControlSequence.endFrame
+    var bytes = Array(text.utf8)
+    bytes += redraw(next, width: size.columns)
+    bytes += (extra + ControlSequence.wrapOn + ControlSequence.endFrame).utf8
     (self.size, isActive) = (size, true)
-    return Array(text.utf8)
+    return bytes
   }
 
   /// Writes lines where the region stands, which moves down below them: cell for cell if the window holds
@@ -72,7 +73,7 @@ struct FrameWriter: Sendable {
     return text + ControlSequence.wrapOff
   }
 
-  private mutating func redraw(_ next: [String], width: Int) -> String {
+  private mutating func redraw(_ next: [String], width: Int) -> [UInt8] {
     var pen = CellPen()
     var rows: [Row] = []
     rows.reserveCapacity(next.count)
@@ -90,7 +91,7 @@ struct FrameWriter: Sendable {
     if region.count > next.count { pen.eraseBelow(row: next.count) }
     pen.home()
     region = rows
-    return pen.text
+    return pen.bytes
   }
 
   /// Removes the region and gives the cursor back; nothing if there is nothing to give back.

@@ -17,28 +17,43 @@ struct ProgressBar: Equatable {
 
   init(_ extent: Extent, cells: Int, glyphs: Glyphs.Bar) {
     let cells = max(0, cells)
-    var offset = 0
+    var (offset, length) = (0, 0)
     switch extent {
     case .empty: filled = ""
-    case .part(let fraction): filled = Self.filled(fraction, cells, glyphs)
+    case .part(let fraction): (filled, length) = Self.filled(fraction, cells, glyphs)
     case .moving(let step):
       let block = min(max(1, cells / 4), cells)
       let track = max(1, cells - block)
       let place = max(0, step) % (2 * track)
       offset = min(place <= track ? place : 2 * track - place, cells - block)
-      filled = String(repeating: glyphs.steps.last ?? "#", count: block)
+      (filled, length) = (Self.run(of: glyphs.steps.last ?? "#", block), block)
     }
-    before = String(repeating: glyphs.empty, count: offset)
-    after = String(repeating: glyphs.empty, count: cells - offset - filled.count)
+    before = Self.run(of: glyphs.empty, offset)
+    after = Self.run(of: glyphs.empty, cells - offset - length)
+  }
+
+  /// The same as `String(repeating:count:)`, without a step for each piece: most of a frame is bars.
+  static func run(of glyph: String, _ count: Int) -> String {
+    let bytes = Array(glyph.utf8)
+    guard count > 0, !bytes.isEmpty else { return "" }
+    return String(unsafeUninitializedCapacity: count * bytes.count) { buffer in
+      for index in 0..<count {
+        for (offset, byte) in bytes.enumerated() { buffer[index * bytes.count + offset] = byte }
+      }
+      return count * bytes.count
+    }
   }
 
   /// Never full before it is done, never empty once something is there.
-  private static func filled(_ fraction: Double, _ cells: Int, _ glyphs: Glyphs.Bar) -> String {
+  private static func filled(
+    _ fraction: Double, _ cells: Int, _ glyphs: Glyphs.Bar
+  ) -> (text: String, cells: Int) {
     let steps = glyphs.steps.count
     let bounded = fraction.isFinite ? min(max(fraction, 0), 1) : 0
     let count = bounded > 0 ? min(max(1, Int(bounded * Double(cells * steps))), cells * steps) : 0
-    let full = String(repeating: glyphs.steps.last ?? "#", count: count / steps)
-    return count % steps == 0 ? full : full + glyphs.steps[count % steps - 1]
+    let full = run(of: glyphs.steps.last ?? "#", count / steps)
+    return count % steps == 0
+      ? (full, count / steps) : (full + glyphs.steps[count % steps - 1], count / steps + 1)
   }
 }
 

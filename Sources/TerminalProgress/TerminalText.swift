@@ -98,8 +98,14 @@ struct StyledLine {
   }
 
   mutating func pad(to width: Int) {
-    if width > self.width { append(String(repeating: " ", count: width - self.width)) }
+    while self.width < width {
+      let count = min(width - self.width, Self.blanks.utf8.count)
+      text += Self.blanks.prefix(count)
+      self.width += count
+    }
   }
+  /// So many at a time, since a frame is half made of them.
+  private static let blanks = String(repeating: " ", count: 128)
 
   /// Text from outside, made harmless, and in a locale without Unicode made ASCII.
   static func shown(_ text: some StringProtocol, _ glyphs: Glyphs) -> String {

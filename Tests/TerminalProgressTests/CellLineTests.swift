@@ -7,7 +7,7 @@ struct CellLineTests {
   private static func change(_ old: String, _ new: String) -> String {
     var pen = CellPen()
     pen.change(row: 0, from: CellLine(old, width: 80), to: CellLine(new, width: 80))
-    return pen.text
+    return String(decoding: pen.bytes, as: UTF8.self)
   }
 
   @Test(arguments: [
@@ -41,6 +41,16 @@ struct CellLineTests {
     #expect(Self.change(old, new) == sent)
   }
 
+  @Test(arguments: [
+    ("1", "1", false), ("1;31", "1;31", false), ("0;2", "2", false), ("2;0", "", false), ("", "", false),
+    ("7", "7", true), ("4;31", "4;31", true), ("38;5;208", "38;5;208", true), ("97", "97", false),
+  ])
+  func styles(sent: String, inForce: String, isSeenOnBlanks: Bool) {
+    let line = CellLine("\u{1B}[\(sent)mx", width: 80)
+    #expect(line.cells.first?.style.text == inForce)
+    #expect(line.cells.first?.style.isSeenOnBlanks == isSeenOnBlanks)
+  }
+
   @Test func cutAtTheWindowsEdge() {
     #expect(CellLine("abcdef", width: 4) == CellLine("abcd", width: 80))
     #expect(CellLine("abc界", width: 4) == CellLine("abc", width: 80))
@@ -52,6 +62,6 @@ struct CellLineTests {
     pen.change(row: 1, from: old, to: new)
     pen.change(row: 4, from: old, to: new)
     pen.home()
-    #expect(pen.text == "\r\nnew\r\u{1B}[3Bnew\r\u{1B}[4A")
+    #expect(String(decoding: pen.bytes, as: UTF8.self) == "\r\nnew\r\u{1B}[3Bnew\r\u{1B}[4A")
   }
 }
