@@ -155,7 +155,7 @@ struct FrameLayout {
     let bar = ProgressBar(extent, cells: columns.bar - 2, glyphs: glyphs)
     line.pad(to: line.width + RowColumns.gap)
     line.append(glyphs.start + bar.before, .dim)
-    line.append(bar.filled, tone)
+    line.append(bar.filled, cells: bar.filledCells, tone)
     line.append(bar.after + glyphs.end, .dim)
   }
 

@@ -14,6 +14,8 @@ struct ProgressBar: Equatable {
   let before: String
   let filled: String
   let after: String
+  /// Of the filled part.
+  let filledCells: Int
 
   init(_ extent: Extent, cells: Int, glyphs: Glyphs.Bar) {
     let cells = max(0, cells)
@@ -30,6 +32,7 @@ struct ProgressBar: Equatable {
     }
     before = Self.run(of: glyphs.empty, offset)
     after = Self.run(of: glyphs.empty, cells - offset - length)
+    filledCells = length
   }
 
   /// The same as `String(repeating:count:)`, without a step for each piece: most of a frame is bars.

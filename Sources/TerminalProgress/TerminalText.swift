@@ -60,9 +60,12 @@ struct StyledLine {
     case done = "32"
     case retry = "33"
     case bar = "36"
+
+    fileprivate static let end = Array("\u{1B}[0m".utf8)
   }
 
-  private(set) var text = ""
+  /// Bytes, not a string: a frame appends a thousand pieces.
+  private var bytes: [UInt8] = []
   private(set) var width = 0
   private let glyphs: Glyphs
   private let isColored: Bool
@@ -72,15 +75,25 @@ struct StyledLine {
     self.isColored = isColored
   }
 
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+
   /// Appends text that is harmless already.
   mutating func append(_ piece: String, _ tone: Tone = .plain) {
+    append(piece, cells: CellWidth.of(piece), tone)
+  }
+
+  /// Appends text of which the width is known.
+  mutating func append(_ piece: String, cells: Int, _ tone: Tone = .plain) {
     guard !piece.isEmpty else { return }
-    width += CellWidth.of(piece)
-    if isColored, tone != .plain {
-      text += "\u{1B}[\(tone.rawValue)m\(piece)\u{1B}[0m"
-    } else {
-      text += piece
+    width += cells
+    let isStyled = isColored && tone != .plain
+    if isStyled {
+      bytes += [0x1B, UInt8(ascii: "[")]
+      bytes += tone.rawValue.utf8
+      bytes.append(UInt8(ascii: "m"))
     }
+    bytes += piece.utf8
+    if isStyled { bytes += Tone.end }
   }
 
   /// Appends text in a column: cut and filled up to exactly `cells`.
@@ -92,20 +105,20 @@ struct StyledLine {
 
   /// Appends a number at the right edge of a column of `cells`.
   mutating func append(_ piece: String, right cells: Int, _ tone: Tone = .plain) {
-    let piece = TextCut.atEnd(piece, to: cells, ellipsis: "")
-    pad(to: width + cells - CellWidth.of(piece))
-    append(piece, tone)
+    var (piece, needed) = (piece, CellWidth.of(piece))
+    if needed > cells {
+      piece = TextCut.atEnd(piece, to: cells, ellipsis: "")
+      needed = CellWidth.of(piece)
+    }
+    pad(to: width + cells - needed)
+    append(piece, cells: needed, tone)
   }
 
   mutating func pad(to width: Int) {
-    while self.width < width {
-      let count = min(width - self.width, Self.blanks.utf8.count)
-      text += Self.blanks.prefix(count)
-      self.width += count
-    }
+    guard width > self.width else { return }
+    bytes.append(contentsOf: repeatElement(0x20, count: width - self.width))
+    self.width = width
   }
-  /// So many at a time, since a frame is half made of them.
-  private static let blanks = String(repeating: " ", count: 128)
 
   /// Text from outside, made harmless, and in a locale without Unicode made ASCII.
   static func shown(_ text: some StringProtocol, _ glyphs: Glyphs) -> String {
