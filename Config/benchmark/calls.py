@@ -14,6 +14,7 @@ class Call:
     files: Optional[FileSet] = None
     environment: dict = dataclasses.field(default_factory=dict)
     before: tuple = ()  # what has run before it and is not measured: `Preparation`s
+    in_terminal: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +31,12 @@ def dlm(files, *options, name="dlm", environment=None):
     # One address needs no list; the tools beside dlm get it as an argument as well.
     source = str(files.list_file) if len(files.digests) > 1 else files.first_address
     return Call(name, ["dlm", "get", "--no-cache", "-q", *options, source], files, environment or {})
+
+
+def drawing(files, *options, name):
+    """dlm in a terminal, with bars."""
+    arguments = ["dlm", "get", "--no-cache", *options, str(files.list_file)]
+    return Call(name, arguments, files, {"TERM": "xterm-256color"}, in_terminal=True)
 
 
 def cached(files, *options, name, after=(), elsewhere=False):

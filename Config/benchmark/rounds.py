@@ -88,7 +88,7 @@ def run_once(call, thorough, site):
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", **call.environment}
         for step in call.before:
             run(step.arguments, folder / ELSEWHERE if step.elsewhere else folder, output, environment, site)
-        cost = run(call.arguments, folder, output, environment, site)
+        cost = run(call.arguments, folder, output, environment, site, call.in_terminal)
         wrong = complaint(folder, call.files, thorough)
         if wrong:
             raise Failed(f"exit status 0, but {wrong}")
@@ -97,9 +97,10 @@ def run_once(call, thorough, site):
         shutil.rmtree(place)
 
 
-def run(arguments, folder, output, environment, site):
+def run(arguments, folder, output, environment, site, in_terminal=False):
     program, *arguments = arguments
-    line = measure([str(folder), str(output), site.programs[program], *arguments], environment)
+    kind = "terminal:" if in_terminal else ""
+    line = measure([str(folder), f"{kind}{output}", site.programs[program], *arguments], environment)
     status, wall, cpu, memory = (float(word) for word in line.split())
     if status != 0:
         raise Failed(reason(int(status), wall, output))

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Callable, Optional
 
-from calls import aria2c, axel, cached, copy, curl, curl_parallel, dlm, version, wget2
+from calls import aria2c, axel, cached, copy, curl, curl_parallel, dlm, drawing, version, wget2
 from targets import MemoryCeiling, PlusEach, Ratio
 
 KIB, MIB = 1024, 1024 * 1024
@@ -43,7 +43,8 @@ def all_workloads(sizes):
     at_once = "64 at a time, plain HTTP on loopback"
     return [
         Workload("small", f"{small}, {at_once}", small_files,
-                 (Ratio("wall", 0.70), Ratio("cpu", 0.90, "curl -Z"), MemoryCeiling(34))),
+                 (Ratio("wall", 0.70), Ratio("cpu", 0.90, "curl -Z"), MemoryCeiling(34),
+                  Ratio("wall", 1.02, "dlm", of=DRAWING), Ratio("cpu", 1.02, "dlm", of=DRAWING))),
         Workload("one-name", f"{sizes.small:,} addresses of 4 KiB that give {sizes.names} names (`download-7?id=3`), "
                  "64 at a time, plain HTTP on loopback; dlm numbers the names, curl is told one for each", one_name,
                  (Ratio("wall", 0.85, "curl -Z"), Ratio("cpu", 1.10, "curl -Z"))),
@@ -97,10 +98,13 @@ def all_workloads(sizes):
 
 # The calls of each
 
+DRAWING = "dlm, in a terminal"
+
+
 def small_files(site, sizes):
     files = site.nginx.files("small", sizes.small, 4 * KIB)
-    return [dlm(files, "-j", "64"), curl_parallel(files, at_once=64), wget2(files, at_once=64),
-            aria2c(files, at_once=64)]
+    return [dlm(files, "-j", "64"), drawing(files, "-j", "64", name=DRAWING), curl_parallel(files, at_once=64),
+            wget2(files, at_once=64), aria2c(files, at_once=64)]
 
 
 def one_name(site, sizes):

@@ -63,8 +63,11 @@ struct FrameLayout {
   func waits(_ content: Content) -> [String] {
     let free = room(besides: 0, prompt: content.prompt.count)
     let most = free < 2 && content.total.progress.running > 0 ? 0 : min(free, max(1, free / 4))
+    // The panel of failures has the last one too.
+    let tellsFailure = if case .failures = content.panel { false } else { true }
     return WaitLines(layout: self).lines(
-      content.waits, content.total.progress, isPaused: content.isPaused, at: content.now, most: most)
+      content.waits, content.total.progress, isPaused: content.isPaused, tellsFailure: tellsFailure,
+      at: content.now, most: most)
   }
 
   private func asking(_ text: String) -> String {

@@ -41,9 +41,11 @@ struct WaitLines {
 
   /// - Parameters:
   ///   - isPaused: whether the user holds everything back; then nothing else keeps it waiting.
+  ///   - tellsFailure: whether the last failure is not shown elsewhere.
   ///   - most: how many lines there is room for.
   func lines(
-    _ content: Content, _ progress: RunProgress, isPaused: Bool = false, at now: Duration, most: Int
+    _ content: Content, _ progress: RunProgress, isPaused: Bool = false, tellsFailure: Bool = true,
+    at now: Duration, most: Int
   ) -> [String] {
     guard most > 0, usable > RowColumns.indent else { return [] }
     let reasons = isPaused ? [Self.paused] : reasons(content, at: now)
@@ -57,7 +59,7 @@ struct WaitLines {
       lines.append(watching(watch))
     }
     for reason in reasons.dropFirst() where lines.count < most { lines.append(further(reason)) }
-    if lines.count < most, progress.tally.failed > 0, let failure = content.latestFailure {
+    if tellsFailure, lines.count < most, progress.tally.failed > 0, let failure = content.latestFailure {
       lines.insert(failed(failure, others: progress.tally.failed - 1), at: 0)
     }
     return Array(lines.suffix(most))

@@ -7,13 +7,14 @@ import Testing
 struct WaitLinesTests {
   private func lines(
     _ content: WaitLines.Content, _ sample: ProgressSample, running: Int = 2, columns: Int = 100,
-    most: Int = 4, at seconds: Double = 83, glyphs: Glyphs = .unicode
+    most: Int = 4, at seconds: Double = 83, glyphs: Glyphs = .unicode, tellsFailure: Bool = true
   ) -> [String] {
     let layout = FrameLayout(
       size: TerminalSize(columns: columns, rows: 24), glyphs: glyphs, isColored: false)
     let active = (0..<running).map { _ in FileProgress(position: 0, start: 0, total: nil) }
     let progress = RunProgress(sample.tally, rejected: 0, active: active)
-    return WaitLines(layout: layout).lines(content, progress, at: .seconds(seconds), most: most)
+    return WaitLines(layout: layout).lines(
+      content, progress, tellsFailure: tellsFailure, at: .seconds(seconds), most: most)
   }
 
   private func busy() throws -> WaitLines.Content {
@@ -134,6 +135,8 @@ struct WaitLinesTests {
         "  2 running, 37 waiting · example.org is busy, 2 at a time, next in 4 s: HTTP 503 · 1:23",
         "  2 files again in 2 s: reset[2J", "  1 file again in 1 s: timeout",
       ])
+    // A panel of all failures has it already.
+    #expect(lines(content, sample, running: 5, tellsFailure: false).first?.hasPrefix("  2 running") == true)
     #expect(
       lines(content, sample, running: 5, most: 1) == [
         "  2 running, 37 waiting · example.org is busy, 2 at a time, next in 4 s: HTTP 503 · 1:23"

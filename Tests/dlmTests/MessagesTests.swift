@@ -64,6 +64,18 @@ struct MessagesTests {
     #expect(SummaryMessages(report(), comparedWith: nil, again: "dlm get urls.txt").quietLines.isEmpty)
   }
 
+  /// It said "0 files, 0 B in 2.1 s (3.5 MiB/s)" beside "7.5 MiB kept".
+  @Test func aRunThatWasBrokenOffSaysWhatCame() {
+    var report = report(signal: 2)
+    (report.tally.fetched, report.tally.finishedBytes) = (0, 0)
+    (report.tally.cancelled, report.tally.keptBytes) = (16, 60 << 20)
+    #expect(
+      SummaryMessages(report, comparedWith: nil, again: "dlm get urls.txt").lines == [
+        "0 files, 64.0 MiB received in 4.0 s (16.0 MiB/s), parallel, 16 at a time",
+        "Interrupted: 0 of 1,000 done, 16 begun, 60.0 MiB kept; to go on: dlm get urls.txt",
+      ])
+  }
+
   @Test func aRunThatFoundOutHowManySaysTheMost() {
     var report = report()
     (report.adaptsJobs, report.jobs) = (true, 36)

@@ -61,7 +61,11 @@ struct SummaryMessages {
     let tally = report.tally
     let files = "\(Quantity.count(tally.done)) \(tally.done == 1 ? "file" : "files")"
     let rate = Double(report.received) / max(report.elapsed / .seconds(1), 0.001)
-    var line = "\(files), \(Quantity.bytes(tally.finishedBytes)) in \(Quantity.duration(report.elapsed))"
+    // Of a run that was broken off, most of what came is of files that are not done.
+    let isBroken = report.signal != nil && report.received > tally.finishedBytes
+    let bytes =
+      isBroken ? "\(Quantity.bytes(report.received)) received" : Quantity.bytes(tally.finishedBytes)
+    var line = "\(files), \(bytes) in \(Quantity.duration(report.elapsed))"
     // Most of a watch's time nothing was to be fetched.
     if report.received > 0, !report.isWatch { line += " (\(Quantity.rate(rate)))" }
     line += ", \(report.mode.rawValue)"
