@@ -97,6 +97,8 @@ public struct Conclusion: Sendable, Equatable {
   public let winner: DownloadMode
   /// What it is compared with: sequential, or, when that won, the next fastest.
   public let reference: DownloadMode
+  /// Modes that are as fast as the winner, as far as these runs can tell: it only leads the list.
+  public let equals: [DownloadMode]
   public let speed: RelativeSpeed
   public let certainty: Certainty
 
@@ -124,6 +126,15 @@ public struct Conclusion: Sendable, Equatable {
     self.reference = reference.mode
     self.speed = speed
     certainty = Certainty(speed)
+    equals = others.filter { other in
+      guard other.mode != reference.mode,
+        let lead = RelativeSpeed(of: best.times, against: other.times)
+      else { return false }
+      return switch Certainty(lead) {
+      case .tie, .withinScatter: true
+      case .clear, .unknown: false
+      }
+    }.map(\.mode)
   }
 }
 

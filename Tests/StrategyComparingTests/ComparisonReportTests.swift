@@ -63,6 +63,25 @@ struct ComparisonReportTests {
     #expect(report.speed(of: .parallel, against: .sequential) == nil)
   }
 
+  /// "14.5 ± 0.0" beside "14.4 ± 0.1" looked like a winner.
+  @Test(arguments: [
+    ([100, 101, 102], [100, 101, 103], [DownloadMode.parallel]),
+    ([100, 100, 100], [104, 104, 104], [.parallel]),
+    ([100, 100, 100], [106, 106, 106], []),
+    ([100, 101, 102], [103, 130, 110], [.parallel]),
+    ([100, 101, 102], [200, 201, 202], []),
+    ([100], [104], [.parallel]),
+    ([100], [120], []),
+  ])
+  func whoIsAsFastAsTheWinner(asyncLet: [Int], parallel: [Int], equals: [DownloadMode]) throws {
+    let runs =
+      measured(.sequential, milliseconds: [1000, 1001, 1002]) + measured(.asyncLet, milliseconds: asyncLet)
+      + measured(.parallel, milliseconds: parallel)
+    let conclusion = try #require(ComparisonReport(measurements: runs).conclusion)
+    #expect(conclusion.winner == .asyncLet && conclusion.reference == .sequential)
+    #expect(conclusion.equals == equals)
+  }
+
   @Test func groupsInterleavedRunsByModeInTheOrderOfTheRounds() {
     let sequential = measured(.sequential, milliseconds: [30, 31, 32])
     let parallel = measured(.parallel, milliseconds: [10, 11, 12])

@@ -43,6 +43,7 @@ struct ComparisonMessages {
   var lines: [String] {
     var lines = [Self.row("MODE", "MEDIAN", "SPREAD", "RATE", "SPEED")]
     lines += report.results.map(row)
+    lines.append(Self.legend)
     if let conclusion = report.conclusion { lines += ["", Self.sentence(conclusion)] }
     if let some = report.results.first, let run = some.runs.first {
       lines.append(
@@ -52,6 +53,9 @@ struct ComparisonMessages {
     lines += warnings
     return lines
   }
+
+  private static let legend =
+    "(spread: half the way from fastest to slowest; speed: ± a standard deviation)"
 
   private func row(_ result: ModeResult) -> String {
     let speed = report.speed(of: result.mode, against: .sequential).map(Self.factor) ?? ""
@@ -64,7 +68,13 @@ struct ComparisonMessages {
   private static func sentence(_ conclusion: Conclusion) -> String {
     let (winner, reference) = (conclusion.winner.rawValue, conclusion.reference.rawValue)
     return switch conclusion.certainty {
-    case .clear, .unknown: "\(winner) is \(factor(conclusion.speed)) times as fast as \(reference)."
+    case .clear, .unknown:
+      if conclusion.equals.isEmpty {
+        "\(winner) is \(factor(conclusion.speed)) times as fast as \(reference)."
+      } else {
+        "\(([winner] + conclusion.equals.map(\.rawValue)).joined(separator: " and ")) are "
+          + "\(factor(conclusion.speed)) times as fast as \(reference), and a tie between them."
+      }
     case .tie: "A tie: \(winner) and \(reference) took the same time."
     case .withinScatter: "A tie: \(winner) and \(reference) differ by no more than their runs do."
     }
