@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import dlm
@@ -42,17 +43,25 @@ struct KeyDecoderTests {
     #expect([0xF0, 0x9F, 0x98, 0x1B, 0x5B, 0x41].flatMap { decoder.take($0) } == [.up])
   }
 
-  /// Whatever comes, it neither crashes nor waits for ever.
+  /// Whatever comes, it neither crashes nor waits for ever. The cursor once stood behind the end, where a
+  /// letter was typed before an accent.
   @Test(arguments: 0..<50 as Range<UInt64>) func anything(seed: UInt64) {
-    var random = SystemRandomNumberGenerator()
+    var random = SplitMix64(seed: seed)
     var decoder = KeyDecoder()
     var editor = LineEditor("name")
+    let pieces = [
+      "\u{1B}[D", "\u{1B}[H", "\u{1B}[F", "\u{301}", "e", "\u{200D}", "👩", "🇩", "\u{8}", "\u{1B}[3~",
+    ]
     for _ in 0..<2000 {
-      let byte =
-        Bool.random(using: &random)
-        ? UInt8.random(in: 0...255) : Array("\u{1B}[0;5~ABCDHF".utf8).randomElement() ?? 0
-      for key in decoder.take(byte) { _ = editor.take(key) }
+      var bytes = [UInt8.random(in: 0...255, using: &random)]
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: break
+      case 1: bytes = Array("\u{1B}[0;5~ABCDHF".utf8).randomElement(using: &random).map { [$0] } ?? []
+      default: bytes = Array((pieces.randomElement(using: &random) ?? "").utf8)
+      }
+      for key in bytes.flatMap({ decoder.take($0) }) { _ = editor.take(key) }
       #expect(editor.cursor >= 0 && editor.cursor <= editor.text.count)
+      #expect(editor.beforeCursor + editor.afterCursor == editor.text)
     }
     _ = decoder.take(0x1B)
     for byte in "[201~".utf8 { _ = decoder.take(byte) }
@@ -88,6 +97,7 @@ struct LineEditorTests {
       ([.home, .wordRight], "old|.txt"), ([.end, .control("w")], "old.|"),
       ([.home, .wordRight, .control("k")], "old|"), ([.home, .wordRight, .control("u")], "|.txt"),
       ([.control("a"), .text("é")], "é|old.txt"), ([.end, .text("e"), .text("\u{301}")], "old.txte\u{301}|"),
+      ([.home, .text("\u{301}"), .home, .text("e"), .end], "e\u{301}old.txt|"),
       ([.paste("\n  \nfirst\nsecond")], "first|"), ([.paste("a\u{1B}[Ab\u{7}")], "a[Ab|"),
       ([.text("\u{7}")], "[old.txt]"), ([.tab, .control("z")], "[old.txt]"),
     ] as [([TerminalKey], String)])

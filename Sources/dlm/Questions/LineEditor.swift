@@ -57,10 +57,14 @@ struct LineEditor: Sendable, Equatable {
     let scalars = text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
     guard !scalars.isEmpty else { return }
     if isSelected { clear() }
-    // Before and after are joined anew: an accent that comes by itself belongs to the letter before it.
-    let before = beforeCursor + String(String.UnicodeScalarView(scalars))
-    characters = Array(before) + characters[cursor...]
-    cursor = before.count
+    join(beforeCursor + String(String.UnicodeScalarView(scalars)), afterCursor)
+  }
+
+  /// What meets is made into characters anew: an accent that comes by itself, or that stood behind what was
+  /// cut, belongs to the letter before it.
+  private mutating func join(_ before: String, _ after: String) {
+    characters = Array(before + after)
+    cursor = min(before.count, characters.count)
   }
 
   /// A paste answers one question: of several lines, the first that says something.
@@ -78,8 +82,7 @@ struct LineEditor: Sendable, Equatable {
   }
 
   private mutating func cut(_ range: Range<Int>) {
-    characters.removeSubrange(range)
-    cursor = range.lowerBound
+    join(String(characters[..<range.lowerBound]), String(characters[range.upperBound...]))
   }
 
   private mutating func move(to place: Int) {
