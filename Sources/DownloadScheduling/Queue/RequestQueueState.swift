@@ -641,22 +641,22 @@ struct RequestQueueState {
 
   /// Requeues a request that was never sent: it comes again when the host has room.
   mutating func requeueUnasked(_ request: DownloadRequest, share: Int) {
-    hasChanged = true
-    let host = host(of: request)
-    end(request, share, host)
-    host.limiter.drop()
-    host.holdRefused(request)
-    count(request)
+    requeue(request, share: share) { $0.holdRefused(request) }
   }
 
   /// Requeues a request whose file gave way, or one that was not asked because its host is left to another
   /// process. It goes on where the run's order says.
   mutating func requeueInOrder(_ request: DownloadRequest, share: Int) {
+    requeue(request, share: share) { $0.hold(request) }
+  }
+
+  /// Requeues a request whose end says nothing about its host.
+  private mutating func requeue(_ request: DownloadRequest, share: Int, hold: (QueuedHost) -> Void) {
     hasChanged = true
     let host = host(of: request)
     end(request, share, host)
     host.limiter.drop()
-    host.hold(request)
+    hold(host)
     count(request)
   }
 

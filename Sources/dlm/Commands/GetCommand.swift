@@ -12,7 +12,8 @@ struct GetCommand: AsyncParsableCommand {
     abstract: "Download lists of files.",
     discussion: """
       A SOURCE is a list file (an address a line; behind it and a tab each, a line may have first=yes and \
-      size=BYTES; one that starts with # is a comment), - for standard input, or an address. Without one: the list that the last get in this folder used, with its options; \
+      size=BYTES; one that starts with # is a comment), - for standard input, or an address. Without one: \
+      the list that the last get in this folder used, with its options; \
       what is given now wins, and what may be secret (-H, logins) is to be given again. Standard input is \
       read for - only.
 
@@ -47,7 +48,8 @@ struct GetCommand: AsyncParsableCommand {
 
       EXIT STATUS
         0 everything there and right; 1 something failed for good, or is not what was compared with; 75 only \
-      temporary failures, or files skipped by key; 64 usage; 66 a source cannot be read; 73 the folder cannot be used; 74 the disk is \
+      temporary failures, or files skipped by key; 64 usage; 66 a source cannot be read; 73 the folder \
+      cannot be used; 74 the disk is \
       full or broken, or output cannot be written; 130, 143 interrupted, terminated (what has come is kept).
 
       FILES
