@@ -109,27 +109,24 @@ final class CurlTransfer {
       heldTime = 0
       try easy.set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout)
     }
+    let stage = logins.stage(at: request.address, challenger: options.challenger)
+    try options.set(stage, on: easy)
     var exchange = Exchange(request, sink)
-    try set(logins.stage(at: request.address, challenger: options.challenger), &exchange, settings)
-    begin(exchange)
+    exchange.send(stage, hasLogin: settings.hasLogin(for: request.address, of: request))
+    self.exchange = consume exchange
+    begin(request, to: request.address)
   }
 
   /// Makes a transfer that has not begun open a connection of its own.
   func useFreshConnection() throws(CurlFailure) { try options.set(isFresh: true, on: easy) }
 
-  private func set(
-    _ login: LoginStage, _ exchange: inout Exchange, _ settings: borrowing TransferSettings
-  ) throws(CurlFailure) {
-    try options.set(login, on: easy)
-    exchange.login = login
-    exchange.hasLogin = settings.hasLogin(for: exchange.route.destination, of: exchange.request)
-  }
-
   /// Sends the request to where its answer led, or once more with another kind of login. It may reuse the
   /// connection that it just had.
   func follow(_ settings: borrowing TransferSettings) throws(CurlFailure) {
-    guard var exchange, let hop = exchange.follow(after: easy.offset(CURLINFO_TOTAL_TIME_T)) else { return }
-    let destination = exchange.route.destination
+    guard let hop = exchange?.follow(after: easy.offset(CURLINFO_TOTAL_TIME_T)),
+      let request = exchange?.request, let destination = exchange?.route.destination
+    else { return }
+    let stage: LoginStage
     switch hop {
     case .login(let login):
       if login == .probe {
@@ -137,13 +134,14 @@ final class CurlTransfer {
       } else if login == .digest(isFresh: true) {
         options.challenger = LoginMemory.origin(destination)
       }
-      try set(login, &exchange, settings)
-    case .redirect:
-      try set(logins.stage(at: destination, challenger: options.challenger), &exchange, settings)
+      stage = login
+    case .redirect: stage = logins.stage(at: destination, challenger: options.challenger)
     }
-    try options.set(exchange.request, to: destination, settings, on: easy)
+    try options.set(stage, on: easy)
+    exchange?.send(stage, hasLogin: settings.hasLogin(for: destination, of: request))
+    try options.set(request, to: destination, settings, on: easy)
     try options.set(isFresh: false, on: easy)
-    begin(exchange)
+    begin(request, to: destination)
   }
 
   /// Makes libcurl forget every challenge. Connections and cookies stay.
@@ -155,14 +153,14 @@ final class CurlTransfer {
     try options.set(bufferSize: bufferSize, on: easy)
   }
 
-  private func begin(_ exchange: Exchange) {
+  /// The next request of the exchange begins.
+  private func begin(_ request: TransferRequest, to destination: Address) {
     errorBuffer[0] = 0
     assembler.reset()
     quiet = StallWatch.Quiet()
-    answerWait = AnswerWait(after: exchange.request.waited)
-    destination = exchange.route.destination
-    exchange.request.meter?.enter(.lookingUp)
-    self.exchange = exchange
+    answerWait = AnswerWait(after: request.waited)
+    self.destination = destination
+    request.meter?.enter(.lookingUp)
   }
 
   // MARK: Looking
@@ -210,15 +208,17 @@ final class CurlTransfer {
   /// Adds time in which the loop was reading what had come.
   /// - Returns: whether it waits; false if there is something to read now.
   func passTime(_ nanoseconds: UInt64) -> Bool {
-    guard wait != nil, let socket = answerWait.socket, !hasSomethingToRead(socket) else { return false }
+    guard let wait, let socket = answerWait.socket else { return false }
+    // A short wait decides nothing, so thousands of them need not be asked about.
+    if wait + nanoseconds >= OvertakenRule.leastWait, hasSomethingToRead(socket) { return false }
     answerWait.pass(nanoseconds)
     return true
   }
 
   /// Whether it uses a connection that has brought an answer.
   var isAnswered: Bool {
-    guard let exchange else { return false }
-    return !exchange.isWaiting || answerWait.socket == nil && easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
+    guard let isWaiting = exchange?.isWaiting else { return false }
+    return !isWaiting || answerWait.socket == nil && easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
   }
 
   /// The time from the beginning of the connection, or of the request on a reused one, to the first byte of
@@ -235,11 +235,12 @@ final class CurlTransfer {
   func hasStalled(_ watch: StallWatch, after time: UInt64) -> Bool {
     // While there is no connection, CURLOPT_CONNECTTIMEOUT_MS applies and this time does not count. Nor does
     // it while a body is drained, which has a deadline of its own.
-    guard let exchange, easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0, exchange.drainDeadline == nil else {
+    guard let bytes = exchange?.bodyBytes, drainDeadline == nil, easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
+    else {
       quiet = StallWatch.Quiet()
       return false
     }
-    return quiet.look(Int64(assembler.size) + exchange.bodyBytes, after: time) >= watch.limit
+    return quiet.look(Int64(assembler.size) + bytes, after: time) >= watch.limit
   }
 
   /// When the draining of its body ends, complete or not; nil if there is no deadline.
@@ -262,8 +263,9 @@ final class CurlTransfer {
   /// Judges how the transfer ended, and releases its sink unless it goes on.
   func finish(_ code: CURLcode) -> Finish {
     if exchange?.goesOn == true { return .goesOn }
-    guard let exchange else { return .ended(.failure(DownloadError(.transport, activity: "finishing"))) }
-    self.exchange = nil
+    guard let exchange = exchange.take() else {
+      return .ended(.failure(DownloadError(.transport, activity: "finishing")))
+    }
     lastBody = exchange.received
     let address = exchange.request.address
     do throws(DownloadError) {
@@ -276,7 +278,7 @@ final class CurlTransfer {
     }
   }
 
-  private func facts(_ code: CURLcode, _ exchange: Exchange) -> TransferEnd {
+  private func facts(_ code: CURLcode, _ exchange: borrowing Exchange) -> TransferEnd {
     TransferEnd(
       code: code, message: String(cString: errorBuffer),
       errno: Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO)),
@@ -305,17 +307,19 @@ final class CurlTransfer {
   /// Releases the sink of a transfer that is removed before its end.
   func abort(_ error: DownloadError) -> Result<TransferReceipt, DownloadError> {
     defer { exchange = nil }
-    return .failure(exchange.map { error.at($0.request.address) } ?? error)
+    return .failure((exchange?.request.address).map(error.at) ?? error)
   }
 
   /// Asks the sink whether to keep the transfer, which was cancelled.
   /// - Returns: false if the transfer must be removed.
   func isKept(after reason: Cancellation.Reason) -> Bool {
-    guard var completion, let exchange else { return false }
+    guard var completion, let sink = exchange?.sink, let address = exchange?.request.address else {
+      return false
+    }
     defer { self.completion = completion }
     return completion.isKept(
-      by: exchange.sink, after: reason, on: loop, exchange.framing.map { _ in answer() },
-      DownloadError.cancelled.at(exchange.request.address))
+      by: sink, after: reason, on: loop, exchange?.framing == nil ? nil : answer(),
+      DownloadError.cancelled.at(address))
   }
 
   private func answer() -> Completion.Answer {
@@ -363,13 +367,13 @@ final class CurlTransfer {
   /// login. Only if none follows is the refusal the end.
   /// - Returns: whether the answer was such a refusal.
   private func passOver(_ head: ResponseHead) -> Bool {
-    guard let proxy = options.proxy?.address, let exchange,
-      proxy.refusesLogin(
-        head, to: exchange.route.destination.scheme, port: easy.long(CURLINFO_PRIMARY_PORT))
+    guard let proxy = options.proxy?.address, let request = exchange?.request,
+      let scheme = exchange?.route.destination.scheme,
+      proxy.refusesLogin(head, to: scheme, port: easy.long(CURLINFO_PRIMARY_PORT))
     else { return false }
     assembler.expectAnother()
     let verdict = ProxyVerdict.login(offered: easy.long(CURLINFO_PROXYAUTH_AVAIL))
-    self.exchange?.proxyDidRefuse(DownloadError(verdict, of: proxy, address: exchange.request.address))
+    exchange?.proxyDidRefuse(DownloadError(verdict, of: proxy, address: request.address))
     return true
   }
 
@@ -387,11 +391,11 @@ final class CurlTransfer {
   /// Handles a 401 that requires another kind of login than the request had.
   /// - Returns: whether the transfer goes on; nil if the answer must be judged.
   private func answerChallenge(_ head: ResponseHead) -> Bool? {
-    guard let exchange, exchange.hasLogin,
-      let next = logins.next(
-        after: exchange.login, challenge: head["www-authenticate"], at: exchange.route.destination)
+    guard exchange?.hasLogin == true, let login = exchange?.login,
+      let destination = exchange?.route.destination,
+      let next = logins.next(after: login, challenge: head["www-authenticate"], at: destination)
     else { return nil }
-    return self.exchange?.askAgain(next, head, at: monotonicNanoseconds())
+    return exchange?.askAgain(next, head, at: monotonicNanoseconds())
   }
 
   private func judge(_ head: ResponseHead) -> Bool {

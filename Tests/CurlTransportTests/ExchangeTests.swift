@@ -19,7 +19,7 @@ struct ExchangeTests {
   }
 
   /// - Returns: nil for success.
-  private func code(_ exchange: Exchange, _ code: CURLcode = CURLE_OK) -> DownloadError.Code? {
+  private func code(_ exchange: borrowing Exchange, _ code: CURLcode = CURLE_OK) -> DownloadError.Code? {
     do throws(DownloadError) {
       _ = try exchange.receipt(code) { DownloadError(.transport) }
       return nil
@@ -28,7 +28,7 @@ struct ExchangeTests {
 
   @Test func aWholeBody() throws {
     var exchange = try exchange()
-    #expect(exchange.isWaiting)
+    #expect(exchange.isWaiting == true)
     let judged = try exchange.final(head(200, "Content-Length: 5\r\n"))
     let isTaken = try exchange.take(.write, of: judged, at: Self.now)
     #expect(isTaken)
@@ -100,7 +100,7 @@ struct ExchangeTests {
     }
     #expect(exchange.route.effectiveURL == nil && exchange.hopTime == 5)
     // libcurl would try the login again by itself: the connection is given up.
-    exchange.login = .digest(isFresh: false)
+    exchange.send(.digest(isFresh: false), hasLogin: true)
     let isKept = exchange.askAgain(.probe, head(401, "Content-Length: 10\r\n"), at: Self.now)
     #expect(!isKept && exchange.goesOn)
   }
