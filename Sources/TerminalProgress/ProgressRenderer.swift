@@ -14,7 +14,7 @@ public actor ProgressRenderer {
   private var reader: ProgressReader
   private let output: any ProgressOutput
   private let elapsed: @Sendable () -> Duration
-  private let spent: @Sendable () -> Duration
+  private let spent: @Sendable () -> ProcessorTime
   private let sleep: @Sendable (Duration) async throws -> Void
   private let cursor = CursorGuard()
   /// What gives the terminal back from any state at all; empty for a style that never takes it.
@@ -31,13 +31,14 @@ public actor ProgressRenderer {
   /// - Parameters:
   ///   - detail: what is shown; the totals alone are for a run that is measured.
   ///   - clock: monotonic; its `now` is the start of the run.
-  ///   - spent: what the calling thread has had of the processor so far.
+  ///   - spent: the processor's time so far, of the calling thread and of the process.
   /// - Returns: nil for a style that shows nothing, which costs neither a thread nor a timer.
   public init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, style: ProgressStyle.Resolved, isColored: Bool,
     output: any ProgressOutput,
     environment: TerminalEnvironment, words: ProgressMessages,
-    clock: some Clock<Duration> = ContinuousClock(), spent: @escaping @Sendable () -> Duration = { .zero }
+    clock: some Clock<Duration> = ContinuousClock(),
+    spent: @escaping @Sendable () -> ProcessorTime = { ProcessorTime(drawing: .zero, process: .zero) }
   ) {
     switch style {
     case .bars: display = BarsDisplay(environment: environment, isColored: isColored, words: words)
@@ -158,17 +159,18 @@ public actor ProgressRenderer {
   }
 
   private func drawUntilFinished() async {
-    var cost = Duration.zero
+    var pace = FramePace()
+    var pause = display.interval
     while !isFinished {
       do {
-        try await sleep(FramePace.pause(display.interval, after: cost))
+        try await sleep(pause)
       } catch {
         return  // Cancelled: finish() has the last word.
       }
       // Nothing is awaited in between, so that both are of one thread.
       let before = spent()
       drawFrame()
-      cost = spent() - before
+      pause = pace.pause(display.interval, at: elapsed(), after: (before, spent()))
     }
   }
 

@@ -99,8 +99,9 @@ struct ProgressRendererTests {
   func paceOfLongFrames() async throws {
     let frames = Atomic(0)
     // Two milliseconds between one look at the time and the next.
-    let spent: @Sendable () -> Duration = {
-      .milliseconds(2) * frames.wrappingAdd(1, ordering: .relaxed).newValue
+    let spent: @Sendable () -> ProcessorTime = {
+      let time = Duration.milliseconds(2) * frames.wrappingAdd(1, ordering: .relaxed).newValue
+      return ProcessorTime(drawing: time, process: time)
     }
     let made = ProgressRenderer(
       feed: feed, style: .bars, isColored: true, output: terminal, environment: Scene.environment,

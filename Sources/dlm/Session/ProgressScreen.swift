@@ -80,13 +80,17 @@ final class ProgressScreen: Sendable {
       // JSON lines are data, and the only output on standard output.
       output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output,
       environment: environment,
-      words: DisplayWords.all, spent: { Self.processorTime })
+      words: DisplayWords.all, spent: { Self.spent })
   }
 
-  /// What the calling thread has had of the processor so far.
-  private static var processorTime: Duration {
+  private static var spent: ProcessorTime {
+    ProcessorTime(drawing: time(of: CLOCK_THREAD_CPUTIME_ID), process: time(of: CLOCK_PROCESS_CPUTIME_ID))
+  }
+
+  private static func time(of clock: clockid_t) -> Duration {
     var time = timespec()
-    guard clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return .zero }
+    // Fails only for an unknown clock or a bad pointer.
+    guard clock_gettime(clock, &time) == 0 else { return .zero }
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
