@@ -83,7 +83,7 @@ struct SegmentPlannerTests {
       _ = pace.look(at: .milliseconds(step * 50), remaining: remaining, active: 2, allFlow: pace.wanted == 1)
     }
     #expect(pace.wanted == 2)
-    #expect(pace.interval(at: .seconds(10)) == .milliseconds(250))
+    #expect(pace.interval(at: .seconds(10)) == nil)
     #expect(pace.patienceWithProbe == .seconds(1))
     let hasGrown = pace.look(at: .seconds(10.1), remaining: remaining, active: 2, allFlow: true)
     #expect(hasGrown && pace.wanted == 8)

@@ -14,6 +14,7 @@ public actor Downloader {
   private let feed: ProgressFeed
   private let retry: RetryPolicy
   private let clock: any Clock<Duration>
+  private let pulse: FilePulse
   private let random: @Sendable () -> Double
   private let segments: Int
   private let news: News
@@ -60,6 +61,7 @@ public actor Downloader {
     self.feed = feed
     self.retry = retry
     self.clock = clock
+    pulse = FilePulse(clock)
     self.random = random
     self.segments = segments
     self.news = news
@@ -223,7 +225,7 @@ public actor Downloader {
     let yields = share.enlist(request)
     if segments == 1, yields == nil { return try await running.receipt() }
     return try await SegmentedDownload(
-      download: download, transport: transport, retry: retry, clock: clock, random: random,
+      download: download, transport: transport, retry: retry, clock: clock, pulse: pulse, random: random,
       permits: share.permits(for: request), ceiling: segments, yields: yields
     ) { [onSplit = news.onSplit] in onSplit(request, $0, $1) }.run(running)
   }

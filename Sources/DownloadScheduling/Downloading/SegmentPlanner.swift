@@ -70,11 +70,12 @@ struct SegmentPlanner: Sendable, Equatable {
   /// Whether the number will not grow any more.
   var isSettled: Bool { phase == .settled }
 
-  /// When to look again.
-  func interval(at now: Duration) -> Duration {
+  /// How long to wait until the next look; nil for the next beat of the run (`FilePulse`), which notices
+  /// soon enough that another file has released a permit.
+  func interval(at now: Duration) -> Duration? {
     switch phase {
-    case .settled: .milliseconds(250)  // notices when another file releases a permit
-    case .probing(let since) where now - since > Self.patience: .milliseconds(250)
+    case .settled: nil
+    case .probing(let since) where now - since > Self.patience: nil
     case .settling, .measuring, .probing: .milliseconds(isFar ? 5 : 20)
     }
   }

@@ -14,6 +14,7 @@ struct SegmentedDownload: Sendable {
   let transport: any Transport
   let retry: RetryPolicy
   let clock: any Clock<Duration>
+  let pulse: FilePulse
   let random: @Sendable () -> Double
   let permits: ConnectionPermits
   let ceiling: Int
@@ -60,6 +61,8 @@ struct SegmentedDownload: Sendable {
         ceiling: ceiling, delay: first.delay, size: open.reduce(0) { $0 + $1.length }))
     let begin = open.first { $0.id == OpenSegment.first }?.position ?? 0
     state.running[OpenSegment.first] = (begin, .zero)
+    pulse.enter()
+    defer { pulse.leave() }
     await withTaskGroup(of: Event.self) { group in
       group.addTask {
         .first(await Self.result { () async throws(DownloadError) in try await first.receipt() })
@@ -109,9 +112,11 @@ struct SegmentedDownload: Sendable {
     do throws(DownloadError) { return .success(try await body()) } catch { return .failure(error) }
   }
 
-  private func addTick(after interval: Duration, _ group: inout TaskGroup<Event>) {
-    group.addTask { [clock] in
-      try? await clock.sleep(for: interval)  // if cancelled, the loop notices by itself
+  /// - Parameter interval: nil for the next beat of all files.
+  private func addTick(after interval: Duration?, _ group: inout TaskGroup<Event>) {
+    group.addTask { [clock, pulse] in
+      // If cancelled, the loop notices by itself.
+      if let interval { try? await clock.sleep(for: interval) } else { await pulse.next() }
       return .tick
     }
   }

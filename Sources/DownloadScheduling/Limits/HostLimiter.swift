@@ -176,7 +176,7 @@ struct ConnectionPermits: Sendable {
 
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
   func acquire() -> Bool {
-    queue.change { [host, share, id] state, now, _ in
+    queue.change { [host, share, id] state, now in
       state.acquirePermit(at: host, share: share, id: id, at: now)
     }
   }

@@ -260,7 +260,14 @@ public final class RequestQueue: Sendable {
     return signal
   }
 
-  /// Changes the state by a rule that needs the time and a random number.
+  /// Changes the state by a rule that needs the time.
+  func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState, _ now: Duration) -> Value) -> Value
+  {
+    let now = stopwatch.elapsed()
+    return change { body(&$0, now) }
+  }
+
+  /// Changes the state by a rule that also needs a random number, which costs a system call.
   func change<Value: Sendable>(
     _ body: @Sendable (inout RequestQueueState, _ now: Duration, _ random: Double) -> Value
   ) -> Value {
@@ -389,7 +396,7 @@ public struct RequestQueueShare: RequestSource {
   /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then
   ///   its download has ended.
   func requeueForRoom(_ request: DownloadRequest) -> NextAttempt? {
-    queue.change { [index] state, now, _ in state.requeueForRoom(request, share: index, at: now) }
+    queue.change { [index] state, now in state.requeueForRoom(request, share: index, at: now) }
   }
 
   /// Permits for further connections of a file.
