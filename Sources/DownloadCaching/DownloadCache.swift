@@ -28,6 +28,8 @@ public actor DownloadCache: DownloadStore {
   private var inFlight: [DownloadRequest.Key: InFlight] = [:]
   private let index: IndexSession
   private let store: StoreSession
+  /// Whether the last file that was looked up was the answer to its own request.
+  private var ownFilesAnswer = true
   private var openedDirectory: OutputDirectory?
   /// Counts the requests that ever waited for an equal one; the count identifies each of them.
   private var waited = 0
@@ -204,8 +206,13 @@ public actor DownloadCache: DownloadStore {
     // Asynchronous calls are skipped where there is nothing to wait for: each costs half a per cent of a
     // small file's time.
     let wasReading = index.isReading
-    var atOnce = index.knownAtOnce(rowKey, in: directory)
+    let hit = before == nil ? hitAtOnce(request, rowKey, directory, meter) : nil
+    var atOnce = hit == nil ? index.knownAtOnce(rowKey, in: directory) : nil
     if !wasReading, index.isReading { pauseReadingSoon() }
+    if let hit {
+      if index.isFull { await index.flush() }
+      return .answered(hit)
+    }
     if atOnce == nil {
       atOnce = await index.known(rowKey, in: directory)
       if index.isReading { pauseReadingSoon() }
@@ -242,6 +249,33 @@ public actor DownloadCache: DownloadStore {
       mayStandAlready: request.isRepeat || resources.claims?.hasCompany == true)
   }
 
+  private func question(hasDigest: Bool? = nil, before: KnownFiles? = nil) -> CacheLookup.Question {
+    CacheLookup.Question(
+      now: configuration.now(), hasDigest: hasDigest,
+      needsDigest: configuration.requiredProof == .digest, before: before,
+      began: resources.claims?.hasCompany == true ? resources.began : nil,
+      refreshes: configuration.refresh, isOffline: configuration.offline,
+      guesses: configuration.freshness.guesses, directives: shared.directives)
+  }
+
+  /// Answers with the request's own file where that needs no other knowledge.
+  ///
+  /// Whatever else is known of the address, a hit stays one (`CacheLookup.decide`). Where the files of this
+  /// run are no answers, the last one shows it, and they are not looked up twice.
+  @inline(never)
+  private func hitAtOnce(
+    _ request: DownloadRequest, _ rowKey: RowKey, _ directory: OutputDirectory, _ meter: TransferMeter
+  ) -> DownloadOutcome? {
+    guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil else { return nil }
+    guard let known = index.ownAtOnce(rowKey, in: directory),
+      case .hit(let row, let basis) = CacheLookup.decide(known, question())
+    else {
+      ownFilesAnswer = false
+      return nil
+    }
+    return hit(row, request, directory, meter, basis)
+  }
+
   /// Answers with what is known of the file, or begins a download that relies on it.
   @inline(never)
   private func look(
@@ -251,16 +285,10 @@ public actor DownloadCache: DownloadStore {
     let hasChecksums = request.checksum != nil || configuration.checksums != nil
     let hasDigest =
       known.own == nil || !hasChecksums ? nil : try await hasExpectedDigest(known.own, request)
-    let lookup = CacheLookup.decide(
-      known,
-      CacheLookup.Question(
-        now: configuration.now(), hasDigest: hasDigest,
-        needsDigest: configuration.requiredProof == .digest, before: before,
-        began: resources.claims?.hasCompany == true ? resources.began : nil,
-        refreshes: configuration.refresh, isOffline: configuration.offline,
-        guesses: configuration.freshness.guesses, directives: shared.directives))
+    let lookup = CacheLookup.decide(known, question(hasDigest: hasDigest, before: before))
     // Before a plan is made, which costs as much as the rest of a hit.
     if case .hit(let row, let basis) = lookup {
+      ownFilesAnswer = true
       let outcome = hit(row, request, directory, meter, basis)
       if index.isFull { await index.flush() }
       return .answered(outcome)

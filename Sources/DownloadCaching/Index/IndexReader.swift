@@ -69,7 +69,13 @@ final class IndexReader {
 
   /// As `CacheIndex.rows`.
   /// - Returns: nil if that is to be asked.
-  func rows(_ key: RowKey) -> [CacheRow]? {
+  func rows(_ key: RowKey) -> [CacheRow]? { read(key, onlyOwn: false) }
+
+  /// The row of the folder and name in the key, without a look at those behind it.
+  /// - Returns: nil if there is none, and also if `rows` is to be asked.
+  func own(_ key: RowKey) -> CacheRow? { read(key, onlyOwn: true)?.first }
+
+  private func read(_ key: RowKey, onlyOwn: Bool) -> [CacheRow]? {
     guard isUsable, beginTransaction() else { return nil }
     var (address, scope, directory, requested) = (key.address, key.scope, key.directory, key.requested)
     // The texts stay where they are until the statement is reset, so SQLite need not copy them.
@@ -81,7 +87,7 @@ final class IndexReader {
             for (index, text) in [address, scope, directory, requested].enumerated() {
               guard bind(text, at: CInt(index) + 1) else { return nil }
             }
-            return read(key)
+            return step(through: key, onlyOwn: onlyOwn)
           }
         }
       }
@@ -97,17 +103,22 @@ final class IndexReader {
     }
   }
 
-  private func read(_ key: RowKey) -> [CacheRow]? {
+  private func step(through key: RowKey, onlyOwn: Bool) -> [CacheRow]? {
     var own: CacheRow?
     var others: [CacheRow] = []
     while true {
       switch sqlite3_step(lookup) {
       case SQLITE_DONE:
+        if onlyOwn { return [] }
         if others.count > 1 { others.sort { $0.fetchedAt > $1.fetchedAt } }
         guard let own else { return others }
         return others.isEmpty ? [own] : [own] + others
       case SQLITE_ROW:
         let isOwn = number(0) == 1
+        if onlyOwn {
+          guard isOwn else { continue }
+          return row(key, of: key).map { [$0] }
+        }
         guard others.count < Self.limit, let row = row(isOwn ? key : nil, of: key) else { return nil }
         if isOwn { own = row } else { others.append(row) }
       case SQLITE_BUSY: return nil

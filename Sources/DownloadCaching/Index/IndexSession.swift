@@ -78,6 +78,16 @@ final class IndexSession {
     return reader.rows(key).map { join(judge($0, key, directory), journaled) }
   }
 
+  /// The request's own file, intact, if that can be told without waiting and by the index alone. It saves a
+  /// quarter of a lookup where that file is the answer.
+  /// - Returns: nil also where more is to be asked.
+  func ownAtOnce(_ key: RowKey, in directory: OutputDirectory) -> KnownFiles? {
+    guard let reader, batch[key] == nil, resources.claims?.hasCompany != true,
+      let own = reader.own(key), own.isIntact(in: directory)
+    else { return nil }
+    return KnownFiles(.known(own), own: own, selected: (fingerprint.selects(own), true))
+  }
+
   /// What is known of a request's files.
   nonisolated(nonsending) func known(_ key: RowKey, in directory: OutputDirectory) async -> KnownFiles {
     guard let index else { return .nothing }

@@ -164,4 +164,21 @@ struct CacheLookupTests {
   @Test(arguments: cases) func decide(row: Case) {
     #expect(CacheLookup.decide(row.known, row.question) == row.expected)
   }
+
+  /// So the cache looks no further once the own file is the answer.
+  @Test("what is known of other folders changes no hit", arguments: cases) func hitsStay(row: Case) {
+    guard let own = row.known.own else { return }
+    let alone = CacheLookup.decide(
+      KnownFiles(.known(own), own: own, selected: (row.known.ownIsSelected, true)), row.question)
+    guard case .hit = alone else { return }
+    for lifetime in [nil, "max-age=1000", "no-cache"] {
+      for fetchedAt: Int64 in [0, 9, 100] {
+        var other = Self.row("/there", lifetime: lifetime)
+        other.fetchedAt = fetchedAt
+        let both = KnownFiles(
+          .known(own), own: own, elsewhere: other, selected: (row.known.ownIsSelected, true))
+        #expect(CacheLookup.decide(both, row.question) == alone)
+      }
+    }
+  }
 }

@@ -47,11 +47,13 @@ struct IndexReaderTests {
       let expected = await index.rows(row.key)
       #expect(reader.rows(row.key) == expected)
       #expect(expected.first == row)
+      #expect(reader.own(row.key) == row)
     }
     let unknown = JournalTests.row("x", directory: "/unknown").key
     let others = await index.rows(unknown)
     #expect(others.count == 4)
     #expect(reader.rows(unknown) == others)
+    #expect(reader.own(unknown) == nil)
     #expect(reader.rows(JournalTests.row("unknown").key) == [])
   }
 
