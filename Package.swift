@@ -3,18 +3,25 @@ import PackageDescription
 
 // Targets stand in dependency order; an arrow of this file is a permission ("may import"), checked by Config/walls.
 
-let settings: [SwiftSetting] = [
-  .swiftLanguageMode(.v6),
-  .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-]
+// A package with flags that SwiftPM calls unsafe cannot be a dependency of another, so they are there only for Config/build.
+let isOwnBinary = Context.environment["DLM_OWN_BINARY"] != nil
+let optimization: [SwiftSetting] = isOwnBinary ? [.unsafeFlags(["-cross-module-optimization"])] : []
+
+let settings: [SwiftSetting] =
+  optimization + [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+  ]
 
 let package = Package(
   name: "dlm",
   platforms: [.macOS(.v15)],
-  products: [.executable(name: "dlm", targets: ["dlm"])],
+  products: [
+    .executable(name: "dlm", targets: ["dlm"]),
+    .library(name: "Downloads", targets: ["Downloads"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.0")),
     .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
@@ -24,6 +31,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
     .package(url: "https://github.com/apple/swift-system", .upToNextMinor(from: "1.8.0")),
     .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
+    .package(url: "https://github.com/hummingbird-project/swift-mustache", .upToNextMinor(from: "2.1.1")),
     .package(url: "https://github.com/swhitty/FlyingFox", .upToNextMinor(from: "0.27.0")),
   ],
   targets: [
@@ -65,13 +73,25 @@ let package = Package(
     // Level 2
     .target(
       name: "StrategyComparing", dependencies: ["DownloadModel"], swiftSettings: settings),
+    .target(
+      name: "ReportPages",
+      dependencies: [
+        "DownloadModel", "StrategyComparing", "TerminalProgress",
+        .product(name: "Mustache", package: "swift-mustache"),
+      ], swiftSettings: settings),
+    .target(
+      name: "Downloads",
+      dependencies: [
+        "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: settings),
 
     // Level 3
     .executableTarget(
       name: "dlm",
       dependencies: [
-        "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling",
-        "StrategyComparing", "TerminalProgress", "DemoOrigin", "CCoding", "CLinux",
+        "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling", "Downloads",
+        "StrategyComparing", "ReportPages", "TerminalProgress", "DemoOrigin", "CCoding", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -79,12 +99,8 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings,
       // A transfer is some sixty small allocations, half of them libcurl's: glibc's malloc is a sixth of its time.
-      // Release builds only, since the sanitizers bring their own. All symbols are bound at the start, so that the table of
-      // them can be read-only (full RELRO), however dlm is built.
-      linkerSettings: [
-        .linkedLibrary("mimalloc", .when(configuration: .release)),
-        .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"], .when(platforms: [.linux])),
-      ]),
+      // Release builds only, since the sanitizers bring their own.
+      linkerSettings: [.linkedLibrary("mimalloc", .when(configuration: .release))]),
 
     // Tests: one target a room, and the program from outside
     .target(
@@ -110,6 +126,14 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "StrategyComparingTests", dependencies: ["StrategyComparing", "DownloadModel"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ReportPagesTests",
+      dependencies: ["ReportPages", "DownloadModel", "StrategyComparing", "TerminalProgress", "TestSupport"],
+      exclude: ["Browser/browser.py"], swiftSettings: settings),
+    .testTarget(
+      name: "DownloadsTests",
+      dependencies: ["Downloads", "DownloadCaching", "DownloadModel", "DownloadScheduling", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "TerminalProgressTests", dependencies: ["TerminalProgress", "DownloadModel", "TestSupport"],

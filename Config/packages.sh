@@ -31,13 +31,22 @@ need_swift() {
   return 1
 }
 
-# The terminal emulator that the tests look at screens with. Debian's is older, and takes some sequences for text.
+# The terminal emulator that the tests look at screens with (Debian's is older, and takes some sequences for text), and what
+# they look at pages with: selenium drives Debian's Chromium. What these need is named too, so that nothing moves by itself.
 need_python_modules() {
   modules="$root/.build/python"
-  [ -d "$modules/pyte-0.8.2.dist-info" ] && [ -d "$modules/wcwidth-0.2.13.dist-info" ] && return 0
-  echo "Installing Python modules: pyte" >&2
+  set -- pyte==0.8.2 wcwidth==0.2.13 selenium==4.51.0 attrs==26.1.0 certifi==2026.10.18 h11==0.16.0 idna==3.20 \
+    outcome==1.3.0.post0 PySocks==1.7.1 sniffio==1.3.1 sortedcontainers==2.4.0 trio==0.35.0 trio-websocket==0.12.2 \
+    typing_extensions==4.16.0 urllib3==2.8.0 websocket-client==1.9.2 wsproto==1.3.2
+  missing=
+  for module in "$@"; do
+    [ -d "$modules/$(echo "$module" | sed 's/-/_/g; s/==/-/').dist-info" ] || missing="$missing $module"
+  done
+  [ -n "$missing" ] || return 0
+  echo "Installing Python modules:$missing" >&2
+  # shellcheck disable=SC2086 # a list of words on purpose
   /usr/bin/python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-compile \
-    --upgrade --target "$modules" pyte==0.8.2 wcwidth==0.2.13
+    --no-deps --upgrade --target "$modules" $missing
 }
 
 # What a build links against: libcurl, what it brings along itself (zlib, brotli, libidn2), SQLite, an allocator, and the
@@ -48,4 +57,8 @@ build_packages="libcurl4-openssl-dev zlib1g-dev libbrotli-dev libidn2-dev libsql
 # would leave its mangled name behind, which the runtime parses and whose conformances it searches for at the first
 # use: an eighth of the instructions of a short run. With this switch the code that makes the type stands there
 # instead. It is the compiler's own and undocumented, which is why nothing is tested without it.
+#
+# All symbols are bound at the start, so that the table of them can be read-only (full RELRO), however dlm is built.
+# Package.swift may not ask for either: a package that does could be no dependency of another.
 swift_flags='-Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors'
+swift_flags="$swift_flags -Xlinker -z -Xlinker now"

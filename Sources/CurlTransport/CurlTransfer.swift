@@ -21,6 +21,7 @@ final class CurlTransfer {
   private let group: TransportGroup
   private let rateLimit: RateLimiter?
   private let cookieJar: CookieJar?
+  private let onTransfer: (@Sendable (TransferTimes) -> Void)?
   private let logins: LoginMemory
   private let errorBuffer: UnsafeMutablePointer<CChar>
   private var options = TransferOptions()
@@ -30,6 +31,8 @@ final class CurlTransfer {
   /// How many milliseconds more than usual it may take to connect, as it was held for so long.
   private var heldTime = 0
   private var exchange: Exchange?
+  /// When the exchange began; 0 where nobody is told.
+  private var beganAt: UInt64 = 0
 
   /// What follows when libcurl has finished a transfer.
   enum Finish {
@@ -46,6 +49,7 @@ final class CurlTransfer {
     self.group = group
     rateLimit = settings.rateLimit
     cookieJar = settings.cookieJar
+    onTransfer = settings.onTransfer
     self.logins = logins
     errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -114,6 +118,7 @@ final class CurlTransfer {
     var exchange = Exchange(request, sink)
     exchange.send(stage, hasLogin: settings.hasLogin(for: request.address, of: request))
     self.exchange = consume exchange
+    beganAt = onTransfer == nil ? 0 : monotonicNanoseconds()
     begin(request, to: request.address)
   }
 
@@ -268,6 +273,7 @@ final class CurlTransfer {
     }
     lastBody = exchange.received
     let address = exchange.request.address
+    onTransfer?(times(of: exchange, hasFailed: code != CURLE_OK))
     do throws(DownloadError) {
       return .ended(
         .success(try exchange.receipt(code) { DownloadError(facts(code, exchange), address: address) }))
@@ -276,6 +282,32 @@ final class CurlTransfer {
       if error.isProxyLogin { options.proxy?.refuse(error) }
       return .ended(.failure(error.at(address)))
     }
+  }
+
+  /// What libcurl knows of an exchange that ended, for a report.
+  private func times(of exchange: borrowing Exchange, hasFailed: Bool) -> TransferTimes {
+    let before = exchange.hopTime
+    func time(_ info: CURLINFO) -> Duration? {
+      let microseconds = easy.offset(info)
+      return microseconds > 0 ? .microseconds(before + microseconds) : nil
+    }
+    var times = TransferTimes(
+      address: exchange.request.address.key, begin: beganAt,
+      end: .nanoseconds(Int64(clamping: monotonicNanoseconds() - beganAt)))
+    times.connections = max(0, easy.long(CURLINFO_NUM_CONNECTS))
+    if times.connections > 0 {
+      times.lookedUp = time(CURLINFO_NAMELOOKUP_TIME_T)
+      times.connected = time(CURLINFO_CONNECT_TIME_T)
+      times.secured = time(CURLINFO_APPCONNECT_TIME_T)
+    }
+    times.sent = time(CURLINFO_PRETRANSFER_TIME_T)
+    times.firstByte = time(CURLINFO_STARTTRANSFER_TIME_T)
+    times.bytes = exchange.received
+    times.requests = exchange.hops + 1
+    times.status = exchange.framing?.status
+    times.hasFailed = hasFailed || (times.status.map { $0 >= 400 } ?? true)
+    times.isSegment = exchange.request.segmentOf != nil
+    return times
   }
 
   private func facts(_ code: CURLcode, _ exchange: borrowing Exchange) -> TransferEnd {
@@ -307,6 +339,10 @@ final class CurlTransfer {
   /// Releases the sink of a transfer that is removed before its end.
   func abort(_ error: DownloadError) -> Result<TransferReceipt, DownloadError> {
     defer { exchange = nil }
+    if let onTransfer, let exchange = exchange.take() {
+      onTransfer(times(of: exchange, hasFailed: true))
+      return .failure(error.at(exchange.request.address))
+    }
     return .failure((exchange?.request.address).map(error.at) ?? error)
   }
 

@@ -22,6 +22,8 @@ struct Exchange: ~Copyable {
   private(set) var received: Int64 = 0
   /// Microseconds that the hops before this one took.
   private(set) var hopTime: Int64 = 0
+  /// How many hops there were before this one.
+  private(set) var hops = 0
   private(set) var phase = Phase.waiting
   /// What follows the answer that is being drained.
   private var next: Hop?
@@ -153,6 +155,7 @@ struct Exchange: ~Copyable {
     guard let next else { return nil }
     self.next = nil
     hopTime += time
+    hops += 1
     phase = .waiting
     if case .redirect(let target) = next { route.follow(to: target) }
     return next

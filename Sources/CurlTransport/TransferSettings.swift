@@ -69,6 +69,7 @@ struct TransferSettings: ~Copyable {
   }
 
   var rateLimit: RateLimiter? { options.rateLimit }
+  var onTransfer: (@Sendable (TransferTimes) -> Void)? { options.onTransfer }
 
   /// How long a request may wait for the first answer of its connection while its host is busy with others,
   /// in nanoseconds: half the stall timeout.

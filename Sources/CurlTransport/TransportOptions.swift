@@ -38,6 +38,8 @@ public struct TransportOptions: Sendable {
   public var rateLimit: RateLimiter?
   /// Used by all transports of a run, which join it in the order in which they are made.
   public var group = TransportGroup()
+  /// Is told of each transfer that ended, on its loop's thread; nil for a run of which nobody wants a report.
+  public var onTransfer: (@Sendable (TransferTimes) -> Void)?
 
   public init(userAgent: String) { self.userAgent = userAgent }
 }

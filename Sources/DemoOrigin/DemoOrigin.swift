@@ -21,16 +21,20 @@ public actor DemoOrigin {
   /// - Parameters:
   ///   - latency: time from a request to the first byte of its answer.
   ///   - bytesPerSecondPerConnection: how fast a body goes out on one connection; nil for no limit.
+  ///   - loss: the part of all packets that is lost, from 0 to 1; each costs its body the latency once more.
+  ///   - workers: how many requests are answered at a time; nil for any number.
   ///   - port: 0 for any that is free.
   public init(
     catalogue: DemoCatalogue = .standard, latency: Duration = .milliseconds(40),
-    bytesPerSecondPerConnection: Int? = 4_000_000, port: UInt16 = 0
+    bytesPerSecondPerConnection: Int? = 4_000_000, loss: Double = 0, workers: Int? = nil, port: UInt16 = 0
   ) {
     self.port = port
     self.catalogue = catalogue
     responder = DemoResponder(
       files: Dictionary(catalogue.files.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first }),
-      latency: latency, schedule: PacingSchedule(bytesPerSecond: bytesPerSecondPerConnection))
+      latency: latency,
+      schedule: PacingSchedule(bytesPerSecond: bytesPerSecondPerConnection, loss: loss, roundTrip: latency),
+      workers: workers.map(WorkerPool.init))
   }
 
   /// Listens on 127.0.0.1 and serves until `stop()`.

@@ -7,8 +7,11 @@ struct DemoResponder: HTTPHandler {
   let files: [String: DemoFile]
   let latency: Duration
   let schedule: PacingSchedule
+  /// Nil where any number of requests is answered at a time.
+  let workers: WorkerPool?
 
   func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
+    let worker = await workers?.take()
     do {
       if latency > .zero { try await Task.sleep(for: latency, tolerance: .zero) }
     } catch {
@@ -17,16 +20,17 @@ struct DemoResponder: HTTPHandler {
       return HTTPResponse(statusCode: .serviceUnavailable, headers: headers)
     }
     let now = Int64(time(nil))
-    return response(DemoAnswer(to: DemoRequest(request), files: files, now: now))
+    return response(DemoAnswer(to: DemoRequest(request), files: files, now: now), worker)
   }
 
-  private func response(_ answer: DemoAnswer) -> HTTPResponse {
+  /// - Parameter worker: is busy until the body has been sent.
+  private func response(_ answer: DemoAnswer, _ worker: WorkerPool.Worker?) -> HTTPResponse {
     var headers = HTTPHeaders()
     for (name, value) in answer.fields { headers[HTTPHeader(name)] = value }
     // With a count the library sends Content-Length; without one it would send chunks.
     let body = answer.body.map { body in
       HTTPBodySequence(
-        from: PacedBody(content: body.content, range: body.range, schedule: schedule),
+        from: PacedBody(content: body.content, range: body.range, schedule: schedule, worker: worker),
         count: body.range.count, suggestedBufferSize: schedule.chunkSize)
     }
     return HTTPResponse(
@@ -92,6 +96,7 @@ struct PacedBody: AsyncBufferedSequence {
   let content: DemoContent
   let range: Range<Int>
   let schedule: PacingSchedule
+  var worker: WorkerPool.Worker?
 
   func makeAsyncIterator() -> Iterator { Iterator(body: self) }
 
@@ -126,11 +131,20 @@ struct PacedBody: AsyncBufferedSequence {
 struct PacingSchedule: Sendable, Equatable {
   /// nil: as fast as the socket takes them.
   let bytesPerSecond: Int?
+  /// The part of all packets that is lost, from 0 to 1. Each costs its body a round trip, as a fast
+  /// retransmit does (RFC 5681 §3.2).
+  let loss: Double
+  let roundTrip: Duration
 
   /// - Parameter bytesPerSecond: less than 1 counts as 1.
-  init(bytesPerSecond: Int?) {
+  init(bytesPerSecond: Int?, loss: Double = 0, roundTrip: Duration = .zero) {
     self.bytesPerSecond = bytesPerSecond.map { max(1, $0) }
+    self.loss = min(1, max(0, loss))
+    self.roundTrip = roundTrip
   }
+
+  /// Bytes of a packet on Ethernet, with its options (RFC 7323).
+  private static let packet = 1448
 
   /// Bytes sent at a time: a hundredth of a second's worth, fine enough to look like a stream and coarse
   /// enough that many connections cost few wake-ups.
@@ -141,7 +155,11 @@ struct PacingSchedule: Sendable, Equatable {
 
   /// How long after the body's start the first `count` bytes have gone through; nil if at once.
   func due(after count: Int) -> Duration? {
-    bytesPerSecond.map { .seconds(Double(count) / Double($0)) }
+    // Evenly, and the same for each run: what is compared must not depend on luck.
+    let lost = (Double(count) / Double(Self.packet) * loss).rounded(.down)
+    let waited = roundTrip * Int(lost)
+    guard let bytesPerSecond else { return lost > 0 ? waited : nil }
+    return .seconds(Double(count) / Double(bytesPerSecond)) + waited
   }
 
   private static let largestChunk = 64 << 10

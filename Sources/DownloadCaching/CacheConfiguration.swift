@@ -40,6 +40,8 @@ public struct CacheConfiguration: Sendable {
   public var fields: RequestFields
   /// The netrc file's logins; nil for none.
   public var logins: NetrcLogins?
+  /// Whether more than one run goes over the cache: then what it has written itself is asked for too.
+  public var servesManyRuns = false
   /// Whether servers have set cookies, or earlier runs had kept some.
   public var holdsCookies: @Sendable () -> Bool = { false }
   /// Where this user's processes announce which requests they have under way; nil for a run that neither

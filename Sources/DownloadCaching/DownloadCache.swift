@@ -748,6 +748,13 @@ public actor DownloadCache: DownloadStore {
 
   // MARK: The end
 
+  /// Writes the rows that the index does not have yet, so that the caches of other loops know these files
+  /// too. The cache goes on.
+  public func writeRows() async {
+    await index.flush()
+    await store.flush()
+  }
+
   /// Writes the rows that the index does not have yet. Must be called once, when every request is answered.
   /// - Returns: what went wrong with the cache since the last call of `takeWarnings`.
   public func close() async -> [CacheWarning] {

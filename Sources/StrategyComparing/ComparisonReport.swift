@@ -1,8 +1,7 @@
-public import DownloadModel
-
 /// What a comparison found. Values only; the front door makes the words and the table.
 public struct ComparisonReport: Sendable, Equatable {
-  /// A mode each, in the order of `DownloadMode.allCases`.
+  /// A mode each, sequential first, then by their names in the order of `DownloadMode.allCases`, then by
+  /// width.
   public let results: [ModeResult]
   /// nil with fewer than two modes.
   public let conclusion: Conclusion?
@@ -11,11 +10,14 @@ public struct ComparisonReport: Sendable, Equatable {
   /// or another fetched something twice, and the times are not of equal work. nil when that is less than a
   /// hundredth.
   public let unequalBytes: ClosedRange<Int64>?
+  /// Files that failed, and are no part of any of these runs.
+  public let leftOut: [RunFailure]
 
   /// - Parameter measurements: counted runs in any order.
-  public init(measurements: [RunMeasurement]) {
+  public init(measurements: [RunMeasurement], leftOut: [RunFailure] = []) {
+    self.leftOut = leftOut
     let runs = Dictionary(grouping: measurements.sorted { $0.round < $1.round }, by: \.mode)
-    results = DownloadMode.allCases.compactMap { ModeResult(mode: $0, runs: runs[$0] ?? []) }
+    results = runs.keys.sorted().compactMap { ModeResult(mode: $0, runs: runs[$0] ?? []) }
     conclusion = Conclusion(results)
     let bytes = measurements.map(\.bytes)
     // Below a hundredth it is what the connections of a split file read too much.
@@ -26,10 +28,10 @@ public struct ComparisonReport: Sendable, Equatable {
     }
   }
 
-  public func result(of mode: DownloadMode) -> ModeResult? { results.first { $0.mode == mode } }
+  public func result(of mode: ComparedMode) -> ModeResult? { results.first { $0.mode == mode } }
 
   /// How many times as fast `mode` is as `reference`; nil when either was not measured.
-  public func speed(of mode: DownloadMode, against reference: DownloadMode) -> RelativeSpeed? {
+  public func speed(of mode: ComparedMode, against reference: ComparedMode) -> RelativeSpeed? {
     guard let own = result(of: mode), let other = result(of: reference) else { return nil }
     return RelativeSpeed(of: own.times, against: other.times)
   }
@@ -37,19 +39,28 @@ public struct ComparisonReport: Sendable, Equatable {
 
 /// The runs of one mode and what they say.
 public struct ModeResult: Sendable, Equatable {
-  public let mode: DownloadMode
+  public let mode: ComparedMode
   /// In the order of their rounds.
   public let runs: [RunMeasurement]
   public let times: SampleSummary
   public let warnings: [MeasurementWarning]
 
   /// - Parameter runs: all of `mode`; nil comes of none.
-  public init?(mode: DownloadMode, runs: [RunMeasurement]) {
+  public init?(mode: ComparedMode, runs: [RunMeasurement]) {
     guard let times = SampleSummary(runs.map(\.wall)) else { return nil }
     self.mode = mode
     self.runs = runs
     self.times = times
     warnings = MeasurementWarning.all(for: runs, times: times)
+  }
+
+  /// The run whose time is nearest to the median, the earlier of two; what pictures show.
+  public var medianRun: RunMeasurement {
+    func distance(_ run: RunMeasurement) -> Duration {
+      run.wall < times.median ? times.median - run.wall : run.wall - times.median
+    }
+    // There is at least one run.
+    return runs.min { distance($0) < distance($1) } ?? runs[0]
   }
 
   /// Bytes a second over the network at the median time; nil when that is no time at all.
@@ -62,7 +73,7 @@ public struct ModeResult: Sendable, Equatable {
 
 /// One valid, counted run of a mode.
 public struct RunMeasurement: Sendable, Equatable {
-  public let mode: DownloadMode
+  public let mode: ComparedMode
   /// From 1: the round of the plan.
   public let round: Int
   public let wall: Duration
@@ -72,9 +83,11 @@ public struct RunMeasurement: Sendable, Equatable {
   /// A fingerprint of every request and its file's bytes together; the same in every run of a valid
   /// comparison.
   public let contentDigest: String
+  public let details: RunDetails
 
   public init(
-    mode: DownloadMode, round: Int, wall: Duration, files: Int, bytes: Int64, contentDigest: String
+    mode: ComparedMode, round: Int, wall: Duration, files: Int, bytes: Int64, contentDigest: String,
+    details: RunDetails = RunDetails()
   ) {
     self.mode = mode
     self.round = round
@@ -82,23 +95,24 @@ public struct RunMeasurement: Sendable, Equatable {
     self.files = files
     self.bytes = bytes
     self.contentDigest = contentDigest
+    self.details = details
   }
 
   init(_ step: ComparisonPlan.Step, _ observation: RunObservation) {
     self.init(
       mode: step.mode, round: step.round, wall: observation.wall, files: observation.files,
-      bytes: observation.bytes, contentDigest: observation.contentDigest)
+      bytes: observation.bytes, contentDigest: observation.contentDigest, details: observation.details)
   }
 }
 
 /// "parallel is 5.2 ± 0.3 times as fast as sequential", as data.
 public struct Conclusion: Sendable, Equatable {
   /// The mode with the smallest median time.
-  public let winner: DownloadMode
+  public let winner: ComparedMode
   /// What it is compared with: sequential, or, when that won, the next fastest.
-  public let reference: DownloadMode
+  public let reference: ComparedMode
   /// Modes that are as fast as the winner, as far as these runs can tell: it only leads the list.
-  public let equals: [DownloadMode]
+  public let equals: [ComparedMode]
   public let speed: RelativeSpeed
   public let certainty: Certainty
 
@@ -125,12 +139,12 @@ public struct Conclusion: Sendable, Equatable {
     winner = best.mode
     self.reference = reference.mode
     self.speed = speed
-    certainty = Certainty(speed)
+    certainty = Certainty(speed, best.times, against: reference.times)
     equals = others.filter { other in
       guard other.mode != reference.mode,
         let lead = RelativeSpeed(of: best.times, against: other.times)
       else { return false }
-      return switch Certainty(lead) {
+      return switch Certainty(lead, best.times, against: other.times) {
       case .tie, .withinScatter: true
       case .clear, .unknown: false
       }
@@ -142,9 +156,12 @@ extension Conclusion.Certainty {
   /// Below this factor two times are called equal.
   public static let leastFactor = 1.05
 
-  init(_ speed: RelativeSpeed) {
+  init(_ speed: RelativeSpeed, _ fast: SampleSummary, against slow: SampleSummary) {
+    // However much the runs scatter: if the slowest of the one was well before the fastest of the other,
+    // there is a winner. Seven seconds and two seconds are no tie with a tenth of one.
+    let areApart = slow.minimum > fast.maximum * Self.leastFactor
     // Medians rank, means give the factor: an odd run can set them at odds, and then nothing is clear.
-    if let deviation = speed.deviation, speed.factor - 2 * deviation <= 1 {
+    if let deviation = speed.deviation, speed.factor - 2 * deviation <= 1, !areApart {
       self = .withinScatter
     } else if speed.factor < Self.leastFactor {
       self = .tie

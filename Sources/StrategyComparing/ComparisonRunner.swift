@@ -6,44 +6,102 @@ public struct ComparisonRunner: Sendable {
   /// no open connection, so that no run profits from the one before.
   ///
   /// A file that fails is told in the observation; only what keeps the run from being made is thrown.
-  public typealias Execute = @Sendable (ComparisonPlan.Step) async throws(DownloadError) -> RunObservation
+  /// - Parameter leftOut: the addresses that are no part of it, as `RunFailure` names them.
+  public typealias Execute =
+    @Sendable (_ step: ComparisonPlan.Step, _ leftOut: Set<String>) async throws(DownloadError) ->
+    RunObservation
+
+  /// What is done about files that fail.
+  public enum Failing: Sendable {
+    /// They are left out of all runs, and the comparison begins anew without them: times of a list of which
+    /// some fails are not times of the rest of it.
+    case leftOut
+    /// The comparison ends.
+    case fatal
+  }
+
+  /// What is told while it goes on.
+  public enum News: Sendable {
+    /// A valid run has ended, a warm-up too.
+    case ran(ComparisonPlan.Step, RunObservation)
+    /// What has been measured so far.
+    case measured([RunMeasurement])
+    /// These files failed. The comparison begins anew, without them.
+    case leftOut([RunFailure])
+  }
 
   private let plan: ComparisonPlan
-  private let onRun: @Sendable (ComparisonPlan.Step, RunObservation) -> Void
+  private let failing: Failing
+  private let onNews: @Sendable (News) -> Void
+  /// Files that fail in every other run would never come to an end.
+  private static let mostBeginnings = 4
 
-  /// - Parameter onRun: told of each valid run when it has ended, warm-ups too.
   public init(
-    plan: ComparisonPlan,
-    onRun: @escaping @Sendable (ComparisonPlan.Step, RunObservation) -> Void = { _, _ in }
+    plan: ComparisonPlan, failing: Failing = .fatal, onNews: @escaping @Sendable (News) -> Void = { _ in }
   ) {
     self.plan = plan
-    self.onRun = onRun
+    self.failing = failing
+    self.onNews = onNews
   }
 
   /// Runs the whole plan, and stops at the first run that makes it worthless.
   ///
   /// Cancelling the task ends it before the next run; the run under way ends as `execute` obeys cancellation.
   public func compare(execute: Execute) async throws(ComparisonError) -> ComparisonReport {
+    var leftOut: [RunFailure] = []
+    var beginnings = 0
+    while true {
+      beginnings += 1
+      do throws(Again) {
+        let measurements = try await carryOut(without: leftOut, execute)
+        return ComparisonReport(measurements: measurements, leftOut: leftOut)
+      } catch {
+        switch error {
+        case .ended(let error): throw error
+        case .failed(let failures, let run):
+          if beginnings == Self.mostBeginnings { throw .invalid(run) }
+          onNews(.leftOut(failures))
+          leftOut += failures
+        }
+      }
+    }
+  }
+
+  private enum Again: Error {
+    case ended(ComparisonError)
+    case failed([RunFailure], InvalidRun)
+  }
+
+  private func carryOut(
+    without leftOut: [RunFailure], _ execute: Execute
+  ) async throws(Again) -> [RunMeasurement] {
     var measurements: [RunMeasurement] = []
     var reference: ContentReference?
+    let names = Set(leftOut.map(\.address))
     for step in plan.steps {
-      if Task.isCancelled { throw .cancelled(measurements) }
+      if Task.isCancelled { throw .ended(.cancelled(measurements)) }
       let observation: RunObservation
       do {
-        observation = try await execute(step)
+        observation = try await execute(step, names)
       } catch {
-        throw error.code == .cancelled ? .cancelled(measurements) : .broken(step, error)
+        throw .ended(error.code == .cancelled ? .cancelled(measurements) : .broken(step, error))
       }
       // A cancelled run may look whole or broken; it is neither slow nor wrong, it was stopped.
-      if Task.isCancelled { throw .cancelled(measurements) }
+      if Task.isCancelled { throw .ended(.cancelled(measurements)) }
       if let invalid = ContentReference.objection(to: observation, of: step, reference: reference) {
-        throw .invalid(invalid)
+        guard case .failed(let failures) = invalid.reason, failing == .leftOut, observation.files > 0 else {
+          throw .ended(.invalid(invalid))
+        }
+        throw .failed(failures, invalid)
       }
       reference = reference ?? ContentReference(step, observation)
-      onRun(step, observation)
-      if !step.isWarmUp { measurements.append(RunMeasurement(step, observation)) }
+      onNews(.ran(step, observation))
+      if !step.isWarmUp {
+        measurements.append(RunMeasurement(step, observation))
+        onNews(.measured(measurements))
+      }
     }
-    return ComparisonReport(measurements: measurements)
+    return measurements
   }
 }
 
@@ -71,10 +129,11 @@ public struct RunObservation: Sendable {
   public var contentDigest: String
   /// The same file by file, so that a difference can be named; nil for lists too long to keep.
   public var manifest: ContentManifest?
+  public var details: RunDetails
 
   public init(
     wall: Duration, bytes: Int64, files: Int, failures: [RunFailure] = [], contentDigest: String,
-    manifest: ContentManifest? = nil
+    manifest: ContentManifest? = nil, details: RunDetails = RunDetails()
   ) {
     self.wall = wall
     self.bytes = bytes
@@ -82,6 +141,7 @@ public struct RunObservation: Sendable {
     self.failures = failures
     self.contentDigest = contentDigest
     self.manifest = manifest
+    self.details = details
   }
 }
 
@@ -120,44 +180,69 @@ public struct InvalidRun: Sendable, Equatable {
 /// Which mode runs when.
 ///
 /// The modes are interleaved and the order moves on by one each round, so that a network that gets faster or
-/// a cache that gets warmer over time favours no mode, and none always goes first.
+/// a cache that gets warmer over time favours no mode, and none always goes first. After as many rounds as
+/// there are modes the order is drawn anew, so that none always comes behind the same other.
 public struct ComparisonPlan: Sendable, Equatable {
   /// One run of one mode.
   public struct Step: Sendable, Hashable {
-    public let mode: DownloadMode
+    public let mode: ComparedMode
     /// From 1. Warm-up rounds are numbered by themselves, from 1 as well.
     public let round: Int
     /// Its time is not counted; its files must be right all the same.
     public let isWarmUp: Bool
 
-    public init(mode: DownloadMode, round: Int, isWarmUp: Bool = false) {
+    public init(mode: ComparedMode, round: Int, isWarmUp: Bool = false) {
       self.mode = mode
       self.round = round
       self.isWarmUp = isWarmUp
     }
   }
 
-  public let modes: [DownloadMode]
+  public let modes: [ComparedMode]
   public let steps: [Step]
 
   /// - Parameters:
   ///   - modes: named twice counts once; the first is the first of the first round.
   ///   - runs: how often each mode is measured; less than 1 counts as 1.
   ///   - warmUpRounds: rounds before that, which are not measured.
-  public init(modes: [DownloadMode], runs: Int, warmUpRounds: Int = 0) {
-    var distinct: [DownloadMode] = []
+  ///   - seed: of the order; nil for that of `modes`.
+  public init(modes: [ComparedMode], runs: Int, warmUpRounds: Int = 0, seed: UInt64? = nil) {
+    var distinct: [ComparedMode] = []
     for mode in modes where !distinct.contains(mode) { distinct.append(mode) }
     self.modes = distinct
+    var draw = seed.map(Draw.init)
     steps =
-      Self.rounds(max(0, warmUpRounds), of: distinct, isWarmUp: true)
-      + Self.rounds(max(1, runs), of: distinct, isWarmUp: false)
+      Self.rounds(max(0, warmUpRounds), of: distinct, isWarmUp: true, &draw)
+      + Self.rounds(max(1, runs), of: distinct, isWarmUp: false, &draw)
   }
 
-  private static func rounds(_ count: Int, of modes: [DownloadMode], isWarmUp: Bool) -> [Step] {
-    (0..<count).flatMap { round in
-      modes.indices.map { place in
-        Step(mode: modes[(place + round) % modes.count], round: round + 1, isWarmUp: isWarmUp)
+  private static func rounds(
+    _ count: Int, of modes: [ComparedMode], isWarmUp: Bool, _ draw: inout Draw?
+  ) -> [Step] {
+    var order = modes
+    return (0..<count).flatMap { round in
+      if round.isMultiple(of: max(1, modes.count)), var some = draw {
+        order.shuffle(using: &some)
+        draw = some
       }
+      return order.indices.map { place in
+        Step(mode: order[(place + round) % order.count], round: round + 1, isWarmUp: isWarmUp)
+      }
+    }
+  }
+
+  /// SplitMix64 (Steele, Lea, Flood 2014): the same order for the same seed.
+  private struct Draw: RandomNumberGenerator {
+    var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var value = state
+      value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+      return value ^ (value >> 31)
     }
   }
 }

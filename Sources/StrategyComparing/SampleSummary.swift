@@ -59,6 +59,8 @@ public enum MeasurementWarning: Sendable, Equatable {
   case tooShort(Duration)
   /// Runs of these rounds lie far from the others: something else was going on.
   case outliers(rounds: [Int])
+  /// In these rounds somebody set the clock, or the machine slept.
+  case clockJumped(rounds: [Int])
 
   static func all(for runs: [RunMeasurement], times: SampleSummary) -> [MeasurementWarning] {
     var warnings: [MeasurementWarning] = []
@@ -67,6 +69,8 @@ public enum MeasurementWarning: Sendable, Equatable {
     if times.median < shortestRun { warnings.append(.tooShort(times.median)) }
     let outliers = outlyingRounds(of: runs, times: times)
     if !outliers.isEmpty { warnings.append(.outliers(rounds: outliers)) }
+    let jumped = runs.filter { $0.details.clockJump > largestJump }.map(\.round)
+    if !jumped.isEmpty { warnings.append(.clockJumped(rounds: jumped)) }
     return warnings
   }
 
@@ -81,6 +85,8 @@ public enum MeasurementWarning: Sendable, Equatable {
     return runs.filter { $0.wall > times.median + limit || $0.wall < times.median - limit }.map(\.round)
   }
 
+  // A clock that is kept right by a server moves by less.
+  private static let largestJump = Duration.milliseconds(200)
   private static let fewestRuns = 3
   private static let widestSpread = 0.10
   // As hyperfine: below it the start of a process and the clock are part of what is measured.

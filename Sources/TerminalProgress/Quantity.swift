@@ -38,6 +38,25 @@ public enum Quantity {
     return "\(count(whole / 86_400)) d \(twoDigits(whole % 86_400 / 3600)) h"
   }
 
+  /// A time that was measured, with three digits, so that near ones can be told apart: `0.42 ms`, `41.2 ms`,
+  /// `412 ms`, `3.41 s`, `34.1 s`; from a minute on as `duration`.
+  public static func measurement(_ duration: Duration) -> String {
+    let seconds = max(0, duration.inSeconds)
+    // Rounding must not reach a fourth digit: that is the next form's.
+    if seconds < 0.009_995 { return "\(fraction(seconds * 1000, 100)) ms" }
+    if seconds < 0.099_95 { return "\(fraction(seconds * 1000, 10)) ms" }
+    if seconds < 0.999_5 { return "\(Int((seconds * 1000).rounded())) ms" }
+    if seconds < 9.995 { return "\(fraction(seconds, 100)) s" }
+    return self.duration(duration)
+  }
+
+  /// A decimal with as many digits behind the point as `parts` has zeros: 10 or 100.
+  private static func fraction(_ value: Double, _ parts: Int) -> String {
+    let whole = Int((value * Double(parts)).rounded())
+    let rest = whole % parts
+    return "\(whole / parts).\(parts == 100 ? twoDigits(rest) : String(rest))"
+  }
+
   /// Time that is left, for a narrow column: `0:19`, `12:05`, `2:03:04`, `4 d 02 h`. Rounded up, as 0:00
   /// means done.
   public static func countdown(_ duration: Duration) -> String {

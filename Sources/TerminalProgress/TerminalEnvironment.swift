@@ -34,6 +34,9 @@ public struct TerminalEnvironment: Sendable {
   /// The text console of Linux reads UTF-8 but its font has neither ticks nor partial blocks.
   var glyphs: Glyphs { isUTF8 && self["TERM"] != "linux" ? .unicode : .ascii }
 
+  /// Whether bars may be drawn with blocks.
+  public var drawsBlocks: Bool { glyphs == .unicode }
+
   /// Terminals known to take `OSC 9;4`; others show it as a notification or as text.
   var takesTaskbarProgress: Bool {
     guard movesCursor else { return false }

@@ -136,5 +136,5 @@ public struct TerminalSize: Sendable, Equatable {
   }
 
   /// What a terminal has that does not say (POSIX.1: 80 by 24).
-  static let usual = TerminalSize(columns: 80, rows: 24)
+  public static let usual = TerminalSize(columns: 80, rows: 24)
 }

@@ -22,7 +22,7 @@ struct DLM: AsyncParsableCommand {
     version: "dlm \(version) (libcurl \(CurlTransport.libcurlVersion))",
     subcommands: [
       GetCommand.self, CompareCommand.self, DemoCommand.self, CacheCommand.self, ClearCacheCommand.self,
-      ConfigCommand.self,
+      HistoryCommand.self, ConfigCommand.self,
     ])
 
   static func main() {

@@ -49,6 +49,19 @@ struct PacedBodyTests {
 
 @Suite("When the bytes of a body are due")
 struct PacingScheduleTests {
+  @Test(
+    "a lost packet costs its body a round trip, the same ones each time",
+    arguments: [
+      (1448, 0.5, 0), (2 * 1448, 0.5, 1), (100 * 1448, 0.01, 1), (1000 * 1448, 0.01, 10), (1000 * 1448, 0, 0),
+      (10 * 1448, 2, 10), (10 * 1448, -1, 0),
+    ])
+  func loss(count: Int, loss: Double, roundTrips: Int) {
+    let schedule = PacingSchedule(bytesPerSecond: 1448, loss: loss, roundTrip: .milliseconds(40))
+    #expect(schedule.due(after: count) == .seconds(count / 1448) + .milliseconds(40 * roundTrips))
+    let unpaced = PacingSchedule(bytesPerSecond: nil, loss: loss, roundTrip: .milliseconds(40))
+    #expect(unpaced.due(after: count) == (roundTrips > 0 ? .milliseconds(40 * roundTrips) : nil))
+  }
+
   @Test(arguments: [
     (4_000_000, 4_000_000, Duration.seconds(1)),
     (4_000_000, 40_000, .milliseconds(10)),

@@ -5,7 +5,7 @@ import Testing
 @Suite("Which mode runs when")
 struct ComparisonPlanTests {
   struct Row: Sendable {
-    let modes: [DownloadMode]
+    let modes: [ComparedMode]
     let runs: Int
     var warmUps = 0
     /// Rounds as first letters; a warm-up's in capitals.
@@ -26,7 +26,7 @@ struct ComparisonPlanTests {
   func interleavesAndRotates(row: Row) {
     let plan = ComparisonPlan(modes: row.modes, runs: row.runs, warmUpRounds: row.warmUps)
     let letters = plan.steps.map { step in
-      let letter = step.mode.rawValue.prefix(1)
+      let letter = step.mode.name.prefix(1)
       return step.isWarmUp ? letter.uppercased() : String(letter)
     }
     #expect(letters.joined() == row.order.filter { $0 != " " })
@@ -39,9 +39,45 @@ struct ComparisonPlanTests {
     #expect(Set(plan.steps).count == plan.steps.count)
   }
 
+  @Test("the order is drawn by a seed, the same for the same one, and anew after each has been first")
+  func drawn() {
+    let modes = ComparedMode.all(DownloadMode.allCases, widths: [4, 16])
+    #expect(modes.count == 5)
+    var orders: Set<[ComparedMode]> = []
+    for seed in 0..<UInt64(20) {
+      let plan = ComparisonPlan(modes: modes, runs: 2 * modes.count, warmUpRounds: 1, seed: seed)
+      #expect(plan == ComparisonPlan(modes: modes, runs: 2 * modes.count, warmUpRounds: 1, seed: seed))
+      let rounds = Dictionary(grouping: plan.steps.filter { !$0.isWarmUp }, by: \.round)
+      for round in rounds.values { #expect(Set(round.map(\.mode)) == Set(modes)) }
+      for mode in modes { #expect(rounds.values.count { $0.first?.mode == mode } == 2) }
+      orders.insert(rounds[1]?.map(\.mode) ?? [])
+      #expect(rounds[1]?.map(\.mode) != rounds[2]?.map(\.mode))
+    }
+    #expect(orders.count > 10)
+  }
+
+  @Test(arguments: [
+    ([DownloadMode.sequential, .parallel], [nil], ["sequential", "parallel"]),
+    ([.sequential, .parallel], [8], ["sequential", "parallel"]),
+    ([.sequential, .parallel], [1, 4, nil], ["sequential", "parallel -j 1", "parallel -j 4", "parallel"]),
+    ([.asyncLet, .asyncLet], [2, 2, 3], ["async-let -j 2", "async-let -j 3"]),
+  ])
+  func modesAndWidths(modes: [DownloadMode], widths: [Int?], names: [String]) {
+    #expect(ComparedMode.all(modes, widths: widths).map(\.name) == names)
+  }
+
+  @Test func modesAreListedByNameAndWidth() {
+    let modes = ComparedMode.all(DownloadMode.allCases, widths: [16, nil, 4])
+    #expect(
+      modes.sorted().map(\.name) == [
+        "sequential", "async-let -j 4", "async-let -j 16", "async-let", "parallel -j 4", "parallel -j 16",
+        "parallel",
+      ])
+  }
+
   @Test(arguments: [1, 2, 3])
   func eachModeIsFirstEquallyOften(cycles: Int) {
-    let modes = DownloadMode.allCases
+    let modes = ComparedMode.standard
     let plan = ComparisonPlan(modes: modes, runs: cycles * modes.count)
     let first = Dictionary(grouping: plan.steps, by: \.round).compactMap { _, steps in steps.first?.mode }
     for mode in modes { #expect(first.count { $0 == mode } == cycles) }

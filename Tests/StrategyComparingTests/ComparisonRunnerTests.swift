@@ -22,7 +22,9 @@ struct ComparisonRunnerTests {
       ScriptedRuns.observation(milliseconds: step.isWarmUp ? 9999 : step.mode == .parallel ? 100 : 400)
     }
     let told = Mutex<[ComparisonPlan.Step]>([])
-    let runner = ComparisonRunner(plan: plan) { step, _ in told.withLock { $0.append(step) } }
+    let runner = ComparisonRunner(plan: plan) { news in
+      if case .ran(let step, _) = news { told.withLock { $0.append(step) } }
+    }
     let report = try await runner.compare(execute: runs.run)
     #expect(runs.made == plan.steps)
     #expect(told.withLock { $0 } == plan.steps)
@@ -68,6 +70,63 @@ struct ComparisonRunnerTests {
     }
     #expect(await failure(runs) == .invalid(InvalidRun(step: row.step, reason: row.reason)))
     #expect(runs.made.last == row.step)
+  }
+
+  private static let other = RunFailure(
+    address: "http://host/c", error: DownloadError(.status, cause: .http(status: 500)))
+
+  @Test("files that fail are left out of all runs, and what was measured with them counts no more")
+  func leftOut() async throws {
+    let without = Mutex<[Set<String>]>([])
+    let runs = ScriptedRuns { _ in ScriptedRuns.observation() }
+    let news = Mutex<[String]>([])
+    let runner = ComparisonRunner(plan: plan, failing: .leftOut) { event in
+      news.withLock { news in
+        switch event {
+        case .ran: news.append("run")
+        case .measured(let all): news.append("\(all.count)")
+        case .leftOut(let failures): news.append(failures.map(\.address).joined())
+        }
+      }
+    }
+    let report = try await runner.compare { step, names throws(DownloadError) in
+      without.withLock { $0.append(names) }
+      if !names.contains("http://host/b") { return ScriptedRuns.observation(failures: [Self.lost]) }
+      // This one fails in the middle.
+      if step.round == 2, !names.contains("http://host/c") {
+        return ScriptedRuns.observation(failures: [Self.other])
+      }
+      return try await runs.run(step, names)
+    }
+    #expect(report.leftOut == [Self.lost, Self.other])
+    #expect(report.results.map(\.times.count) == [2, 2])
+    // One run, then four until the other fails, then all six.
+    let sets = without.withLock { $0 }
+    #expect(sets.map(\.count) == [0] + Array(repeating: 1, count: 5) + Array(repeating: 2, count: 6))
+    #expect(news.withLock { $0 }.filter { $0.hasPrefix("http") } == ["http://host/b", "http://host/c"])
+    #expect(news.withLock { $0 }.suffix(2) == ["run", "4"])
+  }
+
+  @Test("a list of which always another file fails comes to an end")
+  func alwaysAnother() async {
+    let runs = Atomic(0)
+    await #expect(throws: ComparisonError.self) {
+      _ = try await ComparisonRunner(plan: plan, failing: .leftOut).compare { _, _ throws(DownloadError) in
+        let number = runs.wrappingAdd(1, ordering: .relaxed).newValue
+        return ScriptedRuns.observation(
+          failures: [RunFailure(address: "\(number)", error: Self.lost.error)])
+      }
+    }
+    #expect(runs.load(ordering: .relaxed) == 4)
+  }
+
+  @Test("a list of which all fails is no list without its files")
+  func allFail() async {
+    let runs = ScriptedRuns { _ in ScriptedRuns.observation(files: 0, failures: [Self.lost]) }
+    await #expect(throws: ComparisonError.invalid(InvalidRun(step: Self.first, reason: .failed([Self.lost]))))
+    {
+      _ = try await ComparisonRunner(plan: plan, failing: .leftOut).compare(execute: runs.run)
+    }
   }
 
   @Test func aRunThatCannotBeMadeIsNamed() async {
@@ -139,7 +198,9 @@ final class ScriptedRuns: Sendable {
 
   var made: [ComparisonPlan.Step] { steps.withLock { $0 } }
 
-  func run(_ step: ComparisonPlan.Step) async throws(DownloadError) -> RunObservation {
+  func run(
+    _ step: ComparisonPlan.Step, _ leftOut: Set<String> = []
+  ) async throws(DownloadError) -> RunObservation {
     steps.withLock { $0.append(step) }
     return try await answer(step)
   }

@@ -35,6 +35,17 @@ struct QuantityTests {
   }
 
   @Test(arguments: [
+    (Duration.zero, "0.00 ms"), (.microseconds(420), "0.42 ms"), (.microseconds(9994), "9.99 ms"),
+    (.microseconds(9996), "10.0 ms"), (.microseconds(41_230), "41.2 ms"), (.microseconds(99_960), "100 ms"),
+    (.milliseconds(412), "412 ms"), (.microseconds(999_600), "1.00 s"), (.milliseconds(3414), "3.41 s"),
+    (.milliseconds(9996), "10.0 s"), (.milliseconds(34_120), "34.1 s"), (.seconds(65), "1 min 05 s"),
+    (.seconds(-1), "0.00 ms"),
+  ])
+  func measurement(duration: Duration, expected: String) {
+    #expect(Quantity.measurement(duration) == expected)
+  }
+
+  @Test(arguments: [
     (Duration.zero, "0 ms"), (.milliseconds(45), "45 ms"), (.milliseconds(50), "0.1 s"),
     (.milliseconds(1249), "1.2 s"),
     (.seconds(59.94), "59.9 s"), (.seconds(59.96), "1 min 00 s"), (.seconds(65), "1 min 05 s"),

@@ -40,6 +40,97 @@ struct CommandTests {
     #expect(try scratch.names().isEmpty)
   }
 
+  @Test("a file that fails is named and left out of all runs; the exit status says that there was one")
+  func compareLeavesOutWhatFails() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    for index in 0..<5 { origin.route("/f\(index)", .file([UInt8(index)])) }
+    origin.route("/gone", .status(404))
+    _ = try place.list((0..<5).map { origin.url("/f\($0)") } + [origin.url("/gone")])
+    let run = try await place.dlm("compare", "urls.txt", "--runs", "2", "--modes", "sequential", "parallel")
+    #expect(run.status == 1, "\(run.errorText)")
+    #expect(run.errorText.contains("1 file fails") && run.errorText.contains("/gone"), "\(run.errorText)")
+    #expect(run.outputText.contains("the same 5 files"), "\(run.outputText)")
+    #expect(run.outputText.contains("1 file that fails is left out."), "\(run.outputText)")
+    // One run with it, and four without.
+    #expect(origin.log.count { $0.path == "/gone" } == 1)
+    let strict = try await place.dlm("compare", "urls.txt", "--runs", "2", "--strict")
+    #expect(strict.status == 1)
+    #expect(strict.errorText.contains("The comparison was stopped"), "\(strict.errorText)")
+    #expect(strict.outputText.isEmpty)
+  }
+
+  @Test("--jobs 1,2 compares widths; a download takes one")
+  func compareWidths() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    for index in 0..<6 { origin.route("/f\(index)", .file([UInt8(index)])) }
+    _ = try place.list((0..<6).map { origin.url("/f\($0)") })
+    let run = try await place.dlm(
+      "compare", "urls.txt", "--runs", "1", "--warmup", "1", "--jobs", "1,2", "--mode", "parallel",
+      "sequential")
+    #expect(run.status == 0, "\(run.errorText)")
+    for name in ["parallel -j 1", "parallel -j 2", "sequential"] {
+      #expect(run.outputText.contains(name), "\(run.outputText)")
+    }
+    #expect(run.errorText.contains("run 6 of 6"), "\(run.errorText)")
+    #expect(origin.log.count == 36)
+    let get = try await place.dlm("get", "urls.txt", "--jobs", "1,2")
+    #expect(get.status == 64)
+    #expect(get.errorText.contains("compare them with dlm compare"), "\(get.errorText)")
+  }
+
+  @Test("Ctrl-C leaves a table of the runs that were done, the report of them, and nothing else")
+  func compareIsInterrupted() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let scratch = try TemporaryFolder()
+    let place = try Workplace(["TMPDIR": scratch.path])
+    // The third run does not come to its end.
+    origin.route("/f", script: [.file([1]), .file([1]), .file([1], FileOptions(ending: .stall(after: 0)))])
+    let run = try place.start([
+      "compare", origin.url("/f"), "--mode", "parallel", "--runs", "5", "--report", "r.json",
+    ])
+    try await origin.wait(forRequests: 3)
+    run.send(SIGINT)
+    let ended = try await run.waitForExit(within: .seconds(60))
+    #expect(ended.status == 130, "\(ended.errorText)")
+    #expect(ended.errorText.contains("Interrupted after 2 of 5 runs"), "\(ended.errorText)")
+    #expect(ended.outputText.contains("parallel"), "\(ended.outputText)")
+    #expect(try scratch.names().isEmpty)
+    let report = String(decoding: try place.file("r.json"), as: UTF8.self)
+    #expect(
+      report.hasPrefix("{") && report.contains("\"round\":2") && !report.contains("\"round\":3"), "\(report)")
+  }
+
+  @Test("--report of a download and of a comparison, each form by its ending")
+  func reports() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    for index in 0..<3 { origin.route("/f\(index)", .file([UInt8(index), 7])) }
+    _ = try place.list((0..<3).map { origin.url("/f\($0)") })
+    let beginnings = ["html": "<!", "svg": "<svg", "json": "{", "md": "#", "csv": "mode"]
+    for (form, beginning) in beginnings {
+      let run = try await place.dlm(
+        "compare", "urls.txt", "--runs", "1", "--mode", "parallel", "--report", "c.\(form)")
+      #expect(run.status == 0 && run.errorText.contains("Report: c.\(form)"), "\(run.errorText)")
+      let text = String(decoding: try place.file("c.\(form)"), as: UTF8.self)
+      #expect(text.lowercased().hasPrefix(beginning), "\(text.prefix(80))")
+    }
+    let get = try await place.dlm("get", "urls.txt", "-d", "out", "--report", "g.html")
+    #expect(get.status == 0, "\(get.errorText)")
+    let page = String(decoding: try place.file("g.html"), as: UTF8.self)
+    #expect(page.contains("3 files") && page.contains("/f0"), "\(page.count)")
+    let none = try await place.dlm("get", "urls.txt", "--report", "g.pdf")
+    #expect(none.status == 64 && none.errorText.contains("none of .html"), "\(none.errorText)")
+    let lost = try await place.dlm("get", "urls.txt", "-d", "out", "--report", "no/g.html")
+    #expect(
+      lost.status == 74 && lost.errorText.contains("choose another place with --report"), "\(lost.errorText)")
+  }
+
   @Test func compareStopsAtAFailure() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -170,7 +170,7 @@ struct MessagesTests {
     #expect(now.lasting == ["--jobs=9"])
     #expect(now.withheld == [.header(name: "A"), .proxy])
     let both = try GetCommand.parse(lasting + now.typed)
-    #expect(both.connection.jobs == .exactly(9) && both.connection.proxy == "http://u:p@h")
+    #expect(both.connection.jobs == Jobs(argument: "9") && both.connection.proxy == "http://u:p@h")
     #expect(both.display.quiet && both.output.refresh && both.output.directory == "-odd")
   }
 

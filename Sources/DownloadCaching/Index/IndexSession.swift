@@ -67,7 +67,7 @@ final class IndexSession {
     guard let index else { return .nothing }
     if let pending = batch[key] { return judge([pending], key, directory) }
     guard resources.claims?.hasCompany == true else {
-      if index.wasEmpty { return .notAsked }
+      if isNothingToAsk(index) { return .notAsked }
       return reader?.rows(key).map { judge($0, key, directory) }
     }
     guard let reader else { return nil }
@@ -95,8 +95,13 @@ final class IndexSession {
     if let pending = batch[key] { return judge([pending], key, directory) }
     let journaled = hasCompany ? journaled(key, index, directory) : nil
     if let journaled, let known = own(journaled, key) { return known }
-    guard hasCompany || !index.wasEmpty else { return .notAsked }
+    guard hasCompany || !isNothingToAsk(index) else { return .notAsked }
     return join(judge(await rows(key, index), key, directory), journaled)
+  }
+
+  /// Whether the index had nothing when this run began, so that it has nothing but what this actor knows.
+  private func isNothingToAsk(_ index: CacheIndex) -> Bool {
+    index.wasEmpty && !configuration.servesManyRuns
   }
 
   /// The row of a living process may be in its journal only. Journals come first, because a row moves from

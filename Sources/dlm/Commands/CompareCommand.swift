@@ -1,7 +1,9 @@
 import ArgumentParser
 import DownloadModel
 import FoundationEssentials
+import ReportPages
 import StrategyComparing
+import SystemPackage
 import TerminalProgress
 
 struct CompareCommand: AsyncParsableCommand {
@@ -37,7 +39,7 @@ struct CompareCommand: AsyncParsableCommand {
     let sources = try namedOrLast(environment)
     settings.connection.sendHeaders(to: Source.homes(of: sources))
     let failures = FailureLog()
-    let requests = await ListReader.all(
+    let (requests, digest) = await ListReader.all(
       sources, fetching: Wiring.listFetching(settings, environment), onReject: { failures.add($0) })
     StandardError.say(failures.rejections.map { RejectionMessages($0).line })
     let rejected = ExitStatus(failures: [], rejections: failures.rejections)
@@ -45,7 +47,18 @@ struct CompareCommand: AsyncParsableCommand {
       StandardError.say([ComparisonMessages.emptyList])
       throw ExitCode((rejected == .success ? .sourceUnreadable : rejected).rawValue)
     }
-    let status = try await measuring.compare(requests, settings, environment)
+    let store = RunHistoryStore(environment)
+    let names = sources.compactMap { RunMemory.name(of: $0, store) }
+    let status = try await measuring.compare(
+      requests, of: names.joined(separator: " "), settings, environment
+    ) { report in
+      // What was left out makes it another list.
+      guard report.leftOut.isEmpty else { return }
+      let past = PastRun.all(of: report, settings, sources: names, listDigest: digest)
+      do throws(Errno) { try store.past.append(past) } catch {
+        RunLog(isVerbose: false).historyNotSaved(error)
+      }
+    }
     throw ExitCode((status == .success ? rejected : status).rawValue)
   }
 
@@ -65,34 +78,79 @@ struct MeasuringOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Runs of each mode.", valueName: "N"))
   var runs = 3
 
+  @Option(help: ArgumentHelp("Rounds before those, which are not measured.", valueName: "N"))
+  var warmup = 0
+
   @Option(
-    name: .shortAndLong, parsing: .upToNextOption,
+    name: [.short, .long, .customLong("modes")], parsing: .upToNextOption,
     help: ArgumentHelp("Only these modes.", valueName: "mode"))
   var mode: [DownloadMode] = []
 
+  @Flag(help: "End at a file that fails, instead of leaving it out of all runs.")
+  var strict = false
+
   func validate() throws {
     guard runs >= 1 else { throw ValidationError(UsageMessages.noRuns) }
+    guard warmup >= 0 else { throw ValidationError(UsageMessages.negativeWarmUps) }
   }
 
   /// Measures, and prints the table on standard output.
   /// - Throws: the exit status when that cannot be written.
+  /// - Parameter list: as messages name it.
   func compare(
-    _ requests: [DownloadRequest], _ settings: Settings, _ environment: [String: String]
+    _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ environment: [String: String],
+    onReport: (ComparisonReport) -> Void = { _ in }
   ) async throws(ExitCode) -> ExitStatus {
+    let compared = ComparedMode.all(mode.isEmpty ? DownloadMode.allCases : mode, widths: settings.widths)
+    let plan = ComparisonPlan(
+      modes: compared, runs: runs, warmUpRounds: warmup, seed: .random(in: .min ... .max))
     let session = ComparisonSession(
       settings: settings, screen: ProgressScreen(settings.progress, environment: environment),
-      plan: ComparisonPlan(modes: mode.isEmpty ? DownloadMode.allCases : mode, runs: runs),
-      requests: requests,
-      temporaryFolder: TemporaryFolder.path(environment))
+      plan: plan, failing: strict ? .fatal : .leftOut, requests: requests,
+      temporaryFolder: TemporaryFolder.path(environment),
+      // So that what was measured is there, however this ends.
+      onMeasured: { [report = settings.report] measured in
+        _ = report.map { write(ComparisonReport(measurements: measured), of: list, settings, to: $0) }
+      })
     let (result, signal) = await session.run()
+    func show(_ report: ComparisonReport) throws(ExitCode) {
+      let messages = ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs)
+      try StandardOutput.say(StandardOutput.wrapped(messages.lines))
+      if let picture = ComparisonPicture(report, on: StandardOutput.terminal, environment) {
+        try StandardOutput.write((["", ""] + picture.lines).joined(separator: "\n") + "\n")
+      }
+    }
     switch result {
     case .success(let report):
-      try StandardOutput.say(
-        ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs).lines)
-      return .success
+      onReport(report)
+      try show(report)
+      if let file = settings.report {
+        if let trouble = write(report, of: list, settings, to: file) {
+          StandardError.say([trouble])
+          return .diskFailed
+        }
+        StandardError.say([ComparisonMessages.written(file)])
+      }
+      return ExitStatus(failures: report.leftOut.map(\.error), rejections: [])
+    case .failure(.cancelled(let measured)) where !measured.isEmpty:
+      StandardError.say([ComparisonMessages.interrupted(after: measured.count, of: plan.modes.count * runs)])
+      try show(ComparisonReport(measurements: measured))
+      return ExitStatus(.cancelled(measured), signal: signal)
     case .failure(let error):
       StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
       return ExitStatus(error, signal: signal)
     }
+  }
+
+  /// - Returns: what to say where it could not be written.
+  private func write(
+    _ report: ComparisonReport, of list: String, _ settings: Settings, to file: ReportFile
+  ) -> String? {
+    let messages = ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs)
+    return file.write(
+      report,
+      ReportFacts(
+        list: list, command: "dlm compare", headline: messages.headline,
+        notes: messages.explanations + messages.warnings))
   }
 }

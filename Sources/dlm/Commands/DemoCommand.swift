@@ -2,6 +2,7 @@ import ArgumentParser
 import DemoOrigin
 import DownloadModel
 import FoundationEssentials
+import SystemPackage
 
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -9,7 +10,14 @@ struct DemoCommand: AsyncParsableCommand {
     abstract: "See the three modes against a built-in server, without network.",
     discussion: """
       Starts a server on loopback that is as far away as another continent (40 ms to the first byte, 4 MB/s \
-      a connection) and compares the modes on its three dozen files. Nothing is left behind.
+      a connection) and compares the modes on its three dozen files. Nothing is left behind but a page of it: \
+      where --report says, or from a terminal in $XDG_STATE_HOME/dlm.
+
+      EXAMPLES
+        dlm demo
+        dlm demo --report demo.html                    the same, as a page with drawings
+        dlm demo --workers 3 --files 200x20K           a server that answers three at a time
+        dlm demo --latency 200 --loss 1 --jobs 1,4,16  a bad line, and how many at a time help
       """)
 
   @Flag(help: "Only serve, for any downloader to be tried against; the addresses go to standard output.")
@@ -21,8 +29,17 @@ struct DemoCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Milliseconds to the first byte of an answer.", valueName: "MS"))
   var latency = 40
 
-  @Option(help: ArgumentHelp("Bytes a second of one connection.", valueName: "rate"))
+  @Option(
+    name: [.customLong("rate"), .customLong("connection-rate")],
+    help: ArgumentHelp("Bytes a second of one connection (default: 4M).", valueName: "rate"))
   var connectionRate: ByteRate?
+
+  @Option(help: ArgumentHelp("Per cent of the packets that are lost.", valueName: "PERCENT"))
+  var loss = 0.0
+
+  @Option(
+    help: ArgumentHelp("Requests that the server answers at a time (default: any number).", valueName: "N"))
+  var workers: Int?
 
   @Option(help: ArgumentHelp("Other files than the sample: 500x4K, 1x64M.", valueName: "NxSIZE"))
   var files: [FileSet] = []
@@ -31,25 +48,44 @@ struct DemoCommand: AsyncParsableCommand {
   @OptionGroup(title: "Connections") var connection: ConnectionOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
+  func validate() throws {
+    guard (0...50).contains(loss) else { throw ValidationError(UsageMessages.badLoss) }
+    guard workers.map({ $0 >= 1 }) ?? true else { throw ValidationError(UsageMessages.noWorkers) }
+  }
+
   func run() async throws {
     let rate = connectionRate.map { Int($0.bytesPerSecond) } ?? 4_000_000
     let origin = DemoOrigin(
       catalogue: catalogue, latency: .milliseconds(max(0, latency)), bytesPerSecondPerConnection: rate,
-      port: port)
+      loss: loss / 100, workers: workers, port: port)
     if serve { return try await Self.serve(origin) }
     let environment = ProcessInfo.processInfo.environment
-    let settings = try Settings(measuring: connection, display, try await .load(environment: environment))
-    StandardError.say([
+    var settings = try Settings(measuring: connection, display, try await .load(environment: environment))
+    // Who looks on gets the page too; a script only what it asks for.
+    let page = settings.report == nil && StandardOutput.terminal != nil ? Self.page(environment) : nil
+    settings.report = settings.report ?? page
+    StandardError.say(
       ComparisonMessages.demo(
         files: origin.catalogue.files.count, bytes: origin.catalogue.totalBytes, latency: latency, rate: rate)
-    ])
-    let status = try await origin.serving { [measuring] addresses in
+    )
+    let status = try await origin.serving { [measuring, settings] addresses in
       let requests = try addresses.enumerated().map { index, text in
         DownloadRequest(id: index, address: try Address(text))
       }
-      return try await measuring.compare(requests, settings, environment)
+      return try await measuring.compare(requests, of: "dlm demo", settings, environment)
     }
     throw ExitCode(status.rawValue)
+  }
+
+  /// Replaced by each demo; nil where there is no place for it.
+  private static func page(_ environment: [String: String]) -> ReportFile? {
+    guard let folder = XDGFolders(environment).state else { return nil }
+    do {
+      try PrivateFolder.make(folder)
+      return try ReportFile(folder.appending("demo.html").string)
+    } catch {
+      return nil
+    }
   }
 
   private var catalogue: DemoCatalogue {

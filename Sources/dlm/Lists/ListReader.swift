@@ -96,10 +96,10 @@ actor ListReader {
   static func all(
     _ sources: [Source], fetching: ListAtAddress.Fetching? = nil,
     onReject: @escaping @Sendable (Rejection) -> Void
-  ) async -> [DownloadRequest] {
-    await ListReader(
-      sources, outputName: nil, feed: ProgressFeed(), fetching: fetching, spool: nil, onReject: onReject
-    ).all()
+  ) async -> (requests: [DownloadRequest], listDigest: String) {
+    let reader = ListReader(
+      sources, outputName: nil, feed: ProgressFeed(), fetching: fetching, spool: nil, onReject: onReject)
+    return (await reader.all(), await reader.listDigest)
   }
 
   /// Reads all there is to read.

@@ -20,9 +20,12 @@ struct ComparisonMessages {
 
   /// What `dlm demo` fetches, and from how far.
   /// - Parameter rate: bytes a second of one connection.
-  static func demo(files: Int, bytes: Int, latency: Int, rate: Int) -> String {
-    "\(files) files, \(Quantity.bytes(Int64(bytes))), from a server \(latency) ms away with "
-      + "\(Double(rate / 100_000) / 10) MB/s a connection."
+  static func demo(files: Int, bytes: Int, latency: Int, rate: Int) -> [String] {
+    [
+      "\(files) files, \(Quantity.bytes(Int64(bytes))), from a server \(latency) ms away with "
+        + "\(Double(rate / 100_000) / 10) MB/s a connection:",
+      "one by one (sequential), in lanes made by async let, and a task a file in a task group (parallel).",
+    ]
   }
 
   static let serving = "Serving on loopback; stop with Ctrl-C."
@@ -36,16 +39,45 @@ struct ComparisonMessages {
   ) -> String {
     let place = plan.steps.firstIndex(of: step).map { $0 + 1 } ?? 0
     let number = pad("run \(place) of \(plan.steps.count)", to: 13)
-    let mode = pad(step.mode.rawValue, to: 12)
+    let mode = pad(step.mode.name, to: max(12, (plan.modes.map(\.name.count).max() ?? 0) + 2))
     return "\(number)\(mode)\(milliseconds(observation.wall))"
   }
 
+  /// Said when files are left out of all runs.
+  static func leftOut(_ failures: [RunFailure]) -> [String] {
+    let count = failures.count == 1 ? "1 file fails" : "\(Quantity.count(failures.count)) files fail"
+    return [
+      "\(count), and no run has \(failures.count == 1 ? "it" : "them") from now on (--strict ends here):"
+    ]
+      + failures.prefix(FailureLog.told).map {
+        "    \(TerminalText.sanitized($0.address)): \(FailureMessages($0.error).line)"
+      }
+      + (failures.count > FailureLog.told ? ["    …"] : []) + [
+        "Beginning anew without \(failures.count == 1 ? "it" : "them")."
+      ]
+  }
+
+  /// Said when a report is there.
+  static func written(_ file: ReportFile) -> String { "Report: \(TerminalText.sanitized(file.name))" }
+
+  /// Said of a comparison that was broken off, when something had been measured.
+  static func interrupted(after runs: Int, of all: Int) -> String {
+    "Interrupted after \(runs) of \(all) runs; what they say:"
+  }
+
   var lines: [String] {
-    var lines = [Self.row("MODE", "MEDIAN", "SPREAD", "RATE", "SPEED")]
+    var lines = [row("MODE", "MEDIAN", "SPREAD", "RATE", "SPEED")]
     lines += report.results.map(row)
     lines.append(Self.legend)
-    if let conclusion = report.conclusion { lines += ["", Self.sentence(conclusion)] }
+    lines += effort
+    lines += ["", headline].filter { !($0.isEmpty && headline.isEmpty) }
+    lines += explanations
     if let some = report.results.first, let run = some.runs.first {
+      if !report.leftOut.isEmpty {
+        let count = report.leftOut.count
+        lines.append(
+          "\(count == 1 ? "1 file that fails is" : "\(Quantity.count(count)) files that fail are") left out.")
+      }
       lines.append(
         "Every run fetched the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), "
           + "byte for byte; \(some.runs.count == 1 ? "1 run" : "\(some.runs.count) runs") a mode, \(width).")
@@ -54,25 +86,97 @@ struct ComparisonMessages {
     return lines
   }
 
+  /// The judgement in one sentence; empty with fewer than two modes.
+  var headline: String { report.conclusion.map(Self.sentence) ?? "" }
+
+  /// Why it came out so, and what limits.
+  var explanations: [String] {
+    Explanation.all(report).map { explanation in
+      switch explanation {
+      case .sideBySide(let waiting, _) where waiting >= 0.7:
+        "One by one, \(Self.percent(waiting)) of a file's time is waiting for connections and answers; side by "
+          + "side files wait together."
+      case .sideBySide(let waiting, let rate) where waiting <= 0.3:
+        "A connection brings \(Quantity.rate(rate)), and waiting is only \(Self.percent(waiting)) of a file's "
+          + "time: several connections bring several times as much."
+      case .sideBySide(let waiting, let rate):
+        "One by one, \(Self.percent(waiting)) of a file's time is waiting, and the rest receiving at "
+          + "\(Quantity.rate(rate)); side by side files wait together, and each connection brings its own."
+      case .sharedLine(let rate):
+        "More files at a time share one line: it, or the server, gives \(Quantity.rate(rate)) in all."
+      case .busyServer(let answers):
+        "The server limits: however many ask, it answers about \(answers) at a time."
+      case .slowConnecting(let time):
+        "The server limits: side by side, a file waits \(Self.milliseconds(time)) longer for its connection. Fewer "
+          + "at a time may be faster: compare --jobs 1,4,16."
+      case .hostLimit(let host, let connections):
+        "The server limits: \(TerminalText.sanitized(host)) takes \(connections) "
+          + "\(connections == 1 ? "connection" : "connections") at a time."
+      }
+    }
+  }
+
+  private static func percent(_ part: Double) -> String { "\(Int((part * 100).rounded())) %" }
+
+  /// What the median run of each mode took, where that is known.
+  private var effort: [String] {
+    let runs = report.results.map { ($0.mode.name, $0.medianRun.details) }.filter { !$0.1.transfers.isEmpty }
+    guard !runs.isEmpty else { return [] }
+    func time(_ time: Duration?) -> String { time.map(Self.milliseconds) ?? "–" }
+    func line(_ cells: [String], _ widths: [Int]) -> String {
+      var line = Self.pad(cells[0], to: nameWidth)
+      for (cell, width) in zip(cells.dropFirst(), widths) {
+        line += String(repeating: " ", count: max(1, width - cell.count)) + cell
+      }
+      return line
+    }
+    let widths = [10, 9, 9, 9, 9, 8, 8]
+    var lines = [
+      "", line(["", "1ST BYTE", "CPU", "MEMORY", "CONNECTS", "REQUESTS", "RETRIES", "AT ONCE"], widths),
+    ]
+    for (name, details) in runs {
+      lines.append(
+        line(
+          [
+            name, time(details.timeToFirstByte), time(details.processorTime),
+            details.peakMemory.map(Quantity.bytes) ?? "–", Quantity.count(details.connections),
+            Quantity.count(details.requests), Quantity.count(details.retries),
+            Quantity.count(details.mostAtOnce),
+          ], widths))
+    }
+    let phases: [FilePhase] = [.queued, .lookingUp, .connecting, .securing, .waiting, .receiving, .finishing]
+    let phaseWidths = [10, 9, 9, 9, 9, 9, 9]
+    lines += [
+      "", line(["A FILE: ", "QUEUED", "LOOKUP", "CONNECT", "TLS", "WAIT", "RECEIVE", "FINISH"], phaseWidths),
+    ]
+    for (name, details) in runs {
+      let timelines = FileTimeline.all(details)
+      let shares = TimeShares(timelines)
+      lines.append(
+        line([name] + phases.map { time(shares[$0] / max(1, timelines.count)) }, phaseWidths))
+    }
+    return lines
+  }
+
   private static let legend =
     "(spread: half the way from fastest to slowest; speed: ± a standard deviation)"
 
   private func row(_ result: ModeResult) -> String {
     let speed = report.speed(of: result.mode, against: .sequential).map(Self.factor) ?? ""
-    return Self.row(
-      result.mode.rawValue, Self.milliseconds(result.times.median),
+    return row(
+      result.mode.name, Self.milliseconds(result.times.median),
       result.times.count > 1 ? "± \(Int((result.times.spread * 100).rounded())) %" : "–",
       result.bytesPerSecond.map(Quantity.rate) ?? "", result.mode == .sequential ? "1" : speed)
   }
 
   private static func sentence(_ conclusion: Conclusion) -> String {
-    let (winner, reference) = (conclusion.winner.rawValue, conclusion.reference.rawValue)
+    let (winner, reference) = (conclusion.winner.name, conclusion.reference.name)
     return switch conclusion.certainty {
     case .clear, .unknown:
       if conclusion.equals.isEmpty {
         "\(winner) is \(factor(conclusion.speed)) times as fast as \(reference)."
       } else {
-        "\(([winner] + conclusion.equals.map(\.rawValue)).joined(separator: " and ")) are "
+        "\(([winner] + conclusion.equals.map(\.name)).joined(separator: " and ")) are "
           + "\(factor(conclusion.speed)) times as fast as \(reference), and a tie between them."
       }
     case .tie: "A tie: \(winner) and \(reference) took the same time."
@@ -81,14 +185,14 @@ struct ComparisonMessages {
   }
 
   /// Equal notes of several modes are one line.
-  private var warnings: [String] {
+  var warnings: [String] {
     var modes: [(note: String, modes: [String])] = []
     for result in report.results {
       for note in result.warnings.map(Self.text) {
         if let index = modes.firstIndex(where: { $0.note == note }) {
-          modes[index].modes.append(result.mode.rawValue)
+          modes[index].modes.append(result.mode.name)
         } else {
-          modes.append((note, [result.mode.rawValue]))
+          modes.append((note, [result.mode.name]))
         }
       }
     }
@@ -113,6 +217,8 @@ struct ComparisonMessages {
     case .outliers(let rounds):
       "round \(rounds.map(String.init).joined(separator: ", ")) stands far from the others; is something "
         + "else going on?"
+    case .clockJumped(let rounds):
+      "in round \(rounds.map(String.init).joined(separator: ", ")) the clock was set, or the machine slept"
     }
   }
 
@@ -126,7 +232,7 @@ struct ComparisonMessages {
   }
 
   private static func text(_ run: InvalidRun) -> [String] {
-    let place = "The comparison was stopped in run \(run.step.round) of mode \(run.step.mode.rawValue)"
+    let place = "The comparison was stopped in run \(run.step.round) of mode \(run.step.mode.name)"
     switch run.reason {
     case .failed(let failures):
       return ["\(place): times of a list that fails say nothing. It failed for:"]
@@ -141,19 +247,28 @@ struct ComparisonMessages {
         case .somewhere: "the files differ"
         }
       return [
-        "\(place): \(what) than in run \(reference.round) of mode \(reference.mode.rawValue). "
+        "\(place): \(what) than in run \(reference.round) of mode \(reference.mode.name). "
           + "Does the server change its files?"
       ]
     }
   }
 
   private static func factor(_ speed: RelativeSpeed) -> String {
-    let deviation = speed.deviation.map { " ± \(SummaryMessages.tenths($0))" } ?? ""
-    return "\(SummaryMessages.tenths(speed.factor))\(deviation)"
+    guard let deviation = speed.deviation else { return SummaryMessages.tenths(speed.factor) }
+    // "14.5 ± 0.0" beside "14.4 ± 0.1" would look like a winner.
+    if deviation >= 0.05 {
+      return "\(SummaryMessages.tenths(speed.factor)) ± \(SummaryMessages.tenths(deviation))"
+    }
+    return "\(hundredths(speed.factor)) ± \(hundredths(max(deviation, 0.01)))"
+  }
+
+  private static func hundredths(_ number: Double) -> String {
+    let hundredths = Int((number * 100).rounded())
+    return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
   }
 
   /// Three digits, so that modes can be told apart: `412 ms`, `3.41 s`.
-  private static func milliseconds(_ time: Duration) -> String {
+  static func milliseconds(_ time: Duration) -> String {
     let seconds = time / .seconds(1)
     if seconds < 1 { return "\(Int((seconds * 1000).rounded())) ms" }
     if seconds < 60 {
@@ -163,10 +278,14 @@ struct ComparisonMessages {
     return Quantity.duration(time)
   }
 
-  private static func row(_ mode: String, _ median: String, _ spread: String, _ rate: String, _ speed: String)
+  /// Wide enough for `async-let -j 16`, where that is compared.
+  private var nameWidth: Int { max(11, report.results.map(\.mode.name.count).max() ?? 0) + 2 }
+
+  private func row(_ mode: String, _ median: String, _ spread: String, _ rate: String, _ speed: String)
     -> String
   {
-    pad(mode, to: 13) + pad(median, to: 12) + pad(spread, to: 10) + pad(rate, to: 15) + speed
+    Self.pad(mode, to: nameWidth) + Self.pad(median, to: 12) + Self.pad(spread, to: 10)
+      + Self.pad(rate, to: 15) + speed
   }
 
   private static func pad(_ text: String, to width: Int) -> String {

@@ -60,6 +60,18 @@ enum StandardOutput {
   /// - Throws: as above.
   static func say(_ lines: some Sequence<String>) throws(ExitCode) { try say(rows: lines.map { [$0] }) }
 
+  /// The size of the terminal that standard output is; nil if it is none.
+  static var terminal: TerminalSize? {
+    let output = TerminalOutput(descriptor: STDOUT_FILENO)
+    return output.isTerminal ? output.size ?? .usual : nil
+  }
+
+  /// Lines broken between words where standard output is a terminal that is narrower.
+  static func wrapped(_ lines: [String]) -> [String] {
+    guard let size = terminal else { return lines }
+    return lines.flatMap { TextWrap.lines($0, columns: size.columns) }
+  }
+
   /// Text of the program's own, as it is: help, completion scripts.
   /// - Throws: as above.
   static func write(_ text: String) throws(ExitCode) {

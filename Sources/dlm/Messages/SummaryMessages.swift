@@ -57,7 +57,7 @@ struct SummaryMessages {
   }
 
   /// `1,000 files, 61.0 MiB in 3.2 s (19.1 MiB/s), parallel, 16 at a time`
-  private var headline: String {
+  var headline: String {
     let tally = report.tally
     let files = "\(Quantity.count(tally.done)) \(tally.done == 1 ? "file" : "files")"
     let rate = Double(report.received) / max(report.elapsed / .seconds(1), 0.001)

@@ -41,6 +41,19 @@ enum UsageMessages {
   // MARK: Options
 
   static let noRuns = "--runs needs at least 1."
+  static func noReportForm(_ path: String) -> String {
+    "--report \(path): the ending says what is written, and this is none of .html, .svg, .json, .md and .csv."
+  }
+
+  static let badLoss = "--loss takes per cent, from 0 to 50."
+  static let noWorkers = "--workers needs at least 1."
+
+  static let negativeWarmUps = "--warmup needs at least 0."
+
+  static func severalWidths(_ widths: [Parallelism]) -> String {
+    "--jobs \(widths.map(\.description).joined(separator: ",")) names several numbers, and a download takes one: "
+      + "name one, or compare them with dlm compare."
+  }
 
   static let offlineWithoutCache =
     "--offline takes files from the cache, and --no-cache forbids it: use one of the two."
@@ -103,7 +116,7 @@ enum UsageMessages {
       let meant = NearestWord.to(text, among: choices).map { " Did you mean \($0)?" } ?? ""
       return "Possible: \(choices.joined(separator: ", ")).\(meant)"
     }
-    if type == Parallelism.self { return "Possible: a number from 1, or auto." }
+    if type == Parallelism.self || type == Jobs.self { return "Possible: a number from 1, or auto." }
     if type == Seconds.self { return "Possible: seconds, such as 30 or 0.5." }
     if type == Count.self { return "Possible: a number from 0." }
     if type == ByteRate.self || type == ByteCount.self { return "Possible: bytes, such as 500K or 5M." }
@@ -149,7 +162,7 @@ enum UsageMessages {
   static let longerThanHead = "it is longer than any request's head"
   static let notUTF8 = "it is not UTF-8"
 
-  static func header(_ name: String, meddlesWith matter: HeaderLine.Matter) -> String {
+  static func header(_ name: String, meddlesWith matter: ReservedMatter) -> String {
     let why =
       switch matter {
       case .proxyLogin:

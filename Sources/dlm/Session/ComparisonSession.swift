@@ -11,9 +11,12 @@ struct ComparisonSession: Sendable {
   let settings: Settings
   let screen: ProgressScreen
   let plan: ComparisonPlan
+  let failing: ComparisonRunner.Failing
   let requests: [DownloadRequest]
   /// Which disk is measured is the user's to say, by `$TMPDIR`.
   let temporaryFolder: String
+  /// Told of what has been measured, after each run.
+  let onMeasured: @Sendable ([RunMeasurement]) -> Void
 
   /// - Returns: the report, or why there is none; and the signal that ended it.
   func run() async -> (Result<ComparisonReport, ComparisonError>, signal: Int32?) {
@@ -21,14 +24,20 @@ struct ComparisonSession: Sendable {
   }
 
   private func measure() async -> Result<ComparisonReport, ComparisonError> {
-    let runner = ComparisonRunner(plan: plan) { step, observation in
-      StandardError.say([ComparisonMessages.runLine(step, observation, of: plan)])
+    let runner = ComparisonRunner(plan: plan, failing: failing) { news in
+      switch news {
+      case .ran(let step, let observation):
+        StandardError.say([ComparisonMessages.runLine(step, observation, of: plan)])
+      case .leftOut(let failures): StandardError.say(ComparisonMessages.leftOut(failures))
+      case .measured(let measurements): onMeasured(measurements)
+      }
     }
     do throws(ComparisonError) {
       let scratch = try ScratchFolder(below: temporaryFolder)
       defer { scratch.remove() }
       return .success(
-        try await runner.compare { step throws(DownloadError) in try await observe(step, below: scratch.path)
+        try await runner.compare { step, leftOut throws(DownloadError) in
+          try await observe(step, leftOut, below: scratch.path)
         })
     } catch {
       return .failure(error)
@@ -36,14 +45,15 @@ struct ComparisonSession: Sendable {
   }
 
   /// One run, whose files are read and removed again.
-  private func observe(_ step: ComparisonPlan.Step, below scratch: FilePath) async throws(DownloadError)
-    -> RunObservation
-  {
-    let folder = scratch.appending("\(step.mode.rawValue)-\(step.round)")
+  private func observe(
+    _ step: ComparisonPlan.Step, _ leftOut: Set<String>, below scratch: FilePath
+  ) async throws(DownloadError) -> RunObservation {
+    let folder = scratch.appending("\(step.mode.mode.rawValue)-\(step.round)")
+    let requests = leftOut.isEmpty ? requests : requests.filter { !leftOut.contains($0.address.key) }
     let feed = ProgressFeed()
     feed.listed(requests.count, complete: true)
-    let (failures, files) = (FailureLog(), FetchedFiles())
-    let wall = try await fetch(into: folder, step.mode, feed, files, failures)
+    let (failures, files, recorder) = (FailureLog(), FetchedFiles(), RunRecorder())
+    let wall = try await fetch(requests, into: folder, step.mode, feed, files, failures, recorder)
     if Task.isCancelled { throw .cancelled }
     let fetched = files.all
     let manifest = try await RunManifest.read(fetched)
@@ -51,27 +61,35 @@ struct ComparisonSession: Sendable {
     return RunObservation(
       wall: wall, bytes: feed.counter.value, files: Set(fetched.map(\.path)).count,
       failures: failures.failures.map { RunFailure(address: $0.address ?? "", error: $0) },
-      contentDigest: RunManifest.digest(of: manifest), manifest: manifest)
+      contentDigest: RunManifest.digest(of: manifest), manifest: manifest, details: recorder.details)
   }
 
   /// - Returns: how long it took, from the first request to the last file.
   private func fetch(
-    into folder: FilePath, _ mode: DownloadMode, _ feed: ProgressFeed, _ files: FetchedFiles,
-    _ failures: FailureLog
+    _ requests: [DownloadRequest], into folder: FilePath, _ mode: ComparedMode, _ feed: ProgressFeed,
+    _ files: FetchedFiles, _ failures: FailureLog, _ recorder: RunRecorder
   ) async throws(DownloadError) -> Duration {
     var settings = settings
     settings.output.directory = folder.string
+    settings.connection.report { recorder.add($0) }
+    if let jobs = mode.jobs { (settings.jobs, settings.adaptsJobs) = (jobs, false) }
     let wiring = try await Wiring(
-      settings, mode: mode, files: requests.count, cacheFolder: nil, feed: feed)
+      settings, mode: mode.mode, files: requests.count, cacheFolder: nil, feed: feed)
     let wall = await screen.show(feed, .totals) {
+      recorder.begin()
       let start = ContinuousClock.now
-      _ = await wiring.run(RequestList(requests)) { request, result in
+      // Cancelled and awaited at the end of this scope.
+      async let _: Void = recorder.watchHosts(of: feed)
+      let peak = await wiring.run(RequestList(requests)) { request, result in
+        recorder.end(of: request, result)
         switch result {
         case .success(let outcome): files.add(request, outcome)
         case .failure(let error): failures.add(error)
         }
       }
-      return start.duration(to: .now)
+      let wall = start.duration(to: .now)
+      recorder.end(mostAtOnce: peak)
+      return wall
     }
     _ = await wiring.close()  // without a cache there is nothing to be warned of
     return wall

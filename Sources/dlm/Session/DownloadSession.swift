@@ -2,6 +2,8 @@
 
 import DownloadCaching
 import DownloadModel
+import ReportPages
+import StrategyComparing
 import SystemPackage
 import TerminalProgress
 
@@ -65,6 +67,8 @@ struct DownloadSession: Sendable {
   private let trial: Trial?
   /// `--events`.
   private let events: EventRecord?
+  /// What `--report` shows; nil without it.
+  private let recorder: RunRecorder?
 
   /// A run that is only to be compared: its scratch folder, and the signals, which are caught since before
   /// that folder was made.
@@ -128,10 +132,11 @@ struct DownloadSession: Sendable {
       order.store, order.sources, order.options, log, directory: order.settings.output.directory)
     let reader = reader(order, feed, failures, trial == nil ? memory : nil)
     let watched = order.watching.map { _ in WatchedRun.lines(of: order.sources, reader.names, feed) }
+    let recorder = order.settings.report.map { _ in RunRecorder() }
     let wiring: Wiring
     do throws(DownloadError) {
       wiring = try await Wiring(
-        settings(order, trial), mode: order.settings.mode, files: order.fileCount,
+        settings(order, trial, recorder), mode: order.settings.mode, files: order.fileCount,
         cacheFolder: order.cacheFolder.map { trial?.files.index ?? $0 }, keyFolder: order.folders.cache,
         claimsFolder: trial == nil ? order.folders.state : nil, names: reader.names, feed: feed, log: log)
     } catch {
@@ -150,7 +155,7 @@ struct DownloadSession: Sendable {
     return DownloadSession(
       order: order, screen: screen, feed: feed, log: log, failures: failures, memory: memory,
       reader: reader, watched: watched, wiring: wiring, keys: keys, questions: questions, trial: trial,
-      events: events)
+      events: events, recorder: recorder)
   }
 
   /// Prepares a run that is only to be compared.
@@ -173,8 +178,11 @@ struct DownloadSession: Sendable {
   }
 
   /// The settings of a run into a scratch folder, where no file of the user can be in the way.
-  private static func settings(_ order: DownloadOrder, _ trial: Trial?) -> Settings {
+  private static func settings(
+    _ order: DownloadOrder, _ trial: Trial?, _ recorder: RunRecorder?
+  ) -> Settings {
     var settings = order.settings
+    if let recorder { settings.connection.report { recorder.add($0) } }
     if let trial {
       settings.output.directory = trial.files.files.string
       settings.output.conflicts = .rename
@@ -273,6 +281,7 @@ struct DownloadSession: Sendable {
   }
 
   private func fetch() async -> Fetched {
+    recorder?.begin()
     let start = ContinuousClock.now
     let source = ListSource(reader)
     async let asking: Void? = questions?.run(
@@ -284,6 +293,7 @@ struct DownloadSession: Sendable {
       if let watched { await fetch(watched) } else {
         await wiring.run(source) { request, result in note(request, result, from: source) }
       }
+    recorder?.end(mostAtOnce: peak)
     log.atOnce(peak, order.settings)
     questions?.finish()
     await asking
@@ -311,6 +321,7 @@ struct DownloadSession: Sendable {
     from source: ListSource
   ) {
     log.ended(request, result)
+    recorder?.end(of: request, result)
     switch result {
     case .success(let outcome):
       trial?.files.fetched.add(request, outcome)
@@ -347,12 +358,29 @@ struct DownloadSession: Sendable {
       SummaryMessages.unusedChecksums(order.settings.output.checksums?.unusedNames ?? []))
     let hasKeptFailures = keepFailures(result.report)
     let hasKeptCookies = keepCookies()
+    let hasKeptReport = keepReport(result.report)
     summarize(result, history, listDigest)
     let status = ExitStatus(
-      result.report, hasKeptAll: hasKeptFailures && hasKeptCookies,
+      result.report, hasKeptAll: hasKeptFailures && hasKeptCookies && hasKeptReport,
       isAsHere: result.verdict?.isSame ?? true,
       hasLostData: screen.hasLostData || events?.hasLostData == true)
     return keepSummary(result.report, status)
+  }
+
+  /// Writes `--report`.
+  /// - Returns: false if it is wanted and could not be written.
+  private func keepReport(_ report: RunReport) -> Bool {
+    guard let file = order.settings.report, let recorder else { return true }
+    let run = RunMeasurement(
+      mode: ComparedMode(report.mode, jobs: report.adaptsJobs ? nil : report.jobs), round: 1,
+      wall: report.elapsed,
+      files: report.tally.bodies, bytes: report.received, contentDigest: "", details: recorder.details)
+    let facts = ReportFacts(
+      list: order.sources.map(\.name).joined(separator: " "), command: "dlm get",
+      headline: SummaryMessages(report, comparedWith: nil, again: "", isRepeat: false).headline)
+    guard let trouble = file.write(ComparisonReport(measurements: [run]), facts) else { return true }
+    StandardError.say([trouble])
+    return false
   }
 
   /// Writes `--summary-json`.

@@ -84,14 +84,7 @@ final class ProgressScreen: Sendable {
   }
 
   private static var spent: ProcessorTime {
-    ProcessorTime(drawing: time(of: CLOCK_THREAD_CPUTIME_ID), process: time(of: CLOCK_PROCESS_CPUTIME_ID))
-  }
-
-  private static func time(of clock: clockid_t) -> Duration {
-    var time = timespec()
-    // Fails only for an unknown clock or a bad pointer.
-    guard clock_gettime(clock, &time) == 0 else { return .zero }
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    ProcessorTime(drawing: ProcessUsage.threadTime, process: ProcessUsage.processorTime)
   }
 
   // MARK: Signals

@@ -12,6 +12,8 @@ enum RunEvent: Equatable {
   case ended(run: String, RunHistory.WholeRun)
   /// Its list broke off after it had been taken for readable: as if it had never begun.
   case void(run: String)
+  /// How long a run of a command took. It stands in a file of its own (`PastRuns`).
+  case ran(String, DownloadMode, RunHistory.Run, adaptsJobs: Bool, sources: [String])
 }
 
 /// What the events of a folder come to.
@@ -52,6 +54,7 @@ struct RunEvents: Equatable {
       begun.last = last
       commands.append(begun)
     case .void(let run): commands.removeAll { $0.run == run }
+    case .ran: break
     }
   }
 
@@ -83,6 +86,7 @@ struct RunEvents: Equatable {
 ///     1 ended 2k9zq3x8 mode=parallel list=5d41… directory=/home/a .
 ///     1 measured sequential list=5d41… jobs=1 fetched=9 bytes=67 seconds=12.3 at=1763816500123 of=all .
 ///     1 void 7bb01kq .
+///     1 ran compare mode=parallel adapts=yes list=5d41… jobs=16 … source=/home/a/urls.txt .
 ///
 /// A line is words between single blanks: the number of this format, the event, whose it is, values by their
 /// names, and a full stop. A blank, a control character or a percent sign in a value is percent-encoded.
@@ -108,12 +112,7 @@ enum RunEventLines {
         for withheld in command.withheld { line.add(name: "withheld", word(withheld)) }
       case .measured(let mode, let run, let isOfAll):
         line.add("measured", mode.rawValue)
-        line.add(name: "list", run.listDigest)
-        line.add(name: "jobs", "\(run.jobs)")
-        line.add(name: "fetched", "\(run.fetched)")
-        line.add(name: "bytes", "\(run.transferredBytes)")
-        line.add(name: "seconds", "\(run.seconds)")
-        line.add(name: "at", "\(run.endedAt)")
+        line.add(run)
         if isOfAll { line.add(name: "of", "all") }
       case .ended(let run, let last):
         line.add("ended", run)
@@ -121,6 +120,12 @@ enum RunEventLines {
         line.add(name: "list", last.listDigest)
         line.add(name: "directory", last.directory)
       case .void(let run): line.add("void", run)
+      case .ran(let command, let mode, let run, let adaptsJobs, let sources):
+        line.add("ran", command)
+        line.add(name: "mode", mode.rawValue)
+        if adaptsJobs { line.add(name: "adapts", "yes") }
+        line.add(run)
+        for source in sources { line.add(name: "source", source) }
       }
       text += line.bytes
     }
@@ -147,6 +152,15 @@ enum RunEventLines {
     mutating func add(name: String, _ value: String) {
       words += [UInt8(ascii: " ")] + Array(name.utf8) + [UInt8(ascii: "=")]
       addEncoded(value)
+    }
+
+    mutating func add(_ run: RunHistory.Run) {
+      add(name: "list", run.listDigest)
+      add(name: "jobs", "\(run.jobs)")
+      add(name: "fetched", "\(run.fetched)")
+      add(name: "bytes", "\(run.transferredBytes)")
+      add(name: "seconds", "\(run.seconds)")
+      add(name: "at", "\(run.endedAt)")
     }
 
     private mutating func add(_ word: String) {
@@ -179,15 +193,7 @@ enum RunEventLines {
           sources: values.all("source"), options: values.all("option"), withheld: withheld,
           directory: values["into"]))
     case "measured":
-      guard let mode = DownloadMode(rawValue: whose), let list = values["list"],
-        let jobs = values["jobs"].flatMap({ Int($0) }), let fetched = values["fetched"].flatMap({ Int($0) }),
-        let bytes = values["bytes"].flatMap({ Int64($0) }),
-        let seconds = values["seconds"].flatMap({ Double($0) }), seconds.isFinite,
-        let time = values["at"].flatMap({ Int64($0) })
-      else { return nil }
-      let run = RunHistory.Run(
-        listDigest: list, jobs: jobs, fetched: fetched, transferredBytes: bytes, seconds: seconds,
-        endedAt: time)
+      guard let mode = DownloadMode(rawValue: whose), let run = values.run else { return nil }
       return .measured(mode, run, isOfAll: values["of"] == "all")
     case "ended":
       guard let mode = values["mode"].flatMap({ DownloadMode(rawValue: $0) }), let list = values["list"],
@@ -196,6 +202,12 @@ enum RunEventLines {
       return .ended(
         run: whose, RunHistory.WholeRun(mode: mode, listDigest: list, directory: directory))
     case "void": return .void(run: whose)
+    case "ran":
+      guard let mode = values["mode"].flatMap({ DownloadMode(rawValue: $0) }), let run = values.run else {
+        return nil
+      }
+      return .ran(
+        whose, mode, run, adaptsJobs: values["adapts"] == "yes", sources: values.all("source"))
     default: return nil
     }
   }
@@ -214,6 +226,18 @@ enum RunEventLines {
     }
 
     subscript(name: String) -> String? { pairs.first { $0.name == name }?.value }
+
+    /// Nil if a value is missing, or none.
+    var run: RunHistory.Run? {
+      guard let list = self["list"], let jobs = self["jobs"].flatMap({ Int($0) }),
+        let fetched = self["fetched"].flatMap({ Int($0) }), let bytes = self["bytes"].flatMap({ Int64($0) }),
+        let seconds = self["seconds"].flatMap({ Double($0) }), seconds.isFinite,
+        let time = self["at"].flatMap({ Int64($0) })
+      else { return nil }
+      return RunHistory.Run(
+        listDigest: list, jobs: jobs, fetched: fetched, transferredBytes: bytes, seconds: seconds,
+        endedAt: time)
+    }
 
     func all(_ name: String) -> [String] { pairs.filter { $0.name == name }.map(\.value) }
   }

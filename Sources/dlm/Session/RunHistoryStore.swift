@@ -39,6 +39,9 @@ struct RunHistoryStore {
   /// What earlier versions kept (`RunHistoryDocument`).
   private var document: FilePath? { stem.map { FilePath($0 + ".json") } }
 
+  /// The runs of this folder (`dlm history`).
+  var past: PastRuns { PastRuns(stem.map { FilePath($0 + ".past") }) }
+
   /// Where a list from standard input is kept for the same folder.
   var spoolPath: FilePath? { stem.map { FilePath($0 + ".list") } }
 
@@ -78,7 +81,7 @@ struct RunHistoryStore {
   private static let longest = 64 << 20
 
   /// - Returns: nothing for a file that is missing or cannot be read.
-  private static func bytes(of path: FilePath) -> [UInt8] {
+  static func bytes(of path: FilePath) -> [UInt8] {
     guard
       let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking]),
       let bytes = try? file.closeAfter({ try file.bytes(upTo: longest) })
@@ -129,7 +132,7 @@ struct RunHistoryStore {
 
 /// The file of a history, open and locked: while one process replaces it, no other adds a line that would be
 /// lost with the old one.
-private struct HistoryFile {
+struct HistoryFile {
   private let descriptor: Int32
   let size: Int64
 

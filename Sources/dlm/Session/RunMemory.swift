@@ -57,7 +57,7 @@ final class RunMemory: Sendable {
   }
 
   /// The SOURCE by which the next run finds the same; nil where there is none.
-  private static func name(of source: Source, _ store: RunHistoryStore) -> String? {
+  static func name(of source: Source, _ store: RunHistoryStore) -> String? {
     switch source {
     case .standardInput: store.spoolPath?.string
     case .address(let text), .listAt(let text): (try? Address(text))?.key
@@ -98,7 +98,17 @@ final class RunMemory: Sendable {
       if report.tally.skipped == 0 { events += end(report, listDigest, directory) }
     }
     note(events)
+    keep(report, listDigest)
     return true
+  }
+
+  /// Adds the run to those that `dlm history` shows.
+  private func keep(_ report: RunReport, _ listDigest: String) {
+    guard report.isWhole else { return }
+    let past = PastRun(
+      command: .get, sources: state.withLock { $0.command.sources }, mode: report.mode,
+      adaptsJobs: report.adaptsJobs, run: report.measurement(listDigest))
+    do throws(Errno) { try store.past.append([past]) } catch { log.historyNotSaved(error) }
   }
 
   /// A run that was only to be compared ended: what is here is as it was, so that only a whole one changes
@@ -108,6 +118,7 @@ final class RunMemory: Sendable {
     note(
       [.measured(report.mode, report.measurement(listDigest), isOfAll: true)]
         + end(report, listDigest, directory))
+    keep(report, listDigest)
   }
 
   /// What is remembered of this folder by now; nil if nothing, or nothing but this run.

@@ -21,7 +21,7 @@ struct ConnectionOptions: ParsableArguments {
   @Option(
     name: [.customShort("j", allowingJoined: true), .long],
     help: ArgumentHelp("Files at a time; auto: up to 64 at once (default: auto).", valueName: "N|auto"))
-  var jobs: Parallelism?
+  var jobs: Jobs?
 
   @Option(
     help: ArgumentHelp(
@@ -241,6 +241,11 @@ struct ConnectionSettings {
       return path
     }
     return nil
+  }
+
+  /// Has each transfer of the run tell when it did what.
+  mutating func report(to onTransfer: @escaping @Sendable (TransferTimes) -> Void) {
+    transport.onTransfer = onTransfer
   }
 
   /// The addresses whose origins get the user's header lines; nil for all.

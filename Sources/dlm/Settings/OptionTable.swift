@@ -201,6 +201,7 @@ enum OptionTable {
     value("failed", .once, .byOwner, .nothing("none")) { $1(&$0.display.failed) },
     value("events", .once, .byOwner, .nothing("none")) { $1(&$0.display.events) },
     value("summary-json", .once, .byOwner, .nothing("none")) { $1(&$0.display.summaryJSON) },
+    value("report", .once, .byOwner, .nothing("none")) { $1(&$0.display.report) },
     flag("no-keys", .once, .anywhere) { $1(&$0.display.noKeys) },
     flag("quiet", letter: "q", .once, .anywhere) { $1(&$0.display.quiet) },
     flag("verbose", letter: "v", .once, .anywhere) { $1(&$0.display.verbose) },

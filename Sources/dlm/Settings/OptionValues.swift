@@ -54,6 +54,21 @@ enum Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
   }
 }
 
+/// `--jobs`: a number of files at a time, or, to compare several, more of them: `1,4,16`.
+struct Jobs: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  /// At least one.
+  let widths: [Parallelism]
+  var description: String { widths.map(\.description).joined(separator: ",") }
+
+  init?(argument: String) {
+    let widths = argument.split(separator: ",", omittingEmptySubsequences: false).map {
+      Parallelism(argument: String($0))
+    }
+    self.widths = widths.compactMap(\.self)
+    if self.widths.count < widths.count { return nil }
+  }
+}
+
 /// A time in seconds, fractions allowed.
 struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let duration: Duration
@@ -153,11 +168,6 @@ struct HeaderLine: ExpressibleByArgument, Equatable {
     text = argument
   }
 
-  /// The subjects on which only dlm itself may send header lines.
-  enum Matter {
-    case proxyLogin, range, condition, coding, body
-  }
-
   /// Why the user may not send a line; nil if it may be sent. Names the field only, because its value may be
   /// a secret.
   static func refusal(of line: String) -> String? {
@@ -165,18 +175,7 @@ struct HeaderLine: ExpressibleByArgument, Equatable {
     let name = String(
       decoding: line.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }
         .filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
-    return matter(of: name.lowercased()).map { UsageMessages.header(name, meddlesWith: $0) }
-  }
-
-  private static func matter(of name: String) -> Matter? {
-    switch name {
-    case "proxy-authorization": .proxyLogin
-    case "range", "if-range": .range
-    case "if-none-match", "if-modified-since", "if-match", "if-unmodified-since": .condition
-    case "accept-encoding": .coding
-    case "content-length", "transfer-encoding", "expect": .body
-    default: nil
-    }
+    return ReservedMatter(field: name.lowercased()).map { UsageMessages.header(name, meddlesWith: $0) }
   }
 
   /// RFC 9110 §5.5: no control character in a field's value but the tab.

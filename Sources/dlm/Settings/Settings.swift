@@ -28,6 +28,12 @@ struct DisplayOptions: ParsableArguments {
     completion: .file())
   var summaryJSON: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Write a report with drawings: .html, or .svg, .json, .md, .csv (default: none).", valueName: "file"),
+    completion: .file())
+  var report: String?
+
   @Flag(help: "Take no keys as commands while bars stand; what is typed is for the next program.")
   var noKeys = false
 
@@ -44,6 +50,7 @@ struct DisplayOptions: ParsableArguments {
     options.failed = nil
     options.events = nil
     options.summaryJSON = nil
+    options.report = nil
     options.noKeys = false
     options.quiet = false
     options.verbose = false
@@ -76,6 +83,8 @@ struct WatchOptions: ParsableArguments {
 struct Settings {
   var mode: DownloadMode
   var jobs: Int
+  /// All that `--jobs` names, nil for auto; more than one is for `dlm compare`.
+  var widths: [Int?]
   /// Whether `jobs` is only the most, and the run finds out what is good.
   var adaptsJobs: Bool
   var perHost: Int?
@@ -107,6 +116,8 @@ struct Settings {
   var failedList: FailedListFile?
   /// `--events`.
   var events: EventTarget?
+  /// `--report`.
+  var report: ReportFile?
   /// `--summary-json`.
   var summaryFile: FailedListFile?
 
@@ -123,11 +134,14 @@ struct Settings {
   /// - Throws: `ValidationError`, which names the option or setting and the remedy.
   init(
     _ mode: DownloadMode?, _ connection: ConnectionOptions, _ output: OutputOptions, _ proof: ProofOptions,
-    _ order: OrderOptions, _ display: DisplayOptions, _ sources: SettingsSources
+    _ order: OrderOptions, _ display: DisplayOptions, _ sources: SettingsSources, comparesWidths: Bool = false
   ) throws {
     self.order = try OrderSettings(order, sources)
     self.mode = try mode ?? sources.value("mode") ?? .parallel
-    let jobs = Self.number(try connection.jobs ?? sources.value("jobs"))
+    let widths = (try connection.jobs ?? sources.value("jobs"))?.widths ?? [.auto]
+    if widths.count > 1, !comparesWidths { throw ValidationError(UsageMessages.severalWidths(widths)) }
+    self.widths = widths.map(Self.number)
+    let jobs = Self.number(widths.first)
     self.jobs = jobs ?? Self.mostJobs
     adaptsJobs = jobs == nil
     perHost = Self.number(try connection.perHost ?? sources.value("per-host"))
@@ -154,6 +168,9 @@ struct Settings {
         try FailedListFile($0, option: "--summary-json")
       }
     }
+    report = try sources.naming("report", unless: display.report != nil) {
+      try (display.report ?? sources.text("report")).map { try ReportFile($0) }
+    }
     failedList = try sources.naming("failed", unless: display.failed != nil) {
       try (display.failed ?? sources.text("failed")).map { try FailedListFile($0) }
     }
@@ -167,7 +184,8 @@ struct Settings {
   /// - Throws: as above.
   init(measuring connection: ConnectionOptions, _ display: DisplayOptions, _ sources: SettingsSources) throws
   {
-    try self.init(nil, connection, .parse([]), .parse([]), .parse([]), display, sources)
+    try self.init(
+      nil, connection, .parse([]), .parse([]), .parse([]), display, sources, comparesWidths: true)
     // All modes are to run alike, and a measured one not in the way that others leave it.
     order = try OrderSettings(.parse([]), .none)
   }

@@ -1,0 +1,34 @@
+/// When one transfer did what: a request with the redirects that it followed, from its start to its end. For
+/// reports; nobody else is told.
+public struct TransferTimes: Sendable, Equatable {
+  /// Of the request, without credentials (`Address.key`).
+  public var address: String
+  /// On CLOCK_MONOTONIC, in nanoseconds.
+  public var begin: UInt64
+  /// From the start until the host's address was known. These times are nil where it did not happen: nothing
+  /// is looked up or connected on a connection that was there already.
+  public var lookedUp: Duration?
+  public var connected: Duration?
+  /// Until TLS was agreed on.
+  public var secured: Duration?
+  /// Until the request was sent.
+  public var sent: Duration?
+  public var firstByte: Duration?
+  /// Until the last byte, or the failure.
+  public var end: Duration
+  public var bytes: Int64 = 0
+  /// Connections that it opened, and requests that it sent.
+  public var connections = 0
+  public var requests = 1
+  /// HTTP's; nil without an answer.
+  public var status: Int?
+  public var hasFailed = false
+  /// Whether it fetched a further segment of a file.
+  public var isSegment = false
+
+  public init(address: String, begin: UInt64, end: Duration) {
+    self.address = address
+    self.begin = begin
+    self.end = end
+  }
+}

@@ -1,0 +1,169 @@
+import CurlTransport
+import DownloadCaching
+public import DownloadModel
+import SystemPackage
+
+/// Every setting of a session with its value. Plain values: nothing is read from the environment, from a
+/// settings file or from a command line.
+public struct DownloadConfiguration: Sendable {
+  /// What the cache answers, and when servers are asked.
+  public enum Caching: Sendable, CaseIterable {
+    /// A file that its server called fresh for a time is not asked about until then; others are asked about,
+    /// and fetched where they have changed (RFC 9111 §4).
+    case fresh
+    /// Ask about every file, and fetch what has changed.
+    case revalidate
+    /// Fetch everything.
+    case refresh
+    /// Answer from the disk, and ask no server.
+    case offline
+  }
+
+  /// What becomes of a file that stands under the wanted name and is not this library's. What it wrote for
+  /// the same address, and nobody changed, is replaced in every case if there is a cache folder.
+  public enum Conflicts: Sendable, CaseIterable {
+    /// The new file takes another name: `x.1.tar.gz`.
+    case rename
+    /// What stands there stays, and nothing is fetched.
+    case skip
+    case overwrite
+  }
+
+  /// The folder for finished files; made if it is missing.
+  public var directory: String
+  /// The folder for what is known of earlier downloads; made if it is missing. Nil for a session that
+  /// remembers nothing: it answers a repeated address with the file that it has, unasked, and the next
+  /// session does not know the file at all.
+  public var cacheFolder: String?
+  public var caching = Caching.fresh
+  public var conflicts = Conflicts.rename
+
+  /// Files at a time, at most, of a list whose schedule gives no number, and of all single downloads
+  /// together.
+  public var jobs = 64
+  /// Files of one host at a time, at most, of a list, and of all single downloads together; nil for as many
+  /// as go at a time. A host that refuses some gets fewer.
+  public var perHost: Int?
+  /// Connections that fetch pieces of one large file, at most; 1 for no pieces. As many are used as help.
+  public var segments = 32
+  /// Network loops, a thread each. One is enough for any link of a few gigabits; more spread a list over
+  /// cores. With more than one, equal addresses of two calls that go on at the same time may be fetched
+  /// twice.
+  public var loops = 1
+
+  /// Attempts after the first, for failures that are temporary.
+  public var retries = 5
+  /// No retry begins later than this after the first attempt; nil for no limit.
+  public var retryMaxTime: Duration?
+  public var connectTimeout = Duration.seconds(10)
+  /// A transfer has stalled if no byte comes for this time.
+  public var stallTimeout = Duration.seconds(30)
+  /// Bytes a second over everything; nil for no limit.
+  public var rateLimit: Int64?
+
+  /// Sent with every request, to the origin of its address and not to one to which it redirects:
+  /// `Name: value`. A secret in one of them goes to all origins of the list.
+  public var headerLines: [String] = []
+  public var userAgent = "Downloads"
+  /// `[scheme://][user:password@]host[:port]`; nil for none. Variables such as `http_proxy` are not read.
+  public var proxy: String?
+  /// Certificates to trust, a file in PEM; nil for the system's.
+  public var certificates: String?
+  /// Whether to ask for HTTP/2 over TLS.
+  public var usesHTTP2 = false
+
+  /// Checksums by file name, a text as `sha256sum` and its kin write it.
+  public var checksums: String?
+  /// The least proof that lets a file have its name.
+  public var requiredProof = Proof.nothing
+  /// A longer file fails, in bytes; nil for any length.
+  public var maxFileSize: Int64?
+  /// Whether a file is on the disk itself, name and all, before it counts as finished.
+  public var syncs = false
+  /// Whether files get the server's Last-Modified as their time.
+  public var usesRemoteTime = false
+  /// Whether a server may choose a file's name (RFC 6266).
+  public var usesContentDisposition = true
+
+  public init(directory: String, cacheFolder: String? = nil) {
+    (self.directory, self.cacheFolder) = (directory, cacheFolder)
+  }
+
+  // MARK: In the terms of the rooms below
+
+  /// - Throws: `.configuration`, with what cannot be used.
+  func transport() throws(DownloadError) -> TransportOptions {
+    var options = TransportOptions(userAgent: try Self.checked(userAgent, "the user agent"))
+    for line in headerLines { options.headerLines.append(try Self.checkedLine(line)) }
+    options.connectTimeout = connectTimeout
+    options.stallTimeout = stallTimeout
+    options.caFile = certificates
+    options.usesHTTP2 = usesHTTP2
+    options.width = max(1, jobs)
+    options.rateLimit = rateLimit.map { RateLimiter(bytesPerSecond: $0) }
+    if let proxy {
+      do { options.proxies = ProxyRoutes(Proxy(try ProxyAddress(proxy))) } catch {
+        throw Self.refusal("the proxy \(ProxyAddress.redacted(proxy)) is none: \(error)")
+      }
+    }
+    return options
+  }
+
+  /// - Throws: `.configuration`, with what cannot be used.
+  func cache(names: NameNumbers) throws(DownloadError) -> CacheConfiguration {
+    if directory.isEmpty { throw Self.refusal("the folder for finished files has no name") }
+    var list: ChecksumList?
+    if let checksums {
+      let parsed = ChecksumList(Array(checksums.utf8))
+      if let line = parsed.malformedLines.first {
+        throw Self.refusal("line \(line) of the checksums is no checksum")
+      }
+      list = parsed
+    }
+    var configuration = CacheConfiguration(
+      directory: FilePath(directory), cacheFolder: cacheFolder.map { FilePath($0) },
+      conflictPolicy: conflicts.policy, refresh: caching == .refresh, offline: caching == .offline,
+      freshness: FreshnessPolicy(revalidates: caching == .revalidate),
+      useContentDisposition: usesContentDisposition, checksums: list, requiredProof: requiredProof,
+      maxSize: maxFileSize, syncs: syncs, splits: segments > 1, usesRemoteTime: usesRemoteTime,
+      fields: RequestFields(headerLines, userAgent: userAgent), names: names)
+    configuration.servesManyRuns = true
+    return configuration
+  }
+
+  /// Names only the field, because the value may be a secret.
+  private static func checkedLine(_ line: String) throws(DownloadError) -> String {
+    // By bytes, because a combining mark after the colon forms one `Character` with it.
+    let name = line.utf8.prefix { $0 != UInt8(ascii: ":") }
+    guard name.count < line.utf8.count, !name.isEmpty else {
+      throw refusal("a header line is no \"Name: value\"")
+    }
+    let field = String(decoding: name.filter { $0 > 0x20 }, as: UTF8.self)
+    if ReservedMatter(field: field.lowercased()) != nil {
+      throw refusal("\(field) is sent by the library itself; a header line may not say it")
+    }
+    return try checked(line, "the header line \(field)")
+  }
+
+  /// A line end in it would start another header line (RFC 9110 §5.5).
+  private static func checked(_ text: String, _ what: String) throws(DownloadError) -> String {
+    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
+      throw refusal("\(what) has a control character")
+    }
+    return text
+  }
+
+  private static func refusal(_ why: String) -> DownloadError {
+    DownloadError(.configuration, cause: .detail(why), activity: "opening a session")
+  }
+}
+
+extension DownloadConfiguration.Conflicts {
+  fileprivate var policy: ConflictPolicy {
+    switch self {
+    case .rename: .rename
+    case .skip: .skip
+    case .overwrite: .overwrite
+    }
+  }
+}

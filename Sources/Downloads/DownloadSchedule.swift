@@ -1,0 +1,79 @@
+import DownloadModel
+public import DownloadScheduling
+
+/// A strategy, and how many files at a time it may have under way.
+public struct DownloadSchedule: Sendable {
+  enum Width: Sendable, Equatable {
+    case one
+    case exactly(Int)
+    /// As many as help, and no more than the configuration's `jobs`.
+    case automatic
+  }
+
+  let strategy: any DownloadStrategy
+  let width: Width
+  /// Whether the strategy is run once, over all of the list.
+  let isWhole: Bool
+
+  private init(_ strategy: any DownloadStrategy, _ width: Width, isWhole: Bool = false) {
+    (self.strategy, self.width, self.isWhole) = (strategy, width, isWhole)
+  }
+
+  /// One file after the other over one connection, never in segments.
+  public static let sequential = DownloadSchedule(SequentialStrategy(), .one)
+
+  /// A fixed number of lanes made with `async let`.
+  /// - Parameter width: files at a time, at least 1; nil for as many as help (`DownloadConfiguration.jobs`).
+  public static func asyncLet(width: Int? = nil) -> Self { Self(AsyncLetStrategy(), Self.width(width)) }
+
+  /// A task a file, topped up as each ends.
+  /// - Parameter width: files at a time, at least 1; nil for as many as help (`DownloadConfiguration.jobs`).
+  public static func taskGroup(width: Int? = nil) -> Self { Self(TaskGroupStrategy(), Self.width(width)) }
+
+  /// A strategy of the program's own. It is run once, over the whole list, on one loop.
+  ///
+  /// It must download each request that it draws, once, and none after `run` has returned: the source counts
+  /// what was drawn as under way, and says that the list has ended only when all of it has. What a strategy
+  /// still has when it returns fails as `skipped`; what it leaves in the source has no outcome.
+  /// - Parameter width: files at a time, which the strategy is told and keeps to.
+  public static func own(_ strategy: some DownloadStrategy, width: Int) -> Self {
+    Self(strategy, Self.width(width), isWhole: true)
+  }
+
+  private static func width(_ width: Int?) -> Width { width.map { .exactly(max(1, $0)) } ?? .automatic }
+}
+
+extension DownloadConfiguration {
+  /// How a run of this schedule goes.
+  /// - Parameter loops: how many the session has.
+  func plan(_ schedule: DownloadSchedule, loops: Int) -> RunPlan {
+    let width =
+      switch schedule.width {
+      case .one: 1
+      case .exactly(let width): width
+      case .automatic: max(1, jobs)
+      }
+    let concurrency = RunConcurrency(
+      schedule.width == .one ? .sequential : .parallel, jobs: width, segments: segments,
+      loops: schedule.isWhole ? 1 : loops)
+    var plan = RunPlan(
+      schedule.strategy, concurrency, ceiling: max(1, perHost ?? max(width, Self.mostPerHost)), retry: retry)
+    if schedule.width == .automatic { plan.adaptive = AdaptiveConcurrency(ceiling: width) }
+    return plan
+  }
+
+  /// The run of one file by itself.
+  /// - Parameter loop: its number.
+  func planOfOne(on loop: Int) -> RunPlan {
+    var plan = RunPlan(
+      SequentialStrategy(), RunConcurrency(.parallel, jobs: 1, segments: segments, loops: 1),
+      ceiling: max(1, perHost ?? Self.mostPerHost), retry: retry)
+    plan.firstLoop = loop
+    return plan
+  }
+
+  private var retry: RetryPolicy { RetryPolicy(retries: max(0, retries), maxTime: retryMaxTime) }
+
+  /// Connections to one host, as long as it refuses none.
+  private static let mostPerHost = 64
+}

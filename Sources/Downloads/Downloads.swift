@@ -1,0 +1,305 @@
+import DownloadCaching
+public import DownloadModel
+import DownloadScheduling
+import Synchronization
+import SystemPackage
+
+/// A session of downloads into one folder. It owns network loops with their connections, and the cache.
+///
+///     let downloads = try await Downloads(into: "files")
+///     let file = try await downloads.download("https://example.org/a.iso")
+///     for try await event in downloads.download(addresses, strategy: .taskGroup(width: 16)) { … }
+///     await downloads.close()
+///
+/// `withDownloads` closes the session at the end of its scope. A session is used by any number of tasks at
+/// a time: they share connections, the rate limit and what is known of files, and equal addresses that are
+/// under way are fetched once. It opens no terminal and writes to no standard stream; it has the process
+/// ignore SIGPIPE, as every program with sockets must.
+public final class Downloads: Sendable {
+  private struct State {
+    var isClosed = false
+    var lastCall = 0
+    /// What is under way, by the number of its call.
+    var calls: [Int: Call] = [:]
+  }
+
+  private struct Call {
+    let close: @Sendable () -> Void
+    let wait: @Sendable () async -> Void
+  }
+
+  private let configuration: DownloadConfiguration
+  private let loops: NetworkLoops
+  private let names: NameNumbers
+  private let limit: CallLimit
+  private let state = Mutex(State())
+
+  /// Opens a session.
+  /// - Throws: `.configuration` for a value that cannot be used; `.folder` when files cannot go where they
+  ///   should; `.transport` or `.resources` when there is no network loop.
+  public init(_ configuration: DownloadConfiguration) async throws(DownloadError) {
+    let names = NameNumbers()
+    loops = try await NetworkLoops(
+      configuration.loops, transport: configuration.transport(), cache: configuration.cache(names: names))
+    limit = CallLimit(configuration.jobs, perHost: configuration.perHost)
+    (self.configuration, self.names) = (configuration, names)
+  }
+
+  /// Opens a session with the settings that most need.
+  /// - Parameters:
+  ///   - directory: the folder for finished files; made if it is missing.
+  ///   - cacheFolder: the folder for what is known of earlier downloads; nil for a session that remembers
+  ///     nothing.
+  /// - Throws: as the other initialiser.
+  public convenience init(into directory: String, cacheFolder: String? = nil) async throws(DownloadError) {
+    try await self.init(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder))
+  }
+
+  /// A session that nobody closed is closed, with what it remembers, although nobody waits for that.
+  deinit {
+    guard !state.withLock({ $0.isClosed }) else { return }
+    // Its own task, because a deinitialiser cannot wait.
+    Task { [loops] in await loops.close() }
+  }
+
+  // MARK: One file
+
+  /// Downloads one file, or finds it as it was.
+  ///
+  /// Of such calls that go on at the same time, no more than the configuration's `jobs` and `perHost` say are
+  /// under way; others wait. Cancelling the task ends the download at once, and keeps what can be resumed.
+  /// - Throws: why it failed; `.cancelled`; `.closed`.
+  public func download(_ item: DownloadItem) async throws(DownloadError) -> DownloadedFile {
+    let request = try DownloadRequest.parsed(item, 0, number).get()
+    let work = begin { [self] number in
+      // Its own task, which `close` can cancel and await; the caller's cancellation reaches it below.
+      Task {
+        defer { ended(number) }
+        return await run(request)
+      }
+    } close: { work in
+      work.cancel()
+    }
+    guard let work else { throw DownloadError(.closed).at(request.address) }
+    let result = await withTaskCancellationHandler {
+      await work.value
+    } onCancel: {
+      work.cancel()
+    }
+    if case .failure(let error) = result, error.code == .cancelled, !Task.isCancelled {
+      throw DownloadError(.closed).at(request.address)
+    }
+    return try result.get()
+  }
+
+  /// The same for an address.
+  /// - Parameters:
+  ///   - name: of the file in the session's folder; nil for the one that the server or the address gives.
+  ///   - checksum: that the file must have.
+  public func download(
+    _ address: String, as name: String? = nil, checksum: ContentDigest? = nil
+  ) async throws(DownloadError) -> DownloadedFile {
+    try await download(DownloadItem(address, name: name, checksum: checksum))
+  }
+
+  private func run(_ request: DownloadRequest) async -> Result<DownloadedFile, DownloadError> {
+    let host = request.address.hostAndPort
+    guard await limit.enter(host) else { return .failure(.cancelled.at(request.address)) }
+    defer { limit.leave(host) }
+    await askAnew()
+    let loop = Int(UInt(bitPattern: request.address.keyHash) % UInt(loops.all.count))
+    let run = DownloadRun(configuration.planOfOne(on: loop), over: loops, feed: ProgressFeed())
+    let end = Mutex<Result<DownloadedFile, DownloadError>?>(nil)
+    _ = await run.run(
+      RequestList(CollectionOfOne(request)),
+      news: Downloader.News(onEnd: { _, result in end.withLock { $0 = result } }))
+    return end.withLock { $0 } ?? .failure(.cancelled.at(request.address))
+  }
+
+  // MARK: A list
+
+  /// Downloads a list, and tells what happens to its files. Nothing begins before it is iterated.
+  /// - Parameters:
+  ///   - items: drawn as they are needed; taking the next one must not block.
+  ///   - strategy: in which order, and how many at a time.
+  ///   - progressInterval: how often files under way are looked at; nil for outcomes alone.
+  public func download(
+    _ items: some Sequence<DownloadItem> & Sendable, strategy: DownloadSchedule = .taskGroup(),
+    progressInterval: Duration? = .milliseconds(100)
+  ) -> DownloadEvents {
+    DownloadEvents { [self] in begin(items, strategy, progressInterval) }
+  }
+
+  /// The same for addresses.
+  public func download(
+    _ addresses: some Sequence<String> & Sendable, strategy: DownloadSchedule = .taskGroup(),
+    progressInterval: Duration? = .milliseconds(100)
+  ) -> DownloadEvents {
+    DownloadEvents { [self] in
+      begin(SendableItems(addresses: addresses), strategy, progressInterval)
+    }
+  }
+
+  private func begin(
+    _ items: any Sequence<DownloadItem> & Sendable, _ schedule: DownloadSchedule, _ interval: Duration?
+  ) -> ListCall {
+    let call = ListCall(items, names: number)
+    let work = begin { [self] number in
+      // Its own task, since an iterator has none: it ends with its list, with its reader, or with the
+      // session.
+      Task {
+        defer { ended(number) }
+        await run(call, schedule, interval)
+      }
+    } close: { _ in
+      call.stop(DownloadError(.closed))
+    }
+    if let work {
+      call.begin(work)
+    } else {
+      call.stop(DownloadError(.closed))
+      call.finish()
+    }
+    return call
+  }
+
+  private func run(_ call: ListCall, _ schedule: DownloadSchedule, _ interval: Duration?) async {
+    await askAnew()
+    // One loop knows its own files without being told.
+    if loops.all.count > 1 { await loops.writeRows() }
+    let feed = ProgressFeed()
+    let run = DownloadRun(configuration.plan(schedule, loops: loops.all.count), over: loops, feed: feed)
+    let news = Downloader.News(
+      onRetry: { call.retries($0, $1, $2) }, onEnd: { call.ended($0, $1) })
+    await withTaskGroup { group in
+      if let interval {
+        let reader = feed.reader(of: .files)
+        group.addTask {
+          // A clock's sleep ends early only for a cancelled task.
+          while (try? await Task.sleep(for: interval)) != nil { call.look(reader) }
+        }
+      }
+      _ = await run.run(ListCallSource(call: call), news: news)
+      group.cancelAll()
+    }
+    if loops.all.count > 1 { await loops.writeRows() }
+    call.finish()
+  }
+
+  /// Each call is asked about by the rules of its own time, and not answered from what the one before it
+  /// found.
+  private func askAnew() async {
+    if configuration.cacheFolder != nil { await loops.askAnew() }
+  }
+
+  private func number(_ address: Address) -> (number: Int, isRepeat: Bool) {
+    let place = names.next(address)
+    return (place.number, place.isRepeat)
+  }
+
+  // MARK: The cache
+
+  /// Forgets what is known of earlier downloads. No downloaded file is touched, and what is under way goes
+  /// on.
+  /// - Throws: `.cache`, `.disk` or `.folder`, with the path.
+  public func clearCache() async throws(DownloadError) {
+    await loops.askAnew()
+    guard let folder = configuration.cacheFolder else { return }
+    await loops.writeRows()
+    try await Self.clearCache(in: folder)
+  }
+
+  /// The same for a cache folder without a session.
+  public static func clearCache(in folder: String) async throws(DownloadError) {
+    let cache = CacheAdministration(FilePath(folder))
+    do throws(DownloadError) { _ = try await cache.clear() } catch {
+      _ = await cache.close()
+      throw error
+    }
+    _ = await cache.close()
+  }
+
+  // MARK: The end
+
+  /// Ends what is under way, writes what is known of finished files, and closes the connections. Returns when
+  /// all of that is done. A second call does nothing.
+  /// - Returns: what went wrong with the cache, and failed no download.
+  @discardableResult
+  public func close() async -> [DownloadWarning] {
+    let calls = state.withLock { state -> [Call]? in
+      if state.isClosed { return nil }
+      state.isClosed = true
+      return Array(state.calls.values)
+    }
+    guard let calls else { return [] }
+    for call in calls { call.close() }
+    for call in calls { await call.wait() }
+    return await loops.close().map { DownloadWarning($0) }
+  }
+
+  /// Begins work that `close` ends and waits for.
+  /// - Returns: nil if the session is closed.
+  private func begin<Value: Sendable>(
+    _ work: (_ number: Int) -> Task<Value, Never>, close: @escaping @Sendable (Task<Value, Never>) -> Void
+  ) -> Task<Value, Never>? {
+    state.withLock { state in
+      guard !state.isClosed else { return nil }
+      state.lastCall += 1
+      let number = state.lastCall
+      let task = work(number)
+      state.calls[number] = Call(close: { close(task) }, wait: { _ = await task.value })
+      return task
+    }
+  }
+
+  private func ended(_ number: Int) { state.withLock { $0.calls[number] = nil } }
+}
+
+/// The addresses of a list as its items.
+private struct SendableItems<Addresses: Sequence<String> & Sendable>: Sequence, Sendable {
+  let addresses: Addresses
+
+  func makeIterator() -> some IteratorProtocol<DownloadItem> {
+    addresses.lazy.map { DownloadItem($0) }.makeIterator()
+  }
+}
+
+/// Something that went wrong with the cache, and failed no download.
+public struct DownloadWarning: Sendable, Equatable {
+  /// A word for programs, such as `unusable`.
+  public let kind: String
+  /// What it concerns.
+  public let path: String
+  /// The cause, where there is more to say.
+  public let detail: String
+
+  init(_ warning: CacheWarning) {
+    (kind, path, detail) = (warning.kind.rawValue, warning.path.string, warning.detail)
+  }
+}
+
+/// Opens a session for a scope, and closes it at the end of that, also when it throws: no download outlives
+/// it.
+/// - Throws: what opening throws (`DownloadError`), and what `body` throws.
+public nonisolated(nonsending) func withDownloads<Value>(
+  _ configuration: DownloadConfiguration,
+  _ body: nonisolated(nonsending) (Downloads) async throws -> Value
+) async throws -> Value {
+  let downloads = try await Downloads(configuration)
+  do {
+    let value = try await body(downloads)
+    await downloads.close()
+    return value
+  } catch {
+    await downloads.close()
+    throw error
+  }
+}
+
+/// The same with the settings that most need.
+public nonisolated(nonsending) func withDownloads<Value>(
+  into directory: String, cacheFolder: String? = nil,
+  _ body: nonisolated(nonsending) (Downloads) async throws -> Value
+) async throws -> Value {
+  try await withDownloads(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder), body)
+}

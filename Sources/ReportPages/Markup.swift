@@ -1,0 +1,61 @@
+import DownloadModel
+import TerminalProgress
+
+/// Text and numbers as HTML and SVG want them.
+enum Markup {
+  /// Text from outside for a place between tags or in a quoted attribute.
+  ///
+  /// By scalars, because a quote and a combining mark behind it are one Character, which is no quote. So
+  /// the frame's own escaping, which goes by Characters, is not used.
+  static func text(_ text: some StringProtocol) -> String {
+    var markup = String.UnicodeScalarView()
+    for scalar in clean(text).unicodeScalars {
+      switch scalar {
+      case "<": markup.append(contentsOf: "&lt;".unicodeScalars)
+      case ">": markup.append(contentsOf: "&gt;".unicodeScalars)
+      case "&": markup.append(contentsOf: "&amp;".unicodeScalars)
+      case "\"": markup.append(contentsOf: "&quot;".unicodeScalars)
+      case "'": markup.append(contentsOf: "&#39;".unicodeScalars)
+      default: markup.append(scalar)
+      }
+    }
+    return String(markup)
+  }
+
+  /// Text without secrets and without what hides from the eye. XML 1.0 §2.2 knows no U+FFFE and U+FFFF
+  /// either.
+  static func clean(_ text: some StringProtocol) -> String {
+    let text = TerminalText.sanitized(text)
+    guard text.unicodeScalars.contains(where: { $0.value & 0xFFFE == 0xFFFE }) else { return text }
+    var scalars = String.UnicodeScalarView()
+    scalars.append(contentsOf: text.unicodeScalars.filter { $0.value & 0xFFFE != 0xFFFE })
+    return String(scalars)
+  }
+
+  /// JSON for the inside of a script element, which `</script` and `<!--` would end or change.
+  static func script(_ json: JSONValue) -> String {
+    var script = String.UnicodeScalarView()
+    for scalar in json.text.unicodeScalars {
+      switch scalar {
+      case "<": script.append(contentsOf: "\\u003c".unicodeScalars)
+      case ">": script.append(contentsOf: "\\u003e".unicodeScalars)
+      case "&": script.append(contentsOf: "\\u0026".unicodeScalars)
+      default: script.append(scalar)
+      }
+    }
+    return String(script)
+  }
+
+  /// A number with two decimals at most, and none that say nothing: `12`, `0.5`, `-3.25`.
+  static func number(_ value: Double) -> String {
+    guard value.isFinite else { return "0" }
+    let hundredths = Int((min(max(value, -1e12), 1e12) * 100).rounded())
+    let (whole, rest) = (abs(hundredths) / 100, abs(hundredths) % 100)
+    var text = hundredths < 0 ? "-\(whole)" : "\(whole)"
+    if rest > 0 {
+      text += rest < 10 ? ".0\(rest)" : ".\(rest)"
+      if rest % 10 == 0 { text.removeLast() }
+    }
+    return text
+  }
+}

@@ -1,0 +1,147 @@
+public import DownloadModel
+
+/// What is known of a run beside its time: what came when, and what it took.
+public struct RunDetails: Sendable, Equatable {
+  /// All that ended, with their starts since the start of the run.
+  public var transfers: [Transfer] = []
+  /// When each file stood under its name, since the start of the run, by its address without credentials.
+  public var ends: [String: Duration] = [:]
+  /// All threads of the process.
+  public var processorTime = Duration.zero
+  /// Bytes of the process at their peak; nil where the kernel does not tell.
+  public var peakMemory: Int64?
+  public var retries = 0
+  /// Files under way at a time, at most.
+  public var mostAtOnce = 0
+  /// How far the clock on the wall moved beside the one that measured.
+  public var clockJump = Duration.zero
+  /// How many connections hosts were found to take, where they take fewer than were asked of them.
+  public var hostLimits: [String: Int] = [:]
+
+  public init() {}
+
+  /// One transfer, on the run's own time.
+  public struct Transfer: Sendable, Equatable {
+    public var begin: Duration
+    public var times: TransferTimes
+
+    /// - Parameter start: of the run, in nanoseconds of the same clock.
+    public init(_ times: TransferTimes, since start: UInt64) {
+      self.times = times
+      begin = .nanoseconds(Int64(clamping: times.begin) - Int64(clamping: start))
+    }
+
+    public var end: Duration { begin + times.end }
+  }
+
+  public var connections: Int { transfers.reduce(0) { $0 + $1.times.connections } }
+  public var requests: Int { transfers.reduce(0) { $0 + $1.times.requests } }
+
+  /// The median time from the start of a transfer to its first byte; nil without an answer.
+  public var timeToFirstByte: Duration? {
+    SampleSummary(transfers.compactMap(\.times.firstByte))?.median
+  }
+
+  public init(
+    transfers: [TransferTimes], since start: UInt64, ends: [String: Duration] = [:]
+  ) {
+    self.transfers = transfers.map { Transfer($0, since: start) }.sorted { $0.begin < $1.begin }
+    self.ends = ends
+  }
+}
+
+/// What a file does at a time.
+public enum FilePhase: Int, Sendable, CaseIterable {
+  /// It waits for its turn, or between two attempts.
+  case queued
+  case lookingUp
+  case connecting
+  /// TLS is agreed on.
+  case securing
+  /// The request is sent, and not answered.
+  case waiting
+  case receiving
+  /// All of it is there, and is checked and put in its place.
+  case finishing
+}
+
+/// The way of one file through a run: a row of the waterfall.
+public struct FileTimeline: Sendable, Equatable {
+  public struct Span: Sendable, Equatable {
+    public var phase: FilePhase
+    public var begin: Duration
+    public var end: Duration
+
+    public init(_ phase: FilePhase, _ begin: Duration, _ end: Duration) {
+      (self.phase, self.begin, self.end) = (phase, begin, end)
+    }
+
+    public var length: Duration { end - begin }
+  }
+
+  public var address: String
+  /// One behind the other, from the start of the run to the end of the file.
+  public var spans: [Span]
+  public var bytes: Int64
+  public var hasFailed: Bool
+
+  public var begin: Duration { spans.first { $0.phase != .queued }?.begin ?? spans.first?.begin ?? .zero }
+  public var end: Duration { spans.last?.end ?? .zero }
+
+  /// Every file of a run, in the order in which they began. Further segments of a file are left out: they
+  /// come while it is received.
+  public static func all(_ details: RunDetails) -> [FileTimeline] {
+    var byAddress: [String: [RunDetails.Transfer]] = [:]
+    for transfer in details.transfers where !transfer.times.isSegment {
+      byAddress[transfer.times.address, default: []].append(transfer)
+    }
+    return byAddress.map { address, transfers in
+      FileTimeline(address, transfers.sorted { $0.begin < $1.begin }, end: details.ends[address])
+    }.sorted { ($0.begin, $0.address) < ($1.begin, $1.address) }
+  }
+
+  private init(_ address: String, _ transfers: [RunDetails.Transfer], end: Duration?) {
+    self.address = address
+    spans = []
+    bytes = transfers.reduce(0) { $0 + $1.times.bytes }
+    hasFailed = end == nil
+    var now = Duration.zero
+    for transfer in transfers {
+      add(.queued, until: transfer.begin, &now)
+      let times = transfer.times
+      add(.lookingUp, until: times.lookedUp.map { transfer.begin + $0 }, &now)
+      add(.connecting, until: times.connected.map { transfer.begin + $0 }, &now)
+      add(.securing, until: times.secured.map { transfer.begin + $0 }, &now)
+      let answered = times.firstByte.map { transfer.begin + $0 }
+      add(.waiting, until: answered ?? transfer.end, &now)
+      if answered != nil { add(.receiving, until: transfer.end, &now) }
+    }
+    // Bytes that other transfers bring of it come until the end.
+    add(.finishing, until: end, &now)
+  }
+
+  private mutating func add(_ phase: FilePhase, until end: Duration?, _ now: inout Duration) {
+    guard let end, end > now else { return }
+    spans.append(Span(phase, now, end))
+    now = end
+  }
+}
+
+/// Where the time of a run's files went: sums over all files, so that files side by side count each.
+public struct TimeShares: Sendable, Equatable {
+  public private(set) var times: [FilePhase: Duration] = [:]
+
+  public init(_ timelines: [FileTimeline]) {
+    for span in timelines.lazy.flatMap(\.spans) { times[span.phase, default: .zero] += span.length }
+  }
+
+  public subscript(phase: FilePhase) -> Duration { times[phase] ?? .zero }
+
+  /// All but the queue: what the files took themselves.
+  public var ofFiles: Duration { times.reduce(.zero) { $0 + ($1.key == .queued ? .zero : $1.value) } }
+
+  /// How much of what the files took themselves a phase was; 0 where they took nothing.
+  public func share(_ phases: FilePhase...) -> Double {
+    ofFiles > .zero ? phases.reduce(0) { $0 + self[$1] / ofFiles } : 0
+  }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import DownloadModel
+import FoundationEssentials
+import SystemPackage
+import TerminalProgress
+
+struct HistoryCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "history",
+    abstract: "Show how long the lists of this folder took, run by run.",
+    discussion: """
+      The runs of get and compare in this folder that fetched something, a list at a time, and how each mode's \
+      time has moved. Kept in $XDG_STATE_HOME/dlm, for you alone; the newest few hundred.
+
+      EXAMPLES
+        dlm history
+        dlm history urls.txt
+        dlm history --json
+      """)
+
+  @Argument(
+    help: ArgumentHelp("Only runs of this list (default: all of this folder).", valueName: "list"),
+    completion: .file())
+  var list: String?
+
+  @Option(name: [.customShort("n"), .long], help: ArgumentHelp("The newest N of each list.", valueName: "N"))
+  var runs = 20
+
+  @Flag(help: "A JSON object a line, for programs.")
+  var json = false
+
+  func validate() throws {
+    guard runs >= 1 else { throw ValidationError(UsageMessages.noRuns) }
+  }
+
+  func run() async throws {
+    let store = RunHistoryStore(ProcessInfo.processInfo.environment)
+    let name = list.map { RunMemory.name(of: Source($0, isList: true), store) ?? $0 }
+    let all = store.past.load().filter { past in name.map { past.sources.contains($0) } ?? true }
+    if json { return try StandardOutput.write(all.map { HistoryMessages.json($0).text + "\n" }.joined()) }
+    guard !all.isEmpty else {
+      StandardError.say([HistoryMessages.nothing(list)])
+      throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
+    }
+    try StandardOutput.say(HistoryMessages(all, folder: store.folder, most: runs).lines)
+  }
+}

@@ -1,0 +1,218 @@
+import DownloadModel
+import StrategyComparing
+import TerminalProgress
+
+/// The drawings of `dlm compare` for a terminal: a bar a mode, and the files of a run as a waterfall. Pure:
+/// values in, lines out.
+struct ComparisonPicture {
+  let report: ComparisonReport
+  /// Cells a line.
+  let width: Int
+  let isUnicode: Bool
+  let isColored: Bool
+
+  /// - Parameter size: of the terminal; nil comes of nil, since what is piped is for programs, or for later.
+  init?(_ report: ComparisonReport, on size: TerminalSize?, _ variables: [String: String]) {
+    guard let size else { return nil }
+    let environment = TerminalEnvironment(isTerminal: true, variables: variables)
+    self.init(
+      report: report, width: min(size.columns, Self.mostCells), isUnicode: environment.drawsBlocks,
+      isColored: ColorChoice.auto.resolved(in: environment))
+  }
+
+  init(report: ComparisonReport, width: Int, isUnicode: Bool, isColored: Bool = false) {
+    (self.report, self.width, self.isUnicode, self.isColored) = (report, width, isUnicode, isColored)
+  }
+
+  /// Longer bars say nothing more.
+  private static let mostCells = 120
+  private static let leastBar = 10
+  /// A waterfall shows this many files, evenly drawn from all.
+  private static let mostRows = 16
+
+  var lines: [String] {
+    let bars = bars
+    let waterfall = waterfall
+    return bars + (waterfall.isEmpty ? [] : [""] + waterfall)
+  }
+
+  // MARK: Bars
+
+  /// `parallel  ███▊      214 ms ± 2 %`: the median time, and behind it how far the slowest run went.
+  var bars: [String] {
+    let names = report.results.map(\.mode.name)
+    let labels = report.results.map(label)
+    let nameWidth = (names.map(\.count).max() ?? 0) + 2
+    let labelWidth = (labels.map(\.count).max() ?? 0) + 2
+    let room = max(Self.leastBar, width - nameWidth - labelWidth)
+    guard let longest = report.results.map(\.times.maximum).max(), longest > .zero else { return [] }
+    return report.results.enumerated().map { index, result in
+      let cells = Double(room) / (longest / .seconds(1))
+      let median = cells * (result.times.median / .seconds(1))
+      let slowest = cells * (result.times.maximum / .seconds(1))
+      return Self.pad(names[index], to: nameWidth) + colored(bar(median, slowest), .bar)
+        + "  \(labels[index])"
+    }
+  }
+
+  private func label(_ result: ModeResult) -> String {
+    let time = ComparisonMessages.milliseconds(result.times.median)
+    guard result.times.count > 1 else { return time }
+    return "\(time) \(isUnicode ? "±" : "+-") \(Int((result.times.spread * 100).rounded())) %"
+  }
+
+  /// Whole cells, then an eighth of one; a line to where the slowest run ended.
+  private func bar(_ median: Double, _ slowest: Double) -> String {
+    if !isUnicode {
+      let whole = max(1, Int(median.rounded()))
+      return String(repeating: "#", count: whole)
+        + String(repeating: "-", count: max(0, Int(slowest.rounded()) - whole))
+    }
+    let eighths = max(1, Int((median * 8).rounded()))
+    var text = String(repeating: "█", count: eighths / 8)
+    if eighths % 8 > 0 { text.append(["▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8 - 1]) }
+    let rest = Int(slowest.rounded()) - text.count
+    return rest > 0 ? text + String(repeating: "─", count: rest) : text
+  }
+
+  // MARK: Waterfall
+
+  /// The files of the slowest mode and of the fastest, on one time axis: why the one is a staircase.
+  var waterfall: [String] {
+    let ranked = report.results.sorted { $0.times.median > $1.times.median }
+    guard let slowest = ranked.first else { return [] }
+    let shown = ranked.count > 1 ? [slowest, ranked[ranked.count - 1]] : [slowest]
+    let runs = shown.map { ($0, FileTimeline.all($0.medianRun.details)) }
+    guard runs.allSatisfy({ !$0.1.isEmpty }),
+      let end = runs.flatMap({ $0.1.map(\.end) }).max(), end > .zero
+    else { return [] }
+    var lines: [String] = []
+    for (result, files) in runs {
+      let some = Self.some(files)
+      let count = some.count < files.count ? "\(some.count) of \(Quantity.count(files.count)) files" : "files"
+      lines.append("\(result.mode.name), \(count):")
+      lines += some.map { "  " + row($0, end: end) }
+    }
+    return lines + [axis(end), legend]
+  }
+
+  /// At most so many, the first and the last among them.
+  private static func some(_ files: [FileTimeline]) -> [FileTimeline] {
+    guard files.count > mostRows else { return files }
+    return (0..<mostRows).map { files[$0 * (files.count - 1) / (mostRows - 1)] }
+  }
+
+  private static let nameCells = 16
+  private var axisCells: Int { max(Self.leastBar, width - Self.nameCells - 4) }
+
+  private func row(_ file: FileTimeline, end: Duration) -> String {
+    let name = name(of: file.address)
+    var row = Self.pad(name, to: Self.nameCells + 1)
+    var run = ""
+    var phase: FilePhase?
+    for cell in 0..<axisCells {
+      let from = end * cell / axisCells
+      let to = end * (cell + 1) / axisCells
+      let next = Self.phase(of: file, from, to)
+      if next != phase {
+        row += colored(run, .of(phase))
+        (run, phase) = ("", next)
+      }
+      run += glyph(next)
+    }
+    return (row + colored(run, .of(phase))).trimmingTrailingBlanks
+  }
+
+  /// What fills most of that time; nil before and after.
+  private static func phase(of file: FileTimeline, _ from: Duration, _ to: Duration) -> FilePhase? {
+    var best: (phase: FilePhase, length: Duration)?
+    for span in file.spans where span.end > from && span.begin < to {
+      let length = min(span.end, to) - max(span.begin, from)
+      // Waiting for its turn is what is behind everything else: any work in a cell is worth showing.
+      let weight = span.phase == .queued ? length / 1000 : length
+      if weight > best?.length ?? .zero { best = (span.phase, weight) }
+    }
+    return best?.phase
+  }
+
+  /// The end of an address, which is what differs.
+  private func name(of address: String) -> String {
+    let text = TerminalText.sanitized(String(address.split(separator: "/").last ?? Substring(address)))
+    let more = isUnicode ? "…" : ".."
+    return text.count > Self.nameCells ? more + text.suffix(Self.nameCells - more.count) : text
+  }
+
+  private func glyph(_ phase: FilePhase?) -> String {
+    switch (phase, isUnicode) {
+    case (nil, _): " "
+    case (.queued, true): "·"
+    case (.queued, false): "."
+    case (.lookingUp, true), (.connecting, true), (.securing, true): "▒"
+    case (.lookingUp, false), (.connecting, false), (.securing, false): "c"
+    case (.waiting, true): "░"
+    case (.waiting, false): "-"
+    case (.receiving, true), (.finishing, true): "█"
+    case (.receiving, false), (.finishing, false): "#"
+    }
+  }
+
+  private func axis(_ end: Duration) -> String {
+    let text = ComparisonMessages.milliseconds(end)
+    let begin = Self.pad("", to: Self.nameCells + 3) + "0"
+    return begin + String(repeating: " ", count: max(1, axisCells - 1 - text.count)) + text
+  }
+
+  private var legend: String {
+    let parts: [(FilePhase, String)] = [
+      (.queued, "queued"), (.connecting, "connecting"), (.waiting, "waiting"),
+      (.receiving, "receiving"),
+    ]
+    return Self.pad("", to: Self.nameCells + 3)
+      + parts.map { colored(glyph($0.0), .of($0.0)) + " \($0.1)" }.joined(separator: "   ")
+  }
+
+  // MARK: Colour
+
+  private enum Paint {
+    case none, bar, faint, connecting, waiting, receiving
+
+    static func of(_ phase: FilePhase?) -> Paint {
+      switch phase {
+      case nil: .none
+      case .queued: .faint
+      case .lookingUp, .connecting, .securing: .connecting
+      case .waiting: .waiting
+      case .receiving, .finishing: .receiving
+      }
+    }
+
+    /// SGR (ECMA-48 §8.3.117).
+    var code: String? {
+      switch self {
+      case .none: nil
+      case .bar: "36"
+      case .faint: "2"
+      case .connecting: "35"
+      case .waiting: "33"
+      case .receiving: "32"
+      }
+    }
+  }
+
+  private func colored(_ text: String, _ paint: Paint) -> String {
+    guard isColored, !text.isEmpty, let code = paint.code else { return text }
+    return "\u{1b}[\(code)m\(text)\u{1b}[0m"
+  }
+
+  private static func pad(_ text: String, to width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+}
+
+extension String {
+  fileprivate var trimmingTrailingBlanks: String {
+    var text = Substring(self)
+    while text.last == " " { text.removeLast() }
+    return String(text)
+  }
+}

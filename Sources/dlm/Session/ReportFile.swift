@@ -1,0 +1,72 @@
+import ArgumentParser
+import DownloadCaching
+import DownloadModel
+import FoundationEssentials
+import Glibc
+import ReportPages
+import StrategyComparing
+import TerminalProgress
+
+/// The file of `--report`, whose ending says what it is.
+struct ReportFile {
+  enum Form: String, CaseIterable { case html, svg, json, md, csv }
+
+  let form: Form
+  private let file: FailedListFile
+
+  /// Checks the target before the run.
+  /// - Throws: `ValidationError` for an ending that is none of a report, a folder, or a link.
+  init(_ path: String) throws {
+    let ending = path.split(separator: "/").last?.split(separator: ".").last.map { String($0).lowercased() }
+    guard path.contains("."), let form = ending.flatMap(Form.init) else {
+      throw ValidationError(UsageMessages.noReportForm(path))
+    }
+    self.form = form
+    file = try FailedListFile(path, option: "--report")
+  }
+
+  var name: String { file.name }
+
+  /// Replaces the file as a whole.
+  /// - Returns: what to say where it cannot be written; nil when it was.
+  func write(_ report: ComparisonReport, _ facts: ReportFacts) -> String? {
+    let pages = ReportPages(report, facts)
+    do {
+      let text =
+        switch form {
+        case .html: try pages.html()
+        case .svg: pages.svg
+        case .json: pages.json + "\n"
+        case .md: pages.markdown
+        case .csv: pages.csv
+        }
+      try file.write(text)
+      return nil
+    } catch {
+      return TroubleMessages.eventsLost(name, error, option: "--report")
+    }
+  }
+}
+
+extension ReportFacts {
+  /// Of a report that is made now, on this machine.
+  /// - Parameters:
+  ///   - list: as it is named in messages.
+  ///   - command: without its options, which may be secret.
+  init(list: String, command: String, headline: String, notes: [String] = []) {
+    var system = utsname()
+    func text(_ field: some Any) -> String {
+      withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+    let kernel =
+      uname(&system) == 0
+      ? "\(text(system.sysname)) \(text(system.release)), \(text(system.machine))" : "unknown"
+    self.init(
+      list: list, command: "\(command) \(list)",
+      date: TimeText.utc(milliseconds: WallClock.milliseconds()), headline: headline, notes: notes,
+      machine: [
+        (name: "program", value: DLM.configuration.version), (name: "system", value: kernel),
+        (name: "cores", value: "\(ProcessInfo.processInfo.activeProcessorCount)"),
+      ])
+  }
+}

@@ -1,0 +1,78 @@
+import DownloadModel
+import Glibc
+import StrategyComparing
+import Synchronization
+
+/// Notes what a run does and takes, for a report of it.
+final class RunRecorder: Sendable {
+  private struct State {
+    var start: UInt64 = 0
+    var processorTime = Duration.zero
+    var clock: ProcessUsage.ClockWatch?
+    var transfers: [TransferTimes] = []
+    var ends: [String: Duration] = [:]
+    var details = RunDetails()
+  }
+
+  private let state = Mutex(State())
+  /// How often it is asked which hosts keep files waiting.
+  private static let lookInterval = Duration.milliseconds(100)
+
+  /// The run begins.
+  func begin() {
+    ProcessUsage.forgetPeakMemory()
+    state.withLock { state in
+      state.clock = ProcessUsage.ClockWatch()
+      state.processorTime = ProcessUsage.processorTime
+      state.start = Self.now
+    }
+  }
+
+  /// A transfer ended; from any thread.
+  func add(_ times: TransferTimes) { state.withLock { $0.transfers.append(times) } }
+
+  /// A file ended; from any thread.
+  func end(of request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    let now = Self.now
+    guard case .success = result else { return }
+    state.withLock { $0.ends[request.address.key] = .nanoseconds(Int64(clamping: now - $0.start)) }
+  }
+
+  /// The run is over.
+  func end(mostAtOnce: Int) {
+    let (processorTime, peakMemory) = (ProcessUsage.processorTime, ProcessUsage.peakMemory)
+    state.withLock { state in
+      state.details.processorTime = processorTime - state.processorTime
+      state.details.peakMemory = peakMemory
+      state.details.clockJump = state.clock?.jump ?? .zero
+      state.details.mostAtOnce = mostAtOnce
+    }
+  }
+
+  /// Notes how many connections hosts were found to take, until its task is cancelled.
+  func watchHosts(of feed: ProgressFeed) async {
+    let reader = feed.reader(of: .events)
+    while !Task.isCancelled {
+      for host in reader.take().hosts where host.isLearnt {
+        state.withLock { $0.details.hostLimits[host.host] = host.limit }
+      }
+      // A clock's sleep ends early only for a cancelled task.
+      try? await Task.sleep(for: Self.lookInterval)
+    }
+  }
+
+  var details: RunDetails {
+    state.withLock { state in
+      var details = RunDetails(transfers: state.transfers, since: state.start, ends: state.ends)
+      let noted = state.details
+      details.processorTime = noted.processorTime
+      (details.peakMemory, details.clockJump) = (noted.peakMemory, noted.clockJump)
+      (details.mostAtOnce, details.hostLimits) = (noted.mostAtOnce, noted.hostLimits)
+      details.retries = details.transfers.count { $0.times.hasFailed && !$0.times.isSegment }
+      return details
+    }
+  }
+
+  /// As the transport reads it.
+  private static var now: UInt64 { UInt64(max(0, ProcessUsage.time(of: CLOCK_MONOTONIC) / .nanoseconds(1))) }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The package that uses the library from outside, built once for all tests that run it.
+enum LibraryUser {
+  /// Of this package.
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().path
+  static var sources: String { "\(root)/Tests/LibraryUser/Sources/LibraryUser" }
+
+  /// The path of its program.
+  static let program = Task { () throws -> String in
+    // Beside this package's own builds, so that neither waits for the other's lock. The first build
+    // compiles the library and what it depends on once more; later ones only what has changed.
+    let scratch = "\(root)/.build/library-user"
+    let build = try CommandRun(
+      "swift", ["build", "--package-path", "\(root)/Tests/LibraryUser", "--scratch-path", scratch])
+    let result = try await build.waitForExit(within: .seconds(3000))
+    guard result.status == 0 else {
+      throw SupportFailure("swift build: \(result.outputText)\(result.errorText)")
+    }
+    return "\(scratch)/debug/LibraryUser"
+  }
+
+  static func start(_ arguments: [String]) async throws -> CommandRun {
+    // Lines are to come when they are said, not when a pipe's buffer is full.
+    try CommandRun("stdbuf", ["-oL", try await program.value] + arguments)
+  }
+}
+
+@Suite("Another package uses the library", .timeLimit(.minutes(60)))
+struct LibraryUserTests {
+  @Test func aListWithProgress() async throws {
+    let place = try Place()
+    let (gate, body) = (try Gate(), SplitMix64.bytes(count: 300_000, seed: 5))
+    place.origin.route("/large", .file(body, FileOptions(ending: .stall(after: 100_000, until: gate))))
+    let addresses = place.serve(20) + [place.origin.url("/large"), place.origin.url("/nothing")]
+    let run = try await LibraryUser.start(["list", place.files] + addresses)
+    try await run.wait(forOutput: "/large: 100000 of 300000 bytes\n")
+    gate.open()
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    let said = result.outputText
+    for address in addresses.dropLast() { #expect(said.contains("\(address) is \(place.files)/"), "\(said)") }
+    #expect(said.contains("/nothing failed: status"), "\(said)")
+    #expect(try place.folder.read("files/large") == body)
+    for number in 0..<20 { #expect(try place.folder.read("files/f\(number)") == Place.body(number)) }
+    #expect(try place.folder.names(in: "files").count == 21)
+  }
+
+  @Test func oneFileTwice() async throws {
+    let place = try Place()
+    let address = place.serve(1)[0]
+    let result = try await LibraryUser.start(["one", place.files, address, address]).waitForExit()
+    #expect(
+      result.outputText == """
+        \(place.files)/f0: 1000 bytes, fetched
+        \(place.files)/f0: 1000 bytes, unchanged
+
+        """, "\(result.errorText)")
+    let failed = try await LibraryUser.start(["one", place.files, place.origin.url("/nothing")]).waitForExit()
+    #expect(failed.outputText.hasSuffix("/nothing failed: status, status 404\n"), "\(failed.outputText)")
+  }
+
+  @Test func strategiesCompared() async throws {
+    let place = try Place()
+    let result = try await LibraryUser.start(["compare", place.files] + place.serve(12)).waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    for name in ["sequential", "async-let", "task-group", "slow-start"] {
+      #expect(result.outputText.contains("\(name) took "), "\(result.outputText)")
+      for number in 0..<12 {
+        #expect(try place.folder.read("files/\(name)/f\(number)") == Place.body(number))
+      }
+    }
+    #expect(place.origin.record.greatestInFlight <= 8)
+  }
+}
+
+@Suite("What the documentation quotes is compiled and run")
+struct DocumentationTests {
+  private static let catalogue = "\(LibraryUser.root)/Sources/Downloads/Downloads.docc"
+
+  private static func text(_ path: String) throws -> String {
+    try String(contentsOf: URL(filePath: path), encoding: .utf8)
+  }
+
+  /// Each piece of Swift in an article is a whole file of the package, and each of its files is in one.
+  @Test func theArticlesQuoteTheFiles() throws {
+    var quoted: [String] = []
+    for name in try FileManager.default.contentsOfDirectory(atPath: Self.catalogue) {
+      let text = try Self.text("\(Self.catalogue)/\(name)")
+      for piece in text.components(separatedBy: "```swift\n").dropFirst() {
+        let end = try #require(piece.range(of: "```\n"))
+        quoted.append(String(piece[..<end.lowerBound]))
+      }
+    }
+    var files: [String] = []
+    // What reads the command line is no example.
+    for name in try FileManager.default.contentsOfDirectory(atPath: LibraryUser.sources)
+    where name != "main.swift" {
+      files.append(try Self.text("\(LibraryUser.sources)/\(name)"))
+    }
+    #expect(files.count == 4 && quoted.sorted() == files.sorted())
+  }
+
+  /// A package with an unsafe flag could not be a dependency of another, unless that one is beside it on
+  /// the disk.
+  @Test func theManifestAsksForNothingThatADependencyMayNot() async throws {
+    var environment = ProcessInfo.processInfo.environment
+    environment["DLM_OWN_BINARY"] = nil
+    // Who runs the tests holds the lock of the usual one.
+    let scratch = try TemporaryFolder()
+    let manifest = try await CommandRun(
+      "swift",
+      ["package", "--package-path", LibraryUser.root, "--scratch-path", scratch.path, "dump-package"],
+      environment: environment
+    ).waitForExit(within: .seconds(300))
+    #expect(manifest.status == 0 && manifest.outputText.contains("\"Downloads\""), "\(manifest.errorText)")
+    #expect(!manifest.outputText.contains("unsafeFlags"))
+  }
+}

@@ -1,0 +1,9 @@
+// usage: LibraryUser list|one|compare FOLDER ADDRESS…
+let words = CommandLine.arguments.dropFirst()
+switch (words.first, words.dropFirst().first, Array(words.dropFirst(2))) {
+case ("list", let folder?, let addresses): try await downloadList(addresses, into: folder)
+case ("one", let folder?, let addresses):
+  for address in addresses { try await downloadOne(address, into: folder) }
+case ("compare", let folder?, let addresses): try await compare(addresses, into: folder)
+default: print("usage: LibraryUser list|one|compare FOLDER ADDRESS…")
+}

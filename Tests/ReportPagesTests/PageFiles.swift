@@ -1,0 +1,22 @@
+import Foundation
+import Testing
+
+@testable import ReportPages
+
+/// Writes the sample pages where a person wants to look at them: DLM_REPORT_SAMPLES names a folder.
+@Suite("Sample pages")
+struct PageFiles {
+  static let folder = ProcessInfo.processInfo.environment["DLM_REPORT_SAMPLES"]
+
+  @Test(.enabled(if: folder != nil))
+  func areWritten() throws {
+    let folder = try #require(Self.folder)
+    for (name, pages) in SamplePages.all {
+      try pages.html().write(toFile: "\(folder)/\(name).html", atomically: false, encoding: .utf8)
+      try pages.svg.write(toFile: "\(folder)/\(name).svg", atomically: false, encoding: .utf8)
+      try pages.markdown.write(toFile: "\(folder)/\(name).md", atomically: false, encoding: .utf8)
+      try pages.json.write(toFile: "\(folder)/\(name).json", atomically: false, encoding: .utf8)
+      try pages.csv.write(toFile: "\(folder)/\(name).csv", atomically: false, encoding: .utf8)
+    }
+  }
+}

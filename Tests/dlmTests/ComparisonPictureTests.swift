@@ -1,0 +1,143 @@
+import DownloadModel
+import StrategyComparing
+import Testing
+
+@testable import dlm
+
+@Suite("Pictures of a comparison in a terminal")
+struct ComparisonPictureTests {
+  /// Four files of 30 ms, 10 of them waiting: one by one, and all at once.
+  private static let report: ComparisonReport = {
+    func run(_ mode: ComparedMode, isStaircase: Bool, stretch: Int) -> RunMeasurement {
+      var transfers: [TransferTimes] = []
+      var ends: [String: Duration] = [:]
+      for file in 0..<4 {
+        let begin = isStaircase ? file * 30 : 0
+        var times = TransferTimes(
+          address: "http://host/files/a-rather-long-name-\(file).bin", begin: UInt64(begin) * 1_000_000,
+          end: .milliseconds(30))
+        if file == 0 { times.connected = .milliseconds(5) }
+        times.firstByte = .milliseconds(10)
+        transfers.append(times)
+        ends[times.address] = .milliseconds(begin + 30)
+      }
+      return RunMeasurement(
+        mode: mode, round: stretch, wall: .milliseconds((isStaircase ? 120 : 30) + stretch), files: 4,
+        bytes: 4000,
+        contentDigest: "same", details: RunDetails(transfers: transfers, since: 0, ends: ends))
+    }
+    return ComparisonReport(
+      measurements: (0..<3).flatMap { round in
+        [
+          run(.sequential, isStaircase: true, stretch: round * 6),
+          run(.parallel, isStaircase: false, stretch: round),
+        ]
+      })
+  }()
+
+  private func picture(_ width: Int, isUnicode: Bool = true) -> [String] {
+    ComparisonPicture(report: Self.report, width: width, isUnicode: isUnicode).lines
+  }
+
+  @Test func aTerminalOfEightyColumns() {
+    #expect(
+      picture(80) == [
+        "sequential  ███████████████████████████████████████████████████▌──  126 ms ± 5 %",
+        "parallel    ████████████▋  31 ms ± 3 %",
+        "",
+        "sequential, files:",
+        "  …long-name-0.bin ▒▒▒░░██████████",
+        "  …long-name-1.bin ···············░░░░░██████████",
+        "  …long-name-2.bin ······························░░░░░██████████",
+        "  …long-name-3.bin ·············································░░░░░██████████",
+        "parallel, files:",
+        "  …long-name-0.bin ▒▒▒░░██████████",
+        "  …long-name-1.bin ░░░░░██████████",
+        "  …long-name-2.bin ░░░░░██████████",
+        "  …long-name-3.bin ░░░░░██████████",
+        "                   0                                                     120 ms",
+        "                   · queued   ▒ connecting   ░ waiting   █ receiving",
+      ])
+  }
+
+  @Test("where there are no blocks there are letters")
+  func ascii() {
+    let lines = picture(60, isUnicode: false)
+    #expect(lines.allSatisfy { $0.utf8.allSatisfy { $0 < 0x80 } }, "\(lines)")
+    #expect(lines.contains { $0.hasSuffix("....................---#######") }, "\(lines)")
+  }
+
+  @Test("nothing is wider than the window", arguments: [40, 60, 80, 100, 120])
+  func widths(width: Int) {
+    for line in picture(width) where !line.contains("queued") { #expect(line.count <= width, "\(line)") }
+  }
+
+  @Test("escape sequences are in it where it is coloured, and what is seen is the same")
+  func colors() {
+    let colored = ComparisonPicture(report: Self.report, width: 80, isUnicode: true, isColored: true).lines
+    #expect(colored.joined().contains("\u{1b}[32m"))
+    let plain = colored.map { $0.replacing(/\u{1b}\[[0-9]*m/, with: "") }
+    #expect(plain == picture(80))
+  }
+
+  @Test("runs of which only the time is known have bars and no waterfall")
+  func barsAlone() {
+    let report = ComparisonReport(
+      measurements: [ComparedMode.sequential, .parallel].map {
+        RunMeasurement(
+          mode: $0, round: 1, wall: .milliseconds(100), files: 1, bytes: 1, contentDigest: "same")
+      })
+    #expect(ComparisonPicture(report: report, width: 60, isUnicode: true).lines.count == 2)
+  }
+
+  @Test("of many files some are shown, the first and the last among them")
+  func manyFiles() {
+    var transfers: [TransferTimes] = []
+    var ends: [String: Duration] = [:]
+    for file in 0..<1000 {
+      let times = TransferTimes(
+        address: "http://host/\(file)", begin: UInt64(file) * 1_000_000, end: .milliseconds(1))
+      transfers.append(times)
+      ends[times.address] = .milliseconds(file + 1)
+    }
+    let run = RunMeasurement(
+      mode: .sequential, round: 1, wall: .seconds(1), files: 1000, bytes: 1, contentDigest: "same",
+      details: RunDetails(transfers: transfers, since: 0, ends: ends))
+    let lines = ComparisonPicture(
+      report: ComparisonReport(measurements: [run]), width: 80, isUnicode: true
+    ).lines
+    #expect(lines.contains("sequential, 16 of 1,000 files:"))
+    #expect(lines.contains { $0.hasPrefix("  0 ") } && lines.contains { $0.hasPrefix("  999 ") })
+    #expect(lines.count == 1 + 1 + 1 + 16 + 2)
+  }
+
+  @Test("a name with escape sequences in it cannot act on the terminal")
+  func harmfulNames() {
+    let times = TransferTimes(address: "http://host/\u{1b}[2Jx", begin: 0, end: .milliseconds(1))
+    let run = RunMeasurement(
+      mode: .sequential, round: 1, wall: .milliseconds(1), files: 1, bytes: 1, contentDigest: "same",
+      details: RunDetails(
+        transfers: [times], since: 0, ends: [times.address: .milliseconds(1)]))
+    let lines = ComparisonPicture(
+      report: ComparisonReport(measurements: [run]), width: 80, isUnicode: true
+    ).lines
+    #expect(!lines.joined().contains("\u{1b}"))
+  }
+}
+
+@Suite("What a process takes")
+struct ProcessUsageTests {
+  @Test(arguments: [
+    ("VmPeak:\t  100 kB\nVmHWM:\t    2048 kB\nVmRSS:\t 1 kB\n", 2_097_152 as Int64?),
+    ("VmHWM:  7 kB", 7168), ("VmRSS: 7 kB", nil), ("VmHWM: many kB", nil), ("VmHWM:", nil), ("", nil),
+  ])
+  func peak(status: String, bytes: Int64?) { #expect(ProcessUsage.peak(inStatus: status) == bytes) }
+
+  @Test("this process has used the processor, and has memory")
+  func here() throws {
+    let before = ProcessUsage.processorTime
+    #expect(before > .zero && ProcessUsage.threadTime > .zero)
+    #expect(try #require(ProcessUsage.peakMemory) > 1 << 20)
+    #expect(ProcessUsage.ClockWatch().jump < .seconds(60))
+  }
+}
