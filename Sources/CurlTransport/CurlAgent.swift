@@ -334,7 +334,7 @@ actor CurlAgent {
   func watchUnanswered(after time: UInt64) -> Bool {
     // Under a rate limit, an answer may be there but not read yet.
     if settings.sharesConnections || settings.rateLimit != nil { return false }
-    var waits: [String: UInt64] = [:]
+    var waits: [String: LongestWaits] = [:]
     var isWaiting = false
     for transfer in transfers where transfer.completion != nil {
       isWaiting = isWaiting || transfer.wait != nil
@@ -342,10 +342,12 @@ actor CurlAgent {
       else {
         continue
       }
-      if wait >= OvertakenRule.leastWait { waits[host] = max(waits[host] ?? 0, wait) }
+      if wait >= OvertakenRule.leastWait {
+        waits[host, default: LongestWaits()].add(wait, isUnsent: transfer.isUnsent)
+      }
     }
     if watch.isOn != isWaiting { isWaiting ? group.watch() : group.unwatch() }
-    watch.set(isOn: isWaiting, hosts: waits)
+    watch.set(isOn: isWaiting, hosts: Set(waits.keys))
     if !waits.isEmpty, watch.begin() {
       // No task waits for this one: it asks the other loops, each on its own thread, and ends.
       Task { await judge(waits) }
@@ -353,7 +355,19 @@ actor CurlAgent {
     return isWaiting
   }
 
-  private func judge(_ waits: [String: UInt64]) async {
+  /// Of the requests to one host.
+  private struct LongestWaits {
+    private(set) var all: UInt64 = 0
+    /// Of those whose connections are not up.
+    private(set) var unsent: UInt64 = 0
+
+    mutating func add(_ wait: UInt64, isUnsent: Bool) {
+      all = max(all, wait)
+      if isUnsent { unsent = max(unsent, wait) }
+    }
+  }
+
+  private func judge(_ waits: [String: LongestWaits]) async {
     for (host, wait) in waits {
       var facts = OvertakenRule.Facts()
       for agent in group.agents {
@@ -362,10 +376,12 @@ actor CurlAgent {
       }
       let trials = group.trials(at: host)
       switch OvertakenRule.judge(
-        wait: wait, longest: settings.longestWait, facts, since: watch.mark(host), trials)
+        wait: wait.all, unsent: wait.unsent, longest: settings.longestWait, facts,
+        since: watch.mark(host), trials)
       {
       case .wait: break
       case .tryOne(let loop, let isIdle): tryOne(host, on: loop, isIdle: isIdle)
+      case .move(let loop): move(host, to: loop)
       case .giveBack(let answering):
         for agent in group.agents { await agent.giveBack(host, answering, on: facts.bestLoop) }
       }
@@ -395,6 +411,14 @@ actor CurlAgent {
     guard let longest = waiting.max(by: { $0.wait < $1.wait }) else { return }
     group.change(host) { $0.pending += 1 }
     giveBack(longest.transfer, after: longest.wait, on: loop, isIdle: isIdle)
+  }
+
+  /// Returns the request that has waited longest for its connection, so that it is asked on an idle one.
+  private func move(_ host: String, to loop: Int) {
+    let unsent = waiting(for: host).filter(\.transfer.isUnsent)
+    guard let longest = unsent.max(by: { $0.wait < $1.wait }) else { return }
+    group.change(host) { $0.pending += 1 }
+    giveBack(longest.transfer, after: longest.wait, on: loop, isIdle: true)
   }
 
   private func giveBack(_ host: String, _ answering: [Int], on loop: Int) {

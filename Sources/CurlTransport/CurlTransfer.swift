@@ -210,6 +210,9 @@ final class CurlTransfer {
     return answerWait.time
   }
 
+  /// Whether its connection is not up, so that nothing was asked on it.
+  var isUnsent: Bool { exchange != nil && easy.offset(CURLINFO_PRETRANSFER_TIME_T) == 0 }
+
   /// Adds time in which the loop was reading what had come.
   /// - Returns: whether it waits; false if there is something to read now.
   func passTime(_ nanoseconds: UInt64) -> Bool {

@@ -64,10 +64,14 @@ enum OvertakenRule {
     case tryOne(loop: Int, isIdle: Bool)
     /// Return all that wait to the queue: the host answers on so many connections at a time, by loop.
     case giveBack(answering: [Int])
+    /// Give the request whose connection does not come up to that loop, which has one that is idle.
+    case move(loop: Int)
   }
 
   /// Shorter waits mean nothing: the machine or a disk may be busy.
   static let leastWait: UInt64 = 50_000_000
+  /// A near connection comes up in less, and a far one that lost its first packet is tried again after it.
+  private static let longestConnect: UInt64 = 1_000_000_000
   private static let trials = 2
   private static let aSecond: UInt64 = 1_000_000_000
 
@@ -84,11 +88,20 @@ enum OvertakenRule {
 
   /// - Parameters:
   ///   - wait: of the request that has waited longest.
+  ///   - unsent: the same of those whose connections are not up; 0 for none. Nothing was asked on those, so
+  ///     nothing is asked twice, and no trial need show anything: trials fail on a machine that is busy, and
+  ///     then a connection that nobody accepted was waited for until its timeout, beside idle ones.
   ///   - longest: a wait that is close to a stall: then no retry should be spent while the host is busy with
   ///     others.
   static func judge(
-    wait: UInt64, longest: UInt64 = .max, _ facts: Facts, since mark: Mark?, _ trials: Trials
+    wait: UInt64, unsent: UInt64 = 0, longest: UInt64 = .max, _ facts: Facts, since mark: Mark?,
+    _ trials: Trials
   ) -> Verdict {
+    if unsent >= longestConnect, mark?.wasIdle == true,
+      let loop = facts.idle.firstIndex(where: { $0 > 0 })
+    {
+      return .move(loop: loop)
+    }
     if wait >= longest, facts.busy.contains(where: { $0 > 0 }) {
       return .giveBack(answering: facts.answering)
     }
@@ -120,9 +133,9 @@ struct UnansweredWatch {
   private static let mostHosts = 1024
 
   /// - Parameter hosts: those of requests that have waited long.
-  mutating func set(isOn: Bool, hosts: [String: UInt64]) {
+  mutating func set(isOn: Bool, hosts: Set<String>) {
     self.isOn = isOn
-    if !marks.isEmpty { marks = marks.filter { hosts[$0.key] != nil } }
+    if !marks.isEmpty { marks = marks.filter { hosts.contains($0.key) } }
     if !isOn, !answers.isEmpty { answers = [:] }
   }
 

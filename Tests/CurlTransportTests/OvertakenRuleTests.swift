@@ -39,6 +39,26 @@ struct OvertakenRuleTests {
     #expect(Rule.judge(wait: wait, Self.facts([0, 0], [0, 0]), since: mark, .init()) == .wait)
   }
 
+  /// On a busy machine two trials had failed, for they were slow too, so that nothing was concluded any more.
+  /// The last of 59 files waited ten seconds for a connection that nobody accepted, beside idle ones.
+  @Test("a connection that does not come up is not waited for beside an idle one, whatever trials showed")
+  func connectionsThatDoNotComeUp() {
+    let facts = Self.facts([0, 0], [0, 2])
+    let mark = Self.mark([0, 2], wasIdle: true)
+    let failed = OvertakenRule.Trials(pending: 9, failures: 4)
+    let second = Self.milliseconds(1000)
+    #expect(Rule.judge(wait: second, unsent: second, facts, since: mark, failed) == .move(loop: 1))
+    #expect(Rule.judge(wait: 3 * second, unsent: second, facts, since: mark, .init()) == .move(loop: 1))
+    // One that was lost on the way is sent again by the kernel within a second.
+    #expect(Rule.judge(wait: second - 1, unsent: second - 1, facts, since: mark, failed) == .wait)
+    // A request that was sent is another matter.
+    #expect(Rule.judge(wait: second, facts, since: mark, failed) == .wait)
+    // Seen idle once only, or not at all.
+    #expect(Rule.judge(wait: second, unsent: second, facts, since: Self.mark([0, 2]), failed) == .wait)
+    let busy = Self.facts([0, 2], [0, 0])
+    #expect(Rule.judge(wait: second, unsent: second, busy, since: mark, failed) == .wait)
+  }
+
   /// A short wait says nothing, and what is short the host itself says.
   @Test(arguments: [(1, 49, false), (1, 50, true), (12, 50, true), (50, 199, false), (50, 200, true)])
   func patience(firstAnswer: UInt64, wait: UInt64, isLong: Bool) {
