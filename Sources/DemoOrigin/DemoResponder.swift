@@ -14,6 +14,7 @@ struct DemoResponder: HTTPHandler {
     let worker = await workers?.take()
     do {
       if latency > .zero { try await Task.sleep(for: latency, tolerance: .zero) }
+      try Task.checkCancellation()
     } catch {
       // Cancelled: the origin stops. The library would answer an error with 500, which is no truth.
       let headers: HTTPHeaders = [.connection: "close"]

@@ -12,7 +12,9 @@ final class WorkerPool: Sendable {
 
   private struct State {
     var free: Int
-    var waiting: [CheckedContinuation<Void, Never>] = []
+    /// In the order in which they came; each has its number, by which a cancelled one is found.
+    var waiting: [(number: Int, continuation: CheckedContinuation<Bool, Never>)] = []
+    var lastNumber = 0
   }
 
   private let state: Mutex<State>
@@ -20,32 +22,45 @@ final class WorkerPool: Sendable {
   /// - Parameter count: less than 1 counts as 1.
   init(_ count: Int) { state = Mutex(State(free: max(1, count))) }
 
+  /// How many wait for a worker now.
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
+
   /// Waits for a free worker.
-  ///
-  /// A cancelled request waits too: it ends when its turn comes, which is soon, as all others are cancelled
-  /// with it when the origin stops.
-  func take() async -> Worker {
-    await withCheckedContinuation { continuation in
-      let isFree = state.withLock { state in
-        guard state.free == 0 else {
-          state.free -= 1
-          return true
-        }
-        state.waiting.append(continuation)
-        return false
-      }
-      if isFree { continuation.resume() }
+  /// - Returns: nil if the task is cancelled while it waits, or was before.
+  func take() async -> Worker? {
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      return state.lastNumber
     }
-    return Worker(self)
+    let isMine = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let answer: Bool? = state.withLock { state in
+          // Cancelled before: the handler has been here and found nobody.
+          if Task.isCancelled { return false }
+          guard state.free == 0 else {
+            state.free -= 1
+            return true
+          }
+          state.waiting.append((number, continuation))
+          return nil
+        }
+        if let answer { continuation.resume(returning: answer) }
+      }
+    } onCancel: {
+      state.withLock { state in
+        state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0).continuation }
+      }?.resume(returning: false)
+    }
+    return isMine ? Worker(self) : nil
   }
 
   private func release() {
-    state.withLock { state -> CheckedContinuation<Void, Never>? in
+    state.withLock { state -> CheckedContinuation<Bool, Never>? in
       if state.waiting.isEmpty {
         state.free += 1
         return nil
       }
-      return state.waiting.removeFirst()
-    }?.resume()
+      return state.waiting.removeFirst().continuation
+    }?.resume(returning: true)
   }
 }
