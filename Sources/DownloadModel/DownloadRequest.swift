@@ -106,8 +106,12 @@ public struct SourceOutlook: Sendable, Equatable {
   public var goesOn: Bool
   /// Whether a request that goes first has been read.
   public var hasFirst: Bool
+  /// How many requests it has; nil until its end has been read.
+  public var left: Int?
 
-  public init(goesOn: Bool, hasFirst: Bool) { (self.goesOn, self.hasFirst) = (goesOn, hasFirst) }
+  public init(goesOn: Bool, hasFirst: Bool, left: Int? = nil) {
+    (self.goesOn, self.hasFirst, self.left) = (goesOn, hasFirst, left)
+  }
 }
 
 /// In which order requests go, beside those that go first (`--order`).
@@ -122,23 +126,46 @@ public enum RequestOrder: String, Sendable, CaseIterable {
 
 /// A source over a lazy sequence that is in memory and never blocks, such as the addresses of a command line.
 public final class RequestList: RequestSource {
-  private let iterator: Mutex<AnyIterator<DownloadRequest>>
+  private let rest: Mutex<Rest>
+
+  private struct Rest {
+    let iterator: AnyIterator<DownloadRequest>
+    /// How many it still has, where that is known.
+    var left: Int?
+
+    mutating func next() -> DownloadRequest? {
+      let request = iterator.next()
+      if request != nil { left? -= 1 }
+      return request
+    }
+  }
 
   /// The sequence is moved in, so that nothing else can still read from it.
-  public init(_ requests: sending some Sequence<DownloadRequest>) {
-    iterator = Mutex(AnyIterator(requests.makeIterator()))
+  /// - Parameter count: how many it has; nil where that is not known.
+  public init(_ requests: sending some Sequence<DownloadRequest>, count: Int? = nil) {
+    rest = Mutex(Rest(iterator: AnyIterator(requests.makeIterator()), left: count))
   }
 
   public nonisolated(nonsending) func next() async -> DownloadRequest? {
-    Task.isCancelled ? nil : iterator.withLock { $0.next() }
+    Task.isCancelled ? nil : rest.withLock { $0.next() }
   }
 
-  public func takeAtOnce() -> DownloadRequest? { iterator.withLock { $0.next() } }
+  public func takeAtOnce() -> DownloadRequest? { rest.withLock { $0.next() } }
+
+  public var outlook: SourceOutlook {
+    SourceOutlook(goesOn: true, hasFirst: false, left: rest.withLock { $0.left })
+  }
 }
 
-/// The three ways to run a list; each has a file in the strategies of DownloadScheduling.
+/// The ways to run a list: three strategies, each with a file in DownloadScheduling, and the choice among
+/// them.
 public enum DownloadMode: String, Sendable, CaseIterable, Codable {
   case sequential
   case asyncLet = "async-let"
   case parallel
+  /// As many files at a time as the answers to this list speak for, from one by one to a task group of many.
+  case auto
+
+  /// The three that are one strategy each, to be compared.
+  public static let strategies = [sequential, asyncLet, parallel]
 }

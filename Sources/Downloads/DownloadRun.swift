@@ -54,10 +54,10 @@ package struct DownloadRun: Sendable {
   /// - Parameters:
   ///   - scopes: by which single downloads are cancelled; nil where the list cannot change.
   ///   - news: of what happens to files, told at once, on their loops' threads.
-  /// - Returns: the most files that were under way at a time.
+  /// - Returns: how many files went at a time, and why.
   package func run(
     _ source: some RequestSource, scopes: DownloadScopes? = nil, news: Downloader.News
-  ) async -> Int {
+  ) async -> RunWidth {
     let (elsewhere, onHost) = otherProcesses
     let queue = RequestQueue(
       source, ceiling: plan.ceiling, widths: plan.widths, adaptive: plan.adaptive,
@@ -104,7 +104,7 @@ package struct DownloadRun: Sendable {
       addLane.finish()
       await extra
     }
-    return queue.peak
+    return queue.width
   }
 
   // MARK: While it runs

@@ -47,7 +47,7 @@ struct Wiring: Sendable {
     var plan = RunPlan(
       mode.strategy, concurrency, ceiling: perHost ?? max(concurrency.jobs, Settings.mostPerHost),
       retry: Self.retry(settings))
-    plan.adaptive = settings.adaptsJobs ? AdaptiveConcurrency(ceiling: concurrency.jobs) : nil
+    if settings.adaptsJobs || mode == .auto { plan.adaptive = AdaptiveConcurrency(ceiling: concurrency.jobs) }
     plan.order = settings.order.order
     plan.looksAhead = settings.order.looksAhead
     plan.isBackground = settings.order.isBackground
@@ -96,11 +96,11 @@ struct Wiring: Sendable {
 
   /// Downloads everything that the source gives.
   /// - Parameter scopes: by which single downloads are cancelled; nil where the list cannot change.
-  /// - Returns: the most files that were under way at a time.
+  /// - Returns: how many files went at a time, and why.
   func run(
     _ source: some RequestSource, scopes: DownloadScopes? = nil,
     onEnd: @escaping @Sendable (DownloadRequest, Result<DownloadOutcome, DownloadError>) -> Void
-  ) async -> Int {
+  ) async -> RunWidth {
     let news = Downloader.News(
       onSplit: { [log] in log.split($0, $1, $2) }, onRetry: { [log] in log.again($0, $1, $2) }, onEnd: onEnd)
     return await downloads.run(source, scopes: scopes, news: news)

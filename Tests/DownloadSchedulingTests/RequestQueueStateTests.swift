@@ -305,7 +305,9 @@ private struct Simulation {
 
   private mutating func step(_ index: Int) -> String? {
     let share = lanes[index].share
-    let time = state.needsTime ? now : .zero
+    let isOpening = state.isOpening
+    let time = isOpening || state.needsTime ? now : .zero
+    if isOpening { state.open(at: now, received: Int64(done.count)) }
     var step = state.step(for: share, at: time)
     while case .draw = step {
       // A source that has something at once three times in four.
@@ -319,7 +321,9 @@ private struct Simulation {
     case .readBeside:
       if readerIsWanted { return "the source is read twice at a time" }
       readerIsWanted = true
-    case .wait(let ticket, let until): lanes[index].lane = .waiting(ticket: ticket, until: until)
+    case .wait(let ticket, let until):
+      if let until, until <= time { return "a lane would ask again without a pause" }
+      lanes[index].lane = .waiting(ticket: ticket, until: until)
     case .end:
       lanes[index].lane = .ended
       if !out.isEmpty || done.count < list.count { return "an end before the end" }
@@ -416,7 +420,9 @@ private struct Simulation {
     default:
       let broke = dice < 36
       if state.ended(request, share: share, wasAsked: !failsFast && dice < 98, brokenAt: broke ? now : nil) {
-        state.measure(at: now, received: Int64.random(in: 0...1000, using: &random))
+        state.measure(
+          at: now, received: Int64.random(in: 0...1000, using: &random),
+          left: Bool.random(using: &random) ? list.count - drawn : nil)
       }
       return false
     }

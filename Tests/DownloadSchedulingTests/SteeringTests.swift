@@ -46,8 +46,8 @@ struct SteeringTests {
       ([4], nil, [1], [5], [0]), ([4], nil, [-1, 1, 1], [3, 4, 5], [nil, nil, 0]),
       ([2, 1], nil, [1, 1], [4, 5], [1, 0]), ([1], nil, [-1, -1], [1, 1], [nil, nil]),
       ([7], nil, [1, 1], [8, 8], [0, nil]),
-      // Two dozen to begin with, and as many as the user says from then on.
-      ([64], 64, [1, -1], [8, 7], [nil, nil]),
+      // Two to begin with, and as many as the user says from then on.
+      ([64], 64, [1, -1], [3, 2], [nil, nil]),
     ] as [([Int], Int?, [Int], [Int], [Int?])])
   func widths(lanes: [Int], ceiling: Int?, changes: [Int], counts: [Int], added: [Int?]) {
     var run = RunLimiter(widths: lanes, adaptive: ceiling.map { AdaptiveConcurrency(ceiling: $0) })
@@ -66,6 +66,36 @@ struct SteeringTests {
     #expect(concurrency.limit == 5)
     concurrency.failed(at: .seconds(1))
     #expect(concurrency.limit == 2, "transfers that break still count")
+  }
+
+  /// One lane waits for the time at which more may begin; the others are woken by it. When a file had ended,
+  /// lanes were told a time that was over, and asked again and again.
+  @Test func oneLaneOpens() throws {
+    var state = RequestQueueState(
+      ceiling: 16, widths: [8], retry: RetryPolicy(), adaptive: AdaptiveConcurrency(ceiling: 8))
+    var next = 0
+    func step(_ milliseconds: Int) throws -> RequestQueueState.Step {
+      if state.isOpening { state.open(at: .milliseconds(milliseconds), received: 0) }
+      var step = state.step(for: 0, at: .milliseconds(milliseconds))
+      while case .draw = step {
+        step = state.drawn(try request(next), for: 0, at: .milliseconds(milliseconds))
+        next += 1
+      }
+      return step
+    }
+    for id in 0..<2 { #expect(given(try step(0)) == id) }
+    guard case .wait(let opener, .milliseconds(4)?) = try step(0) else { return #expect(Bool(false)) }
+    guard case .wait(let other, nil) = try step(1) else { return #expect(Bool(false)) }
+    #expect(state.takeLanesToWake().isEmpty)
+    state.stopWaiting(opener)
+    #expect(given(try step(4)) == 2)
+    #expect(state.takeLanesToWake() == [other])
+    #expect(given(try step(4)) == 3)
+    guard case .wait(_, .milliseconds(8)?) = try step(5) else { return #expect(Bool(false)) }
+    _ = state.ended(try request(0), share: 0, wasAsked: true)
+    #expect(!state.isOpening)
+    #expect(given(try step(6)) == 4)
+    guard case .wait(_, nil) = try step(9) else { return #expect(Bool(false)) }
   }
 
   // MARK: A pause

@@ -41,7 +41,7 @@ struct ComparisonPlanTests {
 
   @Test("the order is drawn by a seed, the same for the same one, and anew after each has been first")
   func drawn() {
-    let modes = ComparedMode.all(DownloadMode.allCases, widths: [4, 16])
+    let modes = ComparedMode.all(DownloadMode.strategies, widths: [4, 16])
     #expect(modes.count == 5)
     var orders: Set<[ComparedMode]> = []
     for seed in 0..<UInt64(20) {
@@ -67,7 +67,7 @@ struct ComparisonPlanTests {
   }
 
   @Test func modesAreListedByNameAndWidth() {
-    let modes = ComparedMode.all(DownloadMode.allCases, widths: [16, nil, 4])
+    let modes = ComparedMode.all(DownloadMode.strategies, widths: [16, nil, 4])
     #expect(
       modes.sorted().map(\.name) == [
         "sequential", "async-let -j 4", "async-let -j 16", "async-let", "parallel -j 4", "parallel -j 16",

@@ -40,6 +40,58 @@ struct CommandTests {
     #expect(try scratch.names().isEmpty)
   }
 
+  /// The folder for scratch files cannot be written, and nothing is wanted of it.
+  @Test func discardKeepsDisksOutOfIt() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let place = try Workplace(["TMPDIR": "/proc/none"])
+    for index in 0..<5 { origin.route("/f\(index)", .file(SplitMix64.bytes(count: 5000, seed: 7))) }
+    _ = try place.list((0..<5).map { origin.url("/f\($0)") })
+    let run = try await place.dlm(
+      "compare", "urls.txt", "--runs", "1", "--discard", "--modes", "parallel", "auto")
+    #expect(run.status == 0, "\(run.errorText)")
+    #expect(run.outputText.contains("byte for byte, into memory"), "\(run.outputText)")
+    #expect(run.outputText.contains("\nauto "), "\(run.outputText)")
+    let onDisk = try await place.dlm("compare", "urls.txt", "--runs", "1")
+    #expect(onDisk.status == 73, "\(onDisk.errorText)")
+    #expect(try place.names() == ["urls.txt"])
+  }
+
+  /// A server that takes its time is asked for many at once; one that answers at once, for few of a short list.
+  @Test func autoSaysWhatItChose() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    let slow = FileOptions(ending: .stall(after: 0, until: gate))
+    for index in 0..<100 {
+      origin.route("/slow\(index)", .file([1, 2, 3], slow))
+      origin.route("/f\(index)", .file([4]))
+    }
+    let place = try Workplace()
+    _ = try place.list((0..<100).map { origin.url("/slow\($0)") })
+    let run = try place.start(["get", "urls.txt", "--mode", "auto", "-d", "out", "--summary-json", "summary"])
+    try await origin.wait(forRequests: 1, path: "/slow63")
+    gate.open()
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(
+      result.errorText.contains(
+        "auto chose a task group of up to 64: answers took their time, so as many as may be were asked for at once"
+      ),
+      "\(result.errorText)")
+    let summary = String(decoding: try place.file("summary"), as: UTF8.self)
+    #expect(
+      summary.contains("\"mode\":\"auto\"") && summary.contains("\"why\":\"slow-answers\""), "\(summary)")
+    #expect(summary.contains("\"atOnce\":64"), "\(summary)")
+
+    let one = try await place.dlm("get", origin.url("/f0"), "-m", "auto", "-d", "one", "--no-compare")
+    #expect(one.errorText.contains("auto chose one after the other: there was no more to do at a time"))
+    let quiet = try await place.dlm("get", origin.url("/f1"), "-m", "auto", "-d", "one", "-q")
+    #expect(quiet.errorText.isEmpty, "\(quiet.errorText)")
+    let given = try await place.dlm("get", origin.url("/f2"), "-d", "one")
+    #expect(!given.errorText.contains("auto"), "\(given.errorText)")
+  }
+
   @Test("a file that fails is named and left out of all runs; the exit status says that there was one")
   func compareLeavesOutWhatFails() async throws {
     let origin = try FaultyOrigin()

@@ -59,7 +59,7 @@ struct FailureTests {
   }
 
   @Test(arguments: [
-    (["get", "-m", "fast", "http://a/"], "'sequential', 'async-let' or 'parallel'"),
+    (["get", "-m", "fast", "http://a/"], "'sequential', 'async-let', 'parallel' or 'auto'"),
     (["get", "--jobs", "0", "http://a/"], "--jobs"),
     (["get", "-o", "x", "http://a/", "http://b/"], "--output"),
     (["get", "--offline", "--no-cache", "http://a/"], "--offline"),

@@ -83,6 +83,44 @@ struct MessagesTests {
     #expect(lines == ["1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), parallel, up to 36 at once"])
   }
 
+  /// What a run in mode auto says of its choice: a line below the first, and a word in JSON.
+  @Test(
+    arguments: [
+      (.nothing, 1, "one after the other: there was no more to do at a time", "too-short"),
+      (.nothing, 2, "a task group of up to 2: the list was over before more could show a gain", "too-short"),
+      (
+        .littleWasLeft, 2, "a task group of up to 2: more would not have paid for what was left",
+        "little-was-left"
+      ),
+      (
+        .allowed(gain: 1.456), 64,
+        "a task group of up to 64: as many as may be, which brought 1.46 times what half as many did",
+        "as-many-as-allowed"
+      ),
+      (
+        .noGain(from: 64, limit: 32, gain: 1.02), 64,
+        "a task group of 32: 64 at a time brought no more (1.02 times)", "no-gain"
+      ),
+      (.gained(1.9), 8, "a task group of up to 8: the last doubling brought 1.90 times as much", "gained"),
+      (
+        .slowAnswers, 64,
+        "a task group of up to 64: answers took their time, so as many as may be were asked for at once",
+        "slow-answers"
+      ),
+      (.broke, 12, "a task group of up to 12: transfers broke, so it took fewer", "transfers-broke"),
+    ] as [(WidthLesson, Int, String, String)])
+  func autoSaysWhy(lesson: WidthLesson, atOnce: Int, text: String, word: String) {
+    var report = report()
+    (report.mode, report.adaptsJobs, report.jobs, report.lesson) = (.auto, true, atOnce, lesson)
+    let lines = SummaryMessages(report, comparedWith: nil, again: "").lines
+    #expect(
+      lines == [
+        "1,000 files, 64.0 MiB in 4.0 s (16.0 MiB/s), auto, up to \(atOnce) at once",
+        "  auto chose \(text)",
+      ])
+    #expect(LessonMessages.word(lesson) == word)
+  }
+
   /// "Unchanged" was said of files that had been fetched whole.
   @Test func whatCameAndStoodHereAlreadyIsSaid() {
     var report = report()

@@ -317,7 +317,7 @@ struct RunHistoryTests {
     }
     let history = store.load()
     #expect(history?.command.sources == ["/99"])
-    for mode in DownloadMode.allCases { #expect(history?.runs[mode]?.endedAt == 99, "\(mode)") }
+    for mode in DownloadMode.strategies { #expect(history?.runs[mode]?.endedAt == 99, "\(mode)") }
   }
 
   @Test func whereThereIsNoFolderNothingIsRemembered() throws {

@@ -17,7 +17,7 @@ struct SettingsTests {
 
   @Test(
     arguments: [
-      ("mode: fast", "\"fast\" is no value for mode. Possible: sequential, async-let, parallel."),
+      ("mode: fast", "\"fast\" is no value for mode. Possible: sequential, async-let, parallel, auto."),
       ("mode: paralel", "Did you mean parallel?"), ("jobs: many", "Possible: a number from 1, or auto."),
       ("stall-timeout: long", "Possible: seconds"), ("retry-max-time: -1", "Possible: seconds"),
       ("max-age: 1h", "Possible: a number from 0."), ("limit-rate: fast", "such as 500K"),

@@ -1,27 +1,43 @@
+public import DownloadModel
+
 /// How many files are downloaded at a time where the user leaves it open (`--jobs auto`), decided by the
 /// rates that result. It reads no clock; times are since the run began.
 ///
-/// It begins with two dozen, which few servers mind, and adds one for each file that ends, so that the number
-/// doubles in the time that a file takes. Each time it has doubled, it checks whether that brought more, in
-/// files or in bytes; if not, it goes back and stays there. A run in which transfers break takes fewer, at
-/// most once in a round. Refusals concern the hosts and not the run (`HostLimiter`, HTTP rule 39).
+/// It begins with two, because a server of few workers, and one that accepts few connections at a time, is
+/// slower for all that come at once. What is far away answers late: until the first file has ended, the
+/// number doubles every few milliseconds. From then on it measures what the present number brings, adds one
+/// for each file that ends until the number has doubled, and measures again; if that brought no more, in
+/// files or in bytes, it goes back, and tries again after a rest, each time a longer one. Where little is
+/// left to do it leaves the number as it is. A run in which transfers break takes fewer, at most once in a
+/// round. Refusals concern the hosts and not the run (`HostLimiter`, HTTP rule 39).
 public struct AdaptiveConcurrency: Sendable, Equatable {
   public private(set) var ceiling: Int
   public private(set) var limit: Int
+  /// Why the limit is what it is.
+  public private(set) var lesson = WidthLesson.nothing
   /// The number to go back to if more brings no more.
   private var base: Int
   private var mark = Mark(time: .zero, files: 0, bytes: 0)
-  private var best: Rates?
-  private var phase = Phase.growing
+  /// What the base brings.
+  private var best = Rates(files: 0, bytes: 0)
+  private var phase = Phase.opening(began: nil, due: .zero)
+  private var rest = Self.shortRest
   /// How many of the files that were in flight when a break last halved the limit may still be: their breaks
   /// have been counted.
   private var round = 0
 
   private enum Phase: Equatable {
+    /// No file has ended. Widens at `due`, if as many are under way as may be.
+    case opening(began: Duration?, due: Duration)
+    /// A file has ended, and nothing is measured yet.
+    case begun
+    /// Measuring what the base brings.
+    case gauging
+    /// Taking one more for each that ends.
     case growing
     /// Measuring whether the current limit brings more than the base.
     case judging
-    case holding(since: Duration)
+    case holding(until: Duration)
   }
 
   private struct Mark: Equatable {
@@ -31,20 +47,32 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   }
 
   private struct Rates: Equatable {
+    /// A second.
     var files: Double
     var bytes: Double
 
-    func isBetter(than other: Rates) -> Bool {
-      files > other.files * AdaptiveConcurrency.gain || bytes > other.bytes * AdaptiveConcurrency.gain
+    /// The factor by which the better of the two grew.
+    func gain(over other: Rates) -> Double {
+      max(
+        other.files > 0 ? files / other.files : 0, other.bytes > 0 ? bytes / other.bytes : 0)
     }
   }
 
-  /// The factor by which the doubled number must raise a rate.
-  private static let gain = 1.1
-  /// After this time it checks again whether more helps now.
-  private static let rest = Duration.seconds(5)
-  private static let start = 24
+  private static let start = 2
+  /// Few servers mind so many; more of them must show a clear gain.
+  private static let harmless = 24
+  /// The factor by which a doubled number must raise a rate: up to the harmless number, and above it.
+  private static let (gain, clearGain) = (1.05, 1.1)
+  /// Rates over less time than this say nothing.
+  private static let shortestMeasurement = Duration.milliseconds(5)
+  /// From one widening to the next while nothing has been answered. A near server answers sooner.
+  private static let patience = Duration.milliseconds(4)
+  /// A connection that the server leaves waiting costs as much, so less is not worth it.
+  private static let worthwhile = Duration.milliseconds(40)
+  /// How long it waits before it tries more once again, after the first failure and at the most.
+  private static let (shortRest, longRest) = (Duration.milliseconds(50), Duration.seconds(5))
 
+  /// - Parameter ceiling: files at a time, at most.
   public init(ceiling: Int) {
     self.ceiling = max(1, ceiling)
     limit = min(Self.start, self.ceiling)
@@ -54,8 +82,33 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   /// The user has said how many: more are not taken, and fewer only where transfers break.
   mutating func follow(_ count: Int) {
     ceiling = max(1, count)
-    (limit, base, best) = (ceiling, ceiling, nil)
-    phase = .holding(since: .zero)
+    (limit, base) = (ceiling, ceiling)
+    (phase, lesson) = (.holding(until: .zero), .nothing)
+  }
+
+  /// Whether `wait` may widen it: no file has ended yet.
+  var isOpening: Bool { if case .opening = phase { limit < ceiling } else { false } }
+
+  /// As many are in flight as the limit allows, and no file has ended yet.
+  /// - Parameter received: body bytes of the whole run so far.
+  /// - Returns: when to call it again, if no file has ended by then; nil for never.
+  mutating func wait(at now: Duration, received: Int64) -> Duration? {
+    guard case .opening(let first, var due) = phase, limit < ceiling else { return nil }
+    guard let began = first else {
+      phase = .opening(began: now, due: now + Self.patience)
+      return now + Self.patience
+    }
+    guard now >= due else { return due }
+    // Where bytes come, the server is near and the files are long: nothing is gained by haste.
+    let isAnswered = received > 0
+    let most = isAnswered ? min(Self.harmless, ceiling) : ceiling
+    guard limit < most else { return nil }
+    limit = min(most, limit * 2)
+    base = limit
+    if limit == ceiling, !isAnswered { lesson = .slowAnswers }
+    due = now + (isAnswered ? max(Self.patience, now - began) : Self.patience)
+    phase = .opening(began: began, due: due)
+    return limit < most ? due : nil
   }
 
   /// Notes that a file ended without breaking.
@@ -65,13 +118,14 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   /// - Returns: whether `measure` must be called now. So the clock is read only where it matters.
   mutating func ended(files: Int, isFull: Bool) -> Bool {
     if round > 0 { round -= 1 }
+    if case .opening = phase { phase = .begun }
     guard isFull, limit < ceiling || phase == .judging else { return false }
     switch phase {
+    case .opening, .begun, .holding: return true
     case .growing:
       limit += 1
       return limit >= min(ceiling, base * 2)
-    case .judging: return files - mark.files >= limit
-    case .holding: return true
+    case .gauging, .judging: return files - mark.files >= limit
     }
   }
 
@@ -79,40 +133,54 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   /// - Parameters:
   ///   - files: that ended so far.
   ///   - received: body bytes of the whole run.
-  mutating func measure(files: Int, at now: Duration, received: Int64) {
+  ///   - left: how many files have not begun; nil where that is not known.
+  mutating func measure(files: Int, at now: Duration, received: Int64, left: Int?) {
     let moment = Mark(time: now, files: files, bytes: received)
     switch phase {
+    case .opening, .begun:
+      (mark, phase) = (moment, .gauging)
+    case .gauging:
+      guard let rates = rates(from: mark, to: moment) else { return }
+      (mark, best) = (moment, rates)
+      grow(moment, left)
     case .growing:
-      // The rate with fewer files. The first files of the run had connections to open, so this rate looks
-      // worse than it was.
-      best = best ?? rates(from: mark, to: moment)
+      (mark, phase) = (moment, .judging)
+    case .judging:
+      guard let rates = rates(from: mark, to: moment) else { return }
       mark = moment
-      phase = .judging
-    case .judging: judge(moment)
-    case .holding(let since):
-      guard now - since >= Self.rest else { return }
-      mark = moment
-      best = nil
-      phase = .growing
+      judge(rates, moment, left)
+    case .holding(let until):
+      guard now >= until else { return }
+      (mark, phase) = (moment, .gauging)
     }
   }
 
-  private mutating func judge(_ moment: Mark) {
-    guard let rates = rates(from: mark, to: moment) else { return }
-    mark = moment
-    guard best.map({ rates.isBetter(than: $0) }) ?? true else {
+  private mutating func judge(_ rates: Rates, _ moment: Mark, _ files: Int?) {
+    let gain = rates.gain(over: best)
+    guard gain > (base < Self.harmless ? Self.gain : Self.clearGain) else {
+      lesson = .noGain(from: limit, limit: base, gain: gain)
       limit = base
-      phase = .holding(since: moment.time)
+      phase = .holding(until: moment.time + rest)
+      rest = min(rest * 2, Self.longRest)
       return
     }
-    best = rates
-    base = limit
+    lesson = limit == ceiling ? .allowed(gain: gain) : .gained(gain)
+    (best, base, rest) = (rates, limit, Self.shortRest)
+    grow(moment, files)
+  }
+
+  /// Takes more from now on, if what is left is worth it.
+  /// - Parameter files: how many have not begun.
+  private mutating func grow(_ moment: Mark, _ files: Int?) {
     phase = .growing
+    guard let files, best.files > 0, .seconds(Double(files) / best.files) < Self.worthwhile else { return }
+    if lesson == .nothing { lesson = .littleWasLeft }
+    phase = .holding(until: moment.time + Self.worthwhile)
   }
 
   private func rates(from: Mark, to: Mark) -> Rates? {
+    guard to.time - from.time >= Self.shortestMeasurement else { return nil }
     let seconds = (to.time - from.time) / .seconds(1)
-    guard seconds > 0 else { return nil }
     return Rates(
       files: Double(to.files - from.files) / seconds, bytes: Double(to.bytes - from.bytes) / seconds)
   }
@@ -126,7 +194,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     round = limit - 1
     limit = max(1, limit / 2)
     base = limit
-    best = nil
-    phase = .holding(since: now)
+    lesson = .broke
+    phase = .holding(until: now + Self.longRest)
   }
 }

@@ -60,6 +60,15 @@ struct RunLimiter {
     isPaused || total >= room || total >= wanted || adaptive.map { total >= $0.limit } ?? false
   }
 
+  /// Whether another share should take what both could: few files at a time are spread over the shares,
+  /// because each has connections of its own. If two at a time went now to one share and now to the other, a
+  /// host would have four connections open.
+  func isRather(_ other: Int, than share: Int) -> Bool {
+    guard let limit = adaptive?.limit, limit < widths.reduce(0, { $0 &+ $1 }) else { return false }
+    func part(_ share: Int) -> Int { limit * (share + 1) / widths.count - limit * share / widths.count }
+    return inFlight[share] >= part(share) && inFlight[other] < part(other)
+  }
+
   /// Takes more files at a time from now on, or fewer; at least one.
   /// - Parameter most: how many lanes there may be.
   /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
@@ -113,8 +122,24 @@ struct RunLimiter {
     return adaptive?.ended(files: ended, isFull: isFull) ?? false
   }
 
+  /// Why so many files go at a time; nil where the user gave the number.
+  var lesson: WidthLesson? { adaptive?.lesson }
+
+  /// Whether `wait` may widen the limit by itself.
+  var isOpening: Bool { adaptive?.isOpening ?? false }
+
+  /// Widens the limit if as many files are in flight as it allows, and none has ended for some time.
   /// - Parameter received: body bytes of the whole run so far.
-  mutating func measure(at now: Duration, received: Int64) {
-    adaptive?.measure(files: ended, at: now, received: received)
+  /// - Returns: when to call it again; nil where time alone changes nothing.
+  mutating func wait(at now: Duration, received: Int64) -> Duration? {
+    guard !isPaused, let limit = adaptive?.limit, total >= limit else { return nil }
+    return adaptive?.wait(at: now, received: received)
+  }
+
+  /// - Parameters:
+  ///   - received: body bytes of the whole run so far.
+  ///   - left: how many files have not begun; nil where that is not known.
+  mutating func measure(at now: Duration, received: Int64, left: Int?) {
+    adaptive?.measure(files: ended, at: now, received: received, left: left)
   }
 }

@@ -75,7 +75,8 @@ public final class RequestQueue: Sendable {
   ///   - widths: lanes of each share, in the order of the network loops. Most callers need one share only.
   ///   - adaptive: finds how many files at a time are good, within the widths; nil for as many as there are
   ///     lanes.
-  ///   - received: body bytes of the whole run so far. It must neither block nor call the queue.
+  ///   - received: body bytes of the whole run so far. Asked within the lock, so it must neither block nor
+  ///     call the queue.
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
   ///   - order: in which order requests go that are not urgent.
   ///   - looksAhead: whether the list is read ahead for urgent requests from the beginning.
@@ -126,6 +127,9 @@ public final class RequestQueue: Sendable {
 
   /// The most files that were in flight at a time.
   public var peak: Int { guarded.withLock { $0.state.peak } }
+
+  /// How many files went at a time, and why.
+  public var width: RunWidth { guarded.withLock { RunWidth(peak: $0.state.peak, lesson: $0.state.lesson) } }
 
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   public var waits: [HostWait] {
@@ -202,7 +206,9 @@ public final class RequestQueue: Sendable {
 
   private func takeStep(_ share: Int) -> RequestQueueState.Step {
     let (step, effects) = guarded.withLock { guarded -> (RequestQueueState.Step, Effects) in
-      let now = guarded.state.needsTime ? stopwatch.elapsed() : .zero
+      let isOpening = guarded.state.isOpening
+      let now = isOpening || guarded.state.needsTime ? stopwatch.elapsed() : .zero
+      if isOpening { guarded.state.open(at: now, received: received()) }
       var step = guarded.state.step(for: share, at: now)
       while case .draw = step { step = guarded.state.drawn(source.takeAtOnce(), for: share, at: now) }
       if elsewhere != nil { step = stepElsewhere(step, share, at: now, &guarded.state) }
@@ -238,11 +244,11 @@ public final class RequestQueue: Sendable {
   }
 
   fileprivate func ended(_ request: DownloadRequest, share: Int, wasAsked: Bool, broke: Bool) {
-    change { [stopwatch, received] state in
+    change { [stopwatch, received, source] state in
       let brokenAt = broke ? stopwatch.elapsed() : nil
       // Most files need no measurement, and then no clock is read.
       if state.ended(request, share: share, wasAsked: wasAsked, brokenAt: brokenAt) {
-        state.measure(at: stopwatch.elapsed(), received: received())
+        state.measure(at: stopwatch.elapsed(), received: received(), left: source.outlook.left)
       }
     }
   }

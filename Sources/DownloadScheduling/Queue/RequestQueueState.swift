@@ -63,6 +63,10 @@ struct RequestQueueState {
   /// Waiting lanes, the one that waits longest first.
   private var waiting: [Lane] = []
   private var lastTicket = 0
+  /// When more files may go at a time although none has ended; nil for never.
+  private var opens: Duration?
+  /// The lane that waits for that.
+  private var opener: Int?
   /// The lane that began to wait in this step; it has seen its changes.
   private var newest: Int?
   /// Whether something changed that may concern a waiting lane.
@@ -101,6 +105,8 @@ struct RequestQueueState {
   var peak: Int { run.peak }
   /// How many files at a time this machine has resources for, as far as that was found out.
   var room: Int { run.room }
+  /// Why so many files go at a time; nil where the user gave the number.
+  var lesson: WidthLesson? { run.lesson }
 
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   func waits(at now: Duration) -> [HostWait] {
@@ -152,10 +158,33 @@ struct RequestQueueState {
 
   /// Called by a free lane.
   mutating func step(for share: Int, at now: Duration) -> Step {
-    if run.isFull { return run.isPaused ? waitOrEnd(share, at: now) : wait(share, until: nil) }
+    if run.isFull {
+      if run.isPaused { return waitOrEnd(share, at: now) }
+      guard run.isOpening, let opens else { return wait(share, until: nil) }
+      return waitToOpen(share, until: opens)
+    }
     if window != nil { return mayReadOn ? .draw : choose(for: share, at: now) }
     if heldCount > 0, let request = takeHeld(for: share, at: now) { return give(request) }
     return drawOrWait(share, at: now)
+  }
+
+  /// Whether `open` must be called before `step`.
+  var isOpening: Bool { run.isOpening }
+
+  /// Lets more files go at a time if none has ended for some time.
+  /// - Parameter received: body bytes of the whole run so far.
+  mutating func open(at now: Duration, received: Int64) {
+    let (before, due) = (run.isFull, run.wait(at: now, received: received))
+    opens = due
+    if before, !run.isFull { hasChanged = true }
+  }
+
+  /// One lane asks again at the time, and wakes the others if there is something for them.
+  private mutating func waitToOpen(_ share: Int, until time: Duration) -> Step {
+    if let opener, isWaiting(opener) { return wait(share, until: nil) }
+    let step = wait(share, until: time)
+    opener = lastTicket
+    return step
   }
 
   /// Takes what the source had at once, nil for nothing: the answer to `Step.draw`.
@@ -327,16 +356,16 @@ struct RequestQueueState {
   }
 
   /// Whether it is this share's turn for a host's next file: it is within its quota, and no share with fewer
-  /// of the host's files is about to take it. The more files of a host have ended, the larger a difference is
-  /// allowed.
+  /// of the host's files, or of the run's few, is about to take it. The more files of a host have ended, the
+  /// larger a difference is allowed.
   private mutating func isTurn(of share: Int, at host: QueuedHost) -> Bool {
     if widths.count == 1 { return true }
     guard hasQuota(share, at: host) else { return false }
     let most = host.inUse[share] - host.ended / 8
-    for other in widths.indices where host.inUse[other] < most && host.hasQuota(other) && !run.isBusy(other) {
-      return false
+    return !widths.indices.contains { other in
+      (host.inUse[other] < most || run.isRather(other, than: share)) && host.hasQuota(other)
+        && !run.isBusy(other)
     }
-    return true
   }
 
   /// Whether a share may have one more connection to a host. Connections of shares that are busy elsewhere
@@ -578,9 +607,12 @@ struct RequestQueueState {
     if widths.count > 1, let home = homes.end(request) { host.unbind(request, from: home) }
   }
 
-  /// - Parameter received: body bytes of the whole run so far.
-  mutating func measure(at now: Duration, received: Int64) {
-    run.measure(at: now, received: received)
+  /// - Parameters:
+  ///   - received: body bytes of the whole run so far.
+  ///   - left: how many requests the source has; nil where that is not known.
+  mutating func measure(at now: Duration, received: Int64, left: Int?) {
+    let held = heldCount + (window?.count ?? 0)
+    run.measure(at: now, received: received, left: left.map { $0 + held })
   }
 
   /// Requeues a request that its host refused.

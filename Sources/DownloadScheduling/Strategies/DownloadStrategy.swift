@@ -19,7 +19,8 @@ extension DownloadMode {
     switch self {
     case .sequential: SequentialStrategy()
     case .asyncLet: AsyncLetStrategy()
-    case .parallel: TaskGroupStrategy()
+    // A group whose width `AdaptiveConcurrency` finds; of one file at a time it is the loop.
+    case .parallel, .auto: TaskGroupStrategy()
     }
   }
 }

@@ -83,13 +83,18 @@ struct MeasuringOptions: ParsableArguments {
 
   @Option(
     name: [.short, .long, .customLong("modes")], parsing: .upToNextOption,
-    help: ArgumentHelp("Only these modes.", valueName: "mode"))
+    help: ArgumentHelp("Only these modes (default: all but auto).", valueName: "mode"))
   var mode: [DownloadMode] = []
 
   @Flag(help: "End at a file that fails, instead of leaving it out of all runs.")
   var strict = false
 
+  @Flag(
+    help: "Keep disks out of it: the files of a run go to memory (/dev/shm), are checked there, and dropped.")
+  var discard = false
+
   func validate() throws {
+    if discard, !TemporaryFolder.hasMemory { throw ValidationError(UsageMessages.noMemoryFolder) }
     guard runs >= 1 else { throw ValidationError(UsageMessages.noRuns) }
     guard warmup >= 0 else { throw ValidationError(UsageMessages.negativeWarmUps) }
   }
@@ -101,20 +106,21 @@ struct MeasuringOptions: ParsableArguments {
     _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ environment: [String: String],
     onReport: (ComparisonReport) -> Void = { _ in }
   ) async throws(ExitCode) -> ExitStatus {
-    let compared = ComparedMode.all(mode.isEmpty ? DownloadMode.allCases : mode, widths: settings.widths)
+    let compared = ComparedMode.all(mode.isEmpty ? DownloadMode.strategies : mode, widths: settings.widths)
     let plan = ComparisonPlan(
       modes: compared, runs: runs, warmUpRounds: warmup, seed: .random(in: .min ... .max))
     let session = ComparisonSession(
       settings: settings, screen: ProgressScreen(settings.progress, environment: environment),
       plan: plan, failing: strict ? .fatal : .leftOut, requests: requests,
-      temporaryFolder: TemporaryFolder.path(environment),
+      temporaryFolder: discard ? TemporaryFolder.inMemory : TemporaryFolder.path(environment),
       // So that what was measured is there, however this ends.
       onMeasured: { [report = settings.report] measured in
         _ = report.map { write(ComparisonReport(measurements: measured), of: list, settings, to: $0) }
       })
     let (result, signal) = await session.run()
     func show(_ report: ComparisonReport) throws(ExitCode) {
-      let messages = ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs)
+      let messages = ComparisonMessages(
+        report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: discard)
       try StandardOutput.say(StandardOutput.wrapped(messages.lines))
       if let picture = ComparisonPicture(report, on: StandardOutput.terminal, environment) {
         try StandardOutput.write((["", ""] + picture.lines).joined(separator: "\n") + "\n")
@@ -146,7 +152,8 @@ struct MeasuringOptions: ParsableArguments {
   private func write(
     _ report: ComparisonReport, of list: String, _ settings: Settings, to file: ReportFile
   ) -> String? {
-    let messages = ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs)
+    let messages = ComparisonMessages(
+      report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: discard)
     return file.write(
       report,
       ReportFacts(

@@ -123,7 +123,8 @@ actor ListReader {
     feed.listed(count, complete: isComplete)
     if interruption.isRaised || isBrokenOff { spool?.discard() } else if isComplete { spool?.close() }
     if isComplete { sizes = nil }
-    let outlook = SourceOutlook(goesOn: isComplete || isReadableAtOnce, hasFirst: hasFirst)
+    let outlook = SourceOutlook(
+      goesOn: isComplete || isReadableAtOnce, hasFirst: hasFirst, left: isComplete ? requests.count : nil)
     source.put(requests, isComplete: requests.isEmpty && isComplete, outlook)
     onRead?(
       Reading(

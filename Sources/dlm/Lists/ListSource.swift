@@ -84,7 +84,13 @@ final class ListSource: RequestSource {
 
   func takeAtOnce() -> DownloadRequest? { buffer.withLock { $0.take() } }
 
-  var outlook: SourceOutlook { buffer.withLock { $0.outlook } }
+  var outlook: SourceOutlook {
+    buffer.withLock { buffer in
+      var outlook = buffer.outlook
+      outlook.left? -= buffer.next
+      return outlook
+    }
+  }
 
   /// Gives nothing more. Lists that are being read are not read any further.
   func stop() {

@@ -7,9 +7,11 @@ struct ComparisonMessages {
   private let report: ComparisonReport
   /// "16 files at a time" or "up to 64 files at once".
   private let width: String
+  private let isInMemory: Bool
 
-  init(_ report: ComparisonReport, jobs: Int, adapts: Bool) {
-    self.report = report
+  /// - Parameter inMemory: whether no file of the runs was on a disk (`--discard`).
+  init(_ report: ComparisonReport, jobs: Int, adapts: Bool, inMemory: Bool = false) {
+    (self.report, isInMemory) = (report, inMemory)
     width = adapts ? "up to \(jobs) files at once" : "\(jobs) files at a time"
   }
 
@@ -80,7 +82,8 @@ struct ComparisonMessages {
       }
       lines.append(
         "Every run fetched the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), "
-          + "byte for byte; \(some.runs.count == 1 ? "1 run" : "\(some.runs.count) runs") a mode, \(width).")
+          + "byte for byte\(isInMemory ? ", into memory" : ""); \(some.runs.count == 1 ? "1 run" : "\(some.runs.count) runs") a mode, \(width)."
+      )
     }
     lines += warnings
     return lines
@@ -89,8 +92,22 @@ struct ComparisonMessages {
   /// The judgement in one sentence; empty with fewer than two modes.
   var headline: String { report.conclusion.map(Self.sentence) ?? "" }
 
-  /// Why it came out so, and what limits.
-  var explanations: [String] {
+  /// Why it came out so, what limits, and what mode auto would have done.
+  var explanations: [String] { reasons + [AutoForecast.of(report).map(Self.text)].compactMap(\.self) }
+
+  private static func text(_ forecast: AutoForecast) -> String {
+    switch forecast {
+    case .manyAtOnce(let time):
+      "--mode auto would have asked for up to \(Settings.mostJobs) at once: a file takes \(milliseconds(time)), "
+        + "and it waits for none."
+    case .moreAndMore:
+      "--mode auto would have begun with two at a time and gone on to more for as long as that gained."
+    case .fewForShort: "--mode auto would have stayed with two at a time: it is over before more could pay."
+    case .fewForNoGain: "--mode auto would have stayed with few at a time: more bring no more here."
+    }
+  }
+
+  private var reasons: [String] {
     Explanation.all(report).map { explanation in
       switch explanation {
       case .sideBySide(let waiting, _) where waiting >= 0.7:

@@ -31,6 +31,7 @@ struct SummaryMessages {
       return ["The list holds no address."]
     }
     var lines = [headline]
+    if let lesson = report.lesson { lines.append("  " + LessonMessages.text(lesson, atOnce: report.jobs)) }
     if let breakdown { lines.append("  " + breakdown) }
     if let proof = Self.proof(report.tally) { lines.append("  " + proof) }
     lines += failureLines

@@ -40,6 +40,10 @@ enum UsageMessages {
 
   // MARK: Options
 
+  static let noMemoryFolder =
+    "--discard needs /dev/shm, a folder in memory, which is not there or may not be written; without it the files go "
+    + "to a scratch folder below $TMPDIR"
+
   static let noRuns = "--runs needs at least 1."
   static func noReportForm(_ path: String) -> String {
     "--report \(path): the ending says what is written, and this is none of .html, .svg, .json, .md and .csv."

@@ -80,7 +80,7 @@ struct ComparisonSession: Sendable {
       let start = ContinuousClock.now
       // Cancelled and awaited at the end of this scope.
       async let _: Void = recorder.watchHosts(of: feed)
-      let peak = await wiring.run(RequestList(requests)) { request, result in
+      let width = await wiring.run(RequestList(requests, count: requests.count)) { request, result in
         recorder.end(of: request, result)
         switch result {
         case .success(let outcome): files.add(request, outcome)
@@ -88,7 +88,7 @@ struct ComparisonSession: Sendable {
         }
       }
       let wall = start.duration(to: .now)
-      recorder.end(mostAtOnce: peak)
+      recorder.end(mostAtOnce: width.peak)
       return wall
     }
     _ = await wiring.close()  // without a cache there is nothing to be warned of

@@ -235,8 +235,8 @@ struct DownloadSession: Sendable {
 
   /// What the work resulted in, beside what the feed and the FailureLog know.
   private struct Fetched: Sendable {
-    /// The most files that were under way at a time.
-    let peak: Int
+    /// How many files went at a time, and why.
+    let width: RunWidth
     let elapsed: Duration
     let warnings: [CacheWarning]
     let verdict: RepeatVerdict?
@@ -254,12 +254,13 @@ struct DownloadSession: Sendable {
     let settings = order.settings
     let isListWhole = if watched == nil { await reader.isWhole } else { true }
     // The number may have been changed by keys.
-    let adaptsJobs = settings.adaptsJobs || fetched.peak > settings.jobs
+    let adaptsJobs = settings.adaptsJobs || settings.mode == .auto || fetched.width.peak > settings.jobs
     var report = RunReport(
-      mode: settings.mode, jobs: adaptsJobs ? max(1, fetched.peak) : settings.jobs,
+      mode: settings.mode, jobs: adaptsJobs ? max(1, fetched.width.peak) : settings.jobs,
       adaptsJobs: adaptsJobs, tally: feed.tally, received: feed.counter.value,
       elapsed: fetched.elapsed, failures: failures.failures, rejections: failures.rejections,
       moreFailures: failures.more, isListWhole: isListWhole, signal: signal)
+    if settings.mode == .auto { report.lesson = fetched.width.lesson }
     if let watched { report.watched(watched) }
     return Result(report: report, warnings: fetched.warnings, verdict: fetched.verdict)
   }
@@ -289,21 +290,21 @@ struct DownloadSession: Sendable {
         try await wiring.carryOut(decision, on: question)
       },
       onFailure: { failures.add($0) })
-    let peak =
+    let width =
       if let watched { await fetch(watched) } else {
         await wiring.run(source) { request, result in note(request, result, from: source) }
       }
-    recorder?.end(mostAtOnce: peak)
-    log.atOnce(peak, order.settings)
+    recorder?.end(mostAtOnce: width.peak)
+    log.atOnce(width.peak, order.settings)
     questions?.finish()
     await asking
     let warnings = await wiring.close()
     let elapsed = start.duration(to: .now)
-    return Fetched(peak: peak, elapsed: elapsed, warnings: warnings, verdict: await compare())
+    return Fetched(width: width, elapsed: elapsed, warnings: warnings, verdict: await compare())
   }
 
   /// Runs until a signal, or a disk that takes nothing more, ends it.
-  private func fetch(_ watched: WatchedLines) async -> Int {
+  private func fetch(_ watched: WatchedLines) async -> RunWidth {
     let run = WatchedRun(order, watched, askAnew: { await wiring.askAnew() }, onRead: { memory.read($0) })
     // The child is cancelled and awaited when the lanes have ended.
     async let _: Void = run.watcher.run()
@@ -390,7 +391,11 @@ struct DownloadSession: Sendable {
     let text = RunSummaryJSON.text(
       report.tally, transferred: report.received, rejected: report.rejections.count,
       elapsed: report.elapsed, words: DisplayWords.all,
-      more: ["mode": .text(report.mode.rawValue), "status": .number(Int64(status.rawValue))])
+      more: [
+        "mode": .text(report.mode.rawValue), "atOnce": .number(Int64(report.jobs)),
+        "why": report.lesson.map { .text(LessonMessages.word($0)) } ?? .null,
+        "status": .number(Int64(status.rawValue)),
+      ])
     do {
       try file.write(text)
       return status

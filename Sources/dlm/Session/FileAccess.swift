@@ -84,6 +84,12 @@ enum TemporaryFolder {
     environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
   }
 
+  /// Whose files are in memory, on every Linux that has mounted it (shm_overview(7)).
+  static let inMemory = "/dev/shm"
+
+  /// Whether it is there and this user may write to it.
+  static var hasMemory: Bool { access(inMemory, W_OK | X_OK) == 0 }
+
   /// A new file, whose name is removed at once, so that the file disappears with the process, however that
   /// ends.
   /// - Parameter purpose: a word for its short-lived name.

@@ -9,6 +9,8 @@ struct RunReport: Sendable {
   var jobs: Int
   /// Whether `jobs` is the most that were under way, and the run found out what is good.
   var adaptsJobs = false
+  /// Why so many at a time, of a run that chose it (`--mode auto`).
+  var lesson: WidthLesson?
   var tally: ProgressTally
   /// Body bytes received, also those of files that failed.
   var received: Int64
