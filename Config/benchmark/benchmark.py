@@ -17,6 +17,7 @@ from distant import DistantOrigin  # noqa: E402
 from nginx import Nginx  # noqa: E402
 from report import document, section, write_document  # noqa: E402
 from rounds import run_rounds  # noqa: E402
+from toys import python_server, refusing_server  # noqa: E402
 from workloads import QUICK, Sizes, all_workloads  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -43,10 +44,19 @@ class Site:
         return self.stack.enter_context(DistantOrigin(self.programs["dlm"], folder, count, size)).files
 
     def few_workers_files(self, workers, sizes):
-        folder = self.folder / "apache"
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="apache-", dir=self.folder))
+        folder.chmod(0o755)
         # What Apache's own user may enter.
         self.folder.chmod(0o755)
         return self.stack.enter_context(Apache(folder, self.programs["apache2"], workers, sizes)).files
+
+    def python_files(self, count, size):
+        return self.stack.enter_context(python_server(self.folder / "python", count, size)).files
+
+    def refusing_files(self, count, size):
+        user = "user root;" if os.geteuid() == 0 else ""
+        server = refusing_server(self.folder / "refusing", self.programs["nginx"], user, count, size)
+        return self.stack.enter_context(server).files
 
 
 def find(tool):

@@ -5,6 +5,7 @@ from typing import Optional
 
 MIB = 1024 * 1024
 BEST = "the best peer"
+FIXED = "the best fixed number"  # of dlm's own files at a time, whose calls have no "dlm" before them
 WORDS = {"wall": "wall time", "cpu": "CPU time", "memory": "peak memory"}
 
 
@@ -23,13 +24,13 @@ class Ratio:
     def judge(self, summaries):
         own = summaries[self.of]
         peers = {name: summary for name, summary in summaries.items() if not summary.failure
-                 and (name == self.peer or self.peer == BEST and not name.startswith("dlm"))}
+                 and (name == self.peer or self.peer in (BEST, FIXED) and not name.startswith("dlm"))}
         wish = f"at most {self.at_most:.2f}" if self.at_most else "no target"
         if own.failure or not peers:
             return f"{WORDS[self.measure]}, {self.of} ÷ {self.peer}: not measured; {wish}"
         best = min(peers, key=lambda name: getattr(peers[name], self.measure))
         ratio = getattr(own, self.measure) / getattr(peers[best], self.measure)
-        named = f"{BEST} ({best})" if self.peer == BEST else best
+        named = f"{self.peer} ({best})" if self.peer in (BEST, FIXED) else best
         judged = f": {verdict(ratio, self.at_most)}" if self.at_most else ""
         return f"{WORDS[self.measure]}, {self.of} ÷ {named}: {ratio:.2f}; {wish}{judged}"
 

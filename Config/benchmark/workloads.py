@@ -4,7 +4,7 @@ import dataclasses
 from typing import Callable, Optional
 
 from calls import aria2c, axel, cached, copy, curl, curl_parallel, dlm, drawing, version, wget2
-from targets import MemoryCeiling, PlusEach, Ratio
+from targets import FIXED, MemoryCeiling, PlusEach, Ratio
 
 KIB, MIB = 1024, 1024 * 1024
 
@@ -83,6 +83,9 @@ def all_workloads(sizes):
         Workload("few-workers", f"{len(PAGE)} files as of a page, from an Apache with {sizes.few_workers} workers that "
                  "each wait 5 s for a connection's next request; each tool with its defaults", few_workers,
                  (Ratio("wall", 1.20),)),
+        *(Workload(f"auto-{name}", f"{title}; dlm in mode auto, one by one, and at fixed numbers", calls,
+                   (Ratio("wall", 1.10, FIXED, of=AUTO),))
+          for name, title, calls in auto_lists(sizes)),
         Workload("slow-many", f"{sizes.slow:,} files of 64 KiB at 16 KiB/s each, plain HTTP on loopback; dlm "
                  "has all of them at once, curl -Z 300, which is the most that it allows", slow_many,
                  (Ratio("cpu", 0.50, "curl -Z"), MemoryCeiling(150))),
@@ -223,6 +226,33 @@ def few_workers(site, sizes):
     files = site.few_workers_files(sizes.few_workers, PAGE)
     # curl's own default: told not to wait, it takes minutes here.
     return [dlm(files), curl_parallel(files, is_immediate=False), wget2(files), aria2c(files)]
+
+
+AUTO = "dlm -m auto"
+
+
+def auto_lists(sizes):
+    """The lists over which mode auto may not be much slower than any fixed choice."""
+    def compared(files_of):
+        def calls(site, _sizes):
+            files = files_of(site)
+            widths = [dlm(files, "-j", str(width), name=f"-j {width}") for width in (2, 4, 16, 64)]
+            return [dlm(files, "-m", "auto", name=AUTO), dlm(files, "-m", "sequential", name="-m sequential"), *widths]
+        return calls
+
+    small, distant = sizes.small, sizes.distant_small // 5
+    return [
+        ("small", f"{small:,} files of 4 KiB, plain HTTP on loopback",
+         compared(lambda site: site.nginx.files("small", small, 4 * KIB))),
+        ("distant", f"{distant:,} files of 100 KiB, 50 ms to the first byte, 4 MB/s a connection",
+         compared(lambda site: site.distant_files(distant, 100 * KIB))),
+        ("few-workers", f"{len(PAGE)} files as of a page, from an Apache with {sizes.few_workers} workers",
+         compared(lambda site: site.few_workers_files(sizes.few_workers, PAGE))),
+        ("refusing", "100 files of 100 KiB, from an nginx that answers 503 above four connections",
+         compared(lambda site: site.refusing_files(100, 100 * KIB))),
+        ("python", "200 files of 20 KiB, from Python's http.server, with which five connections may wait",
+         compared(lambda site: site.python_files(200, 20 * KIB))),
+    ]
 
 
 def slow_many(site, sizes):
