@@ -128,6 +128,8 @@ struct CommandTests {
       #expect(run.outputText.contains(name), "\(run.outputText)")
     }
     #expect(run.errorText.contains("run 6 of 6"), "\(run.errorText)")
+    // It said "1 files at a time" of all of them.
+    #expect(run.outputText.contains("; 1 run a mode.\n"), "\(run.outputText)")
     #expect(origin.log.count == 36)
     let get = try await place.dlm("get", "urls.txt", "--jobs", "1,2")
     #expect(get.status == 64)

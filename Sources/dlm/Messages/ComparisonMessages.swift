@@ -5,14 +5,18 @@ import TerminalProgress
 /// The table and the sentences of `dlm compare`.
 struct ComparisonMessages {
   private let report: ComparisonReport
-  /// "16 files at a time" or "up to 64 files at once".
+  /// ", 16 files at a time" or ", up to 64 files at once"; nothing where each mode's name tells it.
   private let width: String
   private let isInMemory: Bool
 
   /// - Parameter inMemory: whether no file of the runs was on a disk (`--discard`).
   init(_ report: ComparisonReport, jobs: Int, adapts: Bool, inMemory: Bool = false) {
     (self.report, isInMemory) = (report, inMemory)
-    width = adapts ? "up to \(jobs) files at once" : "\(jobs) files at a time"
+    if report.results.contains(where: { $0.mode.jobs != nil }) {
+      width = ""
+    } else {
+      width = adapts ? ", up to \(jobs) files at once" : ", \(jobs) \(jobs == 1 ? "file" : "files") at a time"
+    }
   }
 
   /// Said where no list is named.
@@ -80,10 +84,10 @@ struct ComparisonMessages {
         lines.append(
           "\(count == 1 ? "1 file that fails is" : "\(Quantity.count(count)) files that fail are") left out.")
       }
+      let runs = some.runs.count == 1 ? "1 run" : "\(some.runs.count) runs"
       lines.append(
         "Every run fetched the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), "
-          + "byte for byte\(isInMemory ? ", into memory" : ""); \(some.runs.count == 1 ? "1 run" : "\(some.runs.count) runs") a mode, \(width)."
-      )
+          + "byte for byte\(isInMemory ? ", into memory" : ""); \(runs) a mode\(width).")
     }
     lines += warnings
     return lines
