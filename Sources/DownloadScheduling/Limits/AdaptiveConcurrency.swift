@@ -50,12 +50,18 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     /// A second.
     var files: Double
     var bytes: Double
+    /// How many files they were measured with.
+    var count = 0
 
     /// The factor by which the better of the two grew.
     func gain(over other: Rates) -> Double {
       max(
         other.files > 0 ? files / other.files : 0, other.bytes > 0 ? bytes / other.bytes : 0)
     }
+
+    /// What a gain over others must be to be more than their chance. Of two dozen files, as many a second
+    /// were seen to come a fifth sooner by chance alone.
+    func chance(over other: Rates) -> Double { 1 + 1 / Double(max(1, min(count, other.count))).squareRoot() }
   }
 
   private static let start = 2
@@ -63,8 +69,10 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   private static let harmless = 24
   /// The factor by which a doubled number must raise a rate: up to the harmless number, and above it.
   private static let (gain, clearGain) = (1.05, 1.1)
-  /// Rates over less time than this say nothing.
-  private static let shortestMeasurement = Duration.milliseconds(5)
+  /// Rates over less time than the first say nothing, and those of fewer files than this little, unless they
+  /// are over as long a time as the last.
+  private static let shortestMeasurement = Duration.milliseconds(8)
+  private static let (tellingFiles, longestMeasurement) = (24, Duration.milliseconds(20))
   /// From one widening to the next while nothing has been answered. A near server answers sooner.
   private static let patience = Duration.milliseconds(4)
   /// A connection that the server leaves waiting costs as much, so less is not worth it.
@@ -157,7 +165,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
 
   private mutating func judge(_ rates: Rates, _ moment: Mark, _ files: Int?) {
     let gain = rates.gain(over: best)
-    guard gain > (base < Self.harmless ? Self.gain : Self.clearGain) else {
+    guard gain > max(base < Self.harmless ? Self.gain : Self.clearGain, rates.chance(over: best)) else {
       lesson = .noGain(from: limit, limit: base, gain: gain)
       limit = base
       phase = .holding(until: moment.time + rest)
@@ -179,10 +187,12 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   }
 
   private func rates(from: Mark, to: Mark) -> Rates? {
-    guard to.time - from.time >= Self.shortestMeasurement else { return nil }
-    let seconds = (to.time - from.time) / .seconds(1)
+    let (time, count) = (to.time - from.time, to.files - from.files)
+    guard time >= Self.shortestMeasurement, count >= Self.tellingFiles || time >= Self.longestMeasurement
+    else { return nil }
+    let seconds = time / .seconds(1)
     return Rates(
-      files: Double(to.files - from.files) / seconds, bytes: Double(to.bytes - from.bytes) / seconds)
+      files: Double(count) / seconds, bytes: Double(to.bytes - from.bytes) / seconds, count: count)
   }
 
   /// Notes that a transfer broke.
