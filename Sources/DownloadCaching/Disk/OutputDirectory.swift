@@ -28,13 +28,7 @@ final class OutputDirectory: Sendable {
   /// Files that this run gave to an address, where `give` was called for them: inodes, and hashes of what the
   /// index knows the requests by.
   private let given = Mutex<[Int64: Int]>([:])
-  /// Names of metadata that earlier runs left or this run wrote. They are few, and looking on the disk for
-  /// metadata that is not there would cost every file a system call. Nil for a folder with too many names to
-  /// read. As bytes, because Swift treats two normal forms of one text as equal, and the disk does not.
-  private let metadata: Mutex<Set<[UInt8]>?>
-
-  /// Reading this many names costs some milliseconds, once.
-  private static let readable = 10_000
+  private let metadata = Mutex(MetadataNames())
 
   /// Opens the folder, made if missing.
   /// - Parameters:
@@ -53,10 +47,6 @@ final class OutputDirectory: Sendable {
     do throws(Errno) {
       folder = try Folder(path.isEmpty ? "." : path, mode: 0o777)
       canonicalPath = try folder.canonicalPath()
-      metadata = Mutex(
-        try folder.names(atMost: Self.readable).map { names in
-          Set(names.filter(PartialName.isMetadata).map { Array($0.utf8) })
-        })
     } catch {
       let isShortage = DownloadError.isShortage(error.rawValue)
       throw DownloadError(
@@ -79,7 +69,7 @@ final class OutputDirectory: Sendable {
   /// its own.
   func mayHoldMetadata(_ names: PartialName) -> Bool {
     metadata.withLock { metadata in
-      guard let metadata else { return true }
+      guard let metadata = metadata.read(in: folder) else { return true }
       return !metadata.isEmpty && metadata.contains(Array(names.metadata.utf8))
     }
   }
@@ -88,7 +78,7 @@ final class OutputDirectory: Sendable {
   /// the name itself 0.
   func numbersOfMetadata(beside name: String) -> [Int] {
     metadata.withLock { metadata in
-      guard let metadata, !metadata.isEmpty else { return [] }
+      guard let metadata = metadata.read(in: folder), !metadata.isEmpty else { return [] }
       let (stem, fileExtension) = FileNaming.split(name)
       let (prefix, suffix) = ("\(stem).".utf8, "\(fileExtension)\(PartialName.metadataSuffix)".utf8)
       let itself = metadata.contains(Array(PartialName(name).metadata.utf8)) ? [0] : []
@@ -105,10 +95,51 @@ final class OutputDirectory: Sendable {
   }
 
   /// Notes that metadata was made, so that a later request for the same file looks for it.
-  func noteMetadata(_ name: String) { metadata.withLock { _ = $0?.insert(Array(name.utf8)) } }
+  func noteMetadata(_ name: String) { metadata.withLock { $0.note(name) } }
 
   /// Notes that metadata is gone, so that memory does not grow with finished files.
-  func forgetMetadata(_ name: String) { metadata.withLock { _ = $0?.remove(Array(name.utf8)) } }
+  func forgetMetadata(_ name: String) { metadata.withLock { $0.forget(name) } }
+
+  /// Names of metadata that earlier runs left or this run wrote. They are few, and looking on the disk for
+  /// metadata that is not there would cost every file a system call.
+  ///
+  /// The folder is read when a file is first to be written into it: a run whose files are all fresh writes
+  /// none, and reading ten thousand names took it a thirtieth of its time.
+  private struct MetadataNames {
+    private enum State {
+      case unread
+      /// As bytes, because Swift treats two normal forms of one text as equal, and the disk does not.
+      case read(Set<[UInt8]>)
+      /// The folder has too many names to read, or does not let them be read.
+      case unknown
+    }
+
+    private var state = State.unread
+    /// Reading this many names costs some milliseconds, once.
+    private static let readable = 10_000
+
+    /// - Returns: nil for a folder whose names are not known.
+    mutating func read(in folder: Folder) -> Set<[UInt8]>? {
+      if case .unread = state {
+        // A folder that cannot be read can still be looked into, name by name.
+        let names = try? folder.names(atMost: Self.readable)
+        state = names.map { .read(Set($0.filter(PartialName.isMetadata).map { Array($0.utf8) })) } ?? .unknown
+      }
+      return if case .read(let names) = state { names } else { nil }
+    }
+
+    // What was not read yet will be seen on the disk.
+    mutating func note(_ name: String) { change { $0.insert(Array(name.utf8)) } }
+    mutating func forget(_ name: String) { change { $0.remove(Array(name.utf8)) } }
+
+    private mutating func change<Ignored>(_ body: (inout Set<[UInt8]>) -> Ignored) {
+      guard case .read(var names) = state else { return }
+      // Two references to the names would copy them.
+      state = .unknown
+      _ = body(&names)
+      state = .read(names)
+    }
+  }
 
   /// Notes that this run gave the file to an address.
   ///
