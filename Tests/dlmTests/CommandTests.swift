@@ -185,6 +185,22 @@ struct CommandTests {
       lost.status == 74 && lost.errorText.contains("choose another place with --report"), "\(lost.errorText)")
   }
 
+  /// A comparison of minutes ended with the words that its report could not be written.
+  @Test(arguments: ["compare --runs 1 --report no/c.html", "get --report /sys/g.html"])
+  func anUnwritableReportIsToldBeforeTheRun(command: String) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([7]))
+    let place = try Workplace()
+    let run = try await place.start(
+      command.split(separator: " ").map(String.init) + [origin.url("/f")]
+    ).waitForExit()
+    #expect(run.status == 74, "\(run.errorText)")
+    #expect(run.errorText.contains("choose another place with --report"), "\(run.errorText)")
+    #expect(origin.log.isEmpty)
+    #expect(try place.names().isEmpty)
+  }
+
   @Test func compareStopsAtAFailure() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

@@ -436,7 +436,7 @@ actor CacheIndex {
   }
 
   /// Forgets rows.
-  /// - Returns: how many of them there were.
+  /// - Returns: how many users' files there were among them: those of the store are nobody's but the cache's.
   func forget(_ keys: [RowKey]) throws(DownloadError) -> Int {
     guard !keys.isEmpty else { return 0 }
     return try answering("writing the index") { pool in
@@ -444,7 +444,7 @@ actor CacheIndex {
         let statement = try database.cachedStatement(sql: CacheSchema.delete)
         return try keys.reduce(0) { count, key in
           try statement.execute(arguments: key.arguments)
-          return count + database.changesCount
+          return key.isStored ? count : count + database.changesCount
         }
       }
     }
@@ -463,8 +463,10 @@ actor CacheIndex {
     }
     let entries = try answering("clearing the index") { pool in
       try pool.write { database in
+        try database.execute(sql: "DELETE FROM file WHERE requested <> '/'")
+        let users = database.changesCount
         try database.execute(sql: "DELETE FROM file")
-        return database.changesCount
+        return users
       }
     }
     return Freed(entries: entries, bytes: try shrunk(from: before), journals: journals)

@@ -106,6 +106,10 @@ struct MeasuringOptions: ParsableArguments {
     _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ environment: [String: String],
     onReport: (ComparisonReport) -> Void = { _ in }
   ) async throws(ExitCode) -> ExitStatus {
+    if let file = settings.report, let why = file.obstacle {
+      StandardError.say([TroubleMessages.eventsLost(file.name, why, option: "--report")])
+      return .diskFailed
+    }
     let compared = ComparedMode.all(mode.isEmpty ? DownloadMode.strategies : mode, widths: settings.widths)
     let plan = ComparisonPlan(
       modes: compared, runs: runs, warmUpRounds: warmup, seed: .random(in: .min ... .max))

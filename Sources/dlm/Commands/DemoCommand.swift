@@ -82,7 +82,8 @@ struct DemoCommand: AsyncParsableCommand {
     guard let folder = XDGFolders(environment).state else { return nil }
     do {
       try PrivateFolder.make(folder)
-      return try ReportFile(folder.appending("demo.html").string)
+      let file = try ReportFile(folder.appending("demo.html").string)
+      return file.obstacle == nil ? file : nil
     } catch {
       return nil
     }

@@ -128,6 +128,7 @@ struct DownloadSession: Sendable {
     let feed = ProgressFeed()
     let failures = try failureLog(order)
     let events = try eventRecord(order)
+    try checkReport(order)
     let memory = RunMemory(
       order.store, order.sources, order.options, log, directory: order.settings.output.directory)
     let reader = reader(order, feed, failures, trial == nil ? memory : nil)
@@ -208,6 +209,15 @@ struct DownloadSession: Sendable {
     } catch {
       throw Refusal([TroubleMessages.eventsLost(target.name, error)], .diskFailed)
     }
+  }
+
+  /// A report that cannot be written is better told before the run than after it.
+  private static func checkReport(_ order: DownloadOrder) throws(Refusal) {
+    // Its folder may be the output folder, which is not made yet.
+    guard let file = order.settings.report, let why = file.obstacle, why != .noSuchFileOrDirectory else {
+      return
+    }
+    throw Refusal([TroubleMessages.eventsLost(file.name, why, option: "--report")], .diskFailed)
   }
 
   /// - Parameter memory: nil for a run that is not remembered.

@@ -193,6 +193,18 @@ enum FailedListFile {
     }
   }
 
+  /// What keeps a file from being written there now; nil if nothing does. It is found by trying, since a
+  /// folder's rights are not all that counts, and leaves nothing behind.
+  var obstacle: Errno? {
+    guard case .file(let path) = self else { return nil }
+    do throws(Errno) {
+      _ = try DraftFile(for: path)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
   /// Writes the list of a run's failures, those that were only spooled included.
   /// - Throws: Errno of the file, or of the spool.
   func write(_ list: FailedList, more spool: FailureSpool?) throws { try write(list.text, more: spool) }

@@ -5,6 +5,7 @@ import FoundationEssentials
 import Glibc
 import ReportPages
 import StrategyComparing
+import SystemPackage
 import TerminalProgress
 
 /// The file of `--report`, whose ending says what it is.
@@ -26,6 +27,9 @@ struct ReportFile {
   }
 
   var name: String { file.name }
+
+  /// What keeps it from being written now; nil if nothing does.
+  var obstacle: Errno? { file.obstacle }
 
   /// Replaces the file as a whole.
   /// - Returns: what to say where it cannot be written; nil when it was.

@@ -231,6 +231,24 @@ struct StoredFileTests {
     #expect(try await run().getAndClose(Self.address).kind == .fetched)
   }
 
+  /// `dlm clear-cache` said "2 files forgotten" of one file whose bytes the store had too.
+  @Test(arguments: ["clear", "clear address", "remove", "prune"])
+  func aFileAndItsCopyInTheStoreAreOneFile(how: String) async throws {
+    _ = try await run().getAndClose(Self.address)
+    let administration = CacheAdministration(folder.filePath.appending("cache"))
+    #expect(try await administration.status().entries == 1)
+    let freed =
+      switch how {
+      case "clear": try await administration.clear()
+      case "clear address": try await administration.clear([Self.address])
+      case "remove": try await administration.removeWritten()
+      default: try await administration.prune(usedBefore: .max)
+      }
+    _ = await administration.close()
+    #expect(freed.entries == 1)
+    #expect(try entries.isEmpty == (how != "remove"), "the store is swept when space is given back")
+  }
+
   /// Entries of an index that is gone are nobody's.
   @Test func entriesThatNoRowKnowsGo() async throws {
     _ = try await run().getAndClose(Self.address)
