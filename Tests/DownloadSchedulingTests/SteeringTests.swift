@@ -84,14 +84,14 @@ struct SteeringTests {
       return step
     }
     for id in 0..<2 { #expect(given(try step(0)) == id) }
-    guard case .wait(let opener, .milliseconds(4)?) = try step(0) else { return #expect(Bool(false)) }
+    guard case .wait(let opener, .milliseconds(3)?) = try step(0) else { return #expect(Bool(false)) }
     guard case .wait(let other, nil) = try step(1) else { return #expect(Bool(false)) }
     #expect(state.takeLanesToWake().isEmpty)
     state.stopWaiting(opener)
     #expect(given(try step(4)) == 2)
     #expect(state.takeLanesToWake() == [other])
     #expect(given(try step(4)) == 3)
-    guard case .wait(_, .milliseconds(8)?) = try step(5) else { return #expect(Bool(false)) }
+    guard case .wait(_, .milliseconds(7)?) = try step(5) else { return #expect(Bool(false)) }
     _ = state.ended(try request(0), share: 0, wasAsked: true)
     #expect(!state.isOpening)
     #expect(given(try step(6)) == 4)

@@ -74,7 +74,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   private static let shortestMeasurement = Duration.milliseconds(8)
   private static let (tellingFiles, longestMeasurement) = (24, Duration.milliseconds(20))
   /// From one widening to the next while nothing has been answered. A near server answers sooner.
-  private static let patience = Duration.milliseconds(4)
+  private static let patience = Duration.milliseconds(3)
   /// A connection that the server leaves waiting costs as much, so less is not worth it.
   private static let worthwhile = Duration.milliseconds(40)
   /// How long it waits before it tries more once again, after the first failure and at the most.
