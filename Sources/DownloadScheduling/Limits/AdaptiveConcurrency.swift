@@ -65,10 +65,10 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   }
 
   private static let start = 2
-  /// Few servers mind so many; more of them must show a clear gain.
+  /// Few servers mind so many; more are not asked for in haste.
   private static let harmless = 24
-  /// The factor by which a doubled number must raise a rate: up to the harmless number, and above it.
-  private static let (gain, clearGain) = (1.05, 1.1)
+  /// The factor by which a doubled number must raise a rate at least.
+  private static let gain = 1.05
   /// Rates over less time than the first say nothing, and those of fewer files than this little, unless they
   /// are over as long a time as the last.
   private static let shortestMeasurement = Duration.milliseconds(8)
@@ -165,7 +165,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
 
   private mutating func judge(_ rates: Rates, _ moment: Mark, _ files: Int?) {
     let gain = rates.gain(over: best)
-    guard gain > max(base < Self.harmless ? Self.gain : Self.clearGain, rates.chance(over: best)) else {
+    guard gain > max(Self.gain, rates.chance(over: best)) else {
       lesson = .noGain(from: limit, limit: base, gain: gain)
       limit = base
       phase = .holding(until: moment.time + rest)
