@@ -134,7 +134,9 @@ struct FewWorkersTests {
     let result = try await run.waitForExit(within: .seconds(300))
     try expectAll(place, result)
     #expect(try place.file("out/slow") == [7])
-    // Asked again over a warm connection, if at all, and once.
-    #expect(origin.log.count { $0.path == "/slow" } <= 2)
+    // Asked again over a warm connection, if at all. Where another file took that one in the same moment, a new
+    // one was opened, from which nothing is learnt: then once more, after twice the wait. That was seen in one
+    // of forty runs on a busy machine.
+    #expect(origin.log.count { $0.path == "/slow" } <= 3)
   }
 }
