@@ -157,13 +157,13 @@ public final class RequestList: RequestSource {
   }
 }
 
-/// The ways to run a list: three strategies, each with a file in DownloadScheduling, and the choice among
-/// them.
+/// The ways to run a list: three strategies, each with a file in DownloadScheduling, and the last of them at
+/// a width that it finds itself.
 public enum DownloadMode: String, Sendable, CaseIterable, Codable {
   case sequential
   case asyncLet = "async-let"
   case parallel
-  /// As many files at a time as the answers to this list speak for, from one by one to a task group of many.
+  /// A task group, as wide as the answers to this list speak for.
   case auto
 
   /// The three that are one strategy each, to be compared.

@@ -85,34 +85,30 @@ struct AdaptiveConcurrencyTests {
     #expect(took < 0.05 + 500 / 64 * 0.05 * 1.05)
   }
 
-  /// As measured for ten thousand small files on one machine: within a tenth of the best.
-  @Test func aNearServer() {
-    let measured = [2: 11_600.0, 4: 15_900, 8: 19_600, 16: 23_700, 32: 26_000, 64: 26_700]
+  /// Ten thousand small files a second, as measured on one machine in two of its phases: within a tenth of
+  /// the best. With a tenth asked for as a gain, the second stayed at 32, and 9 % behind 64.
+  @Test(arguments: [
+    ([2: 11_600.0, 4: 15_900, 8: 19_600, 16: 23_700, 32: 26_000, 64: 26_700], 32),
+    ([2: 10_000.0, 4: 14_500, 8: 18_400, 16: 21_900, 32: 24_200, 64: 26_600], 64),
+  ])
+  func aNearServer(measured: [Int: Double], last: Int) {
     let (limits, concurrency, took) = run(10_000) { limit in
       let below = measured.keys.filter { $0 <= limit }.max() ?? 2
       return measured[below] ?? 0
     }
-    #expect(limits.last == 32)
-    #expect(took < 10_000 / 26_700 * 1.1)
-    guard case .noGain(64, 32, let gain) = concurrency.lesson else { return #expect(Bool(false)) }
-    #expect((1.02...1.03).contains(gain))
+    #expect(limits.last == last)
+    #expect(took < 10_000 / (measured[64] ?? 0) * 1.1)
+    switch concurrency.lesson {
+    case .noGain(64, 32, let gain): #expect(last == 32 && (1.02...1.03).contains(gain))
+    case .allowed(let gain): #expect(last == 64 && (1.05...1.1).contains(gain))
+    case let other: Issue.record("\(other)")
+    }
   }
 
   @Test func asFarAsItHelps() {
     #expect(run(5000) { min(Double($0), 50) * 2000 }.limits.last == 64, "a quarter more than 32 brings")
     #expect(run(5000) { min(Double($0), 33) * 2000 }.limits.last == 32, "a thirtieth more is not worth it")
     #expect(run(5000) { min(Double($0), 9) * 2000 }.limits.last == 16, "an eighth more is")
-  }
-
-  /// As measured on a faster machine: with a tenth asked for, it stayed at 32, and 9 % behind 64.
-  @Test func aTenthMoreIsWorthIt() {
-    let measured = [2: 10_000.0, 4: 14_500, 8: 18_400, 16: 21_900, 32: 24_200, 64: 26_600]
-    let (limits, _, took) = run(10_000) { limit in
-      let below = measured.keys.filter { $0 <= limit }.max() ?? 2
-      return measured[below] ?? 0
-    }
-    #expect(limits.last == 64)
-    #expect(took < 10_000 / 26_600 * 1.08)
   }
 
   @Test func aServerThatGivesNoMoreIsLeftAlone() {

@@ -101,6 +101,10 @@ struct MessagesTests {
         .noGain(from: 64, limit: 32, gain: 1.02), 64,
         "a task group of 32: 64 at a time brought no more (1.02 times)", "no-gain"
       ),
+      (
+        .noGain(from: 64, limit: 32, gain: 1.08), 64,
+        "a task group of 32: 64 at a time brought 1.08 times as much, which may be chance", "no-gain"
+      ),
       (.gained(1.9), 8, "a task group of up to 8: the last doubling brought 1.90 times as much", "gained"),
       (
         .slowAnswers, 64,

@@ -463,10 +463,10 @@ actor CacheIndex {
     }
     let entries = try answering("clearing the index") { pool in
       try pool.write { database in
-        try database.execute(sql: "DELETE FROM file WHERE requested <> '/'")
-        let users = database.changesCount
+        let users = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM file WHERE requested <> '/'")
+        // Without a condition SQLite frees the pages and looks at no row.
         try database.execute(sql: "DELETE FROM file")
-        return users
+        return users ?? 0
       }
     }
     return Freed(entries: entries, bytes: try shrunk(from: before), journals: journals)

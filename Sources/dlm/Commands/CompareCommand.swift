@@ -107,7 +107,7 @@ struct MeasuringOptions: ParsableArguments {
     onReport: (ComparisonReport) -> Void = { _ in }
   ) async throws(ExitCode) -> ExitStatus {
     if let file = settings.report, let why = file.obstacle {
-      StandardError.say([TroubleMessages.eventsLost(file.name, why, option: "--report")])
+      StandardError.say([TroubleMessages.notWritten(file.name, why, option: "--report")])
       return .diskFailed
     }
     let compared = ComparedMode.all(mode.isEmpty ? DownloadMode.strategies : mode, widths: settings.widths)

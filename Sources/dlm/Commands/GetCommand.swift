@@ -32,7 +32,7 @@ struct GetCommand: AsyncParsableCommand {
         sequential   one file at a time over one connection, never split
         async-let    lanes of async let, each a loop over the shared list
         parallel     a task group, a task a file (default; also: task-group)
-        auto         from one by one to a group of many, as the list's answers speak for; says why
+        auto         the task group, as wide as the list's answers speak for; says why
 
       EXAMPLES
         dlm get urls.txt --mode parallel

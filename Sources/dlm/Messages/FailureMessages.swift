@@ -329,8 +329,8 @@ enum TroubleMessages {
     return "dlm: standard output cannot be written: \(String(cString: strerror(error.rawValue))); \(remedy)"
   }
 
-  /// Lines of `--events`, or the file of `--summary-json`.
-  static func eventsLost(_ name: String, _ error: any Error, option: String = "--events") -> String {
+  /// What `--events`, `--summary-json` or `--report` name.
+  static func notWritten(_ name: String, _ error: any Error, option: String = "--events") -> String {
     let remedy =
       (error as? Errno) == .tooManySymbolicLinkLevels
       ? "it is a link; name the file itself" : "choose another place with \(option)"

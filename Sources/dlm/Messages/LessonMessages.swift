@@ -18,6 +18,8 @@ enum LessonMessages {
     case .nothing: "there was no more to do at a time"
     case .littleWasLeft: "more would not have paid for what was left"
     case .allowed(let gain): "as many as may be, which brought \(times(gain)) what half as many did"
+    case .noGain(let tried, _, let gain) where gain > 1.05:
+      "\(tried) at a time brought \(times(gain)) as much, which may be chance"
     case .noGain(let tried, _, let gain): "\(tried) at a time brought no more (\(times(gain)))"
     case .gained(let gain): "the last doubling brought \(times(gain)) as much"
     case .slowAnswers: "answers took their time, so as many as may be were asked for at once"

@@ -207,7 +207,7 @@ struct DownloadSession: Sendable {
     do throws(Errno) {
       return try EventRecord(target)
     } catch {
-      throw Refusal([TroubleMessages.eventsLost(target.name, error)], .diskFailed)
+      throw Refusal([TroubleMessages.notWritten(target.name, error)], .diskFailed)
     }
   }
 
@@ -217,7 +217,7 @@ struct DownloadSession: Sendable {
     guard let file = order.settings.report, let why = file.obstacle, why != .noSuchFileOrDirectory else {
       return
     }
-    throw Refusal([TroubleMessages.eventsLost(file.name, why, option: "--report")], .diskFailed)
+    throw Refusal([TroubleMessages.notWritten(file.name, why, option: "--report")], .diskFailed)
   }
 
   /// - Parameter memory: nil for a run that is not remembered.
@@ -410,7 +410,7 @@ struct DownloadSession: Sendable {
       try file.write(text)
       return status
     } catch {
-      StandardError.say([TroubleMessages.eventsLost(file.name, error, option: "--summary-json")])
+      StandardError.say([TroubleMessages.notWritten(file.name, error, option: "--summary-json")])
       return status == .success ? .diskFailed : status
     }
   }

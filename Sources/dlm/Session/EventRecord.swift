@@ -72,7 +72,7 @@ final class EventRecord: Sendable {
     await writing
     if let loss = await renderer.lost {
       lost.withLock { $0 = loss }
-      StandardError.say([TroubleMessages.eventsLost(target.name, Errno(rawValue: loss.errno))])
+      StandardError.say([TroubleMessages.notWritten(target.name, Errno(rawValue: loss.errno))])
     }
     return value
   }

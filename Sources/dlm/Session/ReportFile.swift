@@ -47,7 +47,7 @@ struct ReportFile {
       try file.write(text)
       return nil
     } catch {
-      return TroubleMessages.eventsLost(name, error, option: "--report")
+      return TroubleMessages.notWritten(name, error, option: "--report")
     }
   }
 }
