@@ -42,17 +42,11 @@ struct Descriptor: ~Copyable, Sendable {
     if let failure { throw failure }
   }
 
-  /// Appends all bytes (O_APPEND), in one call unless the disk takes less.
-  func append(_ bytes: [UInt8]) throws(Errno) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes[written...].withUnsafeBytes { Glibc.write(raw, $0.baseAddress, $0.count) }
-      if count >= 0 {
-        written += count
-      } else if errno != EINTR {
-        throw Errno(rawValue: errno)
-      }
-    }
+  /// Makes the file at least so long, with room for it on the disk (posix_fallocate(3)).
+  func makeRoom(_ length: Int) throws(Errno) {
+    var result = posix_fallocate(raw, 0, off_t(length))
+    while result == EINTR { result = posix_fallocate(raw, 0, off_t(length)) }
+    guard result == 0 else { throw Errno(rawValue: result) }
   }
 
   /// Up to `count` bytes from `offset`; fewer at the end of the file.

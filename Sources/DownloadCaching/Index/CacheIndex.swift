@@ -125,6 +125,18 @@ actor CacheIndex {
     }
   }
 
+  /// The same for those rows of a journal whose lines begin at these places.
+  func write(_ journal: CommitJournal, _ places: [Int]) {
+    let lines = journal.takeLines()
+    noting { pool in
+      try pool.write { database in
+        let inserter = try RowInserter(database)
+        for place in places { try lines.withLine(at: place) { try inserter.insert(line: $0) } }
+      }
+      try journal.retire()
+    }
+  }
+
   func takeWarnings() -> [CacheWarning] {
     defer { warnings = [] }
     return warnings

@@ -314,6 +314,8 @@ enum CacheSchema {
     date, fetched_at, cache_control, expires, age, vary, answered_by, digest, selection, used_at, status
     """
 
+  static let columnCount = 23
+
   static let insert =
     "INSERT OR REPLACE INTO file (\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 

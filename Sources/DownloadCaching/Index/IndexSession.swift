@@ -14,7 +14,9 @@ final class IndexSession {
   private var reader: IndexReader?
   private var readerWasOpened = false
   /// Rows of files that this actor finished and SQLite does not know yet.
-  private var batch = RowBatch()
+  private var batch: RowBatch?
+  /// How many bytes the lines of a batch may come to, by the one before.
+  private var roomOfBatch = 0
   private var warnings: [CacheWarning] = []
 
   init(_ resources: CacheResources, _ configuration: CacheConfiguration) {
@@ -65,7 +67,7 @@ final class IndexSession {
   /// What is known of a request's files, if that can be told without waiting.
   func knownAtOnce(_ key: RowKey, in directory: OutputDirectory) -> KnownFiles? {
     guard let index else { return .nothing }
-    if let pending = batch[key] { return judge([pending], key, directory) }
+    if let pending = batch?[key] { return judge([pending], key, directory) }
     guard resources.claims?.hasCompany == true else {
       if isNothingToAsk(index) { return .notAsked }
       return reader?.rows(key).map { judge($0, key, directory) }
@@ -82,7 +84,7 @@ final class IndexSession {
   /// quarter of a lookup where that file is the answer.
   /// - Returns: nil also where more is to be asked.
   func ownAtOnce(_ key: RowKey, in directory: OutputDirectory) -> KnownFiles? {
-    guard let reader, batch[key] == nil, resources.claims?.hasCompany != true,
+    guard let reader, batch?[key] == nil, resources.claims?.hasCompany != true,
       let own = reader.own(key), own.isIntact(in: directory)
     else { return nil }
     return KnownFiles(.known(own), own: own, selected: (fingerprint.selects(own), true))
@@ -92,7 +94,7 @@ final class IndexSession {
   nonisolated(nonsending) func known(_ key: RowKey, in directory: OutputDirectory) async -> KnownFiles {
     guard let index else { return .nothing }
     let hasCompany = resources.claims?.hasCompany == true
-    if let pending = batch[key] { return judge([pending], key, directory) }
+    if let pending = batch?[key] { return judge([pending], key, directory) }
     let journaled = hasCompany ? journaled(key, index, directory) : nil
     if let journaled, let known = own(journaled, key) { return known }
     guard hasCompany || !isNothingToAsk(index) else { return .notAsked }
@@ -156,7 +158,7 @@ final class IndexSession {
 
   /// The row of a request, intact or not.
   nonisolated(nonsending) func row(_ key: RowKey) async -> CacheRow? {
-    if let pending = batch[key] { return pending }
+    if let pending = batch?[key] { return pending }
     guard let index else { return nil }
     return await Self.ask(index) { $0.rows(key) }.first { $0.key == key }
   }
@@ -176,27 +178,40 @@ final class IndexSession {
   /// Writes the journal line that stands for a file until its row is in SQLite. A failure does not fail the
   /// file: it only costs the next run a download, and only after a SIGKILL.
   func journal(_ row: CacheRow) {
-    guard let index else { return }
-    let row = fingerprint.selected(row)
-    let journal = batch.journal ?? CommitJournal(in: index.folder, index.secret, resources.claims)
-    batch.journal = journal
-    do throws(DownloadError) { try journal.append(row) } catch {
-      warn(CacheWarning(.unusable, path: FilePath(error.path ?? ""), detail: "\(error)"))
-    }
+    withBatch { batch, failed in batch.append(row, as: fingerprint.selected(row), failed: failed) }
   }
 
   /// - Returns: whether the batch is full: then `flush` is due.
   @discardableResult
   func add(_ row: CacheRow) -> Bool {
-    batch.add(fingerprint.selected(row))
-    return batch.isFull
+    withBatch { batch, failed in batch.add(row, as: fingerprint.selected(row), failed: failed) }
+    return isFull
+  }
+
+  /// Changes the batch, and begins one where there is none.
+  private func withBatch(_ change: (inout RowBatch, (DownloadError) -> Void) -> Void) {
+    guard let index else { return }
+    var changed =
+      batch
+      ?? RowBatch(
+        journal: CommitJournal(in: index.folder, index.secret, resources.claims, room: roomOfBatch))
+    // Else the change would copy it.
+    batch = nil
+    var failure: DownloadError?
+    change(&changed) { failure = $0 }
+    batch = changed
+    if let failure {
+      warn(CacheWarning(.unusable, path: FilePath(failure.path ?? ""), detail: "\(failure)"))
+    }
   }
 
   /// The row, with what this run's request had in the fields that its answer varies by.
   func selected(_ row: CacheRow) -> CacheRow { fingerprint.selected(row) }
 
   /// Adds the row of one of the store's files, which is selected already.
-  func addStored(_ row: CacheRow) { batch.add(row) }
+  func addStored(_ row: CacheRow) {
+    withBatch { batch, failed in batch.add(row, as: row, failed: failed) }
+  }
 
   /// Whether the request that brought the row was like this run's (RFC 9111 §4.1).
   func selects(_ row: CacheRow) -> Bool { fingerprint.selects(row) }
@@ -207,15 +222,15 @@ final class IndexSession {
     await Self.ask(index) { $0.write(rows, retiring: journal) }
   }
 
-  var isFull: Bool { batch.isFull }
-  var pending: Int { batch.rows.count }
+  var isFull: Bool { batch?.isFull == true }
+  var pending: Int { batch?.count ?? 0 }
 
   /// Notes the new name of a file: without it, the next run would fetch the file again.
   /// - Returns: false if the file's row is not in the current batch.
   func note(_ key: RowKey, from old: String, to new: String) -> Bool {
-    guard var row = batch[key], row.name == old else { return false }
+    guard var row = batch?[key], row.name == old else { return false }
     row.name = new
-    batch.add(row)
+    addStored(row)
     return true
   }
 
@@ -223,16 +238,17 @@ final class IndexSession {
   nonisolated(nonsending) func noteStored(_ key: RowKey, from old: String, to new: String) async {
     guard var row = await row(key), row.name == old else { return }
     row.name = new
-    batch.add(row)
-    if batch.isFull { await flush() }
+    addStored(row)
+    if isFull { await flush() }
   }
 
   /// Writes the batch to the index and waits for that, so that batches cannot pile up.
   nonisolated(nonsending) func flush() async {
-    guard let index, !batch.isEmpty else { return }
-    let full = batch
-    batch = RowBatch()
-    await Self.ask(index) { $0.write(Array(full.rows.values), retiring: full.journal) }
+    guard let index, let full = batch, full.count > 0 else { return }
+    batch = nil
+    // The lines of other addresses are a little longer.
+    if full.isFull { roomOfBatch = full.journal.length * 9 / 8 }
+    await Self.ask(index) { $0.write(full.journal, full.places) }
   }
 
   /// Closes this actor's own connection: the index's is to be the last, which puts the log into the database.
@@ -258,21 +274,51 @@ final class IndexSession {
   }
 }
 
-/// Rows of finished files that SQLite does not have yet, with the journal that holds them meanwhile.
+/// Rows of finished files that SQLite does not have yet: lines of a journal, and which of them count.
+///
+/// A row is kept as its line only. Ten thousand rows as values would be a hundred thousand texts here and
+/// there in memory, all to be fetched again by the thread that stores them.
 struct RowBatch: Sendable {
-  private(set) var rows: [RowKey: CacheRow] = [:]
-  /// Nil until the first line.
-  var journal: CommitJournal?
+  let journal: CommitJournal
+  /// Where the lines begin that count, in the order in which they came; of a request that was answered twice,
+  /// both.
+  private(set) var places: [Int] = []
+  /// Of each request's last line, by the hash of its key.
+  private var placeOfKey: [Int: Int] = [:]
+  /// The row that was written last.
+  private var last: (row: CacheRow, place: Int)?
 
   /// SQLite's cost grows with transactions, memory with rows; at 512 neither matters.
   static let limit = 512
 
-  var isEmpty: Bool { rows.isEmpty }
-  var isFull: Bool { rows.count >= Self.limit }
+  init(journal: CommitJournal) {
+    self.journal = journal
+    placeOfKey.reserveCapacity(Self.limit)
+  }
 
-  mutating func add(_ row: CacheRow) { rows[row.key] = row }
+  var count: Int { places.count }
+  var isFull: Bool { places.count >= Self.limit }
 
-  subscript(key: RowKey) -> CacheRow? { rows[key] }
+  /// Writes the line of a row that does not count yet: the file has its name only after that.
+  /// - Parameters:
+  ///   - row: by which `add` recognises it.
+  ///   - stored: what is stored of it.
+  mutating func append(_ row: CacheRow, as stored: CacheRow, failed: (DownloadError) -> Void) {
+    last = journal.append(stored, failed: failed).map { (row, $0) }
+  }
+
+  /// Counts a row. Writes its line, unless that was the last one written.
+  mutating func add(_ row: CacheRow, as stored: CacheRow, failed: (DownloadError) -> Void) {
+    if last?.row != row { append(row, as: stored, failed: failed) }
+    guard let place = last?.place else { return }
+    places.append(place)
+    placeOfKey[row.key.hashValue] = place
+  }
+
+  subscript(key: RowKey) -> CacheRow? {
+    // Where two keys have one hash, the row of one is not found: then its server is asked.
+    placeOfKey[key.hashValue].flatMap { journal.row(at: $0) }.flatMap { $0.key == key ? $0 : nil }
+  }
 }
 
 /// Which file of one folder belongs to which request, by the index: a file has one address, in every run.

@@ -14,7 +14,7 @@ import SystemPackage
 /// the two (`ProcessClaims`). The other process has made its journal, counted it in the claims' memory,
 /// written the line, and given the file its name before it frees its claim; this one obtains the claim, and
 /// then reads the count. So either the count is what it was at the last look at the folder, and the journal
-/// is one of those that are open here, whose length tells that a line was added; or it is another, and the
+/// is one of those that are open here, in which its line is read; or it is another, and the
 /// folder is looked at again. A journal is removed only when its rows are in the database, which is therefore
 /// asked after this.
 final class LivingJournals: Sendable {
@@ -55,10 +55,26 @@ final class LivingJournals: Sendable {
     let wanted = JournalLines.Key(key)
     return state.withLock { state in
       update(&state, made: made)
-      let journals = state.journals.values
-      return Self.youngest(journals.compactMap { $0.lines.own(wanted) })
-        ?? Self.youngest(journals.compactMap { $0.lines.like(wanted) })
+      return Self.youngest(Self.found(in: &state) { $0.own(wanted) })
+        ?? Self.youngest(Self.found(in: &state) { $0.like(wanted) })
     }
+  }
+
+  /// The lines that are found in the journals. A journal that was removed has none: its rows are in the
+  /// database.
+  private static func found(
+    in state: inout State, _ find: (JournalLines) -> ArraySlice<UInt8>?
+  ) -> [ArraySlice<UInt8>] {
+    var found: [ArraySlice<UInt8>] = []
+    for (name, journal) in state.journals {
+      guard let line = find(journal.lines) else { continue }
+      if let file = journal.file, (try? file.descriptor.linkCount()) != 1 {
+        state.journals[name] = nil
+      } else {
+        found.append(line)
+      }
+    }
+    return found
   }
 
   private static func youngest(_ lines: [ArraySlice<UInt8>]) -> CacheRow? {
@@ -121,20 +137,24 @@ final class LivingJournals: Sendable {
     return file
   }
 
-  /// - Returns: false if the journal was removed, or cannot be read.
+  /// What is read at first: nearly always, nothing was added since the last look.
+  private static let firstRead = 512
+
+  /// - Returns: false if the journal cannot be read.
   private static func read(_ file: borrowing Descriptor, into journal: inout Journal?) -> Bool {
-    var status = stat()
-    guard var lines = journal?.lines, fstat(file.raw, &status) == 0, status.st_nlink > 0,
-      status.st_size >= lines.bytes.count, status.st_size <= CommitJournal.longest
-    else { return false }
-    let length = Int(status.st_size) - lines.bytes.count
-    if length == 0 { return true }
-    guard let added = try? file.read(length, at: Int64(lines.bytes.count)) else { return false }
+    guard var lines = journal?.lines else { return false }
     // Else the addition would copy what is there.
     journal?.lines = JournalLines()
-    lines.add(added)
-    journal?.lines = lines
-    return true
+    defer { journal?.lines = lines }
+    var length = firstRead
+    while lines.bytes.count <= CommitJournal.longest {
+      guard let added = try? file.read(length, at: Int64(lines.bytes.count)) else { return false }
+      // Zeros are where no line stands yet, or not all of it.
+      lines.add(added.prefix { $0 != 0 })
+      if added.count < length || added.last == 0 { return true }
+      length *= 4
+    }
+    return false
   }
 }
 
@@ -162,7 +182,7 @@ struct JournalLines {
   private var last: [UInt64: Int] = [:]
 
   /// Adds what was appended to the journal, up to the last line that is whole.
-  mutating func add(_ added: [UInt8]) {
+  mutating func add(_ added: ArraySlice<UInt8>) {
     guard let end = added.lastIndex(of: UInt8(ascii: "\n")) else { return }
     var start = bytes.count
     bytes.append(contentsOf: added[...end])

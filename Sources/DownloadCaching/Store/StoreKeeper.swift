@@ -63,10 +63,10 @@ actor StoreKeeper {
     for row in batch where state.withLock({ $0.isUsable != false }) && !Task.isCancelled {
       do throws(Errno) {
         let entry = try store.put(row, by: kind == .auto ? .clone : kind) { entry in
-          do throws(DownloadError) { try journal.append(entry) } catch {
+          journal.append(entry) { failure in
             // Without its line a kill leaves an entry that nobody knows, until `dlm cache prune`.
             kept.warning = CacheWarning(
-              .unusable, path: FilePath(error.path ?? ""), detail: "\(error)")
+              .unusable, path: FilePath(failure.path ?? ""), detail: "\(failure)")
           }
           kept.journal = journal
         }

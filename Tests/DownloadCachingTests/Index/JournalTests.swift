@@ -1,4 +1,5 @@
 import DownloadModel
+import Glibc
 import SystemPackage
 import TestSupport
 import Testing
@@ -18,7 +19,7 @@ struct JournalTests {
     )
   }
 
-  @Test(arguments: ["x", "", "日本", "a\tb", "a\nb", "a\\b", "\\0", "\\", "\\t", "\\n\\"])
+  @Test(arguments: ["x", "", "日本", "a\tb", "a\nb", "a\\b", "\\0", "\\", "\\t", "\\n\\", "a\0b"])
   func everyTextComesBack(text: String) {
     var row = Self.row(text, directory: text, etag: text)
     row.key = row.key.with(requested: text)
@@ -41,6 +42,69 @@ struct JournalTests {
     #expect(JournalLine.decode(one + Array("garbage\n3\tx\n\n".utf8) + two).map(\.name) == ["a", "b"])
     #expect(JournalLine.decode([]) == [])
     #expect(JournalLine.decode(Array(two.dropLast())) == [])
+  }
+
+  /// A power cut may leave zeros where a page was not written.
+  @Test func linesWithZerosAreLeftOut() {
+    let lines = ["a", "b", "c", "d"].map { JournalLine.encode(Self.row($0)) }
+    var journal = Array(lines.joined())
+    journal += [UInt8](repeating: 0, count: 100)
+    let hole = lines[0].count + 30..<lines[0].count + lines[1].count + 5
+    journal.replaceSubrange(hole, with: [UInt8](repeating: 0, count: hole.count))
+    #expect(JournalLine.decode(journal).map(\.name) == ["a", "d"])
+  }
+
+  /// Its lines are in its file at once, whatever room the file began with, and each can be read again.
+  @Test(arguments: [0, 100_000])
+  func aLongJournal(room: Int) throws {
+    let temporary = try TemporaryFolder()
+    let folder = try Folder(temporary.filePath, mode: 0o700)
+    let journal = CommitJournal(in: folder, secret, room: room)
+    let names = (0..<2000).map { "\($0)" } + [String(repeating: "long", count: 50_000)]
+    let places = names.map { name in journal.append(Self.row(name)) { Issue.record($0) } }
+    let file = try #require(try temporary.names().first)
+    #expect(JournalLine.decode(try temporary.read(file)).map(\.name) == names)
+    #expect(try places.map { try #require(journal.row(at: #require($0)))?.name } == names)
+    try journal.retire()
+  }
+
+  /// Its file cannot be made: nothing would be known of its files after a kill, which is told, and everything
+  /// otherwise.
+  @Test func aJournalInMemoryAlone() throws {
+    let temporary = try TemporaryFolder()
+    let path = temporary.filePath.appending("cache")
+    let folder = try Folder(path, mode: 0o700)
+    rmdir(path.string)
+    let journal = CommitJournal(in: folder, secret)
+    var failures: [DownloadError] = []
+    let place = journal.append(Self.row("a")) { failures.append($0) }
+    #expect(failures.count == 1 && failures.first?.cause == .errno(ENOENT))
+    #expect(try journal.row(at: #require(place)) == Self.row("a"))
+    let next = journal.append(Self.row("b")) { failures.append($0) }
+    #expect(failures.count == 1)
+    #expect(try journal.row(at: #require(next)) == Self.row("b"))
+    try journal.retire()
+  }
+
+  /// As where the file system maps no files: then each line is written.
+  @Test func aFileThatCannotBeMapped() throws {
+    let temporary = try TemporaryFolder()
+    let folder = try Folder(temporary.filePath, mode: 0o700)
+    let file = try folder.open("lines", O_WRONLY | O_CREAT)
+    var lines = LineMemory(room: 0)
+    let texts = (0..<2000).map { "line \($0)\n" }
+    for text in texts {
+      try lines.makeRoom(for: 20, in: file)
+      let start = lines.append { memory in
+        memory.copyBytes(from: text.utf8)
+        return text.utf8.count
+      }
+      try lines.copy(from: start, to: file)
+      #expect(lines.withLine(at: start) { String(decoding: $0, as: UTF8.self) } + "\n" == text)
+    }
+    let written = try temporary.read("lines").prefix { $0 != 0 }
+    #expect(String(decoding: written, as: UTF8.self) == texts.joined())
+    #expect(throws: Errno.fileTooLarge) { try lines.makeRoom(for: 1 << 27, in: file) }
   }
 
   @Test func itIsMadeAtTheFirstLineAndGoesWithTheBatch() throws {
@@ -133,6 +197,15 @@ struct JournalTests {
     }
     #expect(try await Run(in: folder, server).administration.status().entries == 160)
     #expect(try !folder.names(in: "cache").contains { $0.hasSuffix(".log") })
+  }
+}
+
+extension CommitJournal {
+  /// - Throws: why the line is in memory only.
+  func append(_ row: CacheRow) throws {
+    var failure: DownloadError?
+    append(row) { failure = $0 }
+    if let failure { throw failure }
   }
 }
 

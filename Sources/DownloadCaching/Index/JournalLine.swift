@@ -1,0 +1,248 @@
+import DownloadModel
+import Synchronization
+
+/// A row as one line of a journal: its fields in a fixed order, separated by tabs. A line that a power cut
+/// tore is no row. (JSON would cost ten times as much, on the thread that downloads.)
+enum JournalLine {
+  /// A line of another format is no row.
+  private static let format = "3"
+  private static let fieldCount = 24
+
+  static func encode(_ row: CacheRow) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: longest(row)) { bytes, count in
+      count = write(row, into: UnsafeMutableRawBufferPointer(bytes))
+    }
+  }
+
+  /// Writes the line of a row; its line feed, which marks it as whole, after everything else, also for other
+  /// processes that see this memory.
+  /// - Parameter bytes: at least `longest`.
+  /// - Returns: how long it is.
+  static func write(_ row: CacheRow, into bytes: UnsafeMutableRawBufferPointer) -> Int {
+    var line = Writer(bytes: bytes)
+    line.append(row)
+    line.end()
+    return line.count
+  }
+
+  /// How long the row's line can be: with a number of twenty digits and a sign, or two bytes for each byte of
+  /// a text, in each field.
+  static func longest(_ row: CacheRow) -> Int {
+    let (validator, freshness) = (row.validator, row.freshness)
+    var texts = row.name.utf8.count + row.wanted.utf8.count
+    texts += count(validator.etag) + count(validator.lastModified) + count(validator.date)
+    texts += count(freshness.cacheControl) + count(freshness.expires) + count(freshness.age)
+    texts += count(freshness.vary) + count(row.effectiveURL) + count(row.digest) + count(row.selection)
+    return longest(row.key) + texts * 2 + fieldCount * 22
+  }
+
+  private static func longest(_ key: RowKey) -> Int {
+    var texts = key.address.utf8.count + key.scope.utf8.count
+    texts += key.directory.utf8.count + key.requested.utf8.count
+    return texts * 2 + 16
+  }
+
+  private static func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
+
+  /// Fields: `\t`, `\n` and `\\` are written as backslash and letter, nil as `\0`.
+  private struct Writer {
+    let bytes: UnsafeMutableRawBufferPointer
+    var count = 0
+
+    init(bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
+
+    mutating func append(_ row: CacheRow) {
+      let (identity, validator, freshness) = (row.identity, row.validator, row.freshness)
+      begin(row.key)
+      append(row.name)
+      append(row.wanted)
+      append(identity.device)
+      append(identity.inode)
+      append(identity.size)
+      append(identity.modified)
+      append(validator.etag)
+      append(validator.lastModified)
+      append(validator.date)
+      append(row.fetchedAt)
+      append(freshness.cacheControl)
+      append(freshness.expires)
+      append(freshness.age)
+      append(freshness.vary)
+      append(row.effectiveURL)
+      append(row.digest)
+      append(row.selection)
+      append(row.usedAt)
+      if let status = row.status { append(Int64(status)) } else { appendNothing() }
+    }
+
+    mutating func end() {
+      let end = bytes.baseAddress.map { ($0 + count).bindMemory(to: Atomic<UInt8>.self, capacity: 1) }
+      end?.pointee.store(UInt8(ascii: "\n"), ordering: .releasing)
+      count += 1
+    }
+
+    mutating func begin(_ key: RowKey) {
+      for byte in JournalLine.format.utf8 { append(byte) }
+      append(key.address)
+      append(key.scope)
+      append(key.directory)
+      append(key.requested)
+    }
+
+    mutating func append(_ byte: UInt8) {
+      bytes[count] = byte
+      count += 1
+    }
+
+    private mutating func append(_ text: String?) {
+      if let text { append(text) } else { appendNothing() }
+    }
+
+    private mutating func appendNothing() {
+      append(UInt8(ascii: "\t"))
+      append(UInt8(ascii: "\\"))
+      append(UInt8(ascii: "0"))
+    }
+
+    private mutating func append(_ text: String) {
+      append(UInt8(ascii: "\t"))
+      var text = text
+      text.withUTF8 { text in
+        // Hardly any text has one.
+        if !JournalLine.hasSpecial(UnsafeRawBufferPointer(text)) {
+          UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyMemory(
+            from: UnsafeRawBufferPointer(text))
+          count += text.count
+        } else {
+          for byte in text { appendEscaped(byte) }
+        }
+      }
+    }
+
+    private mutating func appendEscaped(_ byte: UInt8) {
+      switch byte {
+      case UInt8(ascii: "\t"): appendAfterBackslash(UInt8(ascii: "t"))
+      case UInt8(ascii: "\n"): appendAfterBackslash(UInt8(ascii: "n"))
+      case UInt8(ascii: "\\"): appendAfterBackslash(byte)
+      // Zeros mark where lines end.
+      case 0: appendAfterBackslash(UInt8(ascii: "z"))
+      default: append(byte)
+      }
+    }
+
+    private mutating func appendAfterBackslash(_ letter: UInt8) {
+      append(UInt8(ascii: "\\"))
+      append(letter)
+    }
+
+    /// In decimal digits, without a text of its own for each number.
+    private mutating func append(_ number: Int64) {
+      append(UInt8(ascii: "\t"))
+      if number < 0 { append(UInt8(ascii: "-")) }
+      var digits = 1
+      var rest = number.magnitude
+      while rest >= 10 {
+        rest /= 10
+        digits += 1
+      }
+      rest = number.magnitude
+      for place in (count..<count + digits).reversed() {
+        let shorter = rest / 10
+        bytes[place] = UInt8(truncatingIfNeeded: rest &- shorter &* 10) | UInt8(ascii: "0")
+        rest = shorter
+      }
+      count += digits
+    }
+  }
+
+  /// Whether a text has a byte that must not stand in a field as it is; perhaps also for another control
+  /// character. Eight bytes at a time: one by one, this was a twentieth of a small file's work.
+  private static func hasSpecial(_ text: UnsafeRawBufferPointer) -> Bool {
+    let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+    let backslashes = ones &* UInt64(UInt8(ascii: "\\"))
+    var start = 0
+    while start + 8 <= text.count {
+      let word = text.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+      let other = word ^ backslashes
+      // A byte below 32, or one that is zero (Hacker's Delight, "Find First 0-Byte").
+      let found = ((word &- ones &* 0x20) & ~word) | ((other &- ones) & ~other)
+      if found & highs != 0 { return true }
+      start += 8
+    }
+    return text[start...].contains { $0 < 0x20 || $0 == UInt8(ascii: "\\") }
+  }
+
+  /// How the line of a row with this key begins, up to what follows the key.
+  static func start(of key: RowKey) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: longest(key)) { bytes, count in
+      var line = Writer(bytes: UnsafeMutableRawBufferPointer(bytes))
+      line.begin(key)
+      line.append(UInt8(ascii: "\t"))
+      count = line.count
+    }
+  }
+
+  /// The rows of a journal, oldest first; lines that are no rows are left out, as are the zeros behind them.
+  static func decode(_ journal: [UInt8]) -> [CacheRow] {
+    // What follows the last line feed was not written completely.
+    guard let end = journal.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
+    return journal[..<end].split(separator: UInt8(ascii: "\n")).compactMap { row($0) }
+  }
+
+  /// - Parameter line: without its line feed.
+  /// - Returns: nil for a line that is no row, or of which a power cut left zeros.
+  static func row(_ line: some Collection<UInt8>) -> CacheRow? {
+    guard !line.contains(0) else { return nil }
+    let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map { text($0) }
+    guard fields.count == fieldCount, fields[0] == format, let address = fields[1], let scope = fields[2],
+      let directory = fields[3], let requested = fields[4], let name = fields[5], let wanted = fields[6],
+      let device = fields[7].flatMap({ Int64($0) }), let inode = fields[8].flatMap({ Int64($0) }),
+      let size = fields[9].flatMap({ Int64($0) }), let modified = fields[10].flatMap({ Int64($0) }),
+      let fetchedAt = fields[14].flatMap({ Int64($0) }), let usedAt = fields[22].flatMap({ Int64($0) })
+    else { return nil }
+    return CacheRow(
+      key: RowKey(address: address, scope: scope, directory: directory, requested: requested),
+      name: name, wanted: wanted,
+      identity: FileIdentity(device: device, inode: inode, size: size, modified: modified),
+      validator: Validator(etag: fields[11], lastModified: fields[12], date: fields[13]),
+      fetchedAt: fetchedAt, usedAt: usedAt, status: fields[23].flatMap { Int($0) },
+      freshness: FreshnessFields(
+        cacheControl: fields[15], expires: fields[16], age: fields[17], vary: fields[18]),
+      effectiveURL: fields[19], selection: fields[21], digest: fields[20])
+  }
+
+  private static func text(_ field: some Collection<UInt8>) -> String? {
+    guard field.contains(UInt8(ascii: "\\")) else { return String(decoding: field, as: UTF8.self) }
+    return unescaped(field).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// A field that `Writer` wrote for a number.
+  static func number(_ field: UnsafeRawBufferPointer) -> Int64 {
+    let isNegative = field.first == UInt8(ascii: "-")
+    var number: UInt64 = 0
+    for digit in field.dropFirst(isNegative ? 1 : 0) {
+      number = number &* 10 &+ UInt64(digit &- UInt8(ascii: "0"))
+    }
+    return Int64(bitPattern: isNegative ? 0 &- number : number)
+  }
+
+  /// The bytes that a field with a backslash stands for; nil for none.
+  static func unescaped(_ field: some Collection<UInt8>) -> [UInt8]? {
+    if field.count == 2, field.dropFirst().first == UInt8(ascii: "0") { return nil }
+    var bytes: [UInt8] = []
+    var isEscaped = false
+    for byte in field {
+      switch (isEscaped, byte) {
+      case (false, UInt8(ascii: "\\")):
+        isEscaped = true
+        continue
+      case (true, UInt8(ascii: "t")): bytes.append(UInt8(ascii: "\t"))
+      case (true, UInt8(ascii: "n")): bytes.append(UInt8(ascii: "\n"))
+      case (true, UInt8(ascii: "z")): bytes.append(0)
+      default: bytes.append(byte)
+      }
+      isEscaped = false
+    }
+    return bytes
+  }
+}
