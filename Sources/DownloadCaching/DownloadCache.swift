@@ -84,6 +84,10 @@ public actor DownloadCache: DownloadStore {
     if let name = request.outputName { try checkName(name, request.address) }
     if let outcome = try fromMemory(request, meter) { return .answered(outcome) }
     if let flight = inFlight[request.key] { return try await join(flight, request, meter) }
+    if let outcome = try hitAtOnce(request, meter) {
+      if index.isFull { await index.flush() }
+      return .answered(outcome)
+    }
     return try await begin(request, meter)
   }
 
@@ -206,13 +210,8 @@ public actor DownloadCache: DownloadStore {
     // Asynchronous calls are skipped where there is nothing to wait for: each costs half a per cent of a
     // small file's time.
     let wasReading = index.isReading
-    let hit = before == nil ? hitAtOnce(request, rowKey, directory, meter) : nil
-    var atOnce = hit == nil ? index.knownAtOnce(rowKey, in: directory) : nil
+    var atOnce = index.knownAtOnce(rowKey, in: directory)
     if !wasReading, index.isReading { pauseReadingSoon() }
-    if let hit {
-      if index.isFull { await index.flush() }
-      return .answered(hit)
-    }
     if atOnce == nil {
       atOnce = await index.known(rowKey, in: directory)
       if index.isReading { pauseReadingSoon() }
@@ -246,29 +245,39 @@ public actor DownloadCache: DownloadStore {
     DownloadPlan(
       request, shared, in: directory, rowKey: rowKey, own: known.own, elsewhere: known.elsewhere,
       ownership: known.ownership, known: version, owners: owners, isIndexed: index.records,
-      mayStandAlready: request.isRepeat || resources.claims?.hasCompany == true)
+      mayStandAlready: request.isRepeat || hasCompany)
   }
 
-  private func question(hasDigest: Bool? = nil, before: KnownFiles? = nil) -> CacheLookup.Question {
+  private func question(
+    hasDigest: Bool? = nil, before: KnownFiles? = nil, hasCompany: Bool
+  ) -> CacheLookup.Question {
     CacheLookup.Question(
       now: configuration.now(), hasDigest: hasDigest,
       needsDigest: configuration.requiredProof == .digest, before: before,
-      began: resources.claims?.hasCompany == true ? resources.began : nil,
-      refreshes: configuration.refresh, isOffline: configuration.offline,
-      guesses: configuration.freshness.guesses, directives: shared.directives)
+      began: hasCompany ? resources.began : nil, refreshes: configuration.refresh,
+      isOffline: configuration.offline, guesses: configuration.freshness.guesses,
+      directives: shared.directives)
   }
 
-  /// Answers with the request's own file where that needs no other knowledge.
+  private var hasCompany: Bool { resources.claims?.hasCompany == true }
+
+  /// Answers with the request's own file where that needs no other knowledge: then nobody can wait for the
+  /// request, here or in another process, and it is neither in flight nor claimed.
   ///
   /// Whatever else is known of the address, a hit stays one (`CacheLookup.decide`). Where the files of this
   /// run are no answers, the last one shows it, and they are not looked up twice.
   @inline(never)
   private func hitAtOnce(
-    _ request: DownloadRequest, _ rowKey: RowKey, _ directory: OutputDirectory, _ meter: TransferMeter
-  ) -> DownloadOutcome? {
-    guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil else { return nil }
-    guard let known = index.ownAtOnce(rowKey, in: directory),
-      case .hit(let row, let basis) = CacheLookup.decide(known, question())
+    _ request: DownloadRequest, _ meter: TransferMeter
+  ) throws(DownloadError) -> DownloadOutcome? {
+    let directory = try outputDirectory()
+    guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil, !hasCompany else {
+      return nil
+    }
+    let wasReading = index.isReading
+    let known = index.ownAtOnce(rowKey(request, directory), in: directory)
+    if !wasReading, index.isReading { pauseReadingSoon() }
+    guard let known, case .hit(let row, let basis) = CacheLookup.decide(known, question(hasCompany: false))
     else {
       ownFilesAnswer = false
       return nil
@@ -285,7 +294,8 @@ public actor DownloadCache: DownloadStore {
     let hasChecksums = request.checksum != nil || configuration.checksums != nil
     let hasDigest =
       known.own == nil || !hasChecksums ? nil : try await hasExpectedDigest(known.own, request)
-    let lookup = CacheLookup.decide(known, question(hasDigest: hasDigest, before: before))
+    let lookup = CacheLookup.decide(
+      known, question(hasDigest: hasDigest, before: before, hasCompany: hasCompany))
     // Before a plan is made, which costs as much as the rest of a hit.
     if case .hit(let row, let basis) = lookup {
       ownFilesAnswer = true
@@ -354,7 +364,9 @@ public actor DownloadCache: DownloadStore {
       row.usedAt = configuration.now()
       index.add(row)
     }
-    var outcome = answer(row, request, directory, meter, basis == .digest ? .digest : nil)
+    // What the index answers by itself is not worth a place in memory.
+    var outcome = answer(
+      row, request, directory, meter, basis == .digest ? .digest : nil, remembers: basis != .fresh)
     if basis == .fresh { outcome.kind = .fresh }
     if basis == .stale { outcome.remark = .stale }
     return outcome
@@ -362,11 +374,13 @@ public actor DownloadCache: DownloadStore {
 
   private func answer(
     _ row: CacheRow, _ request: DownloadRequest, _ directory: OutputDirectory, _ meter: TransferMeter,
-    _ proof: Proof?
+    _ proof: Proof?, remembers: Bool = true
   ) -> DownloadOutcome {
     let size = row.identity.size
-    memory.remember(
-      MemoryCache.Entry(name: row.name, size: size, identity: row.identity), for: request.key)
+    if remembers {
+      memory.remember(
+        MemoryCache.Entry(name: row.name, size: size, identity: row.identity), for: request.key)
+    }
     meter.begin(at: size, total: size)
     return DownloadOutcome(kind: .unchanged, path: directory.path(of: row.name), size: size, proof: proof)
   }

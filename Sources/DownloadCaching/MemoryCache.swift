@@ -10,26 +10,34 @@ struct MemoryCache: Sendable {
     var identity: FileIdentity?
   }
 
-  private var young: [DownloadRequest.Key: Entry] = [:]
-  private var old: [DownloadRequest.Key: Entry] = [:]
+  /// An entry with its key, by that key's hash: to look for a key that is not there, which is the rule, no
+  /// key is touched. Of two keys with one hash the younger is remembered.
+  private typealias Generation = [Int: (key: DownloadRequest.Key, entry: Entry)]
+
+  private var young: Generation = [:]
+  private var old: Generation = [:]
   private let limit: Int
 
   /// - Parameter limit: entries a generation.
   init(limit: Int = 2048) { self.limit = limit }
 
-  subscript(key: DownloadRequest.Key) -> Entry? { young[key] ?? old[key] }
+  subscript(key: DownloadRequest.Key) -> Entry? {
+    let number = key.hashValue
+    guard let found = young[number] ?? old[number], found.key == key else { return nil }
+    return found.entry
+  }
 
   mutating func remember(_ entry: Entry, for key: DownloadRequest.Key) {
     if young.count >= limit {
       old = young
-      young = Dictionary(minimumCapacity: limit)
+      young = Generation(minimumCapacity: limit)
     }
-    young[key] = entry
+    young[key.hashValue] = (key, entry)
   }
 
   mutating func forget(_ key: DownloadRequest.Key) {
-    young[key] = nil
-    old[key] = nil
+    young[key.hashValue] = nil
+    old[key.hashValue] = nil
   }
 
   var count: Int { young.count + old.count }

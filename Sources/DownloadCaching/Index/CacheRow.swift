@@ -333,6 +333,13 @@ enum CacheSchema {
     WHERE address = ?1 AND scope = ?2 LIMIT 10
     """
 
+  /// The row of a key, in the same columns. Without the plus sign, SQLite would plan the statement anew for
+  /// each value, since that decides whether the index `stored` is of use.
+  static let ownRow = """
+    SELECT 1, NULL, NULL, \(columns.dropFirst("address, scope, directory, requested, ".count)) FROM file
+    WHERE address = ?1 AND scope = ?2 AND directory = ?3 AND +requested = ?4
+    """
+
   /// How long the file of an address was that was fetched last, by whomever.
   static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetched_at DESC LIMIT 1"
 

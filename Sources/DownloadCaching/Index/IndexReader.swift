@@ -16,10 +16,13 @@ import GRDBSQLite
 /// a transaction by statements, and looks up and copies what this type does once.
 final class IndexReader {
   private let connection: OpaquePointer
-  private let lookup, begin, commit: OpaquePointer
+  private let lookup, ownLookup, begin, commit: OpaquePointer
   private var isUsable = true
   /// Whether lookups see the index as it was at the first of them.
   private(set) var isInTransaction = false
+  /// The last text of each column that is often the same as that of the row before: dates, and what the
+  /// server says of freshness.
+  private var lastTexts = [String?](repeating: nil, count: CacheSchema.columnCount)
 
   /// More rows of one address are sorted by SQLite, for the index's actor.
   private static let limit = 8
@@ -37,20 +40,24 @@ final class IndexReader {
     // Used by one actor only.
     let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX
     guard sqlite3_open_v2(path, &connection, flags, nil) == SQLITE_OK, let connection,
-      let lookup = prepare(CacheSchema.rowsOfAddress), let begin = prepare("BEGIN"),
-      let commit = prepare("COMMIT")
+      let lookup = prepare(CacheSchema.rowsOfAddress), let ownLookup = prepare(CacheSchema.ownRow),
+      let begin = prepare("BEGIN"), let commit = prepare("COMMIT")
     else {
       // A connection with statements is closed when they are, so those that were made stay until the end.
       sqlite3_close_v2(connection)
       return nil
     }
-    (self.connection, self.lookup, self.begin, self.commit) = (connection, lookup, begin, commit)
+    (self.connection, self.begin, self.commit) = (connection, begin, commit)
+    (self.lookup, self.ownLookup) = (lookup, ownLookup)
   }
 
   deinit {
-    for statement in [lookup, begin, commit] { sqlite3_finalize(statement) }
+    for statement in [lookup, ownLookup, begin, commit] { sqlite3_finalize(statement) }
     sqlite3_close_v2(connection)
   }
+
+  /// How often SQLite has planned the lookup of an own row anew.
+  var plansMade: Int32 { sqlite3_stmt_status(ownLookup, SQLITE_STMTSTATUS_REPREPARE, 0) }
 
   /// Ends the transaction that a lookup began.
   func endTransaction() {
@@ -69,13 +76,24 @@ final class IndexReader {
 
   /// As `CacheIndex.rows`.
   /// - Returns: nil if that is to be asked.
-  func rows(_ key: RowKey) -> [CacheRow]? { read(key, onlyOwn: false) }
+  func rows(_ key: RowKey) -> [CacheRow]? { find(key, lookup) { step(through: key) } }
 
   /// The row of the folder and name in the key, without a look at those behind it.
   /// - Returns: nil if there is none, and also if `rows` is to be asked.
-  func own(_ key: RowKey) -> CacheRow? { read(key, onlyOwn: true)?.first }
+  func own(_ key: RowKey) -> CacheRow? {
+    find(key, ownLookup) {
+      switch sqlite3_step(ownLookup) {
+      case SQLITE_ROW: return row(key, of: key, ownLookup)
+      case SQLITE_DONE, SQLITE_BUSY: return nil
+      default:
+        isUsable = false
+        return nil
+      }
+    }
+  }
 
-  private func read(_ key: RowKey, onlyOwn: Bool) -> [CacheRow]? {
+  /// Binds a key to a statement.
+  private func find<Found>(_ key: RowKey, _ statement: OpaquePointer, _ read: () -> Found?) -> Found? {
     guard isUsable, beginTransaction() else { return nil }
     var (address, scope, directory, requested) = (key.address, key.scope, key.directory, key.requested)
     // The texts stay where they are until the statement is reset, so SQLite need not copy them.
@@ -83,43 +101,38 @@ final class IndexReader {
       scope.withUTF8 { scope in
         directory.withUTF8 { directory in
           requested.withUTF8 { requested in
-            defer { sqlite3_reset(lookup) }
-            for (index, text) in [address, scope, directory, requested].enumerated() {
-              guard bind(text, at: CInt(index) + 1) else { return nil }
-            }
-            return step(through: key, onlyOwn: onlyOwn)
+            defer { sqlite3_reset(statement) }
+            guard bind(address, 1, statement), bind(scope, 2, statement), bind(directory, 3, statement),
+              bind(requested, 4, statement)
+            else { return nil }
+            return read()
           }
         }
       }
     }
   }
 
-  private func bind(_ text: UnsafeBufferPointer<UInt8>, at index: CInt) -> Bool {
+  private func bind(_ text: UnsafeBufferPointer<UInt8>, _ index: CInt, _ statement: OpaquePointer) -> Bool {
     guard let start = text.baseAddress, !text.isEmpty else {
-      return sqlite3_bind_text(lookup, index, "", 0, nil) == SQLITE_OK
+      return sqlite3_bind_text(statement, index, "", 0, nil) == SQLITE_OK
     }
     return start.withMemoryRebound(to: CChar.self, capacity: text.count) {
-      sqlite3_bind_text(lookup, index, $0, CInt(text.count), nil) == SQLITE_OK
+      sqlite3_bind_text(statement, index, $0, CInt(text.count), nil) == SQLITE_OK
     }
   }
 
-  private func step(through key: RowKey, onlyOwn: Bool) -> [CacheRow]? {
+  private func step(through key: RowKey) -> [CacheRow]? {
     var own: CacheRow?
     var others: [CacheRow] = []
     while true {
       switch sqlite3_step(lookup) {
       case SQLITE_DONE:
-        if onlyOwn { return [] }
         if others.count > 1 { others.sort { $0.fetchedAt > $1.fetchedAt } }
         guard let own else { return others }
         return others.isEmpty ? [own] : [own] + others
       case SQLITE_ROW:
-        let isOwn = number(0) == 1
-        if onlyOwn {
-          guard isOwn else { continue }
-          return row(key, of: key).map { [$0] }
-        }
-        guard others.count < Self.limit, let row = row(isOwn ? key : nil, of: key) else { return nil }
+        let isOwn = number(0, lookup) == 1
+        guard others.count < Self.limit, let row = row(isOwn ? key : nil, of: key, lookup) else { return nil }
         if isOwn { own = row } else { others.append(row) }
       case SQLITE_BUSY: return nil
       default:
@@ -129,10 +142,13 @@ final class IndexReader {
     }
   }
 
-  // MARK: Columns of `CacheSchema.rowsOfAddress`
+  // MARK: Columns of `CacheSchema.rowsOfAddress`, and of `ownRow`
 
   /// - Returns: nil for a value of the wrong type.
-  private func row(_ own: RowKey?, of key: RowKey) -> CacheRow? {
+  private func row(_ own: RowKey?, of key: RowKey, _ statement: OpaquePointer) -> CacheRow? {
+    func number(_ column: CInt) -> Int64? { self.number(column, statement) }
+    func text(_ column: CInt) -> String? { self.text(column, statement) }
+    func repeated(_ column: CInt) -> String? { self.repeated(column, statement) }
     guard
       let key = own
         ?? text(1).flatMap({ directory in
@@ -144,20 +160,34 @@ final class IndexReader {
     return CacheRow(
       key: key, name: name, wanted: name == wanted ? name : wanted,
       identity: FileIdentity(device: device, inode: inode, size: size, modified: modified),
-      validator: Validator(etag: text(9), lastModified: text(10), date: text(11)), fetchedAt: fetchedAt,
-      usedAt: usedAt, status: number(21).map { Int($0) },
-      freshness: FreshnessFields(cacheControl: text(13), expires: text(14), age: text(15), vary: text(16)),
+      validator: Validator(etag: text(9), lastModified: repeated(10), date: repeated(11)),
+      fetchedAt: fetchedAt, usedAt: usedAt, status: number(21).map { Int($0) },
+      freshness: FreshnessFields(
+        cacheControl: repeated(13), expires: repeated(14), age: text(15), vary: text(16)),
       effectiveURL: text(17), selection: text(19), digest: text(18))
   }
 
-  private func number(_ column: CInt) -> Int64? {
-    sqlite3_column_type(lookup, column) == SQLITE_INTEGER ? sqlite3_column_int64(lookup, column) : nil
+  private func number(_ column: CInt, _ statement: OpaquePointer) -> Int64? {
+    sqlite3_column_type(statement, column) == SQLITE_INTEGER ? sqlite3_column_int64(statement, column) : nil
   }
 
-  private func text(_ column: CInt) -> String? {
-    guard sqlite3_column_type(lookup, column) == SQLITE_TEXT, let start = sqlite3_column_text(lookup, column)
+  private func text(_ column: CInt, _ statement: OpaquePointer) -> String? {
+    utf8(column, statement).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private func utf8(_ column: CInt, _ statement: OpaquePointer) -> UnsafeBufferPointer<UInt8>? {
+    guard sqlite3_column_type(statement, column) == SQLITE_TEXT,
+      let start = sqlite3_column_text(statement, column)
     else { return nil }
-    let count = Int(sqlite3_column_bytes(lookup, column))
-    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
+  }
+
+  /// The same, without a new text where it is that of the row before.
+  private func repeated(_ column: CInt, _ statement: OpaquePointer) -> String? {
+    guard let utf8 = utf8(column, statement) else { return nil }
+    if var last = lastTexts[Int(column)], last.withUTF8({ FileNaming.areSame($0, utf8) }) { return last }
+    let text = String(decoding: utf8, as: UTF8.self)
+    lastTexts[Int(column)] = text
+    return text
   }
 }

@@ -67,14 +67,14 @@ public enum FileNaming {
   /// equal that differ in their normal form alone.
   static func areSame(_ left: String, _ right: String) -> Bool {
     var (left, right) = (left, right)
-    return left.withUTF8 { left in
-      right.withUTF8 { right in
-        guard left.count == right.count, let start = left.baseAddress, let other = right.baseAddress else {
-          return left.count == right.count
-        }
-        return memcmp(start, other, left.count) == 0
-      }
+    return left.withUTF8 { left in right.withUTF8 { areSame(left, $0) } }
+  }
+
+  static func areSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard left.count == right.count, let start = left.baseAddress, let other = right.baseAddress else {
+      return left.count == right.count
     }
+    return memcmp(start, other, left.count) == 0
   }
 
   /// Stem and extension; the extension includes its dot, and `.tar.gz` and the like are one extension.

@@ -28,6 +28,9 @@ public final class RequestQueue: Sendable {
   private let onHost: (@Sendable (_ host: String, _ isUnderWay: Bool) -> Void)?
   private let guarded: Mutex<Guarded>
   private let reader = RequestReader()
+  /// Whether there ever was advice on a request. In most runs there never is, and then no file takes the lock
+  /// for it. Written within the lock, before the request is given out.
+  private let hasHadAdvice = Atomic<Bool>(false)
 
   private struct Guarded {
     var state: RequestQueueState
@@ -212,7 +215,7 @@ public final class RequestQueue: Sendable {
       var step = guarded.state.step(for: share, at: now)
       while case .draw = step { step = guarded.state.drawn(source.takeAtOnce(), for: share, at: now) }
       if elsewhere != nil { step = stepElsewhere(step, share, at: now, &guarded.state) }
-      return (step, guarded.takeEffects(stopwatch.elapsed))
+      return (step, takeEffects(of: &guarded))
     }
     carryOut(effects)
     return step
@@ -233,11 +236,21 @@ public final class RequestQueue: Sendable {
     return step
   }
 
+  private func takeEffects(of guarded: inout Guarded) -> Effects {
+    if guarded.state.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
+    return guarded.takeEffects(stopwatch.elapsed)
+  }
+
+  fileprivate func advice(on request: DownloadRequest) -> RequestQueueState.Advice {
+    guard hasHadAdvice.load(ordering: .relaxed) else { return .ask(waited: nil) }
+    return change { $0.advice(on: request) }
+  }
+
   /// Changes the state, and then does outside the lock what the change requires.
   func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState) -> Value) -> Value {
     let (value, effects) = guarded.withLock { guarded -> (Value, Effects) in
       let value = body(&guarded.state)
-      return (value, guarded.takeEffects(stopwatch.elapsed))
+      return (value, takeEffects(of: &guarded))
     }
     carryOut(effects)
     return value
@@ -260,7 +273,7 @@ public final class RequestQueue: Sendable {
       guard guarded.state.enlist(request) else { return (nil, Effects()) }
       let signal = YieldSignal()
       guarded.yielders[request.id] = signal
-      return (signal, guarded.takeEffects(stopwatch.elapsed))
+      return (signal, takeEffects(of: &guarded))
     }
     carryOut(effects)
     return signal
@@ -364,9 +377,7 @@ public struct RequestQueueShare: RequestSource {
   public nonisolated(nonsending) func next() async -> DownloadRequest? { await queue.next(for: index) }
 
   /// How to ask a request that was given out. Must be called once, before the request is asked.
-  func advice(on request: DownloadRequest) -> RequestQueueState.Advice {
-    queue.change { $0.advice(on: request) }
-  }
+  func advice(on request: DownloadRequest) -> RequestQueueState.Advice { queue.advice(on: request) }
 
   /// Notes that a download ended, well or badly, and does not come again.
   /// - Parameters:

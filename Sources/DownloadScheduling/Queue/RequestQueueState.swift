@@ -567,7 +567,11 @@ struct RequestQueueState {
     case fail(DownloadError)
   }
 
-  /// Must be called once for each request that was given out, before it is asked.
+  /// Whether some request may have any but the usual advice: to be asked, and nothing else.
+  var hasAdvice: Bool { !verdicts.isEmpty || !overtaken.isEmpty }
+
+  /// Must be called once for each request that was given out, before it is asked, unless there was no advice
+  /// yet when it was.
   mutating func advice(on request: DownloadRequest) -> Advice {
     if !verdicts.isEmpty, let error = verdicts.removeValue(forKey: request.id) { return .fail(error) }
     return .ask(waited: overtaken.isEmpty ? nil : overtaken[request.id])

@@ -94,6 +94,18 @@ struct IndexReaderTests {
     try database.close()
   }
 
+  /// SQLite planned the lookup anew for each file, at twice the cost of a run, because the index of the
+  /// store's rows might have been of use for the name that was bound.
+  @Test func theOwnRowIsFoundByOnePlan() async throws {
+    var stored = JournalTests.row("x")
+    stored.key = stored.key.with(requested: RowKey.stored)
+    let all = rows(20) + [stored]
+    let reader = try await reader(all)
+    for row in all + all { #expect(reader.own(row.key) == row) }
+    #expect(reader.own(JournalTests.row("y").key) == nil)
+    #expect(reader.plansMade == 0)
+  }
+
   @Test func thereIsNoneForAFileThatIsNoIndex() throws {
     try folder.write("garbage, not a database at all, and long enough to be looked at", to: "x")
     #expect(IndexReader(path: folder.path("x")) == nil)
