@@ -1,5 +1,5 @@
-// Long because: it holds the one database, its opening, its repair and its queries; split up, the pool would
-// have to be visible outside.
+// Long because: it holds the one database, its opening, its repair and its queries; split up, the database
+// would have to be visible outside.
 
 import CSQLite
 import DownloadModel
@@ -24,13 +24,13 @@ actor CacheIndex {
   private let executor = BlockingExecutor(label: "dlm.cache-index")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private var pool: DatabasePool?
+  private var queue: DatabaseQueue?
   /// A database that proved unusable while it was opened. It stays open until what stands on the disk has
   /// been read: its end moves the log into the database, and the log may be what is wrong.
-  private var broken: DatabasePool?
-  /// The identity of the file on which `pool` was, or was being, opened.
+  private var broken: DatabaseQueue?
+  /// The identity of the file on which `queue` was, or was being, opened.
   private var openedFile: FileIdentity?
-  var isOpen: Bool { pool != nil }
+  var isOpen: Bool { queue != nil }
   /// Whether this process has set a damaged index aside: the store's files are then in no row.
   var wasSetAside = false
   /// The database cannot be used; it is not tried again for each of ten thousand files.
@@ -73,8 +73,8 @@ actor CacheIndex {
 
   /// This address's rows: first that of the folder and name in the key, if there is one, then other folders'.
   func rows(_ key: RowKey) -> [CacheRow] {
-    noting { pool in
-      try pool.read { database in
+    noting { queue in
+      try queue.read { database in
         let statement = try database.cachedStatement(sql: CacheSchema.lookup)
         return Self.sorted(try CacheRow.fetchAll(statement, arguments: key.arguments), for: key)
       }
@@ -89,12 +89,12 @@ actor CacheIndex {
   }
 
   /// The path of the database, where it is open; nil if it is not.
-  var openPath: String? { pool == nil ? nil : path(Self.fileName) }
+  var openPath: String? { queue == nil ? nil : path(Self.fileName) }
 
   /// Which request owns which file of a folder: by the database, and by the journals of living processes.
   func owners(in directory: String) -> FileOwners {
-    let stored = noting { pool in
-      try pool.read { database in
+    let stored = noting { queue in
+      try queue.read { database in
         var owners = FileOwners()
         let rows = try Row.fetchCursor(database, sql: CacheSchema.ownership, arguments: [directory])
         while let row = try rows.next() {
@@ -119,8 +119,8 @@ actor CacheIndex {
   ///
   /// If it fails, the journal stays, and the next process adopts it.
   func write(_ rows: [CacheRow], retiring journal: CommitJournal?) {
-    noting { pool in
-      try pool.write { database in try Self.store(rows, in: database) }
+    noting { queue in
+      try queue.write { database in try Self.store(rows, in: database) }
       try journal?.retire()
     }
   }
@@ -128,8 +128,8 @@ actor CacheIndex {
   /// The same for those rows of a journal whose lines begin at these places.
   func write(_ journal: CommitJournal, _ places: [Int]) {
     let lines = journal.takeLines()
-    noting { pool in
-      try pool.write { database in
+    noting { queue in
+      try queue.write { database in
         let inserter = try RowInserter(database)
         for place in places { try lines.withLine(at: place) { try inserter.insert(line: $0) } }
       }
@@ -146,11 +146,9 @@ actor CacheIndex {
     // Of no further use: what goes wrong at its end is no news.
     try? broken?.close()
     broken = nil
-    let open = pool
-    pool = nil
-    // Readers first: only the last connection, if it can write, moves the log into the database and removes
-    // the log.
-    open?.releaseMemory()
+    let open = queue
+    queue = nil
+    // The last connection moves the log into the database and removes the log, if it can write.
     do { try open?.close() } catch { warn(.unusable, error) }
   }
 
@@ -160,12 +158,12 @@ actor CacheIndex {
   }
 
   /// - Returns: nil where the index cannot be used; the user is warned.
-  func noting<Answer>(_ body: (DatabasePool) throws -> Answer) -> Answer? {
+  func noting<Answer>(_ body: (DatabaseQueue) throws -> Answer) -> Answer? {
     guard !isUnusable else { return nil }
     do { return try repairing(body) } catch {
       warn(.unusable, error)
       // Without an open database every further query would fail in the same way, after the same wait.
-      isUnusable = pool == nil || (error as? DatabaseError)?.resultCode == .SQLITE_BUSY
+      isUnusable = queue == nil || (error as? DatabaseError)?.resultCode == .SQLITE_BUSY
       return nil
     }
   }
@@ -180,7 +178,7 @@ actor CacheIndex {
 
   /// Runs `body`. If the database proves damaged or of a later version, it is replaced by a new one, and
   /// `body` runs again on that.
-  private func repairing<Answer>(_ body: (DatabasePool) throws -> Answer) throws -> Answer {
+  private func repairing<Answer>(_ body: (DatabaseQueue) throws -> Answer) throws -> Answer {
     do { return try body(opened()) } catch {
       switch error {
       case let error as DatabaseError where Self.isDamage(error):
@@ -194,8 +192,8 @@ actor CacheIndex {
     }
   }
 
-  private func opened() throws -> DatabasePool {
-    if let pool { return pool }
+  private func opened() throws -> DatabaseQueue {
+    if let queue { return queue }
     let opened = try alone {
       // Rows hold addresses with their signatures. SQLite gives its log and its shared memory the rights of
       // the database.
@@ -213,23 +211,23 @@ actor CacheIndex {
       for suffix in ["-wal", "-shm"] { try folder.makePrivate(Self.fileName + suffix, creating: false) }
       openedFile = try folder.identity(of: Self.fileName)
       _ = Self.countsNoMemory
-      let pool = try DatabasePool(
+      let queue = try DatabaseQueue(
         path: path(Self.fileName), configuration: databaseConfiguration(isNew: (standing?.size ?? 0) == 0))
-      broken = pool
-      try pool.read { database in try Self.checkVersion(of: database) }
-      try CacheSchema.migrator.migrate(pool)
-      try pool.read { database in _ = try database.makeStatement(sql: CacheSchema.lookup) }
+      broken = queue
+      try queue.read { database in try Self.checkVersion(of: database) }
+      try CacheSchema.migrator.migrate(queue)
+      try queue.read { database in _ = try database.makeStatement(sql: CacheSchema.lookup) }
       openedFile = try folder.identity(of: Self.fileName)
       if hasDraft {
         try rebuilding.adoptDraft { rows in
-          try pool.write { database in try IndexRebuilding.store(rows, in: database) }
+          try queue.write { database in try IndexRebuilding.store(rows, in: database) }
         }
       }
-      try adoptJournals(pool)
-      return pool
+      try adoptJournals(queue)
+      return queue
     }
     broken = nil
-    pool = opened
+    queue = opened
     return opened
   }
 
@@ -251,9 +249,13 @@ actor CacheIndex {
     var configuration = Configuration()
     configuration.busyMode = .callback { [patience] tries in patience.waits(try: tries) }
     configuration.label = "dlm.cache"
-    configuration.maximumReaderCount = 1
     configuration.prepareDatabase { database in
-      if isNew, !database.configuration.readonly { try IndexPages.prepare(database) }
+      if isNew { try IndexPages.prepare(database) }
+      // Not by GRDB, which writes something into a log that is empty: a run that only looks things up would
+      // end by moving it into the database.
+      guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+        throw DatabaseError(message: "its file system has no memory that processes share (SQLite's WAL)")
+      }
       // With SQLite's own 1,000 pages, each page of a run of ten thousand files would be moved from the log
       // four times, with two syncs each time. The log takes 16 MiB at most, until the last process closes.
       try database.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000")
@@ -276,13 +278,13 @@ actor CacheIndex {
   }
 
   /// Stores the rows of processes that were killed before their batch was written.
-  private func adoptJournals(_ pool: DatabasePool) throws {
+  private func adoptJournals(_ queue: DatabaseQueue) throws {
     do {
       try CommitJournal.forEachAbandoned(in: folder, secret) { rows in
         // A line whose file never got its name, or was replaced since, must not replace an older row that is
         // true.
         let intact = rows.filter(\.isIntact)
-        try pool.write { database in try Self.store(intact, in: database) }
+        try queue.write { database in try Self.store(intact, in: database) }
       }
     } catch let error as DatabaseError where Self.isDamage(error) { throw error } catch {
       // A journal that cannot be read stays; the database does not need it.
@@ -368,7 +370,7 @@ actor CacheIndex {
   // MARK: For `dlm cache …` and `dlm clear-cache`: every failure is one, `.cache`
 
   private func answering<Answer>(
-    _ activity: String, _ body: (DatabasePool) throws -> Answer
+    _ activity: String, _ body: (DatabaseQueue) throws -> Answer
   ) throws(DownloadError) -> Answer {
     do { return try repairing(body) } catch { throw failure(error, activity) }
   }
@@ -380,8 +382,8 @@ actor CacheIndex {
   }
 
   func status() throws(DownloadError) -> CacheStatus {
-    let (entries, bytes) = try answering("reading the index") { pool in
-      try pool.read { database in
+    let (entries, bytes) = try answering("reading the index") { queue in
+      try queue.read { database in
         let row = try Row.fetchOne(
           database, sql: "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM file WHERE requested <> '/'")
         return (row?[0] as Int? ?? 0, row?[1] as Int64? ?? 0)
@@ -405,8 +407,8 @@ actor CacheIndex {
   }
 
   private func rows(after key: RowKey?, limit: Int, _ sql: String) throws(DownloadError) -> [CacheRow] {
-    try answering("reading the index") { pool in
-      try pool.read { database in
+    try answering("reading the index") { queue in
+      try queue.read { database in
         let key = key ?? RowKey(address: "", scope: "", directory: "", requested: "")
         return try CacheRow.fetchAll(database, sql: sql, arguments: key.arguments + [limit])
       }
@@ -415,8 +417,8 @@ actor CacheIndex {
 
   /// An address's rows in all folders and with all logins, in the order of their keys.
   func rows(of address: String) throws(DownloadError) -> [CacheRow] {
-    try answering("reading the index") { pool in
-      try pool.read { database in
+    try answering("reading the index") { queue in
+      try queue.read { database in
         try CacheRow.fetchAll(database, sql: CacheSchema.ofAddress, arguments: [address])
       }
     }
@@ -424,8 +426,8 @@ actor CacheIndex {
 
   /// The folders that have files.
   func directories() throws(DownloadError) -> [String] {
-    try answering("reading the index") { pool in
-      try pool.read { database in try String.fetchAll(database, sql: CacheSchema.directories) }
+    try answering("reading the index") { queue in
+      try queue.read { database in try String.fetchAll(database, sql: CacheSchema.directories) }
     }
   }
 
@@ -451,8 +453,8 @@ actor CacheIndex {
   /// - Returns: how many users' files there were among them: those of the store are nobody's but the cache's.
   func forget(_ keys: [RowKey]) throws(DownloadError) -> Int {
     guard !keys.isEmpty else { return 0 }
-    return try answering("writing the index") { pool in
-      try pool.write { database in
+    return try answering("writing the index") { queue in
+      try queue.write { database in
         let statement = try database.cachedStatement(sql: CacheSchema.delete)
         return try keys.reduce(0) { count, key in
           try statement.execute(arguments: key.arguments)
@@ -473,8 +475,8 @@ actor CacheIndex {
     } catch {
       throw failure(error, "clearing the cache")
     }
-    let entries = try answering("clearing the index") { pool in
-      try pool.write { database in
+    let entries = try answering("clearing the index") { queue in
+      try queue.write { database in
         let users = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM file WHERE requested <> '/'")
         // Without a condition SQLite frees the pages and looks at no row.
         try database.execute(sql: "DELETE FROM file")
@@ -514,8 +516,8 @@ actor CacheIndex {
   private func shrink() {
     sweep(FileStore(in: folder, secret), always: true)
     do {
-      if let pool { try IndexPages.giveBack(pool) }
-      try pool?.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
+      if let queue { try IndexPages.giveBack(queue) }
+      try queue?.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
     } catch {
       warn(.unusable, error)
     }

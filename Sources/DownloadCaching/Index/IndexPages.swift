@@ -31,13 +31,13 @@ enum IndexPages {
   ///   - mostCopied: what VACUUM may copy at most, in bytes.
   ///   - pause: called between two steps.
   static func giveBack(
-    _ pool: DatabasePool, mostCopied: Int64 = mostCopied, pause: () throws -> Void = leaveAlone
+    _ queue: DatabaseQueue, mostCopied: Int64 = mostCopied, pause: () throws -> Void = leaveAlone
   ) throws {
-    let (used, canGiveBack) = try pool.read { database in
+    let (used, canGiveBack) = try queue.read { database in
       (try usedBytes(database), try number("auto_vacuum", database) == 2)
     }
     if used <= mostCopied {
-      try pool.writeWithoutTransaction { database in
+      try queue.writeWithoutTransaction { database in
         if !canGiveBack { try prepare(database) }
         try database.execute(sql: "VACUUM")
       }
@@ -46,7 +46,7 @@ enum IndexPages {
     guard canGiveBack else { return }
     var before = Int64.max
     while true {
-      let free = try pool.writeWithoutTransaction { database in
+      let free = try queue.writeWithoutTransaction { database in
         try database.execute(sql: "PRAGMA incremental_vacuum(\(atOnce))")
         return try number("freelist_count", database)
       }

@@ -26,8 +26,8 @@ extension CacheIndex {
   /// that address's entry anew.
   /// - Returns: nil where the index cannot be used.
   func evict(from store: FileStore, to bound: Int64) -> Evicted? {
-    noting { pool in
-      let (total, oldest) = try pool.read { database in
+    noting { queue in
+      let (total, oldest) = try queue.read { database in
         let total = try Int64.fetchOne(database, sql: CacheSchema.storedTotal) ?? 0
         guard total > bound else { return (total, [CacheRow]()) }
         return (
@@ -55,8 +55,8 @@ extension CacheIndex {
   }
 
   private func drop(_ rows: some Collection<CacheRow>) throws {
-    _ = noting { pool in
-      try pool.write { database in
+    _ = noting { queue in
+      try queue.write { database in
         let statement = try database.cachedStatement(sql: CacheSchema.deleteIfSame)
         for row in rows {
           try statement.execute(
@@ -68,8 +68,8 @@ extension CacheIndex {
 
   /// Those of some files that have no entry in the store, or one of another version.
   func missing(_ rows: [CacheRow]) -> [CacheRow] {
-    noting { pool in
-      try pool.read { database in
+    noting { queue in
+      try queue.read { database in
         let statement = try database.cachedStatement(sql: CacheSchema.storedRow)
         return try rows.filter { row in
           let entry = try CacheRow.fetchOne(statement, arguments: [row.key.address, row.key.scope])
@@ -87,13 +87,13 @@ extension CacheIndex {
   func sweep(_ store: FileStore, always: Bool = false) -> (entries: Int, bytes: Int64)? {
     guard always || wasEmpty || wasSetAside else { return nil }
     wasSetAside = false
-    return noting { pool in
+    return noting { queue in
       let names = try store.names()
       guard !names.isEmpty else { return (0, 0) }
       // In this order: a line is in the journal before its entry has its name, and moves from there into the
       // database.
       var known = journaledEntries()
-      let rows = try pool.read { database in
+      let rows = try queue.read { database in
         try Set<String>(
           String.fetchCursor(database, sql: "SELECT name FROM file WHERE requested = '/'"))
       }
@@ -122,8 +122,8 @@ extension CacheIndex {
     pause: () throws -> Void = IndexPages.leaveAlone
   ) {
     guard isOpen else { return }
-    noting { pool in
-      let surplus = try pool.read { database in
+    noting { queue in
+      let surplus = try queue.read { database in
         let bytes = try IndexPages.usedBytes(database)
         guard bytes > bound else { return 0 }
         let rows = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM file") ?? 0
@@ -132,7 +132,7 @@ extension CacheIndex {
       var left = surplus
       while left > 0 {
         let count = min(left, Self.droppedAtOnce)
-        let rows = try pool.read { database in
+        let rows = try queue.read { database in
           try CacheRow.fetchAll(database, sql: CacheSchema.byUse, arguments: [2 * count])
         }
         let dropped = IndexBound.dropped(rows.map { !$0.isIntact }, count: count).map { rows[$0] }
