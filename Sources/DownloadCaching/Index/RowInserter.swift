@@ -49,38 +49,39 @@ final class RowInserter {
   private func bind(_ line: UnsafeRawBufferPointer) -> CInt {
     guard var start = line.baseAddress else { return SQLITE_MISUSE }
     let end = start + line.count
-    // The first field is the format.
-    for column in 0...CacheSchema.columnCount {
-      let found = memchr(start, CInt(UInt8(ascii: "\t")), end - start)
-      let stop = found.map { UnsafeRawPointer($0) } ?? end
+    var column: CInt = 0
+    while column <= CacheSchema.columnCount {
+      let tab = memchr(start, CInt(UInt8(ascii: "\t")), end - start)
+      let stop = tab.map { UnsafeRawPointer($0) } ?? end
+      // The first field is the format.
       if column > 0 {
-        let code = bind(UnsafeRawBufferPointer(start: start, count: stop - start), CInt(column))
-        guard code == SQLITE_OK else { return code }
+        let code = bind(start, stop - start, column)
+        if code != SQLITE_OK { return code }
       }
       start = stop == end ? end : stop + 1
+      column += 1
     }
     return SQLITE_OK
   }
 
-  private func bind(_ field: UnsafeRawBufferPointer, _ column: CInt) -> CInt {
-    guard let start = field.baseAddress else { return SQLITE_MISUSE }
-    if memchr(start, CInt(UInt8(ascii: "\\")), field.count) != nil {
-      guard let text = JournalLine.unescaped(field) else { return SQLITE_OK }
+  private func bind(_ field: UnsafeRawPointer, _ count: Int, _ column: CInt) -> CInt {
+    if JournalLine.isNothing(field, count) { return SQLITE_OK }
+    switch column {
+    case 7...10, 14, 22, 23:
+      return sqlite3_bind_int64(statement.sqliteStatement, column, JournalLine.number(field, count))
+    default:
+      if memchr(field, CInt(UInt8(ascii: "\\")), count) == nil { return bindText(field, count, column) }
+      let text = JournalLine.unescaped(UnsafeRawBufferPointer(start: field, count: count)) ?? []
       let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(text.count, 1), alignment: 1)
       copy.copyBytes(from: text)
       texts.append(copy)
-      return bind(UnsafeRawPointer(copy.baseAddress), text.count, column)
-    }
-    switch column {
-    case 7...10, 14, 22, 23:
-      return sqlite3_bind_int64(statement.sqliteStatement, column, JournalLine.number(field))
-    default: return bind(start, field.count, column)
+      return bindText(copy.baseAddress, text.count, column)
     }
   }
 
   /// The bytes stay where they are until the row is stored, so that SQLite need not copy them. Never without
   /// a place: that would be NULL, which is not the empty text.
-  private func bind(_ text: UnsafeRawPointer?, _ count: Int, _ column: CInt) -> CInt {
+  private func bindText(_ text: UnsafeRawPointer?, _ count: Int, _ column: CInt) -> CInt {
     sqlite3_bind_text(
       statement.sqliteStatement, column, text?.assumingMemoryBound(to: CChar.self), CInt(count), nil)
   }

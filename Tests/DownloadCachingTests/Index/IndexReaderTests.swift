@@ -94,6 +94,18 @@ struct IndexReaderTests {
     try database.close()
   }
 
+  /// Rows are stored as they stand in lines, in which some bytes are written otherwise.
+  @Test(arguments: ["", "日本", "a\tb", "a\nb", "a\\b", "\\0", "\\", "\\t", "-1", "\\n\\"])
+  func everyTextIsFound(text: String) async throws {
+    var row = JournalTests.row(text, directory: text, etag: text)
+    row.key = row.key.with(scope: text, requested: text)
+    (row.effectiveURL, row.selection, row.status) = (text, text, nil)
+    row.identity = FileIdentity(device: .min, inode: .max, size: 0, modified: -10)
+    let reader = try await reader([JournalTests.row("other"), row])
+    #expect(reader.own(row.key) == row)
+    #expect(reader.rows(row.key) == [row])
+  }
+
   /// SQLite planned the lookup anew for each file, at twice the cost of a run, because the index of the
   /// store's rows might have been of use for the name that was bound.
   @Test func theOwnRowIsFoundByOnePlan() async throws {

@@ -28,7 +28,23 @@ struct JournalTests {
     #expect(JournalLine.decode(JournalLine.encode(row)) == [row])
   }
 
-  @Test(arguments: [0, 7, -1, 10, 1_234_567_890, .max, .min] as [Int64])
+  /// Texts are copied eight bytes at a time.
+  @Test func everyLengthComesBack() {
+    for length in 0..<25 {
+      for place in 0..<max(length, 1) {
+        var text = Array(repeating: Character("a"), count: length)
+        let plain = Self.row(String(text))
+        #expect(JournalLine.decode(JournalLine.encode(plain)) == [plain])
+        for special in ["\t", "\n", "\\", "\u{1F}"] as [Character] where length > 0 {
+          text[place] = special
+          let row = Self.row(String(text))
+          #expect(JournalLine.decode(JournalLine.encode(row)) == [row])
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [0, 7, -1, 10, 99, 100, -1000, 99_999, 1_234_567_890, .max, .min] as [Int64])
   func everyNumberComesBack(number: Int64) {
     var row = Self.row()
     row.identity = FileIdentity(device: number, inode: number, size: number, modified: number)
