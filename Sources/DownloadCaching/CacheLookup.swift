@@ -85,18 +85,23 @@ enum CacheLookup: Equatable {
     var directives = RequestDirectives()
   }
 
-  static func decide(_ known: KnownFiles, _ question: Question) -> CacheLookup {
-    if !question.refreshes, let hit = unasked(known, question) { return hit }
+  /// - Parameter reader: of the freshness of one file after another.
+  static func decide(
+    _ known: KnownFiles, _ question: Question, _ reader: FreshnessReader = FreshnessReader()
+  ) -> CacheLookup {
+    if !question.refreshes, let hit = unasked(known, question, reader) { return hit }
     if question.isOffline || question.directives.onlyIfCached { return offline(known, question) }
     return .ask(question.refreshes ? nil : version(known, question.hasDigest))
   }
 
   /// The answer, if none of the servers need be asked.
-  private static func unasked(_ known: KnownFiles, _ question: Question) -> CacheLookup? {
+  private static func unasked(
+    _ known: KnownFiles, _ question: Question, _ reader: FreshnessReader
+  ) -> CacheLookup? {
     if let own = known.own {
       // A matching checksum proves more than an answer of the server could.
       if let hasDigest = question.hasDigest { return hasDigest ? .hit(own, .digest) : nil }
-      if known.ownIsSelected, !question.needsDigest, let basis = basis(own, question) {
+      if known.ownIsSelected, !question.needsDigest, let basis = basis(own, question, reader) {
         return .hit(own, basis)
       }
     }
@@ -105,7 +110,7 @@ enum CacheLookup: Equatable {
       known.own.map({ wasFetched(elsewhere, question) && $0.fetchedAt <= elsewhere.fetchedAt }) ?? true,
       known.elsewhereIsSelected, !question.needsDigest
     else { return nil }
-    return basis(elsewhere, question).map { .copy(elsewhere, $0) }
+    return basis(elsewhere, question, reader).map { .copy(elsewhere, $0) }
   }
 
   /// Whether another process fetched this file while the request waited for that (it may also have failed),
@@ -118,10 +123,13 @@ enum CacheLookup: Equatable {
     return before.own?.identity != row.identity && before.elsewhere?.identity != row.identity
   }
 
-  private static func basis(_ row: CacheRow, _ question: Question) -> Basis? {
+  private static func basis(
+    _ row: CacheRow, _ question: Question, _ reader: FreshnessReader
+  ) -> Basis? {
     if wasFetched(row, question) { return .justFetched }
+    let freshness = reader.freshness(of: row, at: question.now, guesses: question.guesses)
     return
-      switch Freshness(of: row, at: question.now, guesses: question.guesses).use(for: question.directives)
+      switch freshness.use(for: question.directives)
     {
     case .fresh: .fresh
     case .stale: .stale

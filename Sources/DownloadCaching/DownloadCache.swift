@@ -30,6 +30,7 @@ public actor DownloadCache: DownloadStore {
   private let store: StoreSession
   /// Whether the last file that was looked up was the answer to its own request.
   private var ownFilesAnswer = true
+  private let freshness = FreshnessReader()
   private var openedDirectory: OutputDirectory?
   /// Counts the requests that ever waited for an equal one; the count identifies each of them.
   private var waited = 0
@@ -277,7 +278,8 @@ public actor DownloadCache: DownloadStore {
     let wasReading = index.isReading
     let known = index.ownAtOnce(rowKey(request, directory), in: directory)
     if !wasReading, index.isReading { pauseReadingSoon() }
-    guard let known, case .hit(let row, let basis) = CacheLookup.decide(known, question(hasCompany: false))
+    guard let known,
+      case .hit(let row, let basis) = CacheLookup.decide(known, question(hasCompany: false), freshness)
     else {
       ownFilesAnswer = false
       return nil
@@ -295,7 +297,7 @@ public actor DownloadCache: DownloadStore {
     let hasDigest =
       known.own == nil || !hasChecksums ? nil : try await hasExpectedDigest(known.own, request)
     let lookup = CacheLookup.decide(
-      known, question(hasDigest: hasDigest, before: before, hasCompany: hasCompany))
+      known, question(hasDigest: hasDigest, before: before, hasCompany: hasCompany), freshness)
     // Before a plan is made, which costs as much as the rest of a hit.
     if case .hit(let row, let basis) = lookup {
       ownFilesAnswer = true

@@ -74,7 +74,7 @@ actor CacheIndex {
   /// This address's rows: first that of the folder and name in the key, if there is one, then other folders'.
   func rows(_ key: RowKey) -> [CacheRow] {
     noting { queue in
-      try queue.read { database in
+      try queue.look { database in
         let statement = try database.cachedStatement(sql: CacheSchema.lookup)
         return Self.sorted(try CacheRow.fetchAll(statement, arguments: key.arguments), for: key)
       }
@@ -88,13 +88,13 @@ actor CacheIndex {
       + rows.filter { $0.key != key }.sorted { $0.fetchedAt > $1.fetchedAt }
   }
 
-  /// The path of the database, where it is open; nil if it is not.
-  var openPath: String? { queue == nil ? nil : path(Self.fileName) }
+  /// The path of the database, which is opened for that; nil where it cannot be.
+  func openPath() -> String? { noting { _ in path(Self.fileName) } }
 
   /// Which request owns which file of a folder: by the database, and by the journals of living processes.
   func owners(in directory: String) -> FileOwners {
     let stored = noting { queue in
-      try queue.read { database in
+      try queue.look { database in
         var owners = FileOwners()
         let rows = try Row.fetchCursor(database, sql: CacheSchema.ownership, arguments: [directory])
         while let row = try rows.next() {
@@ -214,9 +214,9 @@ actor CacheIndex {
       let queue = try DatabaseQueue(
         path: path(Self.fileName), configuration: databaseConfiguration(isNew: (standing?.size ?? 0) == 0))
       broken = queue
-      try queue.read { database in try Self.checkVersion(of: database) }
+      try queue.look { database in try Self.checkVersion(of: database) }
       try CacheSchema.migrator.migrate(queue)
-      try queue.read { database in _ = try database.makeStatement(sql: CacheSchema.lookup) }
+      try queue.look { database in _ = try database.cachedStatement(sql: CacheSchema.lookup) }
       openedFile = try folder.identity(of: Self.fileName)
       if hasDraft {
         try rebuilding.adoptDraft { rows in
@@ -383,7 +383,7 @@ actor CacheIndex {
 
   func status() throws(DownloadError) -> CacheStatus {
     let (entries, bytes) = try answering("reading the index") { queue in
-      try queue.read { database in
+      try queue.look { database in
         let row = try Row.fetchOne(
           database, sql: "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM file WHERE requested <> '/'")
         return (row?[0] as Int? ?? 0, row?[1] as Int64? ?? 0)
@@ -408,7 +408,7 @@ actor CacheIndex {
 
   private func rows(after key: RowKey?, limit: Int, _ sql: String) throws(DownloadError) -> [CacheRow] {
     try answering("reading the index") { queue in
-      try queue.read { database in
+      try queue.look { database in
         let key = key ?? RowKey(address: "", scope: "", directory: "", requested: "")
         return try CacheRow.fetchAll(database, sql: sql, arguments: key.arguments + [limit])
       }
@@ -418,7 +418,7 @@ actor CacheIndex {
   /// An address's rows in all folders and with all logins, in the order of their keys.
   func rows(of address: String) throws(DownloadError) -> [CacheRow] {
     try answering("reading the index") { queue in
-      try queue.read { database in
+      try queue.look { database in
         try CacheRow.fetchAll(database, sql: CacheSchema.ofAddress, arguments: [address])
       }
     }
@@ -427,7 +427,7 @@ actor CacheIndex {
   /// The folders that have files.
   func directories() throws(DownloadError) -> [String] {
     try answering("reading the index") { queue in
-      try queue.read { database in try String.fetchAll(database, sql: CacheSchema.directories) }
+      try queue.look { database in try String.fetchAll(database, sql: CacheSchema.directories) }
     }
   }
 
@@ -550,5 +550,26 @@ actor CacheIndex {
       }
       return taken
     } catch { throw failure(error, "measuring the cache") }
+  }
+}
+
+extension DatabaseQueue {
+  /// Calls `body` in a transaction that sees the database as it is at its first look. It must change nothing.
+  ///
+  /// As `read`, which however forbids changes by a setting of the connection each time, and with each such
+  /// setting SQLite plans all statements anew: that took a hundred times as long as a lookup.
+  func look<Answer>(_ body: (Database) throws -> Answer) throws -> Answer {
+    try writeWithoutTransaction { database in
+      try database.beginTransaction(.deferred)
+      do {
+        let answer = try body(database)
+        try database.commit()
+        return answer
+      } catch {
+        // SQLite has ended it already after some failures. What the look came to is told.
+        if database.isInsideTransaction { try database.rollback() }
+        throw error
+      }
+    }
   }
 }

@@ -33,7 +33,7 @@ enum IndexPages {
   static func giveBack(
     _ queue: DatabaseQueue, mostCopied: Int64 = mostCopied, pause: () throws -> Void = leaveAlone
   ) throws {
-    let (used, canGiveBack) = try queue.read { database in
+    let (used, canGiveBack) = try queue.look { database in
       (try usedBytes(database), try number("auto_vacuum", database) == 2)
     }
     if used <= mostCopied {

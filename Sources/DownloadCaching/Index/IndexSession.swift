@@ -131,13 +131,16 @@ final class IndexSession {
   private nonisolated(nonsending) func rows(_ key: RowKey, _ index: CacheIndex) async -> [CacheRow] {
     // A transaction from before the journals were read may not know a row that has moved since.
     reader?.endTransaction()
-    if let rows = reader?.rows(key) { return rows }
-    let (rows, path) = await Self.ask(index) { ($0.rows(key), $0.openPath) }
-    if !readerWasOpened, let path {
-      readerWasOpened = true
-      reader = IndexReader(path: path)
+    if !readerWasOpened {
+      let path = await Self.ask(index) { $0.openPath() }
+      // Another request's task may have opened it meanwhile.
+      if !readerWasOpened, let path {
+        readerWasOpened = true
+        reader = IndexReader(path: path)
+      }
     }
-    return rows
+    if let rows = reader?.rows(key) { return rows }
+    return await Self.ask(index) { $0.rows(key) }
   }
 
   /// Whether a lookup has begun a transaction, so that `pauseReading` is due, behind the lookups of this

@@ -27,7 +27,7 @@ extension CacheIndex {
   /// - Returns: nil where the index cannot be used.
   func evict(from store: FileStore, to bound: Int64) -> Evicted? {
     noting { queue in
-      let (total, oldest) = try queue.read { database in
+      let (total, oldest) = try queue.look { database in
         let total = try Int64.fetchOne(database, sql: CacheSchema.storedTotal) ?? 0
         guard total > bound else { return (total, [CacheRow]()) }
         return (
@@ -69,7 +69,7 @@ extension CacheIndex {
   /// Those of some files that have no entry in the store, or one of another version.
   func missing(_ rows: [CacheRow]) -> [CacheRow] {
     noting { queue in
-      try queue.read { database in
+      try queue.look { database in
         let statement = try database.cachedStatement(sql: CacheSchema.storedRow)
         return try rows.filter { row in
           let entry = try CacheRow.fetchOne(statement, arguments: [row.key.address, row.key.scope])
@@ -93,7 +93,7 @@ extension CacheIndex {
       // In this order: a line is in the journal before its entry has its name, and moves from there into the
       // database.
       var known = journaledEntries()
-      let rows = try queue.read { database in
+      let rows = try queue.look { database in
         try Set<String>(
           String.fetchCursor(database, sql: "SELECT name FROM file WHERE requested = '/'"))
       }
@@ -123,7 +123,7 @@ extension CacheIndex {
   ) {
     guard isOpen else { return }
     noting { queue in
-      let surplus = try queue.read { database in
+      let surplus = try queue.look { database in
         let bytes = try IndexPages.usedBytes(database)
         guard bytes > bound else { return 0 }
         let rows = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM file") ?? 0
@@ -132,7 +132,7 @@ extension CacheIndex {
       var left = surplus
       while left > 0 {
         let count = min(left, Self.droppedAtOnce)
-        let rows = try queue.read { database in
+        let rows = try queue.look { database in
           try CacheRow.fetchAll(database, sql: CacheSchema.byUse, arguments: [2 * count])
         }
         let dropped = IndexBound.dropped(rows.map { !$0.isIntact }, count: count).map { rows[$0] }

@@ -293,4 +293,41 @@ struct FreshnessTests {
     #expect(!Freshness(of: forbidden, at: later, guesses: true).isFresh)
     #expect(!forbidden.mayAnswer)
   }
+
+  /// What was read of the row before counts only where it says the same in all that matters.
+  @Test func rowsOneAfterAnotherAreReadAsEachByItself() {
+    let row = JournalTests.row("x")
+    var rows = [row]
+    func add(_ change: (inout CacheRow.Fields) -> Void) {
+      var other = row
+      other.change(change)
+      rows.append(other)
+    }
+    add { $0.freshness = FreshnessFields() }
+    add { $0.freshness.cacheControl = "max-age=9, no-cache" }
+    add { $0.freshness = FreshnessFields(cacheControl: "immutable") }
+    add {
+      ($0.freshness, $0.validator.lastModified) = (FreshnessFields(cacheControl: "immutable"), Self.stamp(9))
+    }
+    add { $0.freshness = FreshnessFields(expires: Self.stamp(40)) }
+    add { ($0.freshness, $0.validator.date) = (FreshnessFields(expires: Self.stamp(40)), Self.stamp(30)) }
+    add { $0.freshness.age = "5" }
+    add { $0.effectiveURL = "http://elsewhere/x" }
+    add { $0.fetchedAt = 20 }
+    add { $0.status = 500 }
+    let reader = FreshnessReader()
+    for (one, other) in rows.flatMap({ one in rows.map { (one, $0) } }) {
+      for (now, guesses) in [(30, false), (30, true), (31, true)] as [(Int64, Bool)] {
+        for row in [one, other, other] {
+          #expect(
+            reader.freshness(of: row, at: now, guesses: guesses)
+              == Freshness(of: row, at: now, guesses: guesses))
+        }
+      }
+    }
+  }
+
+  private static func stamp(_ second: Int) -> String {
+    "Thu, 01 Jan 1970 00:00:\(second < 10 ? "0" : "")\(second) GMT"
+  }
 }

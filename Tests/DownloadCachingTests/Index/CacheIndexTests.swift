@@ -1,5 +1,6 @@
 import DownloadModel
 import GRDB
+import GRDBSQLite
 import Glibc
 import SystemPackage
 import TestSupport
@@ -287,5 +288,21 @@ struct CacheIndexTests {
     _ = try await run.getAndClose("http://host/y")
     for name in theirs { #expect(try folder.text("cache/\(name)") == "theirs: \(name)") }
     #expect(try folder.names(in: "cache").contains(linked) && folder.names(in: "cache").contains(open))
+  }
+
+  /// SQLite planned each statement anew at each look, because changes were forbidden by a setting before it.
+  @Test func aLookPlansNothingAnew() throws {
+    let queue = try DatabaseQueue(path: folder.path("x.sqlite"))
+    try queue.write { try $0.execute(sql: "CREATE TABLE t (x)") }
+    let count = "SELECT COUNT(*) FROM t"
+    for _ in 0..<3 { #expect(try queue.look { try Int.fetchOne($0.cachedStatement(sql: count)) } == 0) }
+    let planned = try queue.look {
+      sqlite3_stmt_status(try $0.cachedStatement(sql: count).sqliteStatement, SQLITE_STMTSTATUS_REPREPARE, 0)
+    }
+    #expect(planned == 0)
+    #expect(throws: DatabaseError.self) { try queue.look { try $0.execute(sql: "SELECT * FROM missing") } }
+    #expect(try queue.look { $0.isInsideTransaction })
+    #expect(try queue.writeWithoutTransaction { !$0.isInsideTransaction })
+    try queue.close()
   }
 }

@@ -20,7 +20,7 @@ struct IndexReaderTests {
   /// - Parameter rows: what the index holds.
   private func reader(_ rows: [CacheRow]) async throws -> IndexReader {
     await index.write(rows, retiring: nil)
-    let path = try #require(await index.openPath)
+    let path = try #require(await index.openPath())
     return try #require(IndexReader(path: path))
   }
 
