@@ -156,10 +156,11 @@ public actor DownloadCache: DownloadStore {
 
   private func leave(_ number: Int, _ key: DownloadRequest.Key) { inFlight[key]?.leave(number) }
 
-  /// The answer for a coalesced request: its own task transferred nothing.
+  /// The answer for a coalesced request: its own task transferred nothing. What is fresh for one is fresh for
+  /// all, whether they came together or one after the other.
   private static func shared(_ outcome: DownloadOutcome, _ meter: TransferMeter) -> DownloadOutcome {
     var outcome = outcome
-    if outcome.kind != .skipped { outcome.kind = .unchanged }
+    if outcome.kind != .skipped, outcome.kind != .fresh { outcome.kind = .unchanged }
     outcome.transferred = 0
     outcome.resumed = 0
     meter.begin(at: outcome.size, total: outcome.size)

@@ -27,6 +27,23 @@ struct SessionCacheTests {
     await second.close()
   }
 
+  /// Some of them wait for an equal request, others come when that was answered: it is the same to the user.
+  @Test(arguments: [1, 2])
+  func anAddressThatStandsInTheListSeveralTimes(loops: Int) async throws {
+    let place = try Place()
+    let addresses = place.serve(8, options: Self.fresh)
+    let list = addresses + addresses + addresses.flatMap { [$0, $0, $0] }
+    let configuration = place.configuration { $0.loops = loops }
+    for kind in [DownloadOutcome.Kind.fetched, .fresh] {
+      try await withDownloads(configuration) { downloads in
+        let kinds = try await downloads.download(list).all().compactMap(\.file?.kind)
+        #expect(kinds.count == 40)
+        #expect(kinds.count { $0 == kind } == (kind == .fetched ? 8 : 40))
+      }
+    }
+    #expect(place.origin.log.count == 8)
+  }
+
   /// Without an index the session has its files at hand, and fetches them once.
   @Test func withoutACacheFolder() async throws {
     let place = try Place()
