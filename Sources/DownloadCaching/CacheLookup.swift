@@ -123,14 +123,10 @@ enum CacheLookup: Equatable {
     return before.own?.identity != row.identity && before.elsewhere?.identity != row.identity
   }
 
-  private static func basis(
-    _ row: CacheRow, _ question: Question, _ reader: FreshnessReader
-  ) -> Basis? {
+  private static func basis(_ row: CacheRow, _ question: Question, _ reader: FreshnessReader) -> Basis? {
     if wasFetched(row, question) { return .justFetched }
     let freshness = reader.freshness(of: row, at: question.now, guesses: question.guesses)
-    return
-      switch freshness.use(for: question.directives)
-    {
+    return switch freshness.use(for: question.directives) {
     case .fresh: .fresh
     case .stale: .stale
     case nil: nil

@@ -60,8 +60,8 @@ final class LivingJournals: Sendable {
     }
   }
 
-  /// The lines that are found in the journals. A journal that was removed has none: its rows are in the
-  /// database.
+  /// The lines that are found in the journals. One that was removed meanwhile is dropped: its rows are in the
+  /// database, or were forgotten.
   private static func found(
     in state: inout State, _ find: (JournalLines) -> ArraySlice<UInt8>?
   ) -> [ArraySlice<UInt8>] {

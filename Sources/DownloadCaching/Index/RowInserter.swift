@@ -67,6 +67,7 @@ final class RowInserter {
   private func bind(_ field: UnsafeRawPointer, _ count: Int, _ column: CInt) -> CInt {
     if JournalLine.isNothing(field, count) { return SQLITE_OK }
     switch column {
+    // Device, inode, size and times, status.
     case 7...10, 14, 22, 23:
       return sqlite3_bind_int64(statement.sqliteStatement, column, JournalLine.number(field, count))
     default:
