@@ -479,8 +479,7 @@ public actor DownloadCache: DownloadStore {
   }
 
   public func close(_ download: FileDownload, after error: DownloadError) async -> DownloadOutcome? {
-    let isBrokenOff = error.code == .cancelled || error.code == .yielded
-    if isBrokenOff, inFlight[download.plan.request.key]?.handOn(download) == true { return nil }
+    if error.code == .cancelled, inFlight[download.plan.request.key]?.handOn(download) == true { return nil }
     abandon(download)
     let outcome = Freshness.isServerFailure(error) ? await standIn(for: download) : nil
     land(download, outcome.map { .success($0) } ?? .failure(error))
@@ -787,21 +786,6 @@ public actor DownloadCache: DownloadStore {
 
   /// What went wrong with the cache since the last call; each problem is told once.
   public func takeWarnings() async -> [CacheWarning] { await index.takeWarnings() }
-
-  // MARK: Hosts, for runs that leave them to others
-
-  /// Whether this user's processes can tell each other of their hosts.
-  public nonisolated var knowsOtherProcesses: Bool { resources.claims != nil }
-
-  /// Tells other processes of this user that files of a host are under way, or no more.
-  public nonisolated func announce(host: String, isUnderWay: Bool) {
-    resources.claims?.announce(host: host, isUnderWay: isUnderWay)
-  }
-
-  /// Whether another process of this user has told that of a host.
-  public nonisolated func isAnnouncedElsewhere(host: String) -> Bool {
-    resources.claims?.isAnnouncedElsewhere(host: host) ?? false
-  }
 
   nonisolated var worker: DiskWorker { resources.worker }
 

@@ -41,8 +41,6 @@ public struct DownloadError: Error, Sendable, Equatable {
     /// Too many files and connections are open, or memory is short: a problem of this machine, not of a
     /// server or disk.
     public static let resources = Code(rawValue: "resources")
-    /// Broken off for others that go first; it goes on later where it was.
-    public static let yielded = Code(rawValue: "yielded")
     public static let diskFull = Code(rawValue: "disk-full")
     public static let disk = Code(rawValue: "disk")
     public static let folder = Code(rawValue: "folder")

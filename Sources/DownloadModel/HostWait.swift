@@ -10,13 +10,8 @@ public struct HostWait: Sendable, Equatable {
   public var waiting: Int
   /// Until it is asked again; nil where only the end of another file is waited for.
   public var pause: Duration?
-  /// Whether it is left to another process for now (`--background`).
-  public var isLeft: Bool
 
-  public init(
-    host: String, limit: Int, isLearnt: Bool, waiting: Int, pause: Duration?, isLeft: Bool = false
-  ) {
-    self.isLeft = isLeft
+  public init(host: String, limit: Int, isLearnt: Bool, waiting: Int, pause: Duration?) {
     self.host = host
     self.limit = limit
     self.isLearnt = isLearnt

@@ -19,8 +19,6 @@ package struct RunPlan: Sendable {
   package var order = RequestOrder.list
   /// Whether the list is read ahead for urgent requests from the beginning.
   package var looksAhead = false
-  /// Whether hosts are left to other processes that want them.
-  package var isBackground = false
   /// Which loop comes first, by its number.
   var firstLoop = 0
 
@@ -58,12 +56,10 @@ package struct DownloadRun: Sendable {
   package func run(
     _ source: some RequestSource, scopes: DownloadScopes? = nil, news: Downloader.News
   ) async -> RunWidth {
-    let (elsewhere, onHost) = otherProcesses
     let queue = RequestQueue(
       source, ceiling: plan.ceiling, widths: plan.widths, adaptive: plan.adaptive,
       received: { [feed] in feed.counter.value }, retry: plan.retry, clock: clock,
       random: { Double.random(in: 0..<1) }, order: plan.order, looksAhead: plan.looksAhead,
-      elsewhere: elsewhere, onHost: onHost,
       limitConnections: { [loops] host, quotas in
         for (index, loop) in loops.enumerated() {
           loop.transport.keep(connectionsTo: host, atMost: quotas?[index])
@@ -139,18 +135,6 @@ package struct DownloadRun: Sendable {
       }
       return
     }
-  }
-
-  private typealias Elsewhere = @Sendable (_ host: String) -> Bool
-  private typealias OnHost = @Sendable (_ host: String, _ isUnderWay: Bool) -> Void
-
-  /// A run in the background leaves hosts to those that are not, and says nothing of its own; another tells
-  /// which it has.
-  private var otherProcesses: (elsewhere: Elsewhere?, onHost: OnHost?) {
-    guard let cache = loops.first?.cache else { return (nil, nil) }
-    if plan.isBackground { return ({ cache.isAnnouncedElsewhere(host: $0) }, nil) }
-    guard cache.knowsOtherProcesses else { return (nil, nil) }
-    return (nil, { cache.announce(host: $0, isUnderWay: $1) })
   }
 }
 

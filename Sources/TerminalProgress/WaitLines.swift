@@ -122,7 +122,6 @@ struct WaitLines {
 
   private func reason(_ wait: HostWait, _ refusal: Refusal?) -> Reason {
     let host = StyledLine.shown(wait.host, glyphs)
-    if wait.isLeft { return Reason(forms: ["\(host) is left to another dlm", "left to another dlm"]) }
     let next = wait.pause.map { "next in \(Quantity.wait($0, isLeft: true))" }
     let limit = "\(Quantity.count(wait.limit)) at a time"
     guard wait.isLearnt || next != nil else { return Reason(forms: ["\(host): \(limit)", limit]) }

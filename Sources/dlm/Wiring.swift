@@ -18,12 +18,13 @@ struct Wiring: Sendable {
   ///   - claimsFolder: where other processes say what they have under way; nil for a run in a folder of its
   ///     own.
   ///   - names: the numbers of the list's names, as its reader gave them.
+  ///   - watches: whether the list may change while it is downloaded.
   ///   - cacheFolder: nil for a run that neither uses nor fills the cache.
   ///   - keyFolder: where the user's secret is kept, by which such a run recognises its own parts too.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
   init(
     _ settings: Settings, mode: DownloadMode, files: Int?, cacheFolder: FilePath?, keyFolder: FilePath? = nil,
-    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, feed: ProgressFeed,
+    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, watches: Bool = false, feed: ProgressFeed,
     log: RunLog = RunLog(isVerbose: false)
   ) async throws(DownloadError) {
     let concurrency = RunConcurrency(
@@ -33,9 +34,7 @@ struct Wiring: Sendable {
     var options = Self.transport(settings)
     options.width = settings.jobs
     var configuration = Self.configuration(settings, cacheFolder: cacheFolder)
-    // A body that can be fetched in pieces can also give way, and go on later.
-    configuration.splits =
-      concurrency.segments > 1 || settings.order.looksAhead || settings.order.isBackground
+    configuration.splits = concurrency.segments > 1
     configuration.keyFolder = keyFolder
     configuration.names = names
     configuration.claimsFolder = claimsFolder
@@ -49,8 +48,8 @@ struct Wiring: Sendable {
       retry: Self.retry(settings))
     if settings.adaptsJobs || mode == .auto { plan.adaptive = AdaptiveConcurrency(ceiling: concurrency.jobs) }
     plan.order = settings.order.order
-    plan.looksAhead = settings.order.looksAhead
-    plan.isBackground = settings.order.isBackground
+    // What comes to a watched list may be urgent, while all lanes are busy.
+    plan.looksAhead = settings.order.looksAhead || watches
     downloads = DownloadRun(plan, over: loops, feed: feed)
     (self.mode, self.log) = (mode, log)
   }

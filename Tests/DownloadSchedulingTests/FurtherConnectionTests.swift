@@ -10,12 +10,8 @@ struct FurtherConnectionTests {
   @Test(arguments: [0, 1])
   func onEitherShare(_ share: Int) throws {
     var state = RequestQueueState(ceiling: 3, widths: [4, 4], retry: RetryPolicy(retries: 5))
-    guard case .draw = state.step(for: share, at: .zero) else {
-      Issue.record("there is nothing yet")
-      return
-    }
     let request = DownloadRequest(id: 0, address: try Address("http://h/large"))
-    _ = state.drawn(request, for: share, at: .zero)
+    _ = state.step(for: share, at: .zero) { request }
     let further = (0..<3).map { _ in state.acquirePermit(at: "h", share: share, at: .zero) }
     #expect(further == [true, true, false])
   }

@@ -56,9 +56,9 @@ struct HostLimiterTests {
   @Test func aHostThatServesNobody() {
     var limiter = HostLimiter(ceiling: 4)
     var now = Duration.zero
-    for ceiling in [0.5, 1, 2, 4, 8] {
+    for ceiling in [1.1, 2.2, 4.4, 8.8, 17.6] {
       limiter.begin()
-      let pause = Duration.seconds(ceiling * 0.5)
+      let pause = Duration.milliseconds(Int(ceiling * 750))
       #expect(limiter.refuse(Self.down, at: now, policy, random: 0.5) == .again(now + pause))
       #expect(!limiter.hasRoom(at: now + pause - .nanoseconds(1)) && limiter.hasRoom(at: now + pause))
       now += pause
@@ -138,6 +138,19 @@ struct HostLimiterTests {
     for _ in 0..<16 { limiter.begin() }
     for _ in 0..<16 { _ = limiter.refuse(Self.down, at: .zero, policy, random: 0.5) }
     #expect(limiter.refusals == 1)
+  }
+
+  /// The story: while others were under way, which had not noticed yet that the server was restarted, a file
+  /// that could not connect was asked again at once, until it had been refused too often.
+  @Test func noConnectionPausesTheHostUntilItServes() {
+    var limiter = HostLimiter(ceiling: 8)
+    for _ in 0..<4 { limiter.begin() }
+    let pause = Duration.milliseconds(825)
+    #expect(limiter.refuse(Self.down, at: .seconds(1), policy, random: 0.5) == .again(.seconds(1) + pause))
+    #expect(limiter.refuse(Self.down, at: .seconds(1), policy, random: 0.5) == .again(.seconds(1) + pause))
+    #expect(!limiter.hasRoom(at: .seconds(1)) && limiter.refusals == 1)
+    limiter.end()
+    #expect(limiter.hasRoom(at: .seconds(1)), "it serves others")
   }
 
   @Test func retryAfterHoldsBackTheWholeHost() {

@@ -61,78 +61,6 @@ struct RequestRankingTests {
   }
 }
 
-@Suite("What long files give up for urgent ones: as little as helps, the last of the order first")
-struct YieldRuleTests {
-  struct Row: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    /// Host, further connections, how many of those end already, whether it gives way already; by number,
-    /// and urgent if the number is negative.
-    let files: [Int: (String, Int, Int, Bool)]
-    let waiting: [(host: String, urgent: Int, room: Int)]
-    var lanes = 9
-    let expected: [Int: YieldRule.Demand]
-  }
-
-  static let rows = [
-    Row(testDescription: "nobody waits", files: [1: ("a", 3, 0, false)], waiting: [], expected: [:]),
-    Row(
-      testDescription: "there is room", files: [1: ("a", 3, 0, false)], waiting: [("a", 2, 2)], expected: [:]),
-    Row(
-      testDescription: "connections first, as many as lack", files: [1: ("a", 3, 0, false)],
-      waiting: [("a", 2, 0)], expected: [1: .connections(2)]),
-    Row(
-      testDescription: "of the file that is last in the order",
-      files: [1: ("a", 3, 0, false), 2: ("a", 1, 0, false)], waiting: [("a", 2, 0)],
-      expected: [2: .connections(1), 1: .connections(1)]),
-    Row(
-      testDescription: "what is on its way counts", files: [1: ("a", 3, 2, false)],
-      waiting: [("a", 2, 0)], expected: [:]),
-    Row(
-      testDescription: "another host's connections do not help", files: [1: ("b", 3, 0, false)],
-      waiting: [("a", 2, 0)], expected: [:]),
-    Row(
-      testDescription: "a file that has one connection goes, and only one",
-      files: [1: ("a", 0, 0, false), 2: ("a", 0, 0, false)], waiting: [("a", 1, 0)],
-      expected: [2: .file]),
-    Row(
-      testDescription: "it is on its way", files: [1: ("a", 0, 0, false), 2: ("a", 0, 0, true)],
-      waiting: [("a", 1, 0)], expected: [:]),
-    Row(
-      testDescription: "connections, and then files",
-      files: [1: ("a", 1, 0, false), 2: ("a", 0, 0, false)], waiting: [("a", 2, 0)],
-      expected: [1: .connections(1), 2: .file]),
-    Row(
-      testDescription: "no lane: the last of the order, of whatever host",
-      files: [1: ("a", 2, 0, false), 2: ("b", 0, 0, false)], waiting: [("c", 1, 5)], lanes: 0,
-      expected: [2: .file]),
-    Row(
-      testDescription: "no lane, and it is on its way", files: [1: ("a", 2, 0, false), 2: ("b", 0, 0, true)],
-      waiting: [("c", 1, 5)], lanes: 0, expected: [:]),
-    Row(
-      testDescription: "a file that leaves its host leaves its lane too", files: [1: ("a", 0, 0, false)],
-      waiting: [("a", 1, 0)], lanes: 0, expected: [1: .file]),
-    Row(
-      testDescription: "no lanes for those whose host has no room", files: [1: ("b", 0, 0, false)],
-      waiting: [("a", 3, 0)], lanes: 0, expected: [:]),
-    Row(
-      testDescription: "an urgent file gives up nothing", files: [-1: ("a", 4, 0, false)],
-      waiting: [("a", 1, 0)], lanes: 0, expected: [:]),
-  ]
-
-  @Test(arguments: rows) func demands(_ row: Row) {
-    let files = row.files.map { number, file -> (Int, YieldRule.LongFile) in
-      let rank = RequestRank(isFirst: number < 0, key: 0, id: number)
-      var long = YieldRule.LongFile(rank: rank, host: file.0)
-      (long.further, long.ending, long.isYielding) = (file.1, file.2, file.3)
-      return (number, long)
-    }
-    let waiting = row.waiting.map { YieldRule.Waiting(host: $0.host, urgent: $0.urgent, room: $0.room) }
-    let demands = YieldRule.demands(
-      Dictionary(uniqueKeysWithValues: files), waiting, freeLanes: row.lanes)
-    #expect(demands == row.expected)
-  }
-}
-
 /// A list that is written while it is read: a pipe.
 private final class Pipe: RequestSource {
   private struct State {
@@ -198,12 +126,11 @@ struct RequestOrderTests {
 
   private static func queue(
     _ source: any RequestSource, ceiling: Int = 64, widths: [Int] = [1], order: RequestOrder = .list,
-    looksAhead: Bool = true, clock: ManualClock = ManualClock(),
-    elsewhere: (@Sendable (String) -> Bool)? = nil
+    looksAhead: Bool = true
   ) -> RequestQueue {
     RequestQueue(
-      source, ceiling: ceiling, widths: widths, retry: RetryPolicy(), clock: clock, random: { 0.5 },
-      order: order, looksAhead: looksAhead, elsewhere: elsewhere)
+      source, ceiling: ceiling, widths: widths, retry: RetryPolicy(), clock: ManualClock(), random: { 0.5 },
+      order: order, looksAhead: looksAhead)
   }
 
   /// The order in which one lane has them.
@@ -321,99 +248,6 @@ struct RequestOrderTests {
       #expect(shares[0].requeue(urgent, after: busy) != nil)
       shares[0].ended(other, wasAsked: true)
       #expect(await shares[0].next()?.id == 3)
-    }
-  }
-
-  // MARK: What gives way
-
-  @Test func connectionsGiveWay() async throws {
-    let pipe = Pipe()
-    pipe.write([try Self.request(0)])
-    try await Self.queue(pipe, ceiling: 3, widths: [4]).run { shares in
-      let long = try #require(await shares[0].next())
-      let signal = try #require(shares[0].enlist(long))
-      let permits = shares[0].permits(for: long)
-      #expect(permits.acquire() && permits.acquire() && !permits.acquire())
-      async let urgent = shares[0].next()
-      pipe.write([try Self.request(1, isFirst: true)])
-      #expect(await signal.next() == .connections(1))
-      permits.release()
-      #expect(await urgent?.id == 1)
-      #expect(!permits.acquire())
-    }
-  }
-
-  @Test func aFileGivesWayAndGoesOnWhereTheOrderSays() async throws {
-    let pipe = Pipe()
-    pipe.write(try (0..<3).map { try Self.request($0) })
-    try await Self.queue(pipe).run { shares in
-      let long = try #require(await shares[0].next())
-      let signal = try #require(shares[0].enlist(long))
-      pipe.write([try Self.request(3, "b", isFirst: true)])
-      #expect(await signal.next() == .file)
-      shares[0].requeueYielded(long)
-      for id in [3, 0, 1] {
-        let next = try #require(await shares[0].next())
-        #expect(next.id == id)
-        shares[0].ended(next, wasAsked: true)
-      }
-    }
-  }
-
-  @Test func anOrdinaryRunAsksNobodyToGiveWay() async throws {
-    try await Self.queue(RequestList([try Self.request(0)]), looksAhead: false).run { shares in
-      let request = try #require(await shares[0].next())
-      #expect(shares[0].enlist(request) == nil)
-    }
-  }
-
-  // MARK: Hosts that are left to others
-
-  /// One file after the other of one host is no change, and a lane that waits keeps no host from others.
-  @Test func othersAreToldOfHosts() async throws {
-    let told = Monitor([String]())
-    let pipe = Pipe()
-    let hosts = ["a", "a", "b", "b", "a"]
-    pipe.write(try hosts.enumerated().map { try Self.request($0.offset, $0.element) })
-    let queue = RequestQueue(
-      pipe, ceiling: 8, widths: [1], retry: RetryPolicy(), clock: ManualClock(), random: { 0.5 },
-      onHost: { host, isUnderWay in told.withState { $0.append((isUnderWay ? "+" : "-") + host) } })
-    try await queue.run { shares in
-      for _ in hosts {
-        let request = try #require(await shares[0].next())
-        shares[0].ended(request, wasAsked: true)
-      }
-      #expect(told.withState { $0 } == ["+a", "-a", "+b", "-b", "+a"])
-      async let end = shares[0].next()
-      try await pipe.waitUntilDry()
-      try await told.wait(for: "the last host to be told") { $0.last == "-a" }
-      pipe.end()
-      #expect(await end == nil)
-    }
-    #expect(told.withState { $0.count } == 6)
-  }
-
-  @Test func aHostIsLeftAndTakenBack() async throws {
-    let (wanted, clock) = (Monitor<Set<String>>(["a"]), ManualClock())
-    let list = try (0..<4).map { try Self.request($0, ["a", "b"][$0 % 2]) }
-    let queue = Self.queue(
-      RequestList(list), widths: [4], looksAhead: false, clock: clock,
-      elsewhere: { host in wanted.withState { $0.contains(host) } })
-    try await queue.run { shares in
-      for id in [1, 3] { #expect(await shares[0].next()?.id == id) }
-      async let next = shares[0].next()
-      #expect(queue.waits.map(\.isLeft) == [true])
-      try await clock.waitForSleepers(1)
-      wanted.withState { $0 = [] }
-      clock.advance(by: .seconds(1))
-      let taken = try #require(await next)
-      #expect(taken.id == 0)
-      let signal = try #require(shares[0].enlist(taken))
-      try await clock.waitForSleepers(1)
-      wanted.withState { $0 = ["a"] }
-      clock.advance(by: .seconds(1))
-      #expect(await signal.next() == .file)
-      #expect(!shares[0].permits(for: taken).acquire())
     }
   }
 }

@@ -183,7 +183,7 @@ struct RequestQueueTests {
       async let next = queue.next()
       queue.ended(first, wasAsked: true)
       let again = try #require(await next)
-      #expect(queue.queue.change { $0.room } == 1)
+      #expect(queue.queue.change { $0.run.room } == 1)
       async let last = queue.next()
       queue.ended(again, wasAsked: true)
       #expect(await last != nil)
@@ -212,10 +212,11 @@ struct RequestQueueTests {
     try await Self.queue(try Self.requests("a", "a", "a"), clock: clock).run { shares in
       let queue = shares[0]
       let bad = try #require(await queue.next())
-      #expect(queue.requeue(bad, after: Self.busy) == .init(attempt: 2, retry: 1, of: 5, delay: .seconds(1)))
+      #expect(
+        queue.requeue(bad, after: Self.busy) == .init(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)))
       async let others = [queue.next(), queue.next()]
       try await clock.waitForSleepers(1)
-      clock.advance(by: .seconds(1))
+      clock.advance(by: .seconds(2))
       #expect(await others.map { $0?.id } == [1, 2], "those that were never asked go first")
       #expect(await queue.next()?.id == 0)
     }

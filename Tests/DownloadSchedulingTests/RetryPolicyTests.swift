@@ -20,15 +20,15 @@ struct RetryPolicyTests {
   }
 
   static let rows: [Row] = [
-    Row(testDescription: "first: half of 0.5 s", delay: .milliseconds(250)),
-    Row(testDescription: "second: half of 1 s", failures: 2, delay: .milliseconds(500)),
-    Row(testDescription: "fifth: half of 8 s", failures: 5, delay: .seconds(4)),
-    Row(testDescription: "no jitter left out: may be nothing at all", random: 0, delay: .zero),
-    Row(testDescription: "capped at 30 s", failures: 20, retries: 50, delay: .seconds(15)),
+    Row(testDescription: "first: half of 1.1 s, and half of the other half", delay: .milliseconds(825)),
+    Row(testDescription: "second: twice that", failures: 2, delay: .milliseconds(1650)),
+    Row(testDescription: "fifth: 16 times", failures: 5, delay: .seconds(13.2)),
+    Row(testDescription: "half of it is never left out", random: 0, delay: .milliseconds(550)),
+    Row(testDescription: "capped at 30 s", failures: 20, retries: 50, delay: .seconds(22.5)),
     Row(
       testDescription: "an absurd count does not overflow", failures: 10_000, retries: 20_000,
-      delay: .seconds(15)),
-    Row(testDescription: "503 waits longer", error: busy, delay: .seconds(1)),
+      delay: .seconds(22.5)),
+    Row(testDescription: "503 waits longer", error: busy, delay: .seconds(1.5)),
     Row(testDescription: "the sixth failure gives up", failures: 6, delay: nil),
     Row(testDescription: "no retries wanted", retries: 0, delay: nil),
     Row(testDescription: "a permanent failure gives up", error: permanent, delay: nil),
@@ -41,10 +41,10 @@ struct RetryPolicyTests {
       testDescription: "and no ceiling",
       error: DownloadError(.status, cause: .http(status: 429), isTransient: true, retryAfter: .seconds(1)),
       failures: 4,
-      delay: .seconds(8)),
+      delay: .seconds(12)),
     Row(
       testDescription: "within the whole time", elapsed: .seconds(9), maxTime: .seconds(10),
-      delay: .milliseconds(250)),
+      delay: .milliseconds(825)),
     Row(testDescription: "beyond the whole time", elapsed: .seconds(10), maxTime: .seconds(10), delay: nil),
     Row(
       testDescription: "the answer asks for another request: at once",
@@ -56,5 +56,14 @@ struct RetryPolicyTests {
     #expect(
       policy.delay(after: row.error, failures: row.failures, elapsed: row.elapsed, random: row.random)
         == row.delay)
+  }
+
+  /// The story: all of a pause was drawn, so five attempts could be over in a second, and a server that was
+  /// restarted cost files.
+  @Test(arguments: [passing, busy]) func fiveAttemptsOutliveARestart(error: DownloadError) {
+    let pauses = (1...4).compactMap {
+      RetryPolicy().delay(after: error, failures: $0, elapsed: .zero, random: 0)
+    }
+    #expect(pauses.count == 4 && pauses.reduce(.zero, +) >= .seconds(8))
   }
 }

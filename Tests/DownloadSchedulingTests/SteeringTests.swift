@@ -68,34 +68,25 @@ struct SteeringTests {
     #expect(concurrency.limit == 2, "transfers that break still count")
   }
 
-  /// One lane waits for the time at which more may begin; the others are woken by it. When a file had ended,
-  /// lanes were told a time that was over, and asked again and again.
-  @Test func oneLaneOpens() throws {
+  /// Time alone lets more begin while nothing ends: lanes that wait are handed what there is room for then.
+  @Test func lanesThatWaitAreHandedWhatThereIsRoomForInTime() throws {
     var state = RequestQueueState(
       ceiling: 16, widths: [8], retry: RetryPolicy(), adaptive: AdaptiveConcurrency(ceiling: 8))
-    var next = 0
-    func step(_ milliseconds: Int) throws -> RequestQueueState.Step {
+    var list = try (0..<20).map { try request($0) }[...]
+    func settle(_ milliseconds: Int) -> [Int?] {
       if state.isOpening { state.open(at: .milliseconds(milliseconds), received: 0) }
-      var step = state.step(for: 0, at: .milliseconds(milliseconds))
-      while case .draw = step {
-        step = state.drawn(try request(next), for: 0, at: .milliseconds(milliseconds))
-        next += 1
-      }
-      return step
+      return state.settle(at: .milliseconds(milliseconds)) { list.popFirst() }.map(\.request?.id)
     }
-    for id in 0..<2 { #expect(given(try step(0)) == id) }
-    guard case .wait(let opener, .milliseconds(3)?) = try step(0) else { return #expect(Bool(false)) }
-    guard case .wait(let other, nil) = try step(1) else { return #expect(Bool(false)) }
-    #expect(state.takeLanesToWake().isEmpty)
-    state.stopWaiting(opener)
-    #expect(given(try step(4)) == 2)
-    #expect(state.takeLanesToWake() == [other])
-    #expect(given(try step(4)) == 3)
-    guard case .wait(_, .milliseconds(7)?) = try step(5) else { return #expect(Bool(false)) }
+    for ticket in 1...8 { state.wait(ticket, share: 0) }
+    #expect(settle(0) == [0, 1])
+    #expect(settle(0) == [] && state.due(at: .zero) == .milliseconds(3))
+    #expect(settle(1) == [])
+    #expect(settle(4) == [2, 3] && settle(5) == [])
+    #expect(state.due(at: .milliseconds(5)) == .milliseconds(7))
     _ = state.ended(try request(0), share: 0, wasAsked: true)
     #expect(!state.isOpening)
-    #expect(given(try step(6)) == 4)
-    guard case .wait(_, nil) = try step(9) else { return #expect(Bool(false)) }
+    #expect(settle(6) == [4])
+    #expect(state.due(at: .milliseconds(9)) == nil)
   }
 
   // MARK: A pause
@@ -110,33 +101,36 @@ struct SteeringTests {
 
   @Test func nothingNewBeginsInAPause() throws {
     var state = RequestQueueState(ceiling: 16, widths: [4], retry: RetryPolicy())
-    guard case .draw = state.step(for: 0, at: .zero) else { return #expect(Bool(false)) }
-    let first = try request(0)
-    #expect(given(state.drawn(first, for: 0, at: .zero)) == 0)
+    var list = try (0..<2).map { try request($0) }[...]
+    let first = state.step(for: 0, at: .zero) { list.popFirst() }
+    #expect(given(first) == 0)
     state.pause(true)
-    guard case .wait(let ticket, _) = state.step(for: 0, at: .zero) else { return #expect(Bool(false)) }
-    #expect(state.takeLanesToWake().isEmpty)
-    _ = state.ended(first, share: 0, wasAsked: true)
+    guard case .wait = state.step(for: 0, at: .zero, { list.popFirst() }) else { return #expect(Bool(false)) }
+    state.wait(7, share: 0)
+    _ = state.ended(try request(0), share: 0, wasAsked: true)
+    let none = state.settle(at: .zero) { list.popFirst() }
+    #expect(none.isEmpty)
     state.pause(false)
-    #expect(state.takeLanesToWake() == [ticket])
-    guard case .draw = state.step(for: 0, at: .zero) else { return #expect(Bool(false)) }
-    #expect(given(state.drawn(try request(1), for: 0, at: .zero)) == 1)
+    let handed = state.settle(at: .zero) { list.popFirst() }
+    #expect(handed.map(\.ticket) == [7] && handed.first?.request?.id == 1)
   }
 
   /// Where nothing is left to begin, the run ends, paused or not.
   @Test func aPausedRunEnds() throws {
     var state = RequestQueueState(ceiling: 16, widths: [4], retry: RetryPolicy())
-    guard case .draw = state.step(for: 0, at: .zero) else { return #expect(Bool(false)) }
     let only = try request(0)
-    #expect(given(state.drawn(only, for: 0, at: .zero)) == 0)
-    guard case .draw = state.step(for: 0, at: .zero) else { return #expect(Bool(false)) }
-    guard case .readBeside = state.drawn(nil, for: 0, at: .zero) else { return #expect(Bool(false)) }
+    let first = state.step(for: 0, at: .zero) { only }
+    #expect(given(first) == 0)
+    guard case .wait = state.step(for: 0, at: .zero, { nil }) else { return #expect(Bool(false)) }
+    let reads = state.takeReading()
+    #expect(reads)
     state.received(nil)
     state.pause(true)
-    guard case .wait(let ticket, _) = state.step(for: 0, at: .zero) else { return #expect(Bool(false)) }
-    #expect(state.takeLanesToWake().isEmpty)
+    state.wait(7, share: 0)
+    let none = state.settle(at: .zero) { nil }
+    #expect(none.isEmpty)
     _ = state.ended(only, share: 0, wasAsked: true)
-    #expect(state.takeLanesToWake() == [ticket])
-    guard case .end = state.step(for: 0, at: .zero) else { return #expect(Bool(false)) }
+    let handed = state.settle(at: .zero) { nil }
+    #expect(handed.map(\.ticket) == [7] && handed.first?.request == nil)
   }
 }

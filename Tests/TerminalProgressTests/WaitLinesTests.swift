@@ -106,17 +106,6 @@ struct WaitLinesTests {
       lines(content, Scene.sample(listed: 5)) == ["  2 running, 3 waiting · a.example: 2 at a time · 1:23"])
   }
 
-  @Test("a host that another dlm uses meanwhile")
-  func left() {
-    var content = WaitLines.Content()
-    content.hosts = [
-      HostWait(host: "a.example", limit: 1, isLearnt: false, waiting: 3, pause: nil, isLeft: true)
-    ]
-    #expect(
-      lines(content, Scene.sample(listed: 3), running: 0)
-        == ["  0 running, 3 waiting · a.example is left to another dlm · 1:23"])
-  }
-
   @Test("files that are tried again, by cause, each on a line of its own; the last failure above them")
   func several() throws {
     var content = try busy()

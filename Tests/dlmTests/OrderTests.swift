@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Which files go first, what gives way to them, and what leaves hosts to others", .serialized)
+@Suite("Which files go first, and a run in the background", .serialized)
 struct OrderTests {
   private static func serve(_ origin: FaultyOrigin, _ paths: [String], sizes: [Int] = []) {
     for (index, path) in paths.enumerated() {
@@ -99,95 +99,45 @@ struct OrderTests {
     #expect(origin.log.map(\.path) == ["/a"])
   }
 
-  /// The only lane has a large file when an urgent one is read from the pipe: the large one gives way, and
-  /// goes on where it was.
-  @Test(arguments: DownloadMode.allCases) func aLargeFileGivesWay(_ mode: DownloadMode) async throws {
+  /// The only lane is busy when an urgent file is read from the pipe behind others: it takes the next place.
+  @Test(arguments: DownloadMode.allCases) func anUrgentFileTakesTheNextPlace(_ mode: DownloadMode)
+    async throws
+  {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
     let gate = try Gate()
     defer { gate.open() }
-    let body = SplitMix64.bytes(count: 8 << 20, seed: 3)
-    origin.route(
-      "/large", .file(body, FileOptions(ending: .stall(after: 3 << 20, until: gate))), .file(body))
-    Self.serve(origin, ["/urgent.txt"])
+    origin.route("/long", .late([1], until: gate))
+    Self.serve(origin, ["/a", "/b", "/urgent.txt", "/c"])
     let place = try Workplace()
-    let run = try place.start(
-      ["get", "-", "-j", "1", "-s", "1", "-m", mode.rawValue, "--first", "*.txt"], input: .open)
-    run.write(Array("\(origin.url("/large"))\n".utf8))
-    try await place.wait(forSize: 2 << 20, of: "large.part")
-    run.write(Array("\(origin.url("/urgent.txt"))\n".utf8))
-    try await origin.wait(forRequests: 1, path: "/urgent.txt")
+    let run = try place.start(["get", "-", "-j", "1", "-m", mode.rawValue, "--first", "*.txt"], input: .open)
+    run.write(Array(Self.lines(origin, ["/long", "/a", "/b"]).joined(separator: "\n").utf8))
+    try await origin.wait(forRequests: 1, path: "/long")
+    run.write(Array("\n\(origin.url("/urgent.txt"))\n\(origin.url("/c"))\n".utf8))
     run.closeInput()
-    let result = try await run.waitForExit()
-    #expect(result.status == 0, "\(result.errorText)")
-    #expect(try place.file("large") == body)
-    let asked = origin.log.filter { $0.path == "/large" }
-    #expect(asked.count == 2)
-    #expect(origin.log.map(\.path) == ["/large", "/urgent.txt", "/large"])
-    #expect(asked.last?.headers["range"]?.hasPrefix("bytes=") == true, "\(asked)")
-  }
-
-  /// All connections that the host may have are a large file's segments, and the further ones stand still:
-  /// one of them is given up, and no byte is lost or doubled.
-  @Test func aSegmentGivesWay() async throws {
-    let origin = try FaultyOrigin()
-    defer { origin.stop() }
-    let gate = try Gate()
-    defer { gate.open() }
-    // Large enough to be worth splitting where the first byte takes a second to come, as on a busy machine.
-    let body = SplitMix64.bytes(count: 32 << 20, seed: 4)
-    let slow = FileOptions(ending: .trickle(piece: 32 << 10, every: .milliseconds(20)))
-    let held = OriginAnswer.file(body, FileOptions(ending: .stall(after: 64 << 10, until: gate)))
-    origin.route("/large", .file(body, slow), held, held, .file(body))
-    Self.serve(origin, ["/urgent.txt"])
-    let place = try Workplace()
-    let run = try place.start(
-      ["get", "-", "-j", "4", "-s", "3", "--per-host", "3", "--first", "*.txt"], input: .open)
-    run.write(Array("\(origin.url("/large"))\n".utf8))
-    try await origin.wait(forRequests: 2, path: "/large")
-    run.write(Array("\(origin.url("/urgent.txt"))\n".utf8))
-    try await origin.wait(forRequests: 1, path: "/urgent.txt")
     gate.open()
-    run.closeInput()
     let result = try await run.waitForExit()
     #expect(result.status == 0, "\(result.errorText)")
-    #expect(try place.file("large") == body)
-    // The server may notice only later that the one which was given up is gone.
-    #expect(origin.record.greatestInFlight <= 4)
+    #expect(origin.log.map(\.path) == ["/long", "/urgent.txt", "/a", "/b", "/c"])
   }
 
-  @Test func aRunInTheBackgroundLeavesAHostToAnother() async throws {
-    let (origin, other) = (try FaultyOrigin(), try FaultyOrigin())
-    defer {
-      origin.stop()
-      other.stop()
-    }
-    let (gate, otherGate) = (try Gate(), try Gate())
-    defer {
-      gate.open()
-      otherGate.open()
-    }
+  @Test func theThreadsOfARunInTheBackgroundAreIdleOnes() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    defer { gate.open() }
     origin.route("/a", .late([1], until: gate))
-    Self.serve(origin, ["/b", "/c"])
-    other.route("/d", .late([2], until: otherGate))
+    origin.route("/b", .late([1], until: gate))
     let place = try Workplace()
-    _ = try place.list([origin.url("/b"), origin.url("/c"), other.url("/d")])
     let usual = try place.start(["get", origin.url("/a"), "-d", "usual"])
+    let background = try place.start(["get", origin.url("/b"), "-d", "background", "--background"])
     try await origin.wait(forRequests: 1, path: "/a")
-    let background = try place.start(["get", "urls.txt", "-d", "background", "--background"])
-    // It has passed over the others.
-    try await other.wait(forRequests: 1, path: "/d")
-    // On a busy machine it may be asked a second time, over another connection.
-    #expect(Set(origin.log.map(\.path)) == ["/a"])
+    try await origin.wait(forRequests: 1, path: "/b")
     #expect(try Self.policies(of: background) == ["5"], "SCHED_IDLE")
     #expect(try Self.policies(of: usual) == ["0"])
-    otherGate.open()
     gate.open()
     #expect(try await usual.waitForExit().status == 0)
-    let result = try await background.waitForExit()
-    #expect(result.status == 0, "\(result.errorText)")
-    #expect(try place.names(in: "background").sorted() == ["b", "c", "d"])
-    #expect(origin.record.greatestInFlight <= 2)
+    #expect(try await background.waitForExit().status == 0)
   }
 
   /// The scheduling policies of a process's threads (proc(5), field 41 of stat).

@@ -24,8 +24,8 @@ struct Attempts: Sendable, Equatable {
   mutating func next(
     after error: DownloadError, at position: Int64, elapsed: Duration, _ policy: RetryPolicy, random: Double
   ) -> Next {
-    // The queue deals with these: the whole host waits, fewer files go at a time, or others go first.
-    if HostLimiter.isRefusal(error) || error.code == .resources || error.code == .yielded { return .giveUp }
+    // The queue deals with these: the whole host waits, or fewer files go at a time.
+    if HostLimiter.isRefusal(error) || error.code == .resources { return .giveUp }
     // Once for each file: a server that closes every connection at once is a failing server.
     if error.isStaleConnection, !wasForgiven {
       wasForgiven = true

@@ -222,11 +222,10 @@ public actor Downloader {
     of running: RunningTransfer, _ download: any DownloadTarget, for request: DownloadRequest,
     _ share: RequestQueueShare
   ) async throws(DownloadError) -> TransferReceipt {
-    let yields = share.enlist(request)
-    if segments == 1, yields == nil { return try await running.receipt() }
+    if segments == 1 { return try await running.receipt() }
     return try await SegmentedDownload(
       download: download, transport: transport, retry: retry, clock: clock, pulse: pulse, random: random,
-      permits: share.permits(for: request), ceiling: segments, yields: yields
+      permits: share.permits(for: request), ceiling: segments
     ) { [onSplit = news.onSplit] in onSplit(request, $0, $1) }.run(running)
   }
 
@@ -255,9 +254,7 @@ public actor Downloader {
     if !skipped.isEmpty, skipped.remove(request.id) != nil, case .failure = result, !Task.isCancelled {
       result = .failure(.skipped.at(request.address))
     }
-    if case .failure(let error) = result,
-      HostLimiter.isRefusal(error) || error.code == .resources || error.code == .yielded
-    {
+    if case .failure(let error) = result, HostLimiter.isRefusal(error) || error.code == .resources {
       return requeue(request, error, share, kept: kept)
     }
     end(request, result, share, wasAsked: true, kept: kept)
@@ -269,10 +266,6 @@ public actor Downloader {
     // It was coalesced with a request that was refused and has reported that; this one was never sent.
     if error.isCoalesced {
       share.requeueUnasked(request)
-      return feed.requeue(request, nil, error: error)
-    }
-    if error.code == .yielded {
-      share.requeueYielded(request)
       return feed.requeue(request, nil, error: error)
     }
     let again =

@@ -18,8 +18,6 @@ struct SegmentedDownload: Sendable {
   let random: @Sendable () -> Double
   let permits: ConnectionPermits
   let ceiling: Int
-  /// Tells when connections, or the whole file, must give way to others; nil where that cannot be.
-  let yields: YieldSignal?
   /// Called at each change in the number of transfers.
   let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void
 
@@ -30,7 +28,6 @@ struct SegmentedDownload: Sendable {
     /// The pause after a segment's failure is over.
     case again
     case tick
-    case yield(YieldRule.Demand?)
   }
 
   private struct State {
@@ -43,10 +40,6 @@ struct SegmentedDownload: Sendable {
     var receipt: TransferReceipt?
     var failure: DownloadError?
     var isFatal = false
-    /// What ends further transfers that must give way, by segment.
-    var stops: [Int: YieldSignal] = [:]
-    /// Whether the whole file gives way.
-    var hasYielded = false
   }
 
   /// - Parameter first: the transfer whose body has begun.
@@ -68,7 +61,6 @@ struct SegmentedDownload: Sendable {
         .first(await Self.result { () async throws(DownloadError) in try await first.receipt() })
       }
       addTick(after: state.planner.interval(at: .zero), &group)
-      awaitDemand(&group)
       while let event = await group.next() {
         take(event, &state)
         if group.isCancelled { continue }
@@ -78,22 +70,12 @@ struct SegmentedDownload: Sendable {
           look(at: now, &state)
           addTick(after: state.planner.interval(at: now), &group)
         case .further(_, let error?), .first(.failure(let error)): pause(after: error, &state, &group)
-        case .yield(let demand?): giveWay(demand, &state, &group)
         default: break
         }
-        if !state.hasYielded { fill(at: stopwatch.elapsed(), &state, &group) }
-        if state.hasYielded || state.isFatal || state.running.isEmpty && state.pausing == 0
-          || isAllThere(state)
-        {
+        fill(at: stopwatch.elapsed(), &state, &group)
+        if state.isFatal || state.running.isEmpty && state.pausing == 0 || isAllThere(state) {
           group.cancelAll()
         }
-      }
-    }
-    if state.hasYielded, !Task.isCancelled {
-      // The group's end ended the transfers, and that is no failure of theirs.
-      if state.failure?.code == .cancelled { (state.failure, state.isFatal) = (nil, false) }
-      if !state.isFatal, !download.openSegments.isEmpty {
-        throw DownloadError(.yielded, activity: "giving way", isTransient: true)
       }
     }
     if let failure = state.failure, state.isFatal || !download.openSegments.isEmpty { throw failure }
@@ -121,54 +103,11 @@ struct SegmentedDownload: Sendable {
     }
   }
 
-  // MARK: What must give way
-
-  private func awaitDemand(_ group: inout TaskGroup<Event>) {
-    guard let yields else { return }
-    group.addTask { .yield(await yields.next()) }
-  }
-
-  private func giveWay(
-    _ demand: YieldRule.Demand, _ state: inout State, _ group: inout TaskGroup<Event>
-  ) {
-    switch demand {
-    case .file: state.hasYielded = true
-    case .connections(let count):
-      // The last begun have brought least.
-      for id in state.stops.keys.sorted().suffix(count) { state.stops.removeValue(forKey: id)?.raise(demand) }
-      awaitDemand(&group)
-    }
-  }
-
-  private enum Part: Sendable {
-    case ended(DownloadError?)
-    case told(isDemand: Bool)
-  }
-
-  /// Runs a further transfer until it ends or must give way.
-  private func stoppable(
-    _ stop: YieldSignal, _ transfer: @escaping @Sendable () async -> DownloadError?
-  ) async -> DownloadError? {
-    await withTaskGroup(of: Part.self) { group in
-      group.addTask { .ended(await transfer()) }
-      group.addTask { .told(isDemand: await stop.next() != nil) }
-      var (error, gaveWay): (DownloadError?, Bool) = (nil, false)
-      while let part = await group.next() {
-        group.cancelAll()
-        switch part {
-        case .ended(let cause): error = cause
-        case .told(let isDemand): gaveWay = isDemand
-        }
-      }
-      return gaveWay ? nil : error
-    }
-  }
-
   // MARK: What happened
 
   private func take(_ event: Event, _ state: inout State) {
     switch event {
-    case .tick, .yield: break
+    case .tick: break
     case .again: state.pausing -= 1
     case .first(let result):
       state.running[OpenSegment.first] = nil
@@ -179,7 +118,6 @@ struct SegmentedDownload: Sendable {
       }
     case .further(let id, let error):
       state.running[id] = nil
-      state.stops[id] = nil
       release(id, &state)
       guard let error else {
         state.failures = 0
@@ -255,18 +193,7 @@ struct SegmentedDownload: Sendable {
       }
       guard let (id, target) = taken else { return permits.release() }
       state.running[id] = (choice.offset, now)
-      if yields != nil {
-        let (stop, patience) = (YieldSignal(), state.planner.patienceWithProbe)
-        state.stops[id] = stop
-        group.addTask { [transport] in
-          .further(
-            id,
-            await stoppable(stop) {
-              guard let patience else { return await Self.fetch(target, transport) }
-              return await probe(target, id, from: choice.offset, patience)
-            })
-        }
-      } else if let patience = state.planner.patienceWithProbe {
+      if let patience = state.planner.patienceWithProbe {
         group.addTask { .further(id, await probe(target, id, from: choice.offset, patience)) }
       } else {
         group.addTask { [transport] in .further(id, await Self.fetch(target, transport)) }

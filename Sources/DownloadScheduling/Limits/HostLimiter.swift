@@ -6,8 +6,9 @@ import DownloadModel
 /// A host that refuses one request while it serves others shows how many it takes: as many as are left. So
 /// the limit falls to that number at once, without a pause. The downloads in flight at the first refusal are
 /// one round: if all of them are refused, that does not show how many the host takes, and the limit is halved
-/// once (HTTP rule 39). A host that refuses all and serves none gets a cooldown. The limit is raised slowly,
-/// by one at a time, and the more slowly the more often the host has refused.
+/// once (HTTP rule 39). A host that refuses all and serves none gets a cooldown, and so does one that cannot
+/// be connected to, until it serves a file. The limit is raised slowly, by one at a time, and the more slowly
+/// the more often the host has refused.
 struct HostLimiter: Sendable, Equatable {
   /// The highest limit.
   let ceiling: Int
@@ -16,6 +17,8 @@ struct HostLimiter: Sendable, Equatable {
   private(set) var inUse = 0
   /// No request is sent to the host before this.
   private(set) var cooldownUntil = Duration.zero
+  /// Whether that is because no connection came about, and not because the host asked for it.
+  private var isDown = false
   /// Refusals in a row while no other request was served.
   private(set) var refusals = 0
   /// When the first of them came.
@@ -55,7 +58,7 @@ struct HostLimiter: Sendable, Equatable {
   }
 
   /// Begins a cooldown for a reason that is not the host's.
-  mutating func coolDown(until time: Duration) { cooldownUntil = max(cooldownUntil, time) }
+  mutating func coolDown(until time: Duration) { (isDown, cooldownUntil) = (false, max(cooldownUntil, time)) }
 
   /// Whether one more download may begin now.
   func hasRoom(at now: Duration) -> Bool { inUse < limit && now >= cooldownUntil }
@@ -66,6 +69,7 @@ struct HostLimiter: Sendable, Equatable {
   mutating func end() {
     leave()
     refusals = 0
+    if isDown { (isDown, cooldownUntil) = (false, .zero) }
     guard limit < ceiling else { return }
     served += 1
     if served >= servedForMore {
@@ -107,11 +111,11 @@ struct HostLimiter: Sendable, Equatable {
     lower()
     // Downloads that were in flight when the cooldown began learn nothing new from a refusal.
     let isNews = now >= cooldownUntil
-    if inUse > 0 || !isNews {
+    if inUse > 0 && !Self.isOfHost(error) || !isNews {
       // Other requests are being served, so only the server itself can ask for a cooldown.
       guard let asked = error.retryAfter else { return .again(max(now, cooldownUntil)) }
       guard policy.allows(pause: asked, elapsed: .zero) else { return .givenUp }
-      cooldownUntil = max(cooldownUntil, now + asked)
+      (isDown, cooldownUntil) = (false, max(cooldownUntil, now + asked))
       return .again(cooldownUntil)
     }
     if refusals == 0 { refusedSince = now }
@@ -120,7 +124,7 @@ struct HostLimiter: Sendable, Equatable {
       let pause = policy.delay(
         after: error, failures: refusals, elapsed: now - refusedSince, random: random)
     else { return .givenUp }
-    cooldownUntil = max(cooldownUntil, now + pause)
+    (isDown, cooldownUntil) = (Self.isOfHost(error), max(cooldownUntil, now + pause))
     return .again(cooldownUntil)
   }
 
@@ -153,6 +157,12 @@ struct HostLimiter: Sendable, Equatable {
     }
   }
 
+  /// Whether no connection came about: then it matters neither which file was asked for nor what else is
+  /// under way, since that may only not have noticed yet.
+  static func isOfHost(_ error: DownloadError) -> Bool {
+    (error.code == .connect || error.code == .resolve) && error.isTransient
+  }
+
   /// Whether a failure is about the host and not about the file.
   static func isRefusal(_ error: DownloadError) -> Bool {
     if error.wasTurnedAway || error.overtaken != nil { return true }
@@ -171,25 +181,21 @@ struct ConnectionPermits: Sendable {
   /// Host and port, as in `Address.hostAndPort`.
   let host: String
   let share: Int
-  /// The number of the file's request.
-  let id: Int
 
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
   func acquire() -> Bool {
-    queue.change { [host, share, id] state, now in
-      state.acquirePermit(at: host, share: share, id: id, at: now)
-    }
+    queue.change { state, now in state.acquirePermit(at: host, share: share, at: now) }
   }
 
   /// Gives the permit back: the further connection is no longer used.
   func release() {
-    queue.change { [host, share, id] in $0.releasePermit(at: host, share: share, id: id) }
+    queue.change { $0.releasePermit(at: host, share: share) }
   }
 
   /// The host refused the further connection. Called instead of `release`.
   func refused(_ error: DownloadError) {
-    queue.change { [host, share, id] state, now, random in
-      state.refusedPermit(at: host, share: share, id: id, after: error, at: now, random: random)
+    queue.change { state, now, random in
+      state.refusedPermit(at: host, share: share, after: error, at: now, random: random)
     }
   }
 }

@@ -6,18 +6,19 @@ public struct RetryPolicy: Sendable, Equatable {
   public var retries: Int
   /// No retry begins later than this after the first attempt; nil for no limit.
   public var maxTime: Duration?
-  /// The first backoff ceiling; each further one doubles.
+  /// The longest first pause; each further one may be twice as long. Five attempts have four pauses, and of
+  /// each at least the half is waited: 8.25 s with the default, which outlives a server's restart.
   public var base: Duration
-  /// The first ceiling when the server itself asked for a pause (429, 503).
+  /// As `base`, when the server itself asked for a pause (429, 503).
   public var busyBase: Duration
   /// A longer pause that a server asks for is not waited for, unless `maxTime` allows it: whether to wait an
   /// hour is the user's decision, and "999999999" is a mistake.
   public static let longestPause = Duration.seconds(600)
-  /// No ceiling is higher than this.
+  /// No pause is longer than this, unless the server asks for it.
   public var cap: Duration
 
   public init(
-    retries: Int = 5, maxTime: Duration? = nil, base: Duration = .milliseconds(500),
+    retries: Int = 5, maxTime: Duration? = nil, base: Duration = .milliseconds(1100),
     busyBase: Duration = .seconds(2), cap: Duration = .seconds(30)
   ) {
     self.retries = retries
@@ -29,8 +30,9 @@ public struct RetryPolicy: Sendable, Equatable {
 
   /// How long to wait before the next attempt, or nil to give up.
   ///
-  /// Exponential backoff with full jitter: anything between zero and the ceiling, so that many clients that
-  /// failed together do not retry together. `Retry-After` is a floor (RFC 9110 §10.2.3).
+  /// Exponential backoff, half of it fixed and half drawn: clients that failed together do not retry
+  /// together, and all attempts last long enough to be worth it. `Retry-After` is a floor (RFC 9110
+  /// §10.2.3).
   /// - Parameters:
   ///   - failures: attempts that have failed, at least 1.
   ///   - elapsed: since the first attempt began.
@@ -54,7 +56,7 @@ public struct RetryPolicy: Sendable, Equatable {
   private func jittered(_ error: DownloadError, _ failures: Int, _ random: Double) -> Duration {
     let isBusy = error.cause == .http(status: 429) || error.cause == .http(status: 503)
     let ceiling = (isBusy ? busyBase : base) * (1 << min(failures - 1, 16))
-    return min(ceiling, cap) * random
+    return min(ceiling, cap) * (1 + random) / 2
   }
 }
 

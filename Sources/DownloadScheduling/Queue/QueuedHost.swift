@@ -24,8 +24,6 @@ final class QueuedHost {
   let name: String
   var limiter: HostLimiter
   private let ranking: RequestRanking
-  /// Whether it is left to another process for now.
-  var isLeft = false
 
   /// Requests that a certain share should take.
   private struct Keyed {
@@ -89,7 +87,7 @@ final class QueuedHost {
   // MARK: What begins and ends
 
   /// Whether one more download may begin now.
-  func hasRoom(at now: Duration) -> Bool { !isLeft && limiter.hasRoom(at: now) }
+  func hasRoom(at now: Duration) -> Bool { limiter.hasRoom(at: now) }
 
   func begin(_ share: Int) {
     inUse[share] += 1
@@ -127,10 +125,6 @@ final class QueuedHost {
   var waitingCount: Int {
     held.count + refused.count + refusedFirst.count + reserved.count
       + keyed.reduce(0) { $0 + $1.preferred.count }
-  }
-  /// Urgent requests that wait for the host itself, up to a number.
-  func urgent(upTo most: Int) -> Int {
-    held.prefix(most).prefix { $0.isFirst }.count + min(most, refusedFirst.count)
   }
   /// Whether anything waits here at all.
   var isHeld: Bool { isWaitedFor || hasFailFast || hasBound }
@@ -188,7 +182,7 @@ final class QueuedHost {
   /// would else be given up over files that were never asked twice.
   private var triesAgain: Bool { limiter.refusals > 0 && limiter.refusals % 2 == 0 }
 
-  /// Holds a request that has not been asked yet, or that gave way and is to go on.
+  /// Holds a request that has not been asked yet.
   func hold(_ request: DownloadRequest) {
     let rank = ranking.rank(request)
     var index = held.count
@@ -270,7 +264,7 @@ final class QueuedHost {
   }
 
   /// Whether the host can be forgotten without loss.
-  var isForgettable: Bool { limiter.isPristine && !isHeld && !isLeft }
+  var isForgettable: Bool { limiter.isPristine && !isHeld }
 
   // MARK: Dividing the host's connections
 
@@ -292,20 +286,22 @@ final class QueuedHost {
   /// the host's answers said how many it takes, each loop was told its number.
   func mayHaveFurther(_ share: Int) -> Bool { !isLearnt || hasQuota(share) }
 
-  /// Computes the quotas after a change of the limit.
+  /// Computes the quotas after a change of the limit, or of their division.
   /// - Parameter answering: how many connections the host answers on each loop, if that is known.
   /// - Returns: the quotas if they have changed; an inner nil removes the limit.
   func newQuotas(answering: [Int]? = nil) -> [Int]?? {
-    if !isLearnt, told == nil { return nil }
-    if inUse.count > 1, isLearnt, limiter.limit <= Self.few {
-      let known = answering.flatMap { $0.count == inUse.count ? $0 : nil }
-      // The connection that the host refused came on top of those in flight.
-      let stays = parts.flatMap { $0.reduce(0, +) <= limiter.limit ? $0 : nil }
-      parts = Self.parts(of: limiter.limit, like: known ?? stays ?? inUse)
-    } else {
-      parts = nil
+    if !isLearnt, told == nil, parts == nil { return nil }
+    let known = answering.flatMap { $0.count == inUse.count ? $0 : nil }
+    if known != nil || parts?.reduce(0, +) != limiter.limit {
+      if inUse.count > 1, isLearnt, limiter.limit <= Self.few {
+        // The connection that the host refused came on top of those in flight.
+        let stays = parts.flatMap { $0.reduce(0, +) <= limiter.limit ? $0 : nil }
+        parts = Self.parts(of: limiter.limit, like: known ?? stays ?? inUse)
+      } else {
+        parts = nil
+      }
     }
-    let quotas = isLearnt ? inUse.indices.map(quota) : nil
+    let quotas = isLearnt || parts != nil ? inUse.indices.map(quota) : nil
     guard quotas != told else { return nil }
     told = quotas
     return .some(quotas)
@@ -325,15 +321,15 @@ final class QueuedHost {
     return parts
   }
 
-  /// Whether this share has none of the connections while all shares that have them are busy with other
-  /// hosts.
-  func isKept(from share: Int, _ isBusy: (Int) -> Bool) -> Bool {
-    guard let parts, parts[share] == 0, inUse.allSatisfy({ $0 == 0 }) else { return false }
-    return parts.indices.allSatisfy { parts[$0] == 0 || isBusy($0) }
-  }
-
-  /// Gives all of the host's connections to one share.
-  func move(to share: Int) {
-    parts = inUse.indices.map { $0 == share ? limiter.limit : 0 }
+  /// Moves a place to a share, where the host has room and all shares with a place to spare are busy.
+  /// - Returns: false if one that is not busy has it.
+  func takeOver(for share: Int, isBusy: (Int) -> Bool) -> Bool {
+    let spare = inUse.indices.filter { hasQuota($0) }
+    guard limiter.inUse < limiter.limit, spare.allSatisfy(isBusy) else { return false }
+    var parts = inUse.indices.map(quota)
+    if let other = spare.max(by: { parts[$0] - inUse[$0] < parts[$1] - inUse[$1] }) { parts[other] -= 1 }
+    parts[share] += 1
+    self.parts = parts
+    return true
   }
 }

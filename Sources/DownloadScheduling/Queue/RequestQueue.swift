@@ -14,7 +14,8 @@ import Synchronization
 ///                   └──────────────────────┘
 ///
 /// `RequestQueueState` holds the rules. This class is the lock around it, and does what must happen outside
-/// the lock: lanes wait and are woken, the source is read, the transports get their quotas.
+/// the lock: lanes wait and are handed requests, the source is read, the transports get their quotas, and the
+/// clock is watched for all lanes together.
 ///
 /// A lock and not an actor: while no host is full, a request then costs a lock and no job.
 public final class RequestQueue: Sendable {
@@ -24,53 +25,35 @@ public final class RequestQueue: Sendable {
   private let stopwatch: Stopwatch
   private let random: @Sendable () -> Double
   private let limitConnections: @Sendable (_ host: String, _ quotas: [Int]?) -> Void
-  private let elsewhere: (@Sendable (_ host: String) -> Bool)?
-  private let onHost: (@Sendable (_ host: String, _ isUnderWay: Bool) -> Void)?
   private let guarded: Mutex<Guarded>
-  private let reader = RequestReader()
+  /// Asks the reader to wait for the source, which no lane must.
+  private let reads = AsyncStream<Void>.makeStream()
+  /// Asks for a look at the clock.
+  private let alarms = AsyncStream<Duration>.makeStream()
   /// Whether there ever was advice on a request. In most runs there never is, and then no file takes the lock
   /// for it. Written within the lock, before the request is given out.
   private let hasHadAdvice = Atomic<Bool>(false)
 
+  private typealias Waiter = CheckedContinuation<DownloadRequest?, Never>
+
   private struct Guarded {
     var state: RequestQueueState
-    /// Suspended lanes, by ticket.
-    var sleeping: [Int: CheckedContinuation<Void, Never>] = [:]
+    /// Lanes that wait, by ticket.
+    var waiters: [Int: Waiter] = [:]
+    var lastTicket = 0
     /// Whether a thread is passing quota changes to the transports.
     var isTelling = false
-    /// Long files that may be asked to give way, by their requests' numbers.
-    var yielders: [Int: YieldSignal] = [:]
-
-    /// What must be done after the lock is released.
-    mutating func takeEffects(_ elapsed: () -> Duration) -> Effects {
-      var effects = Effects()
-      if !yielders.isEmpty {
-        if state.mayDemand {
-          for (id, demand) in state.takeDemands(at: elapsed()) {
-            if let signal = yielders[id] { effects.demands.append((signal, demand)) }
-          }
-        }
-        for id in yielders.keys where !state.isListed(id) { yielders[id] = nil }
-      }
-      effects.reads = state.takeReading()
-      if state.hasHostChanges { effects.hosts = state.takeHostChanges() }
-      for ticket in state.takeLanesToWake() {
-        // A lane that is not suspended yet will find that it need not wait.
-        if let lane = sleeping.removeValue(forKey: ticket) { effects.lanes.append(lane) }
-      }
-      effects.tells = state.hasQuotaChanges && !isTelling
-      if effects.tells { isTelling = true }
-      return effects
-    }
+    /// The next look at the clock that was asked for.
+    var alarm: Duration?
   }
 
+  /// What must be done after the lock is released.
   private struct Effects {
-    var lanes: [CheckedContinuation<Void, Never>] = []
+    var handed: [(Waiter, DownloadRequest?)] = []
     var tells = false
     /// Whether the reader is to wait for the source.
     var reads = false
-    var demands: [(YieldSignal, YieldRule.Demand)] = []
-    var hosts: [(name: String, isUnderWay: Bool)] = []
+    var alarm: Duration?
   }
 
   /// - Parameters:
@@ -83,10 +66,6 @@ public final class RequestQueue: Sendable {
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
   ///   - order: in which order requests go that are not urgent.
   ///   - looksAhead: whether the list is read ahead for urgent requests from the beginning.
-  ///   - elsewhere: whether another process wants a host, which is then left to it; nil for a run that leaves
-  ///     none. Asked within the lock, so it must neither block nor call the queue.
-  ///   - onHost: told when a host begins or ceases to have files under way; nil for a run that keeps that to
-  ///     itself. Calls may overtake each other; for each host, their sum counts.
   ///   - limitConnections: called with the number of connections to a host that each share may keep, learnt
   ///     from the host's answers; nil for no limit. One call at a time, in the order in which the limits were
   ///     learnt.
@@ -94,8 +73,6 @@ public final class RequestQueue: Sendable {
     _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], adaptive: AdaptiveConcurrency? = nil,
     received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy, clock: any Clock<Duration>,
     random: @escaping @Sendable () -> Double, order: RequestOrder = .list, looksAhead: Bool = false,
-    elsewhere: (@Sendable (_ host: String) -> Bool)? = nil,
-    onHost: (@Sendable (_ host: String, _ isUnderWay: Bool) -> Void)? = nil,
     limitConnections: @escaping @Sendable (_ host: String, _ quotas: [Int]?) -> Void = { _, _ in }
   ) {
     let widths = widths.isEmpty ? [.max] : widths
@@ -104,7 +81,6 @@ public final class RequestQueue: Sendable {
     self.received = received
     self.random = random
     self.limitConnections = limitConnections
-    (self.elsewhere, self.onHost) = (elsewhere, onHost)
     stopwatch = Stopwatch(clock)
     let ranking = RequestRanking(
       order: order, seed: order == .random ? UInt64(random() * 0x1p53) : 0)
@@ -112,27 +88,30 @@ public final class RequestQueue: Sendable {
       Guarded(
         state: RequestQueueState(
           ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking,
-          looksAhead: looksAhead, isBackground: elsewhere != nil, tellsHosts: onHost != nil)))
+          looksAhead: looksAhead)))
   }
 
-  /// Runs lanes over the queue, and beside them, as a child of the calling task, the reader that waits for a
-  /// slow list so that no lane has to. Shares can be had only here, so that no lane can wait for a reader
-  /// that does not run.
+  /// Runs lanes over the queue, and beside them, as children of the calling task, what waits for a slow list
+  /// and for the clock so that no lane has to. Shares can be had only here, so that no lane can wait for a
+  /// reader that does not run, and the run's cancellation reaches it whatever the lanes are doing.
   /// - Parameter lanes: called with a source for each share; must not use the queue after it returns.
   /// - Throws: what `lanes` throws.
   public nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
     _ lanes: nonisolated(nonsending) (_ shares: [RequestQueueShare]) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     // The child is cancelled and awaited when the lanes have ended, in every case.
-    async let _: Void = workBeside()
+    async let _: Void = readBeside()
+    async let _: Void = watchClock()
     return try await lanes((0..<shares).map { RequestQueueShare(self, $0) })
   }
 
   /// The most files that were in flight at a time.
-  public var peak: Int { guarded.withLock { $0.state.peak } }
+  public var peak: Int { guarded.withLock { $0.state.run.peak } }
 
   /// How many files went at a time, and why.
-  public var width: RunWidth { guarded.withLock { RunWidth(peak: $0.state.peak, lesson: $0.state.lesson) } }
+  public var width: RunWidth {
+    guarded.withLock { RunWidth(peak: $0.state.run.peak, lesson: $0.state.run.lesson) }
+  }
 
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   public var waits: [HostWait] {
@@ -154,38 +133,28 @@ public final class RequestQueue: Sendable {
   /// - Returns: those that waited here; they have ended.
   func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
 
-  private func workBeside() async {
-    guard let elsewhere else { return await readBeside() }
-    async let _: Void = readBeside()
-    // Until it is cancelled.
-    await lookElsewhere(elsewhere)
-  }
-
   private func readBeside() async {
-    while await reader.isWanted() { receive(await source.next()) }
+    for await _ in reads.stream { receive(await source.next()) }
   }
 
   private func receive(_ request: DownloadRequest?) {
     // Read by a cancelled task, a source gives nil for that reason alone; other lanes go on reading.
     if request == nil, Task.isCancelled { return change { $0.stopReading() } }
-    if request == nil { reader.end() }
     change { [source] state in
       state.received(request, source.outlook)
-      guard state.readsAhead else { return }
-      while state.readsAhead, let more = source.takeAtOnce() { state.add(more) }
-      state.sortUrgent()
+      state.readAhead(source.takeAtOnce)
     }
   }
 
-  /// How often it is asked whether another process wants a host.
-  private static let lookInterval = Duration.seconds(1)
-
-  private func lookElsewhere(_ isElsewhere: @Sendable (String) -> Bool) async {
-    var next = Self.lookInterval
-    // A clock's sleep ends early only for a cancelled task.
-    while (try? await stopwatch.sleep(until: next)) != nil {
-      change { state in state.leave(Set(state.hostNames.filter(isElsewhere))) }
-      next = stopwatch.elapsed() + Self.lookInterval
+  private func watchClock() async {
+    await withDiscardingTaskGroup { group in
+      for await time in alarms.stream {
+        group.addTask { [self] in
+          // A clock's sleep ends early only for a cancelled task.
+          guard (try? await stopwatch.sleep(until: time)) != nil else { return }
+          effect { guarded in if guarded.alarm == time { guarded.alarm = nil } }
+        }
+      }
     }
   }
 
@@ -194,51 +163,51 @@ public final class RequestQueue: Sendable {
   /// The next request for a share; nil once everything has ended, or the task is cancelled.
   fileprivate nonisolated(nonsending) func next(for share: Int) async -> DownloadRequest? {
     while !Task.isCancelled {
-      switch takeStep(share) {
+      let step = effect { [self] guarded in
+        guarded.state.step(for: share, at: look(&guarded.state), source.takeAtOnce)
+      }
+      switch step {
       case .give(let request): return request
       case .end: return nil
       case .read: receive(await source.next())
-      case .readBeside: reader.want()
-      case .wait(let ticket, let time): await wait(ticket, until: time)
-      case .draw: break  // done within the lock
+      case .wait: return await wait(for: share)
       }
     }
-    change { $0.leave() }
     return nil
   }
 
-  private func takeStep(_ share: Int) -> RequestQueueState.Step {
-    let (step, effects) = guarded.withLock { guarded -> (RequestQueueState.Step, Effects) in
-      let isOpening = guarded.state.isOpening
-      let now = isOpening || guarded.state.needsTime ? stopwatch.elapsed() : .zero
-      if isOpening { guarded.state.open(at: now, received: received()) }
-      var step = guarded.state.step(for: share, at: now)
-      while case .draw = step { step = guarded.state.drawn(source.takeAtOnce(), for: share, at: now) }
-      if elsewhere != nil { step = stepElsewhere(step, share, at: now, &guarded.state) }
-      return (step, takeEffects(of: &guarded))
+  /// Suspends a lane until it is handed a request; nil as for `next`.
+  private nonisolated(nonsending) func wait(for share: Int) async -> DownloadRequest? {
+    let ticket = effect { guarded in
+      guarded.lastTicket += 1
+      return guarded.lastTicket
     }
-    carryOut(effects)
-    return step
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { lane in
+        // What has come since the lane asked is handed to it at once.
+        let waits = effect { guarded in
+          if Task.isCancelled { return false }
+          guarded.state.wait(ticket, share: share)
+          guarded.waiters[ticket] = lane
+          return true
+        }
+        if !waits { lane.resume(returning: nil) }
+      }
+    } onCancel: {
+      let lane = effect { guarded in
+        guarded.state.stopWaiting(ticket)
+        return guarded.waiters.removeValue(forKey: ticket)
+      }
+      lane?.resume(returning: nil)
+    }
   }
 
-  /// Takes back what was given for a host that another process wants.
-  @inline(never)
-  private func stepElsewhere(
-    _ step: RequestQueueState.Step, _ share: Int, at now: Duration, _ state: inout RequestQueueState
-  ) -> RequestQueueState.Step {
-    var step = step
-    while case .give(let request) = step, elsewhere?(request.address.hostAndPort) == true {
-      state.requeueInOrder(request, share: share)
-      state.leave(Set(state.hostNames.filter { elsewhere?($0) == true }))
-      step = state.step(for: share, at: now)
-      while case .draw = step { step = state.drawn(source.takeAtOnce(), for: share, at: now) }
-    }
-    return step
-  }
-
-  private func takeEffects(of guarded: inout Guarded) -> Effects {
-    if guarded.state.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
-    return guarded.takeEffects(stopwatch.elapsed)
+  /// The time, for the rules that need it; in most runs none does, and then no clock is read.
+  private func look(_ state: inout RequestQueueState) -> Duration {
+    let isOpening = state.isOpening
+    let now = isOpening || state.needsTime ? stopwatch.elapsed() : .zero
+    if isOpening { state.open(at: now, received: received()) }
+    return now
   }
 
   fileprivate func advice(on request: DownloadRequest) -> RequestQueueState.Advice {
@@ -248,12 +217,35 @@ public final class RequestQueue: Sendable {
 
   /// Changes the state, and then does outside the lock what the change requires.
   func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState) -> Value) -> Value {
-    let (value, effects) = guarded.withLock { guarded -> (Value, Effects) in
-      let value = body(&guarded.state)
+    effect { body(&$0.state) }
+  }
+
+  /// The only way to what is guarded: whatever is changed, lanes that wait are handed what they can have now.
+  private func effect<Value: Sendable>(_ body: @Sendable (inout Guarded) -> Value) -> Value {
+    let (value, effects) = guarded.withLock { guarded in
+      let value = body(&guarded)
       return (value, takeEffects(of: &guarded))
     }
     carryOut(effects)
     return value
+  }
+
+  private func takeEffects(of guarded: inout Guarded) -> Effects {
+    var effects = Effects()
+    if guarded.state.hasWaiting {
+      let now = look(&guarded.state)
+      for (ticket, request) in guarded.state.settle(at: now, source.takeAtOnce) {
+        if let lane = guarded.waiters.removeValue(forKey: ticket) { effects.handed.append((lane, request)) }
+      }
+      if let due = guarded.state.due(at: now), due < guarded.alarm ?? .seconds(Int64.max) {
+        (guarded.alarm, effects.alarm) = (due, due)
+      }
+    }
+    if guarded.state.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
+    effects.reads = guarded.state.takeReading()
+    effects.tells = guarded.state.hasQuotaChanges && !guarded.isTelling
+    if effects.tells { guarded.isTelling = true }
+    return effects
   }
 
   fileprivate func ended(_ request: DownloadRequest, share: Int, wasAsked: Bool, broke: Bool) {
@@ -264,19 +256,6 @@ public final class RequestQueue: Sendable {
         state.measure(at: stopwatch.elapsed(), received: received(), left: source.outlook.left)
       }
     }
-  }
-
-  /// Notes a long file that can go on later where it was.
-  /// - Returns: what tells it to give way; nil for a run in which none has to.
-  fileprivate func enlist(_ request: DownloadRequest) -> YieldSignal? {
-    let (signal, effects) = guarded.withLock { guarded -> (YieldSignal?, Effects) in
-      guard guarded.state.enlist(request) else { return (nil, Effects()) }
-      let signal = YieldSignal()
-      guarded.yielders[request.id] = signal
-      return (signal, takeEffects(of: &guarded))
-    }
-    carryOut(effects)
-    return signal
   }
 
   /// Changes the state by a rule that needs the time.
@@ -297,11 +276,11 @@ public final class RequestQueue: Sendable {
   // MARK: Outside the lock
 
   private func carryOut(_ effects: Effects) {
-    for lane in effects.lanes { lane.resume() }
-    if effects.reads { reader.want() }
-    for (signal, demand) in effects.demands { signal.raise(demand) }
-    for host in effects.hosts { onHost?(host.name, host.isUnderWay) }
+    // Before the lanes: a loop that lost a connection to another's should close it first.
     if effects.tells { tellQuotas() }
+    for (lane, request) in effects.handed { lane.resume(returning: request) }
+    if effects.reads { reads.continuation.yield() }
+    if let alarm = effects.alarm { alarms.continuation.yield(alarm) }
   }
 
   /// One thread at a time passes on the changes, until there are none left, so that the changes of a host
@@ -316,45 +295,6 @@ public final class RequestQueue: Sendable {
       if changes.isEmpty { return }
       for change in changes { limitConnections(change.host, change.quotas) }
     }
-  }
-
-  private nonisolated(nonsending) func wait(_ ticket: Int, until time: Duration?) async {
-    guard let time else { return await sleep(ticket) }
-    guard stopwatch.elapsed() < time else { return wakeUp(ticket) }
-    await withTaskGroup { group in
-      // If cancelled, the lane asks again.
-      group.addTask { [stopwatch] in try? await stopwatch.sleep(until: time) }
-      group.addTask { await self.sleep(ticket) }
-      await group.next()
-      group.cancelAll()
-    }
-  }
-
-  /// Returns at once if the lane was woken since the step that led here.
-  private nonisolated(nonsending) func sleep(_ ticket: Int) async {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let mustWait = guarded.withLock { guarded in
-          guard !Task.isCancelled, guarded.state.isWaiting(ticket) else { return false }
-          guarded.sleeping[ticket] = continuation
-          return true
-        }
-        if !mustWait {
-          wakeUp(ticket)
-          continuation.resume()
-        }
-      }
-    } onCancel: {
-      wakeUp(ticket)
-    }
-  }
-
-  /// Ends the lane's wait, if it still waits.
-  private func wakeUp(_ ticket: Int) {
-    guarded.withLock { guarded in
-      guarded.state.stopWaiting(ticket)
-      return guarded.sleeping.removeValue(forKey: ticket)
-    }?.resume()
   }
 }
 
@@ -399,15 +339,6 @@ public struct RequestQueueShare: RequestSource {
     queue.change { [index] in $0.requeueUnasked(request, share: index) }
   }
 
-  /// Requeues a request whose file gave way; it goes on where the run's order says.
-  func requeueYielded(_ request: DownloadRequest) {
-    queue.change { [index] in $0.requeueInOrder(request, share: index) }
-  }
-
-  /// What tells a file under way, which can go on later where it was, to give way; nil for a run in which
-  /// none has to.
-  func enlist(_ request: DownloadRequest) -> YieldSignal? { queue.enlist(request) }
-
   /// Requeues a request for which this machine was short of descriptors or memory
   /// (`DownloadError.Code.resources`).
   /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then
@@ -418,6 +349,6 @@ public struct RequestQueueShare: RequestSource {
 
   /// Permits for further connections of a file.
   func permits(for request: DownloadRequest) -> ConnectionPermits {
-    ConnectionPermits(queue: queue, host: request.address.hostAndPort, share: index, id: request.id)
+    ConnectionPermits(queue: queue, host: request.address.hostAndPort, share: index)
   }
 }

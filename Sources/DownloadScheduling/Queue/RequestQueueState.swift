@@ -5,8 +5,11 @@ import DownloadModel
 ///
 /// It reads no clock, draws no random number, waits for nothing and wakes no task. Times (since the run
 /// began), random numbers and what the source gave are arguments; what must be done outside is in `Step`, in
-/// the return values, in `takeLanesToWake` and in `takeQuotaChanges`. So each rule can be tested as a table,
-/// and a run of thousands of steps without a thread.
+/// the return values and in what is taken (`takeQuotaChanges`, `takeReading`). So each rule can be tested as
+/// a table, and a run of thousands of steps without a thread.
+///
+/// No lane ever looks again by itself. Whatever changes, `settle` follows under the same lock, and hands
+/// requests to the lanes that wait until none can begin: so no lane waits while there is room for it.
 struct RequestQueueState {
   /// At most so many requests are held back while the queue looks for a host that is free. It bounds memory.
   private static let lookahead = 1024
@@ -34,19 +37,7 @@ struct RequestQueueState {
   /// Whether the source has more without waiting for whoever writes the list.
   private var sourceGoesOn = true
   private var urgentInARow = 0
-  /// Files under way that may be asked to give way, by their requests' numbers.
-  private var longFiles: [Int: YieldRule.LongFile] = [:]
-  /// Whether the run leaves hosts to other processes that want them (`--background`).
-  private let isBackground: Bool
-  /// Whether others are told which hosts have files under way (`takeHostChanges`).
-  private let tellsHosts: Bool
-  private var hostChanges: [(name: String, isUnderWay: Bool)] = []
-  /// A host whose file was the last under way: it is told to be no more only when something else begins or a
-  /// lane waits. So a file after the other, of one host, is no change.
-  private var lastHost: QueuedHost?
-  /// Whether it does so now.
-  private var leavesHosts = false
-  private var run: RunLimiter
+  private(set) var run: RunLimiter
   private var homes = KeyHomes()
   private var sourceHasEnded = false
   /// Whether a lane or the reader is waiting for the source.
@@ -65,14 +56,12 @@ struct RequestQueueState {
   private var lastTicket = 0
   /// When more files may go at a time although none has ended; nil for never.
   private var opens: Duration?
-  /// The lane that waits for that.
-  private var opener: Int?
-  /// The lane that began to wait in this step; it has seen its changes.
-  private var newest: Int?
-  /// Whether something changed that may concern a waiting lane.
-  private var hasChanged = false
+  /// Whether the source must be waited for.
+  private var wantsReader = false
+  /// Whether a request has come to where another share may take it.
+  private var hasMoved = false
   private var quotaChanges: [QuotaChange] = []
-  /// Whether `step` and `drawn` use the time that they are given; only once a host has had a cooldown.
+  /// Whether `step` and `settle` use the time that they are given; only once a host has had a cooldown.
   private(set) var needsTime = false
 
   private struct Lane {
@@ -85,14 +74,10 @@ struct RequestQueueState {
   ///   - widths: lanes of each share, at least one share.
   ///   - looksAhead: whether the list is read ahead for urgent requests from the beginning; else it is from
   ///     the first urgent one on.
-  ///   - tellsHosts: whether `takeHostChanges` is asked for.
-  ///   - isBackground: whether hosts may be left to other processes (`leave`).
   init(
     ceiling: Int, widths: [Int], retry: RetryPolicy, adaptive: AdaptiveConcurrency? = nil,
-    ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false,
-    isBackground: Bool = false, tellsHosts: Bool = false
+    ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false
   ) {
-    (self.isBackground, self.tellsHosts) = (isBackground, tellsHosts)
     self.ceiling = ceiling
     self.widths = widths
     self.retry = retry
@@ -100,13 +85,6 @@ struct RequestQueueState {
     if looksAhead || ranking.order != .list { window = RequestWindow(ranking) }
     run = RunLimiter(widths: widths, adaptive: adaptive)
   }
-
-  /// The most files that were in flight at a time.
-  var peak: Int { run.peak }
-  /// How many files at a time this machine has resources for, as far as that was found out.
-  var room: Int { run.room }
-  /// Why so many files go at a time; nil where the user gave the number.
-  var lesson: WidthLesson? { run.lesson }
 
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   func waits(at now: Duration) -> [HostWait] {
@@ -117,7 +95,7 @@ struct RequestQueueState {
       waits.append(
         HostWait(
           host: host.name, limit: host.limiter.limit, isLearnt: host.limiter.limit < host.limiter.ceiling,
-          waiting: host.waitingCount, pause: pause > .zero ? pause : nil, isLeft: host.isLeft))
+          waiting: host.waitingCount, pause: pause > .zero ? pause : nil))
     }
     return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }
   }
@@ -125,17 +103,13 @@ struct RequestQueueState {
   // MARK: What the user changes while it runs
 
   /// Nothing new begins until it goes on.
-  mutating func pause(_ isPaused: Bool) {
-    run.isPaused = isPaused
-    hasChanged = true
-  }
+  mutating func pause(_ isPaused: Bool) { run.isPaused = isPaused }
 
   /// Takes more files at a time from now on, or fewer; at least one.
   /// - Parameter most: how many lanes there may be.
   /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
   mutating func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
-    hasChanged = true
-    return run.widen(by: change, most: most)
+    run.widen(by: change, most: most)
   }
 
   // MARK: The next request
@@ -143,128 +117,124 @@ struct RequestQueueState {
   /// What a lane must do next.
   enum Step {
     case give(DownloadRequest)
-    /// Pass what the source has at once to `drawn`, under the same lock, so that requests keep the list's
-    /// order.
-    case draw
     /// Wait for the source and pass the result to `received`: nothing can happen before it gives something.
     case read
-    /// Let the reader wait for the source, and ask again, because a request may become ready meanwhile.
-    case readBeside
     /// Everything has ended.
     case end
-    /// Wait until the ticket is woken, or until a host's cooldown ends; then ask again.
-    case wait(ticket: Int, until: Duration?)
+    /// Wait: `settle` hands it what comes.
+    case wait
   }
+
+  /// What the source has without waiting, nil for nothing. Asked under the lock, so that requests keep the
+  /// list's order.
+  typealias AtOnce = () -> DownloadRequest?
 
   /// Called by a free lane.
-  mutating func step(for share: Int, at now: Duration) -> Step {
-    if run.isFull {
-      if run.isPaused { return waitOrEnd(share, at: now) }
-      guard run.isOpening, let opens else { return wait(share, until: nil) }
-      return waitToOpen(share, until: opens)
+  /// - Parameter mayRead: whether the lane can itself wait for the source.
+  mutating func step(for share: Int, at now: Duration, mayRead: Bool = true, _ source: AtOnce) -> Step {
+    if run.isFull { return run.isPaused ? endOrWait : .wait }
+    if window != nil {
+      readAhead(source)
+      return choose(for: share, at: now)
     }
-    if window != nil { return mayReadOn ? .draw : choose(for: share, at: now) }
-    if heldCount > 0, let request = takeHeld(for: share, at: now) { return give(request) }
-    return drawOrWait(share, at: now)
+    if heldCount > 0, let request = takeHeld(for: share, at: now) { return .give(request) }
+    while !sourceHasEnded, heldCount < Self.lookahead {
+      guard let request = source() else { return waitForSource(mayRead) }
+      switch admit(request, share, at: now) {
+      case .begun: return .give(request)
+      case .held: continue
+      case .anothersTurn: return .wait
+      }
+    }
+    return endOrWait
   }
 
-  /// Whether `open` must be called before `step`.
+  private mutating func waitForSource(_ mayRead: Bool) -> Step {
+    if isReading { return .wait }
+    isReading = true
+    if mayRead, heldCount == 0, run.total == 0 { return .read }
+    wantsReader = true
+    return .wait
+  }
+
+  private var endOrWait: Step {
+    sourceHasEnded && heldCount == 0 && run.total == 0 && window?.count ?? 0 == 0 ? .end : .wait
+  }
+
+  // MARK: Lanes that wait
+
+  /// Notes that a lane waits, after `step` said so.
+  mutating func wait(_ ticket: Int, share: Int) { waiting.append(Lane(ticket: ticket, share: share)) }
+
+  var hasWaiting: Bool { !waiting.isEmpty }
+
+  /// Removes a lane whose task was cancelled.
+  mutating func stopWaiting(_ ticket: Int) { waiting.removeAll { $0.ticket == ticket } }
+
+  /// What a lane that waited is handed; nil at the end of everything.
+  typealias Handed = (ticket: Int, request: DownloadRequest?)
+
+  /// Hands out requests until no lane that waits can begin one. Must follow every change.
+  mutating func settle(at now: Duration, _ source: AtOnce) -> [Handed] {
+    // A paused run has an end too, where nothing is left to begin.
+    if waiting.isEmpty || run.isFull && !(run.isPaused && run.total == 0) { return [] }
+    var handed: [Handed] = []
+    repeat {
+      hasMoved = false
+      // A share after the other. What one takes, or leaves to another, can make it that one's turn.
+      for share in widths.indices {
+        guard let index = waiting.firstIndex(where: { $0.share == share }) else { continue }
+        switch step(for: share, at: now, mayRead: false, source) {
+        case .give(let request):
+          handed.append((waiting.remove(at: index).ticket, request))
+          hasMoved = true
+        case .end:
+          handed += waiting.map { ($0.ticket, nil) }
+          waiting = []
+        case .wait, .read: break
+        }
+      }
+    } while hasMoved
+    return handed
+  }
+
+  /// When time alone lets `settle` hand out more; nil for never, or while no lane waits.
+  func due(at now: Duration) -> Duration? {
+    if waiting.isEmpty { return nil }
+    if run.isFull { return run.isOpening && !run.isPaused ? opens : nil }
+    guard needsTime else { return nil }
+    return hosts.values.lazy.filter { ($0.isWaitedFor || $0.hasBound) && $0.limiter.cooldownUntil > now }
+      .map(\.limiter.cooldownUntil).min()
+  }
+
+  /// Whether `open` must be called before `step` and `settle`.
   var isOpening: Bool { run.isOpening }
 
   /// Lets more files go at a time if none has ended for some time.
   /// - Parameter received: body bytes of the whole run so far.
-  mutating func open(at now: Duration, received: Int64) {
-    let (before, due) = (run.isFull, run.wait(at: now, received: received))
-    opens = due
-    if before, !run.isFull { hasChanged = true }
-  }
+  mutating func open(at now: Duration, received: Int64) { opens = run.wait(at: now, received: received) }
 
-  /// One lane asks again at the time, and wakes the others if there is something for them.
-  private mutating func waitToOpen(_ share: Int, until time: Duration) -> Step {
-    if let opener, isWaiting(opener) { return wait(share, until: nil) }
-    let step = wait(share, until: time)
-    opener = lastTicket
-    return step
-  }
-
-  /// Takes what the source had at once, nil for nothing: the answer to `Step.draw`.
-  mutating func drawn(_ request: DownloadRequest?, for share: Int, at now: Duration) -> Step {
-    if window != nil {
-      guard let request else { return choose(for: share, at: now) }
-      window?.add(request)
-      return mayReadOn ? .draw : choose(for: share, at: now)
-    }
-    guard let request else {
-      if lastHost != nil { forgetLastHost() }
-      if isReading { return waitOrEnd(share, at: now) }
-      isReading = true
-      return heldCount == 0 && run.total == 0 ? .read : .readBeside
-    }
-    switch admit(request, share, at: now) {
-    case .begun: return give(request)
-    case .held: return drawOrWait(share, at: now)
-    case .anothersTurn:
-      hasChanged = true
-      return waitOrEnd(share, at: now)
-    }
-  }
+  // MARK: What the source gives
 
   /// Takes what the source gave after a wait, nil at its end.
   mutating func received(
     _ request: DownloadRequest?, _ outlook: SourceOutlook = SourceOutlook(goesOn: true, hasFirst: false)
   ) {
-    hasChanged = true
     isReading = false
     sourceGoesOn = outlook.goesOn
     if outlook.hasFirst, window == nil { window = RequestWindow(ranking) }
     guard let request else { return sourceHasEnded = true }
-    if window != nil { return add(request) }
+    if window != nil { return window?.add(request) ?? () }
     host(of: request).hold(request)
     count(request)
   }
 
   /// The task that waited for the source was cancelled, so what the source still has is unknown.
-  mutating func stopReading() {
-    hasChanged = true
-    isReading = false
-  }
-
-  private mutating func give(_ request: DownloadRequest) -> Step {
-    if window != nil { urgentInARow = request.isFirst ? urgentInARow + 1 : 0 }
-    // Another waiting lane may find more requests now, or it may be its turn now.
-    hasChanged = true
-    return .give(request)
-  }
+  mutating func stopReading() { isReading = false }
 
   private mutating func count(_ request: DownloadRequest) {
     heldCount += 1
     if request.isFirst { urgentCount += 1 }
-  }
-
-  private mutating func drawOrWait(_ share: Int, at now: Duration) -> Step {
-    !sourceHasEnded && heldCount < Self.lookahead ? .draw : waitOrEnd(share, at: now)
-  }
-
-  private mutating func waitOrEnd(_ share: Int, at now: Duration) -> Step {
-    if lastHost != nil { forgetLastHost() }
-    if sourceHasEnded, heldCount == 0, run.total == 0, window?.count ?? 0 == 0 {
-      hasChanged = true
-      return .end
-    }
-    var end: Duration?
-    if needsTime {
-      for host in hosts.values where (host.isWaitedFor || host.hasBound) && host.limiter.cooldownUntil > now {
-        end = min(end ?? .seconds(Int64.max), host.limiter.cooldownUntil)
-      }
-    }
-    return wait(share, until: end)
-  }
-
-  private mutating func wait(_ share: Int, until time: Duration?) -> Step {
-    lastTicket += 1
-    waiting.append(Lane(ticket: lastTicket, share: share))
-    newest = lastTicket
-    return .wait(ticket: lastTicket, until: time)
   }
 
   /// Takes the foremost request of those whose hosts can take one, so that the run's order is kept as far as
@@ -349,34 +319,33 @@ struct RequestQueueState {
   }
 
   private mutating func begin(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
-    if tellsHosts, host.limiter.inUse == 0 { begins(host) }
     run.begin(share)
     host.begin(share)
     if widths.count > 1 { homes.begin(request, at: share) }
   }
 
-  /// Whether it is this share's turn for a host's next file: it is within its quota, and no share with fewer
-  /// of the host's files, or of the run's few, is about to take it. The more files of a host have ended, the
-  /// larger a difference is allowed.
+  /// Whether it is this share's turn for a host's next file: it is within its quota, and no other share that
+  /// has a free lane, and so asks too, should rather have it. That is one with fewer of the run's few, or
+  /// else with fewer of the host's files; the more files of a host have ended, the larger a difference is
+  /// allowed. One goes before the other, so that no two leave a file to each other.
   private mutating func isTurn(of share: Int, at host: QueuedHost) -> Bool {
     if widths.count == 1 { return true }
     guard hasQuota(share, at: host) else { return false }
     let most = host.inUse[share] - host.ended / 8
     return !widths.indices.contains { other in
-      (host.inUse[other] < most || run.isRather(other, than: share)) && host.hasQuota(other)
-        && !run.isBusy(other)
+      guard host.hasQuota(other), !run.isBusy(other) else { return false }
+      return run.isRather(other, than: share)
+        || host.inUse[other] < most && !run.isRather(share, than: other)
     }
   }
 
-  /// Whether a share may have one more connection to a host. Connections of shares that are busy elsewhere
-  /// move to this one.
+  /// Whether a share may have one more connection to a host that has room. A place that only shares with no
+  /// free lane have to spare becomes this one's: they could not use it before one of their files ends.
   private mutating func hasQuota(_ share: Int, at host: QueuedHost) -> Bool {
-    if widths.count == 1 { return true }
-    if host.isKept(from: share, { run.isBusy($0) }) {
-      host.move(to: share)
-      noteQuotas(of: host)
-    }
-    return host.hasQuota(share)
+    if widths.count == 1 || host.hasQuota(share) { return true }
+    guard host.takeOver(for: share, isBusy: { run.isBusy($0) }) else { return false }
+    noteQuotas(of: host)
+    return true
   }
 
   // MARK: Another order than the list's
@@ -387,33 +356,38 @@ struct RequestQueueState {
     return heldCount + window.count < RequestWindow.limit
   }
 
-  /// Whether what the source has at once should be passed to `add`, though no lane asks.
-  var readsAhead: Bool { window != nil && !isReading && mayReadOn }
+  /// Reads what the source has at once, as far as the window goes.
+  mutating func readAhead(_ source: AtOnce) {
+    while mayReadOn, let request = source() { window?.add(request) }
+  }
 
-  mutating func add(_ request: DownloadRequest) { window?.add(request) }
-
-  /// Whether the reader should now wait for the source. It reads on although all lanes are busy, since what
-  /// it reads may be urgent. If so, `received` must be called.
+  /// Whether the reader should now wait for the source. Where urgent requests may come, it reads on although
+  /// all lanes are busy. If so, `received` must be called.
   mutating func takeReading() -> Bool {
-    guard readsAhead else { return false }
+    defer { wantsReader = false }
+    if window == nil || isReading || !mayReadOn { return wantsReader }
     isReading = true
     return true
   }
 
-  /// Sorts urgent requests to their hosts, where those that may give way for them see them.
-  mutating func sortUrgent() {
+  /// Sorts urgent requests to their hosts.
+  private mutating func sortUrgent() {
     while urgentCount < Self.urgentLookahead, let request = window?.takeUrgent() {
       let host = host(of: request)
       hold(request, route(request, at: host), at: host)
       count(request)
-      hasChanged = true
     }
+  }
+
+  private mutating func give(_ request: DownloadRequest) -> Step {
+    urgentInARow = request.isFirst ? urgentInARow + 1 : 0
+    return .give(request)
   }
 
   /// The foremost request that can go, of all that are read.
   private mutating func choose(for share: Int, at now: Duration) -> Step {
     // The smallest of a list is known when it is read, as far as it can be read without waiting.
-    if ranking.order != .list, sourceGoesOn, mayReadOn { return waitOrEnd(share, at: now) }
+    if ranking.order != .list, sourceGoesOn, mayReadOn { return endOrWait }
     sortUrgent()
     if RequestRanking.letsOthersGo(urgentInARow: urgentInARow, isListRead: sourceHasEnded) {
       if let request = takeHeld(for: share, at: now, besidesUrgent: true) { return give(request) }
@@ -423,7 +397,7 @@ struct RequestQueueState {
       }
     }
     if heldCount > 0, let request = takeHeld(for: share, at: now) { return give(request) }
-    return takeOther(for: share, at: now) ?? waitOrEnd(share, at: now)
+    return takeOther(for: share, at: now) ?? endOrWait
   }
 
   /// Sorts requests that are not urgent to their hosts, until one can go.
@@ -433,70 +407,10 @@ struct RequestQueueState {
       switch admit(request, share, at: now) {
       case .begun: return give(request)
       case .held: continue
-      case .anothersTurn:
-        hasChanged = true
-        return waitOrEnd(share, at: now)
+      case .anothersTurn: return .wait
       }
     }
     return nil
-  }
-
-  // MARK: What gives way
-
-  /// Notes a file under way that can go on later where it was.
-  /// - Returns: whether it may be asked to give way.
-  mutating func enlist(_ request: DownloadRequest) -> Bool {
-    guard window != nil || isBackground else { return false }
-    hasChanged = true
-    longFiles[request.id] = YieldRule.LongFile(
-      rank: ranking.rank(request), host: request.address.hostAndPort)
-    return true
-  }
-
-  /// Whether a file is one of those.
-  func isListed(_ id: Int) -> Bool { longFiles[id] != nil }
-
-  /// Whether `takeDemands` may find anything.
-  var mayDemand: Bool { hasChanged && !longFiles.isEmpty && (urgentCount > 0 || leavesHosts) }
-
-  /// What long files are to give up now, by their requests' numbers. Must be called before
-  /// `takeLanesToWake`.
-  mutating func takeDemands(at now: Duration) -> [Int: YieldRule.Demand] {
-    var demands: [Int: YieldRule.Demand] = [:]
-    if urgentCount > 0 {
-      var waiting: [YieldRule.Waiting] = []
-      for host in hosts.values where !host.isLeft && now >= host.limiter.cooldownUntil {
-        let urgent = host.urgent(upTo: longFiles.count)
-        guard urgent > 0 else { continue }
-        let room = max(0, host.limiter.limit - host.limiter.inUse)
-        waiting.append(YieldRule.Waiting(host: host.name, urgent: urgent, room: room))
-      }
-      demands = YieldRule.demands(longFiles, waiting.sorted { $0.host < $1.host }, freeLanes: run.free)
-    }
-    if leavesHosts {
-      for (id, file) in longFiles where !file.isYielding && hosts[file.host]?.isLeft == true {
-        demands[id] = .file
-      }
-    }
-    for (id, demand) in demands {
-      switch demand {
-      case .connections(let count): longFiles[id]?.ending += count
-      case .file: longFiles[id]?.isYielding = true
-      }
-    }
-    return demands
-  }
-
-  /// The hosts that this run deals with.
-  var hostNames: [String] { hosts.values.filter { $0.limiter.inUse > 0 || $0.isHeld }.map(\.name) }
-
-  /// Leaves these hosts to other processes, and takes back the others.
-  mutating func leave(_ names: Set<String>) {
-    for host in hosts.values where host.isLeft != names.contains(host.name) {
-      host.isLeft.toggle()
-      hasChanged = true
-    }
-    leavesHosts = hosts.values.contains { $0.isLeft }
   }
 
   // MARK: Equal requests go to one share
@@ -529,6 +443,7 @@ struct RequestQueueState {
   }
 
   private mutating func hold(_ request: DownloadRequest, _ route: Route, at host: QueuedHost) {
+    hasMoved = true
     switch route {
     case .any: return host.hold(request)
     case .rather(let share): host.prefer(request, by: share)
@@ -536,7 +451,6 @@ struct RequestQueueState {
       host.bind(request, to: share)
       homes.markAwaited(request)
     }
-    hasChanged = true
   }
 
   /// Whether a request that a share has taken must be held for another share instead, because an equal one
@@ -585,7 +499,6 @@ struct RequestQueueState {
   mutating func ended(
     _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil
   ) -> Bool {
-    hasChanged = true
     let measures = run.learn(brokenAt: brokenAt)
     if !refusals.isEmpty { refusals[request.id] = nil }
     if !overtaken.isEmpty { overtaken[request.id] = nil }
@@ -606,8 +519,6 @@ struct RequestQueueState {
   private mutating func end(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
     run.end(share)
     host.end(share)
-    if tellsHosts, host.inUse[share] == 0 { ends(host) }
-    if !longFiles.isEmpty { longFiles[request.id] = nil }
     if widths.count > 1, let home = homes.end(request) { host.unbind(request, from: home) }
   }
 
@@ -626,7 +537,6 @@ struct RequestQueueState {
   mutating func requeue(
     _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double
   ) -> NextAttempt? {
-    hasChanged = true
     guard let host = hosts[request.address.hostAndPort] else { return nil }
     end(request, share, host)
     if let overtaken = error.overtaken {
@@ -650,7 +560,8 @@ struct RequestQueueState {
       return nil
     }
     let most = max(Self.refusalsOfOneFile, retry.retries)
-    guard count <= most else { return nil }
+    // Where no connection came about, the host alone decides how often that is tried.
+    guard count <= most || HostLimiter.isOfHost(error) else { return nil }
     holdRefused(request, at: host, count)
     // Two counts can end the retries, and the one that applies is told: the host's refusals in a row, or,
     // while it serves others, the file's own.
@@ -677,22 +588,10 @@ struct RequestQueueState {
 
   /// Requeues a request that was never sent: it comes again when the host has room.
   mutating func requeueUnasked(_ request: DownloadRequest, share: Int) {
-    requeue(request, share: share) { $0.holdRefused(request) }
-  }
-
-  /// Requeues a request whose file gave way, or one that was not asked because its host is left to another
-  /// process. It goes on where the run's order says.
-  mutating func requeueInOrder(_ request: DownloadRequest, share: Int) {
-    requeue(request, share: share) { $0.hold(request) }
-  }
-
-  /// Requeues a request whose end says nothing about its host.
-  private mutating func requeue(_ request: DownloadRequest, share: Int, hold: (QueuedHost) -> Void) {
-    hasChanged = true
     let host = host(of: request)
     end(request, share, host)
     host.limiter.drop()
-    hold(host)
+    host.holdRefused(request)
     count(request)
   }
 
@@ -702,7 +601,6 @@ struct RequestQueueState {
   /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then
   ///   its download has ended.
   mutating func requeueForRoom(_ request: DownloadRequest, share: Int, at now: Duration) -> NextAttempt? {
-    hasChanged = true
     guard let host = hosts[request.address.hostAndPort] else { return nil }
     end(request, share, host)
     host.limiter.drop()
@@ -740,7 +638,6 @@ struct RequestQueueState {
   /// itself.
   /// - Returns: those that were held; they have ended.
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
-    hasChanged = true
     let withdrawn = hosts.values.flatMap { $0.withdraw(ids) }
     heldCount -= withdrawn.count
     urgentCount -= withdrawn.count(where: \.isFirst)
@@ -753,27 +650,16 @@ struct RequestQueueState {
 
   // MARK: Further connections of a file
 
-  /// - Parameter id: the number of the file's request.
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
-  mutating func acquirePermit(at name: String, share: Int, id: Int = -1, at now: Duration) -> Bool {
+  mutating func acquirePermit(at name: String, share: Int, at now: Duration) -> Bool {
     guard let host = hosts[name], !host.isWaitedFor, host.hasRoom(at: now),
       widths.count == 1 || host.mayHaveFurther(share)
     else { return false }
     host.begin(share)
-    if !longFiles.isEmpty { longFiles[id]?.further += 1 }
     return true
   }
 
-  private mutating func lost(connectionOf id: Int) {
-    guard !longFiles.isEmpty, var file = longFiles[id] else { return }
-    file.further -= 1
-    file.ending = max(0, file.ending - 1)
-    longFiles[id] = file
-  }
-
-  mutating func releasePermit(at name: String, share: Int, id: Int = -1) {
-    hasChanged = true
-    lost(connectionOf: id)
+  mutating func releasePermit(at name: String, share: Int) {
     guard let host = hosts[name] else { return }
     host.release(share)
     host.limiter.drop()
@@ -781,42 +667,13 @@ struct RequestQueueState {
 
   /// The host refused a further connection.
   mutating func refusedPermit(
-    at name: String, share: Int, id: Int = -1, after error: DownloadError, at now: Duration, random: Double
+    at name: String, share: Int, after error: DownloadError, at now: Duration, random: Double
   ) {
-    hasChanged = true
-    lost(connectionOf: id)
     guard let host = hosts[name] else { return }
     host.release(share)
     // Only files themselves decide whether the host is given up.
     _ = refuse(host, error, at: now, random)
     noteQuotas(of: host)
-  }
-
-  // MARK: Which hosts have files under way, for other processes
-
-  @inline(never)
-  private mutating func begins(_ host: QueuedHost) {
-    if lastHost === host { return lastHost = nil }
-    forgetLastHost()
-    hostChanges.append((host.name, true))
-  }
-
-  @inline(never)
-  private mutating func ends(_ host: QueuedHost) {
-    guard host.inUse.allSatisfy({ $0 == 0 }) else { return }
-    if run.total == 0 { lastHost = host } else { hostChanges.append((host.name, false)) }
-  }
-
-  private mutating func forgetLastHost() {
-    if let lastHost { hostChanges.append((lastHost.name, false)) }
-    lastHost = nil
-  }
-
-  var hasHostChanges: Bool { !hostChanges.isEmpty }
-
-  mutating func takeHostChanges() -> [(name: String, isUnderWay: Bool)] {
-    defer { hostChanges = [] }
-    return hostChanges
   }
 
   // MARK: What must be done outside
@@ -840,32 +697,4 @@ struct RequestQueueState {
     defer { quotaChanges = [] }
     return quotaChanges
   }
-
-  /// The tickets of the lanes to wake after a change; they wait no more.
-  ///
-  /// The lanes of a share all want the same, so only one of them is woken, and wakes the next when it has got
-  /// something: with a hundred waiting lanes a change costs no more than with one. While the run is at its
-  /// limit, no lane is woken, since none would get anything.
-  mutating func takeLanesToWake() -> [Int] {
-    defer { (hasChanged, newest) = (false, nil) }
-    // A paused run has an end too, where nothing is left to begin.
-    if !hasChanged || waiting.isEmpty || run.isFull && !(run.isPaused && run.total == 0) { return [] }
-    var woken: [Int] = []
-    for share in widths.indices {
-      guard let index = waiting.firstIndex(where: { $0.share == share && $0.ticket != newest })
-      else { continue }
-      woken.append(waiting.remove(at: index).ticket)
-    }
-    return woken
-  }
-
-  /// Whether a lane must still wait.
-  func isWaiting(_ ticket: Int) -> Bool { waiting.contains { $0.ticket == ticket } }
-
-  /// Removes a lane that waits no longer, because its time has come or its task was cancelled.
-  mutating func stopWaiting(_ ticket: Int) { waiting.removeAll { $0.ticket == ticket } }
-
-  /// Notes that a lane has stopped asking. It may have been woken for a request that another lane of its
-  /// share can take.
-  mutating func leave() { hasChanged = true }
 }

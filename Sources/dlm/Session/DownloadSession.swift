@@ -139,7 +139,8 @@ struct DownloadSession: Sendable {
       wiring = try await Wiring(
         settings(order, trial, recorder), mode: order.settings.mode, files: order.fileCount,
         cacheFolder: order.cacheFolder.map { trial?.files.index ?? $0 }, keyFolder: order.folders.cache,
-        claimsFolder: trial == nil ? order.folders.state : nil, names: reader.names, feed: feed, log: log)
+        claimsFolder: trial == nil ? order.folders.state : nil, names: reader.names,
+        watches: watched != nil, feed: feed, log: log)
     } catch {
       throw Refusal(error)
     }

@@ -118,7 +118,37 @@ struct LivingLines {
     if !mayLose { now += change.removed.map { old[$0] } }
     lists[list] = now
     keys[list] = mayLose ? new.map(\.key) : now.compactMap { lines[$0]?.request.key }
+    passOn(&effects)
     return effects
+  }
+
+  /// Work that is to be cancelled goes on as that of an equal line, which has none or a later one; then that
+  /// one's is cancelled.
+  private mutating func passOn(_ effects: inout Effects) {
+    if effects.cancel.isEmpty { return }
+    let cancelled = effects.cancel.compactMap { id in lines[id].map { ($0.request.key, id) } }
+    var given = Dictionary(cancelled, uniquingKeysWith: min)
+    for list in lists.indices {
+      for place in lists[list].indices {
+        let heir = lists[list][place]
+        guard let line = lines[heir], let id = given[line.request.key], heir > id else { continue }
+        switch line.life {
+        case .behind, .ended: continue
+        case .underWay, .again: break
+        }
+        given[line.request.key] = nil
+        lists[list][place] = id
+        let behind = lines[id]?.behind ?? []
+        lines[id]?.isLeaving = false
+        lines[id]?.behind = []
+        lines[heir]?.isLeaving = true
+        lines[heir]?.behind = behind
+        for next in behind { lines[next]?.life = .behind(heir) }
+        leaving[line.request.address] = heir
+        effects.cancel.remove(id)
+        effects.cancel.insert(heir)
+      }
+    }
   }
 
   private mutating func begin(_ request: DownloadRequest, _ effects: inout Effects) -> Int {

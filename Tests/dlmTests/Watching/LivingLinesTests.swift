@@ -74,6 +74,24 @@ struct LivingLinesTests {
     #expect(bench.take() == "+3, -0 running")
   }
 
+  /// The story: an address stood in two lists, and went from the first while it was under way. Its transfer
+  /// was broken off, and the second list's line began it again.
+  @Test func workGoesOnForAnEqualLineOfAnotherList() throws {
+    let bench = Bench()
+    try bench.change("a b")
+    try bench.change("c a", list: 1)
+    #expect(bench.take() == "+0, +1, +2, +3")
+    try bench.change("b")
+    #expect(bench.take() == "x3", "the transfer is the first one's")
+    bench.ended(3, .cancelled)
+    #expect(bench.take() == "-3 waiting" || bench.lines.count == 3)
+    try bench.change("c", list: 1)
+    #expect(bench.take().hasSuffix("x0"), "nobody wants it any more")
+    try bench.change("a b")
+    bench.ended(0, .cancelled)
+    #expect(bench.take() == "+4, -0 running")
+  }
+
   @Test func aChangedLineBeginsAnewAlone() throws {
     let bench = Bench()
     try bench.change("a b")

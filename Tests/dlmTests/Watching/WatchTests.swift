@@ -173,6 +173,48 @@ struct WatchTests {
     #expect(origin.record.requests(to: "/a").count == 1)
   }
 
+  @Test func anAddressOfTwoListsGoesOnForTheOther() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    defer { gate.open() }
+    origin.route("/a", .file(large, FileOptions(ending: .stall(after: 2 << 20, until: gate))))
+    origin.route("/b", .file([1]))
+    let place = try Workplace()
+    _ = try place.list([origin.url("/a")])
+    _ = try place.list([origin.url("/a")], name: "more.txt")
+    let run = try watch(place, "-j", "1", lists: ["urls.txt", "more.txt"])
+    try await origin.wait(path: "/a", bodyBytesSent: 2 << 20)
+    try replace([origin.url("/b")], place)
+    try await run.wait(forOutput: removed(1))
+    gate.open()
+    try await run.wait(forOutput: waiting)
+    _ = try await end(run, 0)
+    #expect(origin.log.map(\.path) == ["/a", "/b"])
+    #expect(try place.file("out/a") == large)
+  }
+
+  /// Nobody knew of an urgent line when the run began; it takes the next place all the same.
+  @Test func anUrgentLineThatComesLater() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    defer { gate.open() }
+    let paths = ["/a", "/b", "/c", "/d"]
+    for path in paths.dropFirst() { origin.route(path, .file([1])) }
+    origin.route("/a", .late([1], until: gate))
+    let place = try Workplace()
+    _ = try place.list(paths.prefix(3).map { origin.url($0) })
+    let run = try watch(place, "-j", "1")
+    try await origin.wait(forRequests: 1, path: "/a")
+    try replace(paths.prefix(3).map { origin.url($0) } + [origin.url("/d") + "\tfirst=yes"], place)
+    try await run.wait(forOutput: "\"started\":1")
+    gate.open()
+    try await run.wait(forOutput: waiting)
+    _ = try await end(run, 0)
+    #expect(origin.log.map(\.path) == ["/a", "/d", "/b", "/c"])
+  }
+
   @Test func theStatusIsThatOfTheLastList() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
