@@ -125,11 +125,7 @@ public actor DownloadCache: DownloadStore {
     let key = request.key
     guard let entry = memory[key] else { return nil }
     let directory = try outputDirectory()
-    let there: FileIdentity?
-    do throws(Errno) { there = try directory.folder.identity(of: entry.name) } catch {
-      throw directory.failure(error, "looking at", entry.name)
-    }
-    guard let there, entry.identity.map({ $0 == there }) ?? (entry.size == there.size) else {
+    guard let there = try directory.standing(entry.name), entry.isThat(there) else {
       memory.forget(key)
       return nil
     }
@@ -382,7 +378,8 @@ public actor DownloadCache: DownloadStore {
     let size = row.identity.size
     if remembers {
       memory.remember(
-        MemoryCache.Entry(name: row.name, size: size, identity: row.identity), for: request.key)
+        MemoryCache.Entry(name: row.name, size: size, identity: row.identity, changed: row.changed),
+        for: request.key)
     }
     meter.begin(at: size, total: size)
     return DownloadOutcome(kind: .unchanged, path: directory.path(of: row.name), size: size, proof: proof)
@@ -399,7 +396,8 @@ public actor DownloadCache: DownloadStore {
     _ row: CacheRow?, _ request: DownloadRequest
   ) async throws(DownloadError) -> Bool? {
     guard let row, !configuration.refresh, let expected = expectedDigest(of: row, request) else { return nil }
-    if row.digest == "\(expected)" { return true }
+    // As long as the file is as it was when it was hashed: else its bytes are read.
+    if row.digest == "\(expected)", row.changed.isExact { return true }
     return try await resources.worker.digest(of: row, expected.algorithm) == expected
   }
 
@@ -417,7 +415,8 @@ public actor DownloadCache: DownloadStore {
     guard !plan.isOfAnotherAddress(standing, await index.owners(in: plan.directory)) else { return nil }
     let row = CacheRow(
       key: plan.rowKey, name: name, wanted: plan.nameByAddress, identity: standing.identity,
-      validator: Validator(), fetchedAt: configuration.now(), freshness: FreshnessFields(),
+      changed: ChangeTime(of: standing), validator: Validator(), fetchedAt: configuration.now(),
+      freshness: FreshnessFields(),
       digest: "\(expected)")
     // A file that cannot be read proves nothing, so it is fetched.
     guard let found = try? await resources.worker.digest(of: row, expected.algorithm), found == expected
@@ -571,7 +570,8 @@ public actor DownloadCache: DownloadStore {
     if committed.outcome.kind != .skipped {
       memory.remember(
         MemoryCache.Entry(
-          name: committed.name, size: committed.outcome.size, identity: committed.row?.identity),
+          name: committed.name, size: committed.outcome.size, identity: committed.row?.identity,
+          changed: committed.row?.changed),
         for: plan.request.key)
       if let row = committed.row {
         if let doubted = download.look({ $0.doubted }) { await discredit(doubted) }
@@ -608,7 +608,7 @@ public actor DownloadCache: DownloadStore {
   ///   cannot know, or has the wrong bytes.
   private func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
-    if let own = plan.own {
+    if let own = plan.own.map({ own in download.look { $0.cleared(own) } }) {
       if own.isIntact(in: plan.directory) { return try await confirm(own, download) }
     } else {
       guard let source = plan.elsewhere else {
@@ -633,6 +633,7 @@ public actor DownloadCache: DownloadStore {
       throw Verification.unproven("no checksum is known for it").at(plan.address)
     }
     let row = stamped(own, head)
+    if row.changed != plan.own?.changed { index.add(row) }
     if let head { await renew(row, head, askedAt, expected) }
     if store.isOn, keepConfirmed(row, plan, head, askedAt) { await store.flush() }
     return answer(row, plan.request, plan.directory, meter, expected == nil ? nil : .digest)
@@ -697,12 +698,13 @@ public actor DownloadCache: DownloadStore {
     var stamped = row
     stamped.identity.modified = seconds * 1_000_000_000
     guard stamped.identity != row.identity else { return row }
+    stamped.changed = .beforeNaming(WallClock.stamp())
     // Before the file changes: else dlm, killed in between, would later take the file for touched by another
     // program.
     index.journal(stamped)
     do throws(Errno) {
-      guard let identity = try Descriptor.stamp(row, seconds) else { return row }
-      stamped.identity = identity
+      guard let file = try Descriptor.stamp(row, seconds) else { return row }
+      (stamped.identity, stamped.changed) = (file.identity, ChangeTime(of: file))
     } catch {
       index.warn(
         CacheWarning(.unusable, path: FilePath(row.path), detail: "its time cannot be set: \(error)"))

@@ -8,6 +8,13 @@ struct MemoryCache: Sendable {
     var size: Int64
     /// Nil without an index. Then equal length is enough, because this run wrote the file.
     var identity: FileIdentity?
+    var changed: ChangeTime?
+
+    /// Whether it is still what stands under its name.
+    func isThat(_ file: StandingFile) -> Bool {
+      guard let identity, let changed else { return size == file.identity.size }
+      return file.isUsers && file.identity == identity && changed.isThat(of: file)
+    }
   }
 
   /// An entry with its key, by that key's hash: to look for a key that is not there, which is the rule, no

@@ -136,7 +136,7 @@ final class UserSecret: Sendable {
       if let key = state.key { return key }
       var key = SymmetricKey(size: .bits256)
       if let folder {
-        do throws(Errno) { key = try Self.kept(in: Folder(folder, mode: 0o700), orElse: key) } catch {
+        do throws(Errno) { key = try Self.kept(in: Folder(own: folder), orElse: key) } catch {
           state.failure = error
         }
       }
@@ -156,7 +156,8 @@ final class UserSecret: Sendable {
   /// The same, as a warning for the user.
   func takeWarning() -> CacheWarning? {
     takeFailure().map {
-      CacheWarning(.unusable, path: (folder ?? "").appending(Self.fileName), detail: "\($0)")
+      CacheWarning(
+        .unusable, path: (folder ?? "").appending(Self.fileName), detail: CacheWarning.words($0))
     }
   }
 

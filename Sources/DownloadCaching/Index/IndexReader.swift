@@ -155,16 +155,18 @@ final class IndexReader {
           text(2).map { RowKey(address: key.address, scope: key.scope, directory: directory, requested: $0) }
         }),
       let name = text(3), let wanted = text(4), let device = number(5), let inode = number(6),
-      let size = number(7), let modified = number(8), let fetchedAt = number(12), let usedAt = number(20)
+      let size = number(7), let modified = number(8), let fetchedAt = number(12), let usedAt = number(20),
+      let changed = number(23)
     else { return nil }
     return CacheRow(
       key: key, name: name, wanted: name == wanted ? name : wanted,
       identity: FileIdentity(device: device, inode: inode, size: size, modified: modified),
+      changed: ChangeTime(number: changed),
       validator: Validator(etag: text(9), lastModified: repeated(10), date: repeated(11)),
       fetchedAt: fetchedAt, usedAt: usedAt, status: number(21).map { Int($0) },
       freshness: FreshnessFields(
         cacheControl: repeated(13), expires: repeated(14), age: text(15), vary: text(16)),
-      effectiveURL: text(17), selection: text(19), digest: text(18))
+      effectiveURL: text(17), selection: text(19), digest: text(18), sum: text(22))
   }
 
   private func number(_ column: CInt, _ statement: OpaquePointer) -> Int64? {

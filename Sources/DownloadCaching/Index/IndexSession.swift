@@ -31,7 +31,7 @@ final class IndexSession {
     wasOpened = true
     guard let folder = configuration.cacheFolder else { return }
     index = resources.index(at: folder, now: configuration.now) {
-      warn(CacheWarning(.unusable, path: folder, detail: "\($0)"))
+      warn(CacheWarning(.unusable, path: folder, detail: CacheWarning.words($0)))
     }
   }
 
@@ -151,11 +151,12 @@ final class IndexSession {
 
   /// - Parameter rows: of the key's address.
   private func judge(_ rows: [CacheRow], _ key: RowKey, _ directory: OutputDirectory) -> KnownFiles {
-    let own = rows.first { $0.key == key && $0.isIntact(in: directory) }
+    let written = rows.first { $0.key == key }
+    let own = written.flatMap { $0.isIntact(in: directory) ? $0 : nil }
     let ownIsSelected = own.map { fingerprint.selects($0) } ?? true
     let elsewhere = rows.first { $0.key != key && $0.mayAnswer && $0.isIntact(in: directory) }
     return KnownFiles(
-      .known(own), own: own, elsewhere: elsewhere,
+      .known(written), own: own, elsewhere: elsewhere,
       selected: (ownIsSelected, elsewhere.map { fingerprint.selects($0) } ?? true))
   }
 
@@ -310,9 +311,14 @@ struct RowBatch: Sendable {
     last = journal.append(stored, failed: failed).map { (row, $0) }
   }
 
-  /// Counts a row. Writes its line, unless that was the last one written.
+  /// Counts a row. Writes its line, unless that was the last one written: then only when its file was changed
+  /// last, which is known once it has its name.
   mutating func add(_ row: CacheRow, as stored: CacheRow, failed: (DownloadError) -> Void) {
-    if last?.row != row { append(row, as: stored, failed: failed) }
+    if let last, last.row.isSame(butForChange: row) {
+      if last.row.changed != row.changed { journal.note(row.changed, failed: failed) }
+    } else {
+      append(row, as: stored, failed: failed)
+    }
     guard let place = last?.place else { return }
     places.append(place)
     placeOfKey[row.key.hashValue] = place

@@ -5,8 +5,10 @@ import Synchronization
 /// tore is no row. (JSON would cost ten times as much, on the thread that downloads.)
 enum JournalLine {
   /// A line of another format is no row.
-  private static let format = "3"
-  private static let fieldCount = 24
+  private static let format = "4"
+  private static let fieldCount = 26
+  /// Length of the last field, which is written over when the file has its name.
+  static let changeLength = 20
 
   static func encode(_ row: CacheRow) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: longest(row)) { bytes, count in
@@ -25,6 +27,13 @@ enum JournalLine {
     return line.count
   }
 
+  /// Writes the last field of a line anew.
+  /// - Parameter bytes: `changeLength` of them.
+  static func write(_ changed: ChangeTime, into bytes: UnsafeMutableRawBufferPointer) {
+    var field = Writer(bytes: bytes)
+    field.append(changed)
+  }
+
   /// How long the row's line can be: with a number of twenty digits and a sign, or two bytes for each byte of
   /// a text, in each field.
   static func longest(_ row: CacheRow) -> Int {
@@ -32,7 +41,9 @@ enum JournalLine {
     var texts = row.name.utf8.count + row.wanted.utf8.count
     texts += count(validator.etag) + count(validator.lastModified) + count(validator.date)
     texts += count(freshness.cacheControl) + count(freshness.expires) + count(freshness.age)
-    texts += count(freshness.vary) + count(row.effectiveURL) + count(row.digest) + count(row.selection)
+    texts +=
+      count(freshness.vary) + count(row.effectiveURL) + count(row.digest) + count(row.selection)
+      + count(row.sum)
     return longest(row.key) + texts * 2 + fieldCount * 22
   }
 
@@ -73,6 +84,20 @@ enum JournalLine {
       append(row.selection)
       append(row.usedAt)
       if let status = row.status { append(Int64(status)) } else { appendNothing() }
+      append(row.sum)
+      append(UInt8(ascii: "\t"))
+      append(row.changed)
+    }
+
+    /// As nineteen digits behind a sign, or behind a zero.
+    mutating func append(_ changed: ChangeTime) {
+      append(UInt8(ascii: changed.number < 0 ? "-" : "0"))
+      var rest = changed.number.magnitude
+      for place in (count..<(count + JournalLine.changeLength - 1)).reversed() {
+        bytes[place] = UInt8(truncatingIfNeeded: rest % 10) | UInt8(ascii: "0")
+        rest /= 10
+      }
+      count += JournalLine.changeLength - 1
     }
 
     mutating func end() {
@@ -223,17 +248,19 @@ enum JournalLine {
       let directory = fields[3], let requested = fields[4], let name = fields[5], let wanted = fields[6],
       let device = fields[7].flatMap({ Int64($0) }), let inode = fields[8].flatMap({ Int64($0) }),
       let size = fields[9].flatMap({ Int64($0) }), let modified = fields[10].flatMap({ Int64($0) }),
-      let fetchedAt = fields[14].flatMap({ Int64($0) }), let usedAt = fields[22].flatMap({ Int64($0) })
+      let fetchedAt = fields[14].flatMap({ Int64($0) }), let usedAt = fields[22].flatMap({ Int64($0) }),
+      let changed = fields[25].flatMap({ Int64($0) })
     else { return nil }
     return CacheRow(
       key: RowKey(address: address, scope: scope, directory: directory, requested: requested),
       name: name, wanted: wanted,
       identity: FileIdentity(device: device, inode: inode, size: size, modified: modified),
+      changed: ChangeTime(number: changed),
       validator: Validator(etag: fields[11], lastModified: fields[12], date: fields[13]),
       fetchedAt: fetchedAt, usedAt: usedAt, status: fields[23].flatMap { Int($0) },
       freshness: FreshnessFields(
         cacheControl: fields[15], expires: fields[16], age: fields[17], vary: fields[18]),
-      effectiveURL: fields[19], selection: fields[21], digest: fields[20])
+      effectiveURL: fields[19], selection: fields[21], digest: fields[20], sum: fields[24])
   }
 
   private static func text(_ field: some Collection<UInt8>) -> String? {

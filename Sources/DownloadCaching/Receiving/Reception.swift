@@ -617,12 +617,12 @@ struct Reception: ~Copyable {
   /// Compares the file with another, which gets this one's time if they are the same (`--remote-time`).
   /// Blocks.
   /// - Parameter other: a file of the same length.
-  /// - Returns: the other's identity; nil if their bytes differ.
+  /// - Returns: the other as it is then; nil if their bytes differ.
   /// - Throws: errno of reading; ECANCELED when the task was cancelled.
-  mutating func sameBytes(as other: borrowing Descriptor) throws(Errno) -> FileIdentity? {
+  mutating func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
     guard try staged?.descriptor.hasBytes(of: other, length: length) == true else { return nil }
     if let time = remoteTime { try other.setModified(time) }
-    return try other.identity()
+    return try other.standing()
   }
 
   /// What a file with the same bytes looks like.
@@ -639,20 +639,29 @@ struct Reception: ~Copyable {
     return version.encoding == nil ? nil : .stillCoded
   }
 
-  /// The identity by which a later run recognises the file.
-  mutating func identity() throws(DownloadError) -> FileIdentity? {
-    do throws(Errno) { return try staged?.descriptor.identity() } catch {
+  /// The file, by which a later run recognises it.
+  mutating func standing() throws(DownloadError) -> StandingFile? {
+    do throws(Errno) { return try staged?.descriptor.standing() } catch {
       throw plan.directory.failure(error, "looking at", staged?.names.part ?? plan.nameByAddress)
     }
   }
 
-  /// Commits the whole file under a name; false if something stands under it.
-  mutating func take(_ name: String, replacing: Bool) throws(DownloadError) -> Bool {
+  /// The address's own file, as it is after a part's name of it was removed.
+  mutating func cleared(_ own: CacheRow) -> CacheRow {
+    guard let cleared = staged?.cleared, own.isIntact(cleared.before) else { return own }
+    var own = own
+    own.changed = ChangeTime(of: cleared.after)
+    return own
+  }
+
+  /// Commits the whole file under a name.
+  /// - Returns: when it got it; nil if something stands under it.
+  mutating func take(_ name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     guard !state.isClosed else { throw .cancelled }
     if replacing, staged?.isNamed == false { try writeMetadata() }
-    guard try staged?.commit(as: name, replacing: replacing) ?? false else { return false }
+    guard let named = try staged?.commit(as: name, replacing: replacing) else { return nil }
     state.close()
-    return true
+    return named
   }
 
   /// Removes the file.

@@ -38,6 +38,9 @@ struct StagedFile: ~Copyable {
   /// The metadata that was found; nil for a fresh file.
   private(set) var found: ResumeMetadata?
   private(set) var foundLength: Int64 = 0
+  /// The finished file of which a part's name was removed (step 6), before and after that: it counts as a
+  /// change of the file.
+  private(set) var cleared: (before: StandingFile, after: StandingFile)?
   private(set) var descriptor = Descriptor.closed
   /// Whether `names.part` is this file.
   private(set) var isNamed = false
@@ -126,7 +129,9 @@ struct StagedFile: ~Copyable {
       _ = try directory.folder.removeOwn(names.draft(directory.secret, 0))
       // Step 6: the file is finished and has its final name too, so it must not be emptied here.
       if try part.linkCount() > 1 {
+        let before = try part.standing()
         try directory.folder.remove(names.part)
+        cleared = (before, try part.standing())
         try directory.folder.remove(names.metadata)
         directory.forgetMetadata(names.metadata)
         return true
@@ -297,10 +302,11 @@ struct StagedFile: ~Copyable {
 
   // MARK: Its end
 
-  /// Commits the file under its final name; false if something stands under it.
+  /// Commits the file under its final name.
   /// - Parameter replacing: needs a file that was shown, because only a rename replaces, and a rename needs
   ///   an old name.
-  mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> Bool {
+  /// - Returns: when it got the name; nil if something stands under it.
+  mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     do throws(Errno) {
       if isNamed { try descriptor.flushAndReport() }
       do throws(Errno) {
@@ -312,16 +318,17 @@ struct StagedFile: ~Copyable {
           try directory.folder.link(descriptor, as: name, route)
         }
       } catch .fileExists where !replacing {
-        return false
+        return nil
       }
       // A part is private; a finished file has the usual mode. Set after the naming: if dlm is killed in
       // between, that leaves a whole file that is private. The other way round it would leave a part that
       // other users may write, which the next run would not accept.
       if isNamed { try descriptor.setMode(directory.modeOfFinishedFiles) }
       isNamed = false
+      let named = ChangeTime(of: try descriptor.standing())
       try removeMetadata()
       release()
-      return true
+      return named
     } catch {
       throw directory.failure(error, "naming", name)
     }

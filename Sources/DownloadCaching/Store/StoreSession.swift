@@ -108,9 +108,13 @@ final class StoreSession {
     (pending, pendingBytes, confirmed) = ([], 0, [])
     if !asked.isEmpty { batch += await index.ask { $0.missing(asked) } ?? [] }
     guard !batch.isEmpty else { return }
+    let isLinked = configuration.store == .link
+    // The rows of the files themselves, which a further name changes.
+    if isLinked { await index.flush() }
     let kept = await keeper.put(batch)
     if let warning = kept.warning { index.warn(warning) }
     await index.write(kept.rows, retiring: kept.journal)
+    if isLinked { await index.ask { $0.noteChange(kept.rows) } }
     if keeper.isFull(with: kept.rows) { await keepWithinBound(keeper) }
   }
 

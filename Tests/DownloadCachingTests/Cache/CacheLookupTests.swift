@@ -12,7 +12,8 @@ struct CacheLookupTests {
     CacheRow(
       key: RowKey(address: "http://h/x", scope: "", directory: directory, requested: ""), name: "x",
       wanted: "x",
-      identity: FileIdentity(device: 1, inode: 2, size: 3, modified: 4), validator: validator, fetchedAt: 0,
+      identity: FileIdentity(device: 1, inode: 2, size: 3, modified: 4),
+      changed: ChangeTime(number: 5), validator: validator, fetchedAt: 0,
       freshness: FreshnessFields(cacheControl: lifetime), effectiveURL: effectiveURL)
   }
 

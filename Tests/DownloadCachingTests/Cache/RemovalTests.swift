@@ -16,7 +16,7 @@ struct RemovalTests {
   private func row(_ name: String = "x") throws -> CacheRow {
     try folder.write("ours", to: name)
     var row = JournalTests.row(name, directory: folder.path)
-    row.identity = try #require(FileIdentity.of(path: folder.path(name)))
+    try row.describeStanding()
     return row
   }
 

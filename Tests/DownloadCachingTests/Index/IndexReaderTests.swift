@@ -39,7 +39,7 @@ struct IndexReaderTests {
     full.validator = Validator(etag: "\"v2\"", lastModified: "l", date: nil)
     full.freshness = FreshnessFields(cacheControl: nil, expires: "e", age: "a", vary: nil)
     (full.effectiveURL, full.selection, full.digest) = ("http://mirror/x", "s", nil)
-    (full.fetchedAt, full.usedAt, full.status) = (.max, .min, 203)
+    (full.fetchedAt, full.usedAt, full.status) = (1 << 40, 0, 203)
     var ofAnother = JournalTests.row("x", directory: "/full")
     ofAnother.key = ofAnother.key.with(scope: "someone")
     let reader = try await reader(rows(3) + [full, ofAnother, JournalTests.row("y"), JournalTests.row("")])

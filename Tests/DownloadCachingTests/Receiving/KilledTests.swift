@@ -110,6 +110,11 @@ struct KilledTests {
     server.put("http://host/x", Self.body)
     do { _ = try await Run(in: folder, server).get("http://host/x") }
     try folder.hardLink("out/x", as: "out/x.part")
+    // The line is as it was before the file had its name.
+    let journal = try #require(folder.names(in: "cache").first { $0.hasSuffix(".log") })
+    var row = try #require(JournalLine.decode(folder.read("cache/\(journal)")).first)
+    row.changed = .beforeNaming(row.changed.number)
+    try folder.write(JournalLine.encode(row), to: "cache/\(journal)")
     let secret = UserSecret(in: folder.filePath.appending("cache"))
     try folder.write(Self.record(secret), to: "out/x.part.json")
     #expect(try await Run(in: folder, server).getAndClose("http://host/x").kind == .unchanged)

@@ -290,11 +290,11 @@ struct StoredFileTests {
   @Test func theIndexIsBounded() async throws {
     let index = try CacheIndex(at: folder.filePath.appending("cache"), secret(), now: { 7 })
     try folder.write("x", to: "there/file")
-    let identity = try #require(FileIdentity.of(path: folder.path("there/file")))
+    let file = try #require(StandingFile.of(path: folder.path("there/file")))
     let rows = (0..<2000).map { number in
       var row = JournalTests.row("\(number)", directory: folder.path("there"))
       row.name = number % 4 == 0 ? "gone" : "file"
-      row.identity = identity
+      (row.identity, row.changed) = (file.identity, ChangeTime(of: file))
       row.usedAt = Int64(number)
       return row
     }
