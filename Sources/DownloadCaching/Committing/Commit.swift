@@ -207,6 +207,7 @@ struct Commit: Sendable {
       changed: .beforeNaming(file.changed), validator: mayBeReused ? held.validator : Validator(),
       fetchedAt: askedAt, usedAt: plan.rules.now(),
       status: head?.status, freshness: freshness, effectiveURL: held.effectiveURL,
+      trust: plan.trust[held.effectiveURL],
       digest: proof == .digest ? digest.map { "\($0)" } : nil)
   }
 
@@ -222,6 +223,7 @@ struct Commit: Sendable {
     row.change { row in
       (row.key, row.identity, row.usedAt) = (plan.rowKey, file.identity, plan.rules.now())
       (row.name, row.wanted, row.sum) = (wanted, wanted, nil)
+      row.trust = plan.trust[row.effectiveURL]
       if let proven { row.digest = "\(proven)" }
     }
     return row

@@ -94,7 +94,7 @@ actor CacheIndex {
         while let row = try rows.next() {
           owners.add(
             FileIdentity(device: row[0], inode: row[1], size: row[2], modified: row[3]),
-            of: RowKey(address: row[4], scope: row[5], directory: directory, requested: row[6]))
+            of: RowKey(address: row[4], directory: directory, requested: row[5]))
         }
         return owners
       }
@@ -397,7 +397,7 @@ actor CacheIndex {
   private func rows(after key: RowKey?, limit: Int, _ sql: String) throws(DownloadError) -> [CacheRow] {
     try answering("reading the index") { queue in
       try queue.look { database in
-        let key = key ?? RowKey(address: "", scope: "", directory: "", requested: "")
+        let key = key ?? RowKey(address: "", directory: "", requested: "")
         return try CacheRow.fetchAll(database, sql: sql, arguments: key.arguments + [limit])
       }
     }

@@ -38,7 +38,7 @@ public final class IndexedSizes {
 
   /// - Returns: bytes; nil if unknown.
   public func size(of address: Address) -> Int64? {
-    var key = address.key
+    var key = address.resource
     return key.withUTF8 { text in
       defer { sqlite3_reset(lookup) }
       // The text stays where it is until the statement is reset, so SQLite need not copy it.

@@ -5,7 +5,7 @@ import Synchronization
 /// tore is no row. (JSON would cost ten times as much, on the thread that downloads.)
 enum JournalLine {
   /// A line of another format is no row.
-  private static let format = "4"
+  private static let format = "5"
   private static let fieldCount = 26
   /// Length of the last field, which is written over when the file has its name.
   static let changeLength = 20
@@ -42,15 +42,13 @@ enum JournalLine {
     texts += count(validator.etag) + count(validator.lastModified) + count(validator.date)
     texts += count(freshness.cacheControl) + count(freshness.expires) + count(freshness.age)
     texts +=
-      count(freshness.vary) + count(row.effectiveURL) + count(row.digest) + count(row.selection)
-      + count(row.sum)
+      row.trust.text.utf8.count + count(freshness.vary) + count(row.effectiveURL) + count(row.digest)
+      + count(row.selection) + count(row.sum)
     return longest(row.key) + texts * 2 + fieldCount * 22
   }
 
   private static func longest(_ key: RowKey) -> Int {
-    var texts = key.address.utf8.count + key.scope.utf8.count
-    texts += key.directory.utf8.count + key.requested.utf8.count
-    return texts * 2 + 16
+    (key.address.utf8.count + key.directory.utf8.count + key.requested.utf8.count) * 2 + 16
   }
 
   private static func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
@@ -65,6 +63,7 @@ enum JournalLine {
     mutating func append(_ row: CacheRow) {
       let (identity, validator, freshness) = (row.identity, row.validator, row.freshness)
       begin(row.key)
+      append(row.trust.text)
       append(row.name)
       append(row.wanted)
       append(identity.device)
@@ -109,7 +108,6 @@ enum JournalLine {
     mutating func begin(_ key: RowKey) {
       for byte in JournalLine.format.utf8 { append(byte) }
       append(key.address)
-      append(key.scope)
       append(key.directory)
       append(key.requested)
     }
@@ -244,15 +242,15 @@ enum JournalLine {
   static func row(_ line: some Collection<UInt8>) -> CacheRow? {
     guard !line.contains(0) else { return nil }
     let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map { text($0) }
-    guard fields.count == fieldCount, fields[0] == format, let address = fields[1], let scope = fields[2],
-      let directory = fields[3], let requested = fields[4], let name = fields[5], let wanted = fields[6],
+    guard fields.count == fieldCount, fields[0] == format, let address = fields[1], let directory = fields[2],
+      let requested = fields[3], let trust = fields[4], let name = fields[5], let wanted = fields[6],
       let device = fields[7].flatMap({ Int64($0) }), let inode = fields[8].flatMap({ Int64($0) }),
       let size = fields[9].flatMap({ Int64($0) }), let modified = fields[10].flatMap({ Int64($0) }),
       let fetchedAt = fields[14].flatMap({ Int64($0) }), let usedAt = fields[22].flatMap({ Int64($0) }),
       let changed = fields[25].flatMap({ Int64($0) })
     else { return nil }
     return CacheRow(
-      key: RowKey(address: address, scope: scope, directory: directory, requested: requested),
+      key: RowKey(address: address, directory: directory, requested: requested),
       name: name, wanted: wanted,
       identity: FileIdentity(device: device, inode: inode, size: size, modified: modified),
       changed: ChangeTime(number: changed),
@@ -260,7 +258,8 @@ enum JournalLine {
       fetchedAt: fetchedAt, usedAt: usedAt, status: fields[23].flatMap { Int($0) },
       freshness: FreshnessFields(
         cacheControl: fields[15], expires: fields[16], age: fields[17], vary: fields[18]),
-      effectiveURL: fields[19], selection: fields[21], digest: fields[20], sum: fields[24])
+      effectiveURL: fields[19], trust: TrustMark(text: trust), selection: fields[21], digest: fields[20],
+      sum: fields[24])
   }
 
   private static func text(_ field: some Collection<UInt8>) -> String? {

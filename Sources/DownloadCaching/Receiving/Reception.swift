@@ -129,10 +129,13 @@ struct Reception: ~Copyable {
   /// Looks for a part that an earlier run left.
   private mutating func stage() throws(DownloadError) {
     let opened = try StagedFile(
-      in: plan.directory, for: plan.owner, base: plan.nameByAddress,
+      in: plan.directory, for: plan.rowKey.address, base: plan.nameByAddress,
       number: plan.request.outputName == nil ? plan.request.nameNumber : 0, resumes: resumes)
-    if let metadata = opened.found {
-      version = metadata.held(length: opened.foundLength)
+    // What may not be continued stays as it is until an answer takes its place.
+    if let metadata = opened.found, case let held = metadata.held(length: opened.foundLength),
+      held.mayBeContinued(under: plan.trust)
+    {
+      version = held
       segments =
         metadata.segments(length: opened.foundLength)
         ?? SegmentMap(length: version.length, total: version.total)
@@ -198,6 +201,12 @@ struct Reception: ~Copyable {
     compared = offset < segments.length ? offset : nil
     state.receive(.init(end: end, heldBefore: segments.length, isRange: true))
     meter.begin(at: offset + segments.receivedFurther, total: total)
+    // Before a byte of this run's stands among those that were received otherwise.
+    let trust = plan.trust[version.effectiveURL]
+    if version.trust != trust {
+      version.trust = trust
+      try writeMetadata()
+    }
     return begin(head)
   }
 
@@ -214,7 +223,7 @@ struct Reception: ~Copyable {
     version = HeldPart(
       validator: Validator(head), total: total,
       encoding: coded == .plain ? nil : head["content-encoding"], isDecoded: isDecoded,
-      effectiveURL: head.effectiveName)
+      effectiveURL: head.effectiveName, trust: plan.trust[head.effectiveURL])
     segments.total = total
     guard expectDigest(head) else { return .drain }
     try setSpaceAside(total)
@@ -538,7 +547,7 @@ struct Reception: ~Copyable {
   private mutating func writeMetadata() throws(DownloadError) {
     metadataPace.metadataWritten(waiting: segments.bufferedFurther)
     let metadata = ResumeMetadata(
-      owner: plan.owner, held: held, name: finalName, done: segments.isSplit ? segments.done : nil)
+      address: plan.rowKey.address, held: held, name: finalName, done: segments.isSplit ? segments.done : nil)
     try staged?.show(metadata)
   }
 
@@ -547,7 +556,8 @@ struct Reception: ~Copyable {
   mutating func copy(_ source: CacheRow) throws(DownloadError) -> Bool {
     guard !state.isClosed else { throw .cancelled }
     try giveUpHeld()
-    version = HeldPart(validator: source.validator, effectiveURL: source.effectiveURL)
+    version = HeldPart(
+      validator: source.validator, effectiveURL: source.effectiveURL, trust: plan.trust[source.effectiveURL])
     segments.total = source.identity.size
     if plan.rules.useContentDisposition, source.key.requested.isEmpty || source.key.isStored {
       metadataName = source.wanted
@@ -686,7 +696,10 @@ struct Reception: ~Copyable {
     }
     if isSkipped, resumed == 0 { return try discard() }
     guard staged?.descriptor.isOpen == true else { return }
-    if segments.length == 0 { return try discard() }
+    if segments.length == 0 {
+      if staged?.foundLength == 0 { try discard() }
+      return
+    }
     // A part that could not be resumed is not worth a name; one that has its name keeps it.
     if segments.isSplit || staged?.isNamed == false && isResumable { try writeMetadata() }
     if staged?.isNamed == true { meter.keep(segments.length + segments.writtenFurther) }

@@ -22,7 +22,7 @@ public enum StoreKind: String, Sendable, CaseIterable {
 ///
 /// An entry is a file like any other that dlm wrote: it has a row in the index, with this folder as its
 /// directory, and is found, checked and copied from as a file in any other folder is. An address has one
-/// entry for each scope of credentials, under a name that only this user's dlm can compute.
+/// entry, under a name that only this user's dlm can compute.
 ///
 /// **Life of an entry.** It has its name only when it is whole, and a line in the journal before that.
 ///
@@ -97,7 +97,7 @@ final class FileStore: Sendable {
   /// The name of an address's entry. Its first half says whose it is without disclosing the address, the
   /// second proves that this user's dlm computed it.
   private func name(_ key: RowKey) -> String {
-    let stem = secret.tag("store entry", key.address + "\0" + key.scope)
+    let stem = secret.tag("store entry", key.address)
     return "\(stem)-\(secret.tag("store", stem))"
   }
 
@@ -154,8 +154,7 @@ final class FileStore: Sendable {
   ) throws(Errno) -> CacheRow? {
     let store = try open()
     var entry = source
-    entry.key = RowKey(
-      address: source.key.address, scope: source.key.scope, directory: store.path, requested: RowKey.stored)
+    entry.key = RowKey(address: source.key.address, directory: store.path, requested: RowKey.stored)
     entry.name = name(source.key)
     if kind == .link { return try putLink(source, entry, in: store, beforeNaming) }
     guard let file = try Self.open(source) else { return nil }

@@ -89,8 +89,10 @@ final class StoreSession {
     var entry = entry
     entry.usedAt = row.usedAt
     entry.digest = row.digest ?? entry.digest
-    if head != nil {
+    if head != nil, row.trust.mayRenew(entry.trust) {
       // The server has vouched for it anew (RFC 9111 §4.3.4).
+      entry.trust = row.trust
+      entry.selection = index.selected(row).selection
       entry.fetchedAt = row.fetchedAt
       entry.freshness = row.freshness
       entry.validator = row.validator

@@ -71,7 +71,7 @@ extension CacheIndex {
         for row in rows {
           try statement.execute(
             arguments: [
-              row.changed.number, row.key.address, row.key.scope, row.identity.device, row.identity.inode,
+              row.changed.number, row.key.address, row.identity.device, row.identity.inode,
               row.identity.size, row.identity.modified,
             ])
         }
@@ -97,7 +97,7 @@ extension CacheIndex {
       try queue.look { database in
         let statement = try database.cachedStatement(sql: CacheSchema.storedRow)
         return try rows.filter { row in
-          let entry = try CacheRow.fetchOne(statement, arguments: [row.key.address, row.key.scope])
+          let entry = try CacheRow.fetchOne(statement, arguments: [row.key.address])
           return entry?.isEntry(of: row) != true
         }
       }
@@ -177,12 +177,12 @@ extension CacheRow {
   /// Whether this row of the store stands for the bytes of a file, and they are there.
   func isEntry(of row: CacheRow) -> Bool {
     self.identity.size == row.identity.size && self.validator.etag == row.validator.etag
-      && self.validator.lastModified == row.validator.lastModified && isIntact
+      && self.validator.lastModified == row.validator.lastModified && self.trust == row.trust && isIntact
   }
 }
 
 extension CacheSchema {
-  static let storedRow = "SELECT \(columns) FROM file WHERE address = ? AND scope = ? AND requested = '/'"
+  static let storedRow = "SELECT \(columns) FROM file WHERE address = ? AND requested = '/'"
 
   static let storedTotal =
     "SELECT COALESCE(SUM(\(StoreBound.costInSQL)), 0) FROM file WHERE requested = '/'"
@@ -193,7 +193,7 @@ extension CacheSchema {
   static let byUse = "SELECT \(columns) FROM file ORDER BY used_at LIMIT ?"
 
   static let noteChange = """
-    UPDATE file SET changed = ? WHERE address = ? AND scope = ? AND device = ? AND inode = ? AND size = ?
+    UPDATE file SET changed = ? WHERE address = ? AND device = ? AND inode = ? AND size = ?
     AND modified = ?
     """
 

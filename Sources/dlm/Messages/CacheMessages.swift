@@ -137,7 +137,7 @@ enum CacheMessages {
       }
   }
 
-  private static let keyed = "asked for with a login or header lines of its own"
+  private static let keyed = "asked for with a login, certificate or header lines of its own"
 
   private static func lines(_ file: CacheDetail, _ now: Int64) -> [String] {
     let entry = file.entry

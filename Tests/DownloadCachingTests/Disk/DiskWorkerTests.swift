@@ -31,7 +31,7 @@ struct DiskWorkerTests {
     guard Glibc.truncate(path, off_t(length)) == 0 else { throw Errno(rawValue: errno) }
     let file = try #require(StandingFile.of(path: path))
     return CacheRow(
-      key: RowKey(address: "http://host/x", scope: "", directory: folder.path, requested: ""),
+      key: RowKey(address: "http://host/x", directory: folder.path, requested: ""),
       name: name, wanted: name, identity: file.identity, changed: ChangeTime(of: file),
       validator: Validator(etag: "\"v1\""), fetchedAt: 0, freshness: FreshnessFields())
   }

@@ -38,7 +38,6 @@ struct CacheIndexTests {
     renewed.validator.etag = nil
     await index.write([renewed], retiring: nil)
     #expect(await index.rows(here.key).first == renewed)
-    #expect(await index.rows(here.key.with(scope: "someone")) == [])
     #expect(await index.takeWarnings() == [])
     await index.close()
     #expect(try !self.index().wasEmpty)

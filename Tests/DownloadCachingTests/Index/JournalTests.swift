@@ -20,7 +20,7 @@ struct JournalTests {
 
   static func row(_ name: String = "x", directory: String = "/d", etag: String? = "\"v1\"") -> CacheRow {
     CacheRow(
-      key: RowKey(address: "http://host/\(name)", scope: "", directory: directory, requested: ""),
+      key: RowKey(address: "http://host/\(name)", directory: directory, requested: ""),
       name: name, wanted: name, identity: FileIdentity(device: 1, inode: 2, size: 3, modified: -4),
       changed: ChangeTime(number: 6),
       validator: Validator(etag: etag, lastModified: nil, date: "d"), fetchedAt: 5,
@@ -240,10 +240,10 @@ extension CommitJournal {
 }
 
 extension RowKey {
-  /// The key with another scope, folder or requested name.
-  func with(scope: String? = nil, directory: String? = nil, requested: String? = nil) -> RowKey {
+  /// The key with another folder or requested name.
+  func with(directory: String? = nil, requested: String? = nil) -> RowKey {
     RowKey(
-      address: address, scope: scope ?? self.scope, directory: directory ?? self.directory,
+      address: address, directory: directory ?? self.directory,
       requested: requested ?? self.requested)
   }
 }

@@ -9,13 +9,13 @@ import Testing
 @Suite("Killed at any moment (HTTP rule 10)")
 struct KilledTests {
   private static let body = pattern(2 << 20)
-  private static let owner = PartialOwner(address: "http://host/x", scope: "")
+  private static let owner = "http://host/x"
 
   private static func record(
     _ secret: UserSecret, _ length: Int = body.count, etag: String = "\"v1\""
   ) -> [UInt8] {
     let held = HeldPart(validator: Validator(etag: etag), total: Int64(length))
-    return ResumeMetadata(owner: owner, held: held, name: "x").json(secret)
+    return ResumeMetadata(address: owner, held: held, name: "x").json(secret)
   }
 
   /// The run after.
