@@ -54,7 +54,7 @@ struct TransferSettings: ~Copyable {
   /// Whether a login is known with which a challenge of the destination can be answered.
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
     if showsOwnLogin, place.isSameOrigin(as: request.address) { return false }
-    return place.hasCredentials || options.hasLogin?(place.host) == true
+    return place.hasCredentials || options.logins?.hasLogin(for: place.host) == true
   }
 
   /// Whether the user gave cookies or a certificate, which must go to their own origin only.

@@ -2,11 +2,10 @@ public import DownloadModel
 import Synchronization
 
 /// The user's settings for connections; the same for every transfer of a transport.
+@dynamicMemberLookup
 public struct TransportOptions: Sendable {
-  public var userAgent: String
-  /// The user's own header lines, sent with every request to the origin of its address, but not to a proxy,
-  /// and not to another origin to which a redirect leads.
-  public var headerLines: [String] = []
+  /// All that an answer depends on.
+  public var trust: Trust
   /// The addresses whose origins get `headerLines`; nil for all. An origin that only a list names must not
   /// get header lines that are meant for another.
   public var headerHomes: [Address]?
@@ -14,17 +13,8 @@ public struct TransportOptions: Sendable {
   public var connectTimeout: Duration = .seconds(10)
   /// A transfer has stalled if no byte comes for this time, once its connection is up.
   public var stallTimeout: Duration = .seconds(30)
-  /// CURLOPT_CAINFO; nil for libcurl's default.
-  public var caFile: String?
-  /// Accepts any certificate (CURLOPT_SSL_VERIFYPEER and VERIFYHOST off).
-  public var isInsecure = false
   /// The proxies, used by all transports of a run. libcurl's own variables are ignored, except `NO_PROXY`.
   public var proxies = ProxyRoutes()
-  /// CURLOPT_NETRC_FILE.
-  public var netrcFile: String?
-  /// Whether the netrc file has a login for a host, in the form of an address; nil without such a file.
-  public var hasLogin: (@Sendable (_ host: String) -> Bool)?
-  public var tls = TLSOptions()
   /// Used by all transports of a run; nil for a run that keeps no cookies.
   public var cookieJar: CookieJar?
   /// Asks for HTTP/2 over TLS. Off by default, because libcurl below 8.4 does not handle its bodies reliably.
@@ -41,53 +31,15 @@ public struct TransportOptions: Sendable {
   /// Is told of each transfer that ended, on its loop's thread; nil for a run of which nobody wants a report.
   public var onTransfer: (@Sendable (TransferTimes) -> Void)?
 
-  public init(userAgent: String) { self.userAgent = userAgent }
+  public init(userAgent: String) { trust = Trust(userAgent: userAgent) }
+
+  public subscript<Value>(dynamicMember setting: WritableKeyPath<Trust, Value>) -> Value {
+    get { trust[keyPath: setting] }
+    set { trust[keyPath: setting] = newValue }
+  }
 }
 
-/// The user's settings for TLS, except which certificates to trust.
-public struct TLSOptions: Sendable {
-  /// The user's certificate for servers that require one.
-  public struct Identity: Sendable {
-    /// Its path (CURLOPT_SSLCERT).
-    public var certificate: String
-    /// Whether the certificate is PKCS #12, with its key, and not PEM.
-    public var isPKCS12: Bool
-    /// The key's path in PEM (CURLOPT_SSLKEY); nil if the key is in the certificate's file.
-    public var key: String?
-    /// CURLOPT_KEYPASSWD. A secret. Empty for none: if it were not set, OpenSSL would ask at the terminal, on
-    /// a loop's thread.
-    public var passphrase: String
-
-    public init(certificate: String, isPKCS12: Bool, key: String? = nil, passphrase: String = "") {
-      self.certificate = certificate
-      self.isPKCS12 = isPKCS12
-      self.key = key
-      self.passphrase = passphrase
-    }
-  }
-
-  public enum Version: Int, Sendable, Comparable {
-    /// CURL_SSLVERSION_TLSv1_2.
-    case tls12 = 6
-    /// CURL_SSLVERSION_TLSv1_3.
-    case tls13 = 7
-
-    public static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
-  }
-
-  /// Shown to the origins of the requested addresses, and not to others to which redirects lead.
-  public var identity: Identity?
-  /// The oldest version; nil for libcurl's default.
-  public var oldest: Version?
-  /// The newest version; nil for libcurl's default.
-  public var newest: Version?
-  /// CURLOPT_PINNEDPUBLICKEY: `sha256//…;sha256//…` or a path.
-  public var pinnedKeys: String?
-  /// CURLOPT_CRLFILE, in PEM.
-  public var revocationList: String?
-
-  public init() {}
-
+extension TLSOptions {
   /// CURLOPT_SSLVERSION; nil for libcurl's default.
   var versionBits: Int? {
     guard oldest != nil || newest != nil else { return nil }

@@ -20,7 +20,8 @@ public struct CacheAdministration: Sendable {
       guard let folder else { return nil }
       do throws(Errno) { return try CacheIndex(at: folder, secret, now: now) } catch {
         throw DownloadError(
-          .cache, cause: .detail("\(error)"), path: folder.string, activity: "opening the cache")
+          .cache, cause: .detail(CacheWarning.words(error)), path: folder.string,
+          activity: "opening the cache")
       }
     }
   }
@@ -233,7 +234,7 @@ public struct CacheEntry: Sendable, Equatable {
   /// How the file compares with what was written.
   public enum Condition: String, Sendable, Equatable {
     case intact
-    /// Another size, time or inode: changed, replaced, or copied back from a backup.
+    /// Another size, time, inode or owner: changed, renamed, replaced, or copied back from a backup.
     case touched
     case missing
     /// Read again, its bytes have the checksum that was proved when it was fetched.
@@ -265,11 +266,11 @@ public struct CacheEntry: Sendable, Equatable {
 
 extension CacheEntry {
   init(_ row: CacheRow) {
-    let there = FileIdentity.of(path: row.path)
+    let there = StandingFile.of(path: row.path)
     self.init(
       address: row.key.address, path: FilePath(row.path), size: row.identity.size,
       validator: row.validator, fetchedAt: row.fetchedAt,
-      condition: there == row.identity ? .intact : there == nil ? .missing : .touched, key: row.key)
+      condition: row.isIntact(there) ? .intact : there == nil ? .missing : .touched, key: row.key)
   }
 }
 
@@ -298,11 +299,10 @@ public struct CacheStatus: Sendable, Equatable {
 /// door words the message.
 public struct CacheWarning: Sendable, Equatable {
   public enum Kind: String, Sendable, Equatable {
-    /// The index was damaged; it was renamed to `path`, and a new one made of what it still told.
+    /// The index was damaged; it was renamed to `path`, and a new one begins empty.
     case damagedIndexSetAside = "damaged-index-set-aside"
-    /// The index was made by a later version of dlm; it was renamed to `path`, and a new one made of what
-    /// this version understands.
-    case laterVersion = "later-version"
+    /// The same of an index that another version of dlm made.
+    case otherVersion = "other-version"
     /// The cache cannot be read or written; files are fetched without it.
     case unusable
     /// The cache cannot keep bytes of its own; the index works.
@@ -317,16 +317,16 @@ public struct CacheWarning: Sendable, Equatable {
   public var path: FilePath
   /// What the system or the database said; empty if it said nothing.
   public var detail: String
-  /// Of an index that was set aside: how many files it still told of, and how many of them stand as they were
-  /// written, and stay known.
-  public var found: Int
-  public var kept: Int
 
-  public init(_ kind: Kind, path: FilePath, detail: String = "", found: Int = 0, kept: Int = 0) {
+  /// What an error says, in words for the user.
+  static func words(_ error: any Error) -> String {
+    (error as? Errno) == .distrusted
+      ? "it belongs to another user, or others can write it, so it is not believed" : "\(error)"
+  }
+
+  public init(_ kind: Kind, path: FilePath, detail: String = "") {
     self.kind = kind
     self.path = path
     self.detail = detail
-    self.found = found
-    self.kept = kept
   }
 }

@@ -36,10 +36,9 @@ public struct CacheConfiguration: Sendable {
   public var store: StoreKind
   /// How many bytes those may be; nil for 10 GiB or a tenth of the disk.
   public var maxStoreBytes: Int64?
-  /// The header lines of every request. Of credentials among them only a keyed hash is stored.
-  public var fields: RequestFields
-  /// The netrc file's logins; nil for none.
-  public var logins: NetrcLogins?
+  /// What an answer depends on beside its address: the transport's. Only a keyed hash of it is stored.
+  public var trust: Trust { didSet { fields = RequestFields(trust) } }
+  private(set) var fields: RequestFields
   /// Whether more than one run goes over the cache: then what it has written itself is asked for too.
   public var servesManyRuns = false
   /// Whether servers have set cookies, or earlier runs had kept some.
@@ -63,8 +62,7 @@ public struct CacheConfiguration: Sendable {
     checksums: ChecksumList? = nil, requiredProof: Proof = .nothing, maxSize: Int64? = nil,
     syncs: Bool = false, splits: Bool = true, usesRemoteTime: Bool = false,
     store: StoreKind = .none, maxStoreBytes: Int64? = nil,
-    fields: RequestFields = RequestFields(),
-    logins: NetrcLogins? = nil,
+    trust: Trust = Trust(),
     names: NameNumbers? = nil, claimsFolder: FilePath? = nil,
     onWait: @escaping @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in },
     now: @escaping @Sendable () -> Int64 = WallClock.seconds
@@ -85,8 +83,8 @@ public struct CacheConfiguration: Sendable {
     self.maxSize = maxSize
     self.syncs = syncs
     self.splits = splits
-    self.fields = fields
-    self.logins = logins
+    self.trust = trust
+    fields = RequestFields(trust)
     self.names = names
     self.claimsFolder = claimsFolder
     self.onWait = onWait

@@ -6,8 +6,8 @@ final class KnownFiles: Sendable {
   let own: CacheRow?
   /// The same address's file elsewhere, intact and worth asking the server about.
   let elsewhere: CacheRow?
-  /// Whether the requests that brought them were like this one (RFC 9111 §4.1).
-  let (ownIsSelected, elsewhereIsSelected): (Bool, Bool)
+  /// What they are worth to this request.
+  let (ownReuse, elsewhereReuse): (Reuse, Reuse)
   let ownership: DownloadPlan.Ownership
 
   /// The usual answers of a first run and of a run without an index.
@@ -18,11 +18,11 @@ final class KnownFiles: Sendable {
 
   init(
     _ ownership: DownloadPlan.Ownership, own: CacheRow? = nil, elsewhere: CacheRow? = nil,
-    selected: (own: Bool, elsewhere: Bool) = (true, true)
+    reuse: (own: Reuse, elsewhere: Reuse) = (.asOwn, .asOwn)
   ) {
     self.own = own
     self.elsewhere = elsewhere
-    (ownIsSelected, elsewhereIsSelected) = selected
+    (ownReuse, elsewhereReuse) = reuse
     self.ownership = ownership
   }
 }
@@ -71,6 +71,8 @@ enum CacheLookup: Equatable {
     var hasDigest: Bool?
     /// Whether only a checksum that was compared is proof enough (`--require-proof digest`).
     var needsDigest = false
+    /// Longer files answer nothing, in bytes (`--max-filesize`); nil for any length.
+    var maxSize: Int64?
     /// What was known when the request began to wait for another process that had it under way; nil if it did
     /// not wait.
     var before: KnownFiles?
@@ -83,6 +85,8 @@ enum CacheLookup: Equatable {
     /// `--heuristic`
     var guesses = false
     var directives = RequestDirectives()
+
+    func allows(_ row: CacheRow) -> Bool { maxSize.map { row.identity.size <= $0 } ?? true }
   }
 
   /// - Parameter reader: of the freshness of one file after another.
@@ -91,7 +95,7 @@ enum CacheLookup: Equatable {
   ) -> CacheLookup {
     if !question.refreshes, let hit = unasked(known, question, reader) { return hit }
     if question.isOffline || question.directives.onlyIfCached { return offline(known, question) }
-    return .ask(question.refreshes ? nil : version(known, question.hasDigest))
+    return .ask(question.refreshes ? nil : version(known, question))
   }
 
   /// The answer, if none of the servers need be asked.
@@ -99,16 +103,17 @@ enum CacheLookup: Equatable {
     _ known: KnownFiles, _ question: Question, _ reader: FreshnessReader
   ) -> CacheLookup? {
     if let own = known.own {
+      guard question.allows(own) else { return nil }
       // A matching checksum proves more than an answer of the server could.
       if let hasDigest = question.hasDigest { return hasDigest ? .hit(own, .digest) : nil }
-      if known.ownIsSelected, !question.needsDigest, let basis = basis(own, question, reader) {
+      if known.ownReuse == .asOwn, !question.needsDigest, let basis = basis(own, question, reader) {
         return .hit(own, basis)
       }
     }
     // Another process may have fetched a newer version into its folder.
     guard let elsewhere = known.elsewhere,
       known.own.map({ wasFetched(elsewhere, question) && $0.fetchedAt <= elsewhere.fetchedAt }) ?? true,
-      known.elsewhereIsSelected, !question.needsDigest
+      known.elsewhereReuse == .asOwn, !question.needsDigest, question.allows(elsewhere)
     else { return nil }
     return basis(elsewhere, question, reader).map { .copy(elsewhere, $0) }
   }
@@ -134,16 +139,14 @@ enum CacheLookup: Equatable {
   }
 
   /// The version to put into a conditional request, so that an unchanged file is not fetched again.
-  private static func version(_ known: KnownFiles, _ hasDigest: Bool?) -> KnownVersion? {
-    guard let own = known.own else {
-      return known.elsewhere.flatMap {
-        $0.validator.isEmpty ? nil : KnownVersion($0, isSelected: known.elsewhereIsSelected)
-      }
-    }
+  private static func version(_ known: KnownFiles, _ question: Question) -> KnownVersion? {
     // A 304 says only that the server's file is the same, not that the file is the right one; so a file with
     // a wrong checksum is fetched again.
-    guard !own.validator.isEmpty, hasDigest != false else { return nil }
-    return KnownVersion(own, isSelected: known.ownIsSelected)
+    guard let row = known.own ?? known.elsewhere, known.own == nil || question.hasDigest != false,
+      !row.validator.isEmpty, question.allows(row)
+    else { return nil }
+    let reuse = known.own == nil ? known.elsewhereReuse : known.ownReuse
+    return reuse == .never ? nil : KnownVersion(row, isSelected: reuse == .asOwn)
   }
 
   /// What is done where no server may be asked.
@@ -151,20 +154,31 @@ enum CacheLookup: Equatable {
   static func activity(isOffline: Bool) -> String { isOffline ? "answering offline" : "answering unasked" }
 
   private static func offline(_ known: KnownFiles, _ question: Question) -> CacheLookup {
-    if let own = known.own, known.ownIsSelected {
-      guard question.hasDigest != false else {
-        return .fail(
-          DownloadError(
-            .digest, cause: .detail("the file on disk has another checksum"), path: own.path,
-            activity: activity(isOffline: question.isOffline)))
-      }
-      return .hit(own, .offline)
+    let activity = Self.activity(isOffline: question.isOffline)
+    func fail(
+      _ code: DownloadError.Code, _ detail: String, _ activity: String, at row: CacheRow? = nil
+    ) -> CacheLookup {
+      .fail(DownloadError(code, cause: .detail(detail), path: row?.path, activity: activity))
     }
-    if let elsewhere = known.elsewhere, known.elsewhereIsSelected { return .copy(elsewhere, .offline) }
-    let detail =
-      known.isNothing
-      ? "not on disk" : "what is on disk was the answer to a request with other header lines"
-    return .fail(
-      DownloadError(.cache, cause: .detail(detail), activity: activity(isOffline: question.isOffline)))
+    let isOwn = known.own != nil && known.ownReuse == .asOwn
+    guard let row = isOwn ? known.own : known.elsewhere, isOwn || known.elsewhereReuse == .asOwn else {
+      let other =
+        "what is on disk is for another login, certificate or other header lines, or from an unchecked server"
+      return fail(.cache, known.isNothing ? "not on disk" : other, activity)
+    }
+    guard question.allows(row) else {
+      return fail(
+        .tooLarge, "\(row.identity.size) bytes, where at most \(question.maxSize ?? 0) are allowed",
+        "checking",
+        at: row)
+    }
+    guard isOwn else { return .copy(row, .offline) }
+    guard question.hasDigest != false else {
+      return fail(.digest, "the file on disk has another checksum", activity, at: row)
+    }
+    guard !question.needsDigest || row.digest != nil else {
+      return fail(.unproven, "no checksum is known for it", "checking", at: row)
+    }
+    return .hit(row, .offline)
   }
 }

@@ -83,53 +83,50 @@ public actor DownloadCache: DownloadStore {
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     if let name = request.outputName { try checkName(name, request.address) }
-    if let outcome = try fromMemory(request, meter) { return .answered(outcome) }
-    if let flight = inFlight[request.key] { return try await join(flight, request, meter) }
-    if let outcome = try hitAtOnce(request, meter) {
+    let trust = index.trust(of: request.address)
+    if let outcome = try fromMemory(request, trust, meter) { return .answered(outcome) }
+    if let flight = inFlight[request.key] { return try await join(flight, request, trust, meter) }
+    if let outcome = try hitAtOnce(request, trust, meter) {
       if index.isFull { await index.flush() }
       return .answered(outcome)
     }
-    return try await begin(request, meter)
+    return try await begin(request, trust, meter)
   }
 
   // A task keeps memory for its deepest call for as long as it waits, and thousands wait. What is rare, and
   // what does not wait, is therefore in functions of its own, so that a usual request holds few values.
 
-  /// Waits for the answer to an equal request.
+  /// Waits for the answer to an equal request, or for the end of one with other credentials.
   @inline(never)
   private func join(
-    _ flight: InFlight, _ request: DownloadRequest, _ meter: TransferMeter
+    _ flight: InFlight, _ request: DownloadRequest, _ trust: RequestTrust, _ meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     let key = request.key
     var joined: InFlight? = flight
     while let flight = joined {
-      switch await turn(at: flight, key) {
+      switch await turn(at: flight, key, trust) {
       case .answer(let outcome): return .answered(Self.shared(outcome, meter))
       case .failure(let error): throw error
       case .askAnew:
-        if let outcome = try fromMemory(request, meter) { return .answered(outcome) }
+        if let outcome = try fromMemory(request, trust, meter) { return .answered(outcome) }
         joined = inFlight[key]
       case .goOn(let download):
         download.look { $0.show(on: meter) }
         return .missing(download)
       }
     }
-    return try await begin(request, meter)
+    return try await begin(request, trust, meter)
   }
 
   /// A file that this loop finished or found a moment ago, if it is still there unchanged.
   @inline(never)
   private func fromMemory(
-    _ request: DownloadRequest, _ meter: TransferMeter
+    _ request: DownloadRequest, _ trust: RequestTrust, _ meter: TransferMeter
   ) throws(DownloadError) -> DownloadOutcome? {
     let key = request.key
-    guard let entry = memory[key] else { return nil }
+    guard let entry = memory[key], entry.trust == trust.own else { return nil }
     let directory = try outputDirectory()
-    let there: FileIdentity?
-    do throws(Errno) { there = try directory.folder.identity(of: entry.name) } catch {
-      throw directory.failure(error, "looking at", entry.name)
-    }
-    guard let there, entry.identity.map({ $0 == there }) ?? (entry.size == there.size) else {
+    guard let there = try directory.standing(entry.name), entry.isThat(there) else {
       memory.forget(key)
       return nil
     }
@@ -138,7 +135,9 @@ public actor DownloadCache: DownloadStore {
   }
 
   /// Waits for the task of an equal request that is in flight.
-  private func turn(at flight: InFlight, _ key: DownloadRequest.Key) async -> InFlight.Turn {
+  private func turn(
+    at flight: InFlight, _ key: DownloadRequest.Key, _ trust: RequestTrust
+  ) async -> InFlight.Turn {
     waited += 1
     let number = waited
     return await withTaskCancellationHandler {
@@ -146,7 +145,7 @@ public actor DownloadCache: DownloadStore {
       return await withCheckedContinuation { continuation in
         // Cancelled before it was in the list: the handler below has run already, or will find nothing.
         if Task.isCancelled { return continuation.resume(returning: .failure(.cancelled)) }
-        flight.wait(number, continuation)
+        flight.wait(number, trust.own, continuation)
       }
     } onCancel: {
       // Unstructured, because a handler cannot wait for the actor.
@@ -168,12 +167,12 @@ public actor DownloadCache: DownloadStore {
   }
 
   private func begin(
-    _ request: DownloadRequest, _ meter: TransferMeter
+    _ request: DownloadRequest, _ trust: RequestTrust, _ meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
-    let flight = InFlight()
+    let flight = InFlight(trust.own)
     inFlight[request.key] = flight
     do throws(DownloadError) {
-      let opened = try await fromDisk(request, meter)
+      let opened = try await fromDisk(request, trust, meter)
       note(opened, of: request, flight)
       return opened
     } catch {
@@ -194,7 +193,7 @@ public actor DownloadCache: DownloadStore {
 
   /// Looks for the file on the disk, as far as the index knows of it; else begins a download.
   private func fromDisk(
-    _ request: DownloadRequest, _ meter: TransferMeter
+    _ request: DownloadRequest, _ trust: RequestTrust, _ meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     let directory = try outputDirectory()
     let rowKey = rowKey(request, directory)
@@ -205,25 +204,25 @@ public actor DownloadCache: DownloadStore {
       do throws(ProcessClaims.ClaimedElsewhere) {
         claim = try claims.take(hash)
       } catch {
-        before = await index.known(rowKey, in: directory)
+        before = await index.known(rowKey, trust, in: directory)
         claim = try await wait(for: error.process, request, claims, hash)
       }
     }
     // Asynchronous calls are skipped where there is nothing to wait for: each costs half a per cent of a
     // small file's time.
     let wasReading = index.isReading
-    var atOnce = index.knownAtOnce(rowKey, in: directory)
+    var atOnce = index.knownAtOnce(rowKey, trust, in: directory)
     if !wasReading, index.isReading { pauseReadingSoon() }
     if atOnce == nil {
-      atOnce = await index.known(rowKey, in: directory)
+      atOnce = await index.known(rowKey, trust, in: directory)
       if index.isReading { pauseReadingSoon() }
     }
     let known = atOnce ?? .nothing
     if known.isNothing, isFetchedIfUnknown(request) {
-      let plan = plan(request, rowKey, known, directory)
+      let plan = plan(request, rowKey, trust, known, directory)
       return .missing(FileDownload(plan, meter: meter, claim: claim))
     }
-    return try await look(up: request, rowKey, known, before: before, claim, directory, meter)
+    return try await look(up: request, rowKey, trust, known, before: before, claim, directory, meter)
   }
 
   /// Ends the transaction of lookups after those whose turn it is now.
@@ -241,11 +240,12 @@ public actor DownloadCache: DownloadStore {
 
   @inline(never)
   private func plan(
-    _ request: DownloadRequest, _ rowKey: RowKey, _ known: KnownFiles, _ directory: OutputDirectory,
-    version: KnownVersion? = nil, owners: FileOwners? = nil
+    _ request: DownloadRequest, _ rowKey: RowKey, _ trust: RequestTrust, _ known: KnownFiles,
+    _ directory: OutputDirectory, version: KnownVersion? = nil, owners: FileOwners? = nil
   ) -> DownloadPlan {
     DownloadPlan(
-      request, shared, in: directory, rowKey: rowKey, own: known.own, elsewhere: known.elsewhere,
+      request, shared, in: directory, rowKey: rowKey, trust: trust, own: known.own,
+      elsewhere: known.elsewhere,
       ownership: known.ownership, known: version, owners: owners, isIndexed: index.records,
       mayStandAlready: request.isRepeat || hasCompany)
   }
@@ -255,7 +255,7 @@ public actor DownloadCache: DownloadStore {
   ) -> CacheLookup.Question {
     CacheLookup.Question(
       now: configuration.now(), hasDigest: hasDigest,
-      needsDigest: configuration.requiredProof == .digest, before: before,
+      needsDigest: configuration.requiredProof == .digest, maxSize: configuration.maxSize, before: before,
       began: hasCompany ? resources.began : nil, refreshes: configuration.refresh,
       isOffline: configuration.offline, guesses: configuration.freshness.guesses,
       directives: shared.directives)
@@ -270,14 +270,14 @@ public actor DownloadCache: DownloadStore {
   /// run are no answers, the last one shows it, and they are not looked up twice.
   @inline(never)
   private func hitAtOnce(
-    _ request: DownloadRequest, _ meter: TransferMeter
+    _ request: DownloadRequest, _ trust: RequestTrust, _ meter: TransferMeter
   ) throws(DownloadError) -> DownloadOutcome? {
     let directory = try outputDirectory()
     guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil, !hasCompany else {
       return nil
     }
     let wasReading = index.isReading
-    let known = index.ownAtOnce(rowKey(request, directory), in: directory)
+    let known = index.ownAtOnce(rowKey(request, directory), trust, in: directory)
     if !wasReading, index.isReading { pauseReadingSoon() }
     guard let known,
       case .hit(let row, let basis) = CacheLookup.decide(known, question(hasCompany: false), freshness)
@@ -285,14 +285,15 @@ public actor DownloadCache: DownloadStore {
       ownFilesAnswer = false
       return nil
     }
-    return hit(row, request, directory, meter, basis)
+    return hit(row, request, trust, directory, meter, basis)
   }
 
   /// Answers with what is known of the file, or begins a download that relies on it.
   @inline(never)
   private func look(
-    up request: DownloadRequest, _ rowKey: RowKey, _ known: KnownFiles, before: KnownFiles?,
-    _ claim: consuming ProcessClaims.Claim?, _ directory: OutputDirectory, _ meter: TransferMeter
+    up request: DownloadRequest, _ rowKey: RowKey, _ trust: RequestTrust, _ known: KnownFiles,
+    before: KnownFiles?, _ claim: consuming ProcessClaims.Claim?, _ directory: OutputDirectory,
+    _ meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     let hasChecksums = request.checksum != nil || configuration.checksums != nil
     let hasDigest =
@@ -302,14 +303,14 @@ public actor DownloadCache: DownloadStore {
     // Before a plan is made, which costs as much as the rest of a hit.
     if case .hit(let row, let basis) = lookup {
       ownFilesAnswer = true
-      let outcome = hit(row, request, directory, meter, basis)
+      let outcome = hit(row, request, trust, directory, meter, basis)
       if index.isFull { await index.flush() }
       return .answered(outcome)
     }
     var version: KnownVersion?
     if case .ask(let known) = lookup { version = known }
     let plan = plan(
-      request, rowKey, known, directory, version: version,
+      request, rowKey, trust, known, directory, version: version,
       owners: configuration.conflictPolicy == .skip ? await index.owners(in: directory) : nil)
     if known.own == nil, plan.hasUserDigests, let outcome = try await fileWithDigest(plan, meter) {
       return .answered(outcome)
@@ -351,8 +352,8 @@ public actor DownloadCache: DownloadStore {
   /// Answers with a file that is already here. The batch for the index may be full after it.
   @inline(never)
   private func hit(
-    _ row: CacheRow, _ request: DownloadRequest, _ directory: OutputDirectory, _ meter: TransferMeter,
-    _ basis: CacheLookup.Basis
+    _ row: CacheRow, _ request: DownloadRequest, _ trust: RequestTrust, _ directory: OutputDirectory,
+    _ meter: TransferMeter, _ basis: CacheLookup.Basis
   ) -> DownloadOutcome {
     var row = row
     if basis == .digest {
@@ -360,32 +361,37 @@ public actor DownloadCache: DownloadStore {
       let digest = expectedDigest(of: row, request).map { "\($0)" }
       if row.digest != digest, index.records {
         row.digest = digest
-        index.add(row)
+        index.addStored(row)
       }
     }
     if index.records, row.isUsedAgain(at: configuration.now()) {
       row.usedAt = configuration.now()
-      index.add(row)
+      index.addStored(row)
     }
     // What the index answers by itself is not worth a place in memory.
     var outcome = answer(
-      row, request, directory, meter, basis == .digest ? .digest : nil, remembers: basis != .fresh)
+      row, request, trust, directory, meter, basis == .digest ? .digest : nil, remembers: basis != .fresh)
     if basis == .fresh { outcome.kind = .fresh }
     if basis == .stale { outcome.remark = .stale }
     return outcome
   }
 
   private func answer(
-    _ row: CacheRow, _ request: DownloadRequest, _ directory: OutputDirectory, _ meter: TransferMeter,
-    _ proof: Proof?, remembers: Bool = true
+    _ row: CacheRow, _ request: DownloadRequest, _ trust: RequestTrust, _ directory: OutputDirectory,
+    _ meter: TransferMeter, _ proof: Proof?, remembers: Bool = true
   ) -> DownloadOutcome {
     let size = row.identity.size
     if remembers {
       memory.remember(
-        MemoryCache.Entry(name: row.name, size: size, identity: row.identity), for: request.key)
+        MemoryCache.Entry(
+          name: row.name, size: size, identity: row.identity, changed: row.changed, trust: trust.own),
+        for: request.key)
     }
     meter.begin(at: size, total: size)
-    return DownloadOutcome(kind: .unchanged, path: directory.path(of: row.name), size: size, proof: proof)
+    var outcome = DownloadOutcome(
+      kind: .unchanged, path: directory.path(of: row.name), size: size, proof: proof)
+    if row.status == 204 { outcome.remark = .noContent }
+    return outcome
   }
 
   /// The checksum that the user gave for a finished file.
@@ -399,7 +405,8 @@ public actor DownloadCache: DownloadStore {
     _ row: CacheRow?, _ request: DownloadRequest
   ) async throws(DownloadError) -> Bool? {
     guard let row, !configuration.refresh, let expected = expectedDigest(of: row, request) else { return nil }
-    if row.digest == "\(expected)" { return true }
+    // As long as the file is as it was when it was hashed: else its bytes are read.
+    if row.digest == "\(expected)", row.changed.isExact { return true }
     return try await resources.worker.digest(of: row, expected.algorithm) == expected
   }
 
@@ -412,13 +419,14 @@ public actor DownloadCache: DownloadStore {
     guard !configuration.refresh else { return nil }
     let name = plan.preferred(plan.nameByAddress)
     guard let expected = plan.userDigest(named: plan.nameByAddress),
-      let standing = try plan.directory.standing(name), standing.identity.isRegularFile
+      let standing = try plan.directory.standing(name), standing.identity.isRegularFile,
+      standing.identity.size <= configuration.maxSize ?? .max
     else { return nil }
     guard !plan.isOfAnotherAddress(standing, await index.owners(in: plan.directory)) else { return nil }
     let row = CacheRow(
       key: plan.rowKey, name: name, wanted: plan.nameByAddress, identity: standing.identity,
-      validator: Validator(), fetchedAt: configuration.now(), freshness: FreshnessFields(),
-      digest: "\(expected)")
+      changed: ChangeTime(of: standing), validator: Validator(), fetchedAt: configuration.now(),
+      freshness: FreshnessFields(), trust: plan.trust.own, digest: "\(expected)")
     // A file that cannot be read proves nothing, so it is fetched.
     guard let found = try? await resources.worker.digest(of: row, expected.algorithm), found == expected
     else {
@@ -426,7 +434,7 @@ public actor DownloadCache: DownloadStore {
     }
     plan.directory.give(standing.identity, to: plan.rowKey)
     if plan.isIndexed, index.add(row) { await index.flush() }
-    return answer(row, plan.request, plan.directory, meter, .digest)
+    return answer(row, plan.request, plan.trust, plan.directory, meter, .digest)
   }
 
   /// Answers with a copy of a file that is elsewhere, without asking its server.
@@ -492,7 +500,8 @@ public actor DownloadCache: DownloadStore {
   private func standIn(for download: FileDownload) async -> DownloadOutcome? {
     let plan = download.plan
     guard !configuration.refresh, configuration.requiredProof < .digest, !plan.hasUserDigests,
-      let row = plan.own ?? plan.elsewhere, index.selects(row), download.look({ $0.doubted }) == nil,
+      let row = plan.own ?? plan.elsewhere, index.reuse(of: row, under: plan.trust) == .asOwn,
+      row.identity.size <= configuration.maxSize ?? .max, download.look({ $0.doubted }) == nil,
       Freshness(of: row, at: configuration.now(), guesses: false).mayStandIn(for: shared.directives)
     else { return nil }
     let meter = download.look { $0.meter }
@@ -500,7 +509,7 @@ public actor DownloadCache: DownloadStore {
     if plan.own == nil {
       outcome = await copy(row, inPlaceOf: download, meter)
     } else if row.isIntact {
-      outcome = answer(row, plan.request, plan.directory, meter, nil)
+      outcome = answer(row, plan.request, plan.trust, plan.directory, meter, nil)
     }
     if outcome?.kind != .skipped { outcome?.remark = .stale }
     return outcome
@@ -570,7 +579,8 @@ public actor DownloadCache: DownloadStore {
     if committed.outcome.kind != .skipped {
       memory.remember(
         MemoryCache.Entry(
-          name: committed.name, size: committed.outcome.size, identity: committed.row?.identity),
+          name: committed.name, size: committed.outcome.size, identity: committed.row?.identity,
+          changed: committed.row?.changed, trust: plan.trust.own),
         for: plan.request.key)
       if let row = committed.row {
         if let doubted = download.look({ $0.doubted }) { await discredit(doubted) }
@@ -607,13 +617,17 @@ public actor DownloadCache: DownloadStore {
   ///   cannot know, or has the wrong bytes.
   private func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
-    if let own = plan.own {
+    if let own = plan.own.map({ own in download.look { $0.cleared(own) } }) {
       if own.isIntact(in: plan.directory) { return try await confirm(own, download) }
     } else {
       guard let source = plan.elsewhere else {
         throw DownloadError(.badResponse, cause: .http(status: 304), activity: "receiving").at(plan.address)
       }
-      if let outcome = try await copy(source, to: download) { return outcome }
+      let (head, askedAt) = download.look { ($0.head, $0.askedAt) }
+      if let outcome = try await copy(source, to: download) {
+        if let head { endStored(source, head, askedAt, plan.trust) }
+        return outcome
+      }
     }
     try download.access { reception throws(DownloadError) in
       try reception.startAgain(without: .knownVersion)
@@ -628,38 +642,42 @@ public actor DownloadCache: DownloadStore {
     let (head, meter) = (download.look { $0.head }, download.look { $0.meter })
     abandon(download)
     let expected = plan.expectedDigest(named: own.wanted, nil)
-    if expected == nil, configuration.requiredProof == .digest {
+    if expected == nil, own.digest == nil, configuration.requiredProof == .digest {
       throw Verification.unproven("no checksum is known for it").at(plan.address)
     }
     let row = stamped(own, head)
-    if let head { await renew(row, head, askedAt, expected) }
-    if store.isOn, keepConfirmed(row, plan, head, askedAt) { await store.flush() }
-    return answer(row, plan.request, plan.directory, meter, expected == nil ? nil : .digest)
+    if row.changed != plan.own?.changed { index.addStored(row) }
+    if let head, plan.trust[own.effectiveURL].mayRenew(own.trust) {
+      if let elsewhere = plan.elsewhere { endStored(elsewhere, head, askedAt, plan.trust) }
+      var renewed = row.renewed(by: head, askedAt: askedAt, digest: expected)
+      renewed.trust = plan.trust[own.effectiveURL]
+      if await renew(row, to: renewed), store.isOn, store.noteConfirmed(renewed, of: plan, head) {
+        await store.flush()
+      }
+    }
+    let isProved = expected != nil || configuration.requiredProof == .digest
+    return answer(row, plan.request, plan.trust, plan.directory, meter, isProved ? .digest : nil)
   }
 
-  /// Notes a file that was here already for the store.
-  /// - Returns: whether the store is to be filled now.
-  @inline(never)
-  private func keepConfirmed(
-    _ row: CacheRow, _ plan: DownloadPlan, _ head: ResponseHead?, _ askedAt: Int64
-  ) -> Bool {
-    guard !configuration.fields.forbidsStoring else { return false }
-    let renewed = head.map { row.renewed(by: $0, askedAt: askedAt, digest: nil) } ?? row
-    return store.noteConfirmed(renewed, of: plan, head)
+  /// A 304 that forbids storing ends what is stored of the address elsewhere, too (RFC 9111 §4.3.4,
+  /// §5.2.2.5).
+  private func endStored(_ row: CacheRow, _ head: ResponseHead, _ askedAt: Int64, _ trust: RequestTrust) {
+    guard FreshnessFields(head).forbidsStoring, trust[row.effectiveURL].mayRenew(row.trust) else { return }
+    index.addStored(row.renewed(by: head, askedAt: askedAt, digest: nil))
   }
 
   /// Stores the header fields that a 304 renews (RFC 9111 §4.3.4), and the checksum that was compared. Writes
   /// no row where it would say nothing new: without a lifetime it does not matter when the server was asked.
-  private func renew(
-    _ row: CacheRow, _ head: ResponseHead, _ askedAt: Int64, _ proven: ContentDigest?
-  ) async {
-    let renewed = row.renewed(by: head, askedAt: askedAt, digest: proven)
-    guard !configuration.fields.forbidsStoring,
-      renewed.freshness != row.freshness || renewed.digest != row.digest
-        || renewed.freshness.namesLifetime || configuration.freshness.guesses
-        || row.isUsedAgain(at: askedAt)
-    else { return }
-    if index.add(renewed) { await index.flush() }
+  /// - Returns: whether anything may be stored.
+  private func renew(_ row: CacheRow, to renewed: CacheRow) async -> Bool {
+    if configuration.fields.forbidsStoring { return false }
+    if renewed.freshness != row.freshness || renewed.digest != row.digest || renewed.trust != row.trust
+      || renewed.mayAnswer != row.mayAnswer || renewed.freshness.namesLifetime
+      || configuration.freshness.guesses || row.isUsedAgain(at: renewed.fetchedAt)
+    {
+      if index.add(renewed) { await index.flush() }
+    }
+    return true
   }
 
   /// - Returns: nil if the source of the copy has changed meanwhile, or has the wrong bytes, and a server may
@@ -696,18 +714,19 @@ public actor DownloadCache: DownloadStore {
     var stamped = row
     stamped.identity.modified = seconds * 1_000_000_000
     guard stamped.identity != row.identity else { return row }
+    stamped.changed = .beforeNaming(WallClock.stamp())
     // Before the file changes: else dlm, killed in between, would later take the file for touched by another
     // program.
-    index.journal(stamped)
+    index.journalStored(stamped)
     do throws(Errno) {
-      guard let identity = try Descriptor.stamp(row, seconds) else { return row }
-      stamped.identity = identity
+      guard let file = try Descriptor.stamp(row, seconds) else { return row }
+      (stamped.identity, stamped.changed) = (file.identity, ChangeTime(of: file))
     } catch {
       index.warn(
         CacheWarning(.unusable, path: FilePath(row.path), detail: "its time cannot be set: \(error)"))
       return row
     }
-    index.add(stamped)
+    index.addStored(stamped)
     return stamped
   }
 
@@ -722,9 +741,7 @@ public actor DownloadCache: DownloadStore {
   }
 
   private func rowKey(_ request: DownloadRequest, _ directory: OutputDirectory) -> RowKey {
-    RowKey(
-      of: request.address, scope: index.scope(of: request.address),
-      directory: directory.canonicalPath, requested: request.outputName ?? "")
+    RowKey(of: request.address, directory: directory.canonicalPath, requested: request.outputName ?? "")
   }
 
   /// Carries out the user's decision on the name of a file that this run fetched.

@@ -8,6 +8,15 @@ struct MemoryCache: Sendable {
     var size: Int64
     /// Nil without an index. Then equal length is enough, because this run wrote the file.
     var identity: FileIdentity?
+    var changed: ChangeTime?
+    /// Of the request that it was the answer to.
+    var trust = TrustMark.usual
+
+    /// Whether it is still what stands under its name.
+    func isThat(_ file: StandingFile) -> Bool {
+      guard let identity, let changed else { return size == file.identity.size }
+      return file.isUsers && file.identity == identity && changed.isThat(of: file)
+    }
   }
 
   /// An entry with its key, by that key's hash: to look for a key that is not there, which is the rule, no
@@ -62,6 +71,8 @@ final class InFlight {
 
   private struct Waiter {
     let number: Int
+    /// Whether the answer is this one's as well; else it only waits until the file is there.
+    let shares: Bool
     let continuation: CheckedContinuation<Turn, Never>
   }
 
@@ -69,15 +80,21 @@ final class InFlight {
   /// Nil while the cache still looks for the file on the disk.
   var download: FileDownload? { didSet { shareCount() } }
 
+  let trust: TrustMark
+
+  init(_ trust: TrustMark) { self.trust = trust }
+
   var count: Int { waiters.count }
 
   /// A cancelled transfer checks this count to see whether other requests wait for the download.
   private func shareCount() {
-    download?.waiting = waiters.count
+    download?.waiting = waiters.count { $0.shares }
   }
 
-  func wait(_ number: Int, _ continuation: CheckedContinuation<Turn, Never>) {
-    waiters.append(Waiter(number: number, continuation: continuation))
+  /// - Parameter trust: of a request for the same file, perhaps with other credentials: then it is asked for
+  ///   after this one.
+  func wait(_ number: Int, _ trust: TrustMark, _ continuation: CheckedContinuation<Turn, Never>) {
+    waiters.append(Waiter(number: number, shares: trust == self.trust, continuation: continuation))
   }
 
   /// A waiting request was cancelled. If it was answered at the same moment, it is no longer in the list, and
@@ -90,8 +107,8 @@ final class InFlight {
   /// The working task was cancelled, so the first waiting request continues the download.
   /// - Returns: false if no request waits.
   func handOn(_ download: FileDownload) -> Bool {
-    guard !waiters.isEmpty else { return false }
-    waiters.removeFirst().continuation.resume(returning: .goOn(download))
+    guard let next = waiters.firstIndex(where: \.shares) else { return false }
+    waiters.remove(at: next).continuation.resume(returning: .goOn(download))
     return true
   }
 
@@ -104,7 +121,7 @@ final class InFlight {
       case .success(let outcome): .answer(outcome)
       case .failure(let error): error.code == .cancelled ? .askAnew : .failure(error.coalesced)
       }
-    for waiter in waiters { waiter.continuation.resume(returning: turn) }
+    for waiter in waiters { waiter.continuation.resume(returning: waiter.shares ? turn : .askAnew) }
     waiters = []
   }
 }

@@ -75,7 +75,7 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   /// removed.
   /// - Parameter path: the folder of the snapshots; it is not made if missing.
   public static func all(in path: FilePath) -> [RunningDownloads] {
-    guard access(path.string, F_OK) == 0, let folder = try? Folder(path, mode: 0o700),
+    guard access(path.string, F_OK) == 0, let folder = try? Folder(own: path),
       let names = try? folder.names()
     else { return [] }
     return names.compactMap { isName($0) ? living($0, in: folder) : nil }.sorted { $0.process < $1.process }
@@ -151,8 +151,7 @@ public actor RunningDownloadsFile {
 
   private func opened() throws(Errno) -> Folder {
     if let folder { return folder }
-    let opened = try Folder(path, mode: 0o700)
-    opened.makePrivate()
+    let opened = try Folder(own: path)
     folder = opened
     return opened
   }

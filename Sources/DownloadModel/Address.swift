@@ -11,8 +11,11 @@ public struct Address: Sendable {
   public var wireText: String { parts.wireText }
   /// The address without credentials: for messages, logs and the index.
   public var key: String { parts.key }
-  /// `key.hashValue`, which was computed when the address was parsed.
-  public var keyHash: Int { parts.keyHash }
+  /// Which file it is: `key` without what only signs it (`SignedQuery`). Other credentials or another
+  /// signature make no other file of it (HTTP rule 30).
+  public var resource: String { parts.resource }
+  /// `resource.hashValue`, which was computed when the address was parsed.
+  public var resourceHash: Int { parts.resourceHash }
   public var scheme: Scheme { parts.scheme }
 
   /// Behind a reference, because an address is passed on at each step of a download.
@@ -21,30 +24,33 @@ public struct Address: Sendable {
   private final class Parts: Sendable {
     let wireText: String
     let key: String
+    let resource: String
     let scheme: Scheme
     let hostAndPort: String
     /// Offsets in the bytes of `key`.
     let hostEnd: Int
     let nameStart: Int
     let pathEnd: Int
-    /// The hashes of `wireText` and `key`, computed once: a download is looked up by its address at several
-    /// steps.
+    /// The hashes of `wireText` and `resource`, computed once: a download is looked up by its address at
+    /// several steps.
     let hash: Int
-    let keyHash: Int
+    let resourceHash: Int
 
     init(
-      _ wireText: String, _ key: String, _ scheme: Scheme, _ hostAndPort: String, _ hostEnd: Int,
+      _ wireText: String, _ key: String, _ resource: String, _ scheme: Scheme, _ hostAndPort: String,
+      _ hostEnd: Int,
       _ nameStart: Int, _ pathEnd: Int
     ) {
       self.wireText = wireText
       self.key = key
+      self.resource = resource
       self.scheme = scheme
       self.hostAndPort = hostAndPort
       self.hostEnd = hostEnd
       self.nameStart = nameStart
       self.pathEnd = pathEnd
       hash = wireText.hashValue
-      keyHash = wireText.utf8.count == key.utf8.count ? hash : key.hashValue
+      resourceHash = wireText.utf8.count == resource.utf8.count ? hash : resource.hashValue
     }
   }
 
@@ -93,7 +99,8 @@ public struct Address: Sendable {
     let nameStart = slash.map { $0 + 1 } ?? query
     let hostAndPort = String(decoding: bytes[hostStart..<authorityEnd], as: UTF8.self)
     parts = Parts(
-      wireText, key, scheme, hostAndPort, hostEnd - removed, nameStart - removed, query - removed)
+      wireText, key, query == bytes.count ? key : SignedQuery.unsigned(key), scheme, hostAndPort,
+      hostEnd - removed, nameStart - removed, query - removed)
   }
 
   private static func lowercase(_ bytes: inout [UInt8], _ range: Range<Int>) {
@@ -128,6 +135,11 @@ public struct Address: Sendable {
 
   /// Whether the address contains credentials.
   public var hasCredentials: Bool { wireText.utf8.count != key.utf8.count }
+
+  /// Whether both ask for one file, perhaps with other credentials.
+  public func isSameResource(as other: Address) -> Bool {
+    parts === other.parts || (resourceHash == other.resourceHash && resource == other.resource)
+  }
 
   private func piece(_ start: Int, _ end: Int) -> Substring {
     let utf8 = key.utf8

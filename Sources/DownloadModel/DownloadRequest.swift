@@ -38,13 +38,13 @@ public struct DownloadRequest: Sendable, Identifiable {
   /// Its length in bytes, as far as that is known before it is asked.
   public var expectedSize: Int64? { expected < 0 ? nil : expected }
 
-  /// Two requests with equal keys ask for the same bytes under the same name, and are coalesced.
+  /// Two requests with equal keys ask for one file under one name, whatever credentials and signatures their
+  /// addresses have: they are coalesced where these are the same, too, and else go one after the other.
   ///
   /// A request is passed on at each step of a download, and its key is looked up at several: what most of
   /// them do not have is behind one reference.
   public struct Key: Sendable, Hashable {
-    /// With its credentials: an answer for an address with credentials never serves one without (RFC 9111
-    /// §4).
+    /// With its credentials.
     public let address: Address
     private let wishes: Wishes?
 
@@ -69,14 +69,14 @@ public struct DownloadRequest: Sendable, Identifiable {
     }
 
     public static func == (left: Key, right: Key) -> Bool {
-      guard left.address == right.address else { return false }
+      guard left.address.isSameResource(as: right.address) else { return false }
       if left.wishes === right.wishes { return true }
       return left.outputName == right.outputName && left.checksum == right.checksum
     }
 
     /// Hashes only the address, which stores its hash: the other fields rarely differ, and each file is
     /// looked up several times.
-    public func hash(into hasher: inout Hasher) { hasher.combine(address) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(address.resourceHash) }
   }
 }
 

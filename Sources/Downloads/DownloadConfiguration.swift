@@ -126,7 +126,7 @@ public struct DownloadConfiguration: Sendable {
       freshness: FreshnessPolicy(revalidates: caching == .revalidate),
       useContentDisposition: usesContentDisposition, checksums: list, requiredProof: requiredProof,
       maxSize: maxFileSize, syncs: syncs, splits: segments > 1, usesRemoteTime: usesRemoteTime,
-      fields: RequestFields(headerLines, userAgent: userAgent), names: names)
+      names: names)
     configuration.servesManyRuns = true
     return configuration
   }

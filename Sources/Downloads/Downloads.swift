@@ -107,7 +107,7 @@ public final class Downloads: Sendable {
     guard await limit.enter(host) else { return .failure(.cancelled.at(request.address)) }
     defer { limit.leave(host) }
     await askAnew()
-    let loop = Int(UInt(bitPattern: request.address.keyHash) % UInt(loops.all.count))
+    let loop = Int(UInt(bitPattern: request.address.resourceHash) % UInt(loops.all.count))
     let run = DownloadRun(configuration.planOfOne(on: loop), over: loops, feed: ProgressFeed())
     let end = Mutex<Result<DownloadedFile, DownloadError>?>(nil)
     _ = await run.run(

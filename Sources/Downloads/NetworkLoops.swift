@@ -20,7 +20,7 @@ package struct NetworkLoops: Sendable {
   /// - Parameters:
   ///   - count: of loops, at least 1.
   ///   - transport: without what all loops share: cookies and group are set here.
-  ///   - cache: without what says whether there are cookies.
+  ///   - cache: without what says whether there are cookies; its trust is the transport's.
   ///   - cookies: those of earlier runs, lines of Netscape's format; nil where none are kept between runs.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
   package init(
@@ -32,6 +32,7 @@ package struct NetworkLoops: Sendable {
     options.cookieJar = jar
     options.group = TransportGroup()
     configuration.holdsCookies = { jar.holdsCookies }
+    configuration.trust = options.trust
     var loops: [Loop] = []
     do throws(DownloadError) {
       for _ in 0..<max(1, count) {

@@ -56,18 +56,14 @@ struct Wiring: Sendable {
 
   /// How a run uses the disk.
   static func configuration(_ settings: Settings, cacheFolder: FilePath?) -> CacheConfiguration {
-    let (output, connection) = (settings.output, settings.connection)
-    // What says, beside an address's own login, which answer a request gets. The cache keeps keyed hashes of
-    // it.
-    let fields = RequestFields(
-      connection.headerLines, userAgent: connection.userAgent, cookieJar: connection.cookieJar?.identity)
+    let output = settings.output
     return CacheConfiguration(
       directory: FilePath(output.directory), cacheFolder: cacheFolder, conflictPolicy: output.conflicts,
       refresh: output.refresh, offline: output.offline, freshness: output.freshness,
       useContentDisposition: output.usesContentDisposition,
       checksums: output.checksums, requiredProof: output.requiredProof, maxSize: output.maxSize,
       syncs: output.syncs, usesRemoteTime: output.usesRemoteTime, store: output.store,
-      maxStoreBytes: output.maxStoreBytes, fields: fields, logins: output.logins)
+      maxStoreBytes: output.maxStoreBytes, trust: transport(settings).trust)
   }
 
   /// How lists at addresses are fetched: as files are, one at a time.
@@ -85,7 +81,8 @@ struct Wiring: Sendable {
 
   private static func transport(_ settings: Settings) -> TransportOptions {
     var options = settings.connection.transport
-    if let logins = settings.output.logins { options.hasLogin = { logins.hasLogin(for: $0) } }
+    options.logins = settings.output.logins
+    options.cookieFile = settings.connection.cookieJar?.identity
     return options
   }
 

@@ -67,18 +67,6 @@ struct TrustTests {
     #expect(run.errorText.contains("not read"), "\(run.errorText)")
   }
 
-  @Test(
-    arguments: [
-      (0o100644, 7, true), (0o100600, 7, true), (0o100644, 0, true), (0o100644, 8, false),
-      (0o100664, 7, false),
-      (0o100646, 7, false), (0o010644, 7, false), (0o040755, 7, false), (0o120777, 7, false),
-    ] as [(UInt32, UInt32, Bool)])
-  func whoseWordCounts(mode: UInt32, owner: UInt32, counts: Bool) {
-    var status = stat()
-    (status.st_mode, status.st_uid) = (mode, owner)
-    #expect((SettingsFile.distrust(status, user: 7) == nil) == counts)
-  }
-
   /// A dotfile manager's link in one's own folder is followed, and what it leads to judged.
   @Test func ownFileBehindALink() async throws {
     let origin = try FaultyOrigin()

@@ -1,8 +1,8 @@
 /// Everything that the index knows of one file (`dlm cache show`).
 public struct CacheDetail: Sendable, Equatable {
   public var entry: CacheEntry
-  /// Whether a login or header lines of the user's belong to the key: the file answers only a request that
-  /// has the same.
+  /// Whether it was asked for with a login, header lines or a certificate, or from servers that were checked
+  /// in a way of the user's: it answers only requests like that unasked.
   public var isKeyed: Bool
   /// Whether it is not a file of the user's but the cache's own, in its store.
   public var isStored: Bool
@@ -28,7 +28,7 @@ public struct CacheDetail: Sendable, Equatable {
   /// - Parameter now: seconds since 1970.
   init(_ row: CacheRow, at now: Int64) {
     entry = CacheEntry(row)
-    isKeyed = !row.key.scope.isEmpty
+    isKeyed = row.trust != .usual
     isStored = row.key.isStored
     chosenName = row.key.requested.isEmpty || row.key.isStored ? nil : row.key.requested
     usedAt = row.usedAt

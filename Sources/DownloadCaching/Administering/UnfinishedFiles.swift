@@ -53,7 +53,7 @@ struct UnfinishedFiles {
       else { continue }
       found.append(
         UnfinishedFile(
-          address: metadata.owner.address, isKeyed: !metadata.owner.scope.isEmpty,
+          address: metadata.address, isKeyed: metadata.trust != .usual,
           path: FilePath(path).appending(name.part), bytes: metadata.bytes(length: standing.size),
           total: metadata.total, validator: metadata.validator))
     }
@@ -66,7 +66,7 @@ struct UnfinishedFiles {
     var removed = Removed()
     let names = try folder.names()
     for name in partNames(among: names) {
-      guard let metadata = try metadata(of: name), isMeant(metadata.value.owner.address) else { continue }
+      guard let metadata = try metadata(of: name), isMeant(metadata.value.address) else { continue }
       try remove(name, metadata.file, isMeant, &removed)
     }
     return removed
@@ -128,7 +128,7 @@ struct UnfinishedFiles {
     let standing = try folder.identity(of: name.part)
     guard try folder.identity(of: name.metadata)?.isSameFile(as: metadata.identity()) == true,
       part.isOpen ? try standing?.isSameFile(as: part.identity()) == true : standing == nil,
-      let current = try Self.read(metadata, secret), isMeant(current.owner.address)
+      let current = try Self.read(metadata, secret), isMeant(current.address)
     else { return }
     // A part with a second name is a finished file whose part's name was not removed any more.
     let bytes =

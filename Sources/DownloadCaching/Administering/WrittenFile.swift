@@ -47,7 +47,7 @@ struct WrittenFile {
     }
     let left = try finish(in: folder)
     if case .removed = left { return left }
-    guard try folder.identity(of: row.name) == row.identity else { return .notOurs }
+    guard try row.isIntact(folder.standing(row.name)) else { return .notOurs }
     beforeRename()
     do throws(Errno) { try folder.rename(row.name, replacing: privateName) } catch .noSuchFileOrDirectory {
       return .notOurs
@@ -57,8 +57,8 @@ struct WrittenFile {
 
   /// Removes what stands under the private name if it is the row's file; else gives it its name back.
   private func finish(in folder: Folder) throws(Errno) -> Removal {
-    guard let there = try folder.identity(of: privateName) else { return .notOurs }
-    if there == row.identity {
+    guard let there = try folder.standing(privateName) else { return .notOurs }
+    if row.isOwn(there) {
       let bytes = try folder.allocatedBytes(of: privateName, ifRemoved: true)
       try folder.remove(privateName)
       return .removed(bytes: bytes)

@@ -103,20 +103,22 @@ struct Commit: Sendable {
     if policy != .rename { try give() }
     // The file was intact at the check; a change between the check and the rename would be lost, as in any
     // program.
-    if case .known(let own?) = ownership, own.wanted == wanted, own.isIntact,
-      policy != .overwrite || own.name == preferred, try take(own.name, replacing: true, row, beforeNaming)
+    if case .known(let own?) = ownership, own.wanted == wanted, isToReplace(own, looksForTwin: looksForTwin),
+      policy != .overwrite || own.name == preferred,
+      let named = try take(own.name, replacing: true, row, beforeNaming)
     {
-      return .committed(committed(own.name, row))
+      return .committed(committed(own.name, row, named))
     }
-    if try take(preferred, replacing: false, row, beforeNaming) {
-      return .committed(committed(preferred, row))
+    if let named = try take(preferred, replacing: false, row, beforeNaming) {
+      return .committed(committed(preferred, row, named))
     }
     guard case .known = ownership, let owners else { return .ownershipUnknown }
     guard let standing = try directory.standing(preferred) else { return .again }
     let isOfAnotherAddress = plan.isOfAnotherAddress(standing, owners)
     switch Conflict.decide(policy, isOfAnotherAddress: isOfAnotherAddress, looksForTwin: looksForTwin) {
     case .replace:
-      return try replace(owners, row, beforeNaming) ? .committed(committed(preferred, row)) : .again
+      return try replace(owners, row, beforeNaming).map { .committed(committed(preferred, row, $0)) }
+        ?? .again
     case .leave:
       let outcome = outcome(.skipped, preferred, size: max(0, standing.identity.size))
       try discard()
@@ -127,15 +129,22 @@ struct Commit: Sendable {
     }
   }
 
+  /// Whether the address's own file is replaced. One of which names or permissions have changed may be the
+  /// user's by now (`chmod +x`): where it has the same bytes, it stays.
+  private func isToReplace(_ own: CacheRow, looksForTwin: Bool) -> Bool {
+    guard let standing = StandingFile.of(path: own.path), own.isOwn(standing) else { return false }
+    return own.isIntact(standing) || (!looksForTwin && plan.rules.conflictPolicy != .skip)
+  }
+
   private func replace(
     _ owners: FileOwners, _ row: CacheRow?, _ beforeNaming: (CacheRow) -> Void
-  ) throws(DownloadError) -> Bool {
+  ) throws(DownloadError) -> ChangeTime? {
     try directory.replacing.withLock { _ throws(DownloadError) in
       // Checked again under the lock: another loop may have committed its file there since.
       guard let now = try directory.standing(preferred), plan.isOfAnotherAddress(now, owners) else {
         return try take(preferred, replacing: true, row, beforeNaming)
       }
-      return false
+      return nil
     }
   }
 
@@ -147,9 +156,9 @@ struct Commit: Sendable {
     var number = plan.firstFallback(beside: wanted)
     while true {
       let name = FileNaming.alternative(wanted, number)
-      if try take(name, replacing: false, row, beforeNaming) {
+      if let named = try take(name, replacing: false, row, beforeNaming) {
         directory.numbers.took(number, beside: wanted)
-        return committed(name, row, displacedBy: other)
+        return committed(name, row, named, displacedBy: other)
       }
       number += 1
     }
@@ -157,9 +166,10 @@ struct Commit: Sendable {
 
   // MARK: Steps
 
+  /// - Returns: when it got the name; nil if something stands under it.
   private func take(
     _ name: String, replacing: Bool, _ row: CacheRow?, _ beforeNaming: (CacheRow) -> Void
-  ) throws(DownloadError) -> Bool {
+  ) throws(DownloadError) -> ChangeTime? {
     if let row { beforeNaming(row.named(name)) }
     return try download.access { reception throws(DownloadError) in
       try reception.take(name, replacing: replacing)
@@ -168,8 +178,8 @@ struct Commit: Sendable {
 
   /// Notes that this file belongs to an address, for the other loops: see `OutputDirectory.give`.
   private func give() throws(DownloadError) {
-    if let identity = try download.access({ reception throws(DownloadError) in try reception.identity() }) {
-      directory.give(identity, to: plan.rowKey)
+    if let file = try download.access({ reception throws(DownloadError) in try reception.standing() }) {
+      directory.give(file.identity, to: plan.rowKey)
     }
   }
 
@@ -178,38 +188,42 @@ struct Commit: Sendable {
   }
 
   private func row() throws(DownloadError) -> CacheRow? {
-    let (identity, head, held, digest, askedAt, source) = try download.access {
+    let (file, head, held, digest, askedAt, source) = try download.access {
       reception throws(DownloadError) in
       (
-        try reception.identity(), reception.head, reception.held, reception.digest?.expected,
+        try reception.standing(), reception.head, reception.held, reception.digest?.expected,
         reception.askedAt, reception.source
       )
     }
-    guard let identity else { return nil }
-    if let source { return copied(source, identity, head, askedAt, digest) }
+    guard let file else { return nil }
+    if let source { return copied(source, file, head, askedAt, digest) }
     var freshness = head.map { FreshnessFields($0) } ?? FreshnessFields()
     // Without a validator, dlm knows the file as its own but fetches it anew each time. So it is for a file
     // that may have been cut short, since a 304 is about the server's file and not about ours.
     let mayBeReused = proof > .nothing && !freshness.forbidsStoring
     if !mayBeReused { freshness = FreshnessFields(vary: freshness.vary) }
     return CacheRow(
-      key: plan.rowKey, name: wanted, wanted: wanted, identity: identity,
-      validator: mayBeReused ? held.validator : Validator(), fetchedAt: askedAt, usedAt: plan.rules.now(),
+      key: plan.rowKey, name: wanted, wanted: wanted, identity: file.identity,
+      changed: .beforeNaming(file.changed), validator: mayBeReused ? held.validator : Validator(),
+      fetchedAt: askedAt, usedAt: plan.rules.now(),
       status: head?.status, freshness: freshness, effectiveURL: held.effectiveURL,
+      trust: plan.trust[held.effectiveURL],
       digest: proof == .digest ? digest.map { "\($0)" } : nil)
   }
 
   /// The row of a copy: what is known of its source holds for it too, renewed by a 304 if its server was
   /// asked.
   private func copied(
-    _ source: CacheRow, _ identity: FileIdentity, _ head: ResponseHead?, _ askedAt: Int64,
+    _ source: CacheRow, _ file: StandingFile, _ head: ResponseHead?, _ askedAt: Int64,
     _ digest: ContentDigest?
   ) -> CacheRow {
     let proven = proof == .digest ? digest : nil
     var row = head.map { source.renewed(by: $0, askedAt: askedAt, digest: proven) } ?? source
+    row.changed = .beforeNaming(file.changed)
     row.change { row in
-      (row.key, row.identity, row.usedAt) = (plan.rowKey, identity, plan.rules.now())
-      (row.name, row.wanted) = (wanted, wanted)
+      (row.key, row.identity, row.usedAt) = (plan.rowKey, file.identity, plan.rules.now())
+      (row.name, row.wanted, row.sum) = (wanted, wanted, nil)
+      row.trust = plan.trust[row.effectiveURL]
       if let proven { row.digest = "\(proven)" }
     }
     return row
@@ -239,11 +253,12 @@ struct Commit: Sendable {
     return nil
   }
 
-  private func adopt(_ standing: FileIdentity, as name: String) throws(DownloadError) -> Committed {
+  private func adopt(_ standing: StandingFile, as name: String) throws(DownloadError) -> Committed {
     var row = plan.isIndexed ? try row() : nil
-    row?.change { ($0.identity, $0.name) = (standing, name) }
-    directory.give(standing, to: plan.rowKey)
-    var outcome = outcome(.fetched, name, size: standing.size)
+    row?.changed = ChangeTime(of: standing)
+    row?.change { ($0.identity, $0.name) = (standing.identity, name) }
+    directory.give(standing.identity, to: plan.rowKey)
+    var outcome = outcome(.fetched, name, size: standing.identity.size)
     try discard()
     outcome.remark = .sameAsHere
     return Committed(outcome: outcome, name: name, row: row)
@@ -252,7 +267,7 @@ struct Commit: Sendable {
   /// What stands under a name, if it has the bytes of this file and belongs to no other address.
   private func twin(
     _ name: String, _ owners: FileOwners, length: Int64, mayBeYoung: Bool
-  ) throws(DownloadError) -> FileIdentity? {
+  ) throws(DownloadError) -> StandingFile? {
     do throws(Errno) {
       let other = try directory.folder.open(name, O_RDONLY | O_NONBLOCK)
       let standing = try other.standing()
@@ -272,13 +287,17 @@ struct Commit: Sendable {
 
   // MARK: Words
 
-  private func committed(_ name: String, _ row: CacheRow?, displacedBy other: String? = nil) -> Committed {
+  private func committed(
+    _ name: String, _ row: CacheRow?, _ named: ChangeTime, displacedBy other: String? = nil
+  ) -> Committed {
     var outcome = outcome(.fetched, name, size: download.look { $0.length })
     if let other {
       outcome.renamedFrom = directory.path(of: other)
       outcome.mediaType = download.look { $0.head }?["content-type"]
     }
-    return Committed(outcome: outcome, name: name, row: row?.named(name))
+    var row = row?.named(name)
+    row?.changed = named
+    return Committed(outcome: outcome, name: name, row: row)
   }
 
   private func outcome(_ kind: DownloadOutcome.Kind, _ name: String, size: Int64) -> DownloadOutcome {

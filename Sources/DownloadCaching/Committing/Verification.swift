@@ -89,7 +89,7 @@ enum Verification {
     while true {
       let name = wanted + (number == 0 ? ".rejected" : ".rejected.\(number)")
       let isTaken = try download.access { reception throws(DownloadError) in
-        try reception.take(name, replacing: false)
+        try reception.take(name, replacing: false) != nil
       }
       if isTaken { return download.plan.directory.path(of: name) }
       number += 1

@@ -1,3 +1,4 @@
+import DownloadModel
 import Glibc
 import SystemPackage
 
@@ -105,27 +106,28 @@ struct Descriptor: ~Copyable, Sendable {
     }
   }
 
-  func identity() throws(Errno) -> FileIdentity {
+  func status() throws(Errno) -> stat {
     var status = stat()
     guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
-    return FileIdentity(status)
+    return status
+  }
+
+  func identity() throws(Errno) -> FileIdentity {
+    FileIdentity(try status())
   }
 
   func standing() throws(Errno) -> StandingFile {
-    var status = stat()
-    guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
-    return StandingFile(status)
+    StandingFile(try status())
   }
 
   /// Whether the file is this user's own: a regular file of the effective user, with one name, that no other
   /// user can write. dlm never reads, changes or removes any other file as its own (HTTP rule 44).
   /// - Parameters:
-  ///   - closedTo: permissions that other users must not have.
+  ///   - closedTo: further permissions that other users must not have.
   ///   - names: the most names that it may have.
-  func isOwn(closedTo: mode_t = 0o022, names: Int = 1) throws(Errno) -> Bool {
-    var status = stat()
-    guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
-    return status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() && status.st_mode & closedTo == 0
+  func isOwn(closedTo: mode_t = 0, names: Int = 1) throws(Errno) -> Bool {
+    let status = try status()
+    return Distrust(FileOwnership(status), user: StandingFile.user) == nil && status.st_mode & closedTo == 0
       && Int(status.st_nlink) <= names
   }
 
@@ -137,16 +139,12 @@ struct Descriptor: ~Copyable, Sendable {
   }
 
   func mode() throws(Errno) -> mode_t {
-    var status = stat()
-    guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
-    return status.st_mode & 0o7777
+    try status().st_mode & 0o7777
   }
 
   /// How many names the file has.
   func linkCount() throws(Errno) -> Int {
-    var status = stat()
-    guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
-    return Int(status.st_nlink)
+    Int(try status().st_nlink)
   }
 
   /// Takes the lock that marks a file as in use by a living process; the kernel frees it when the process
@@ -168,6 +166,15 @@ struct Descriptor: ~Copyable, Sendable {
   }
 }
 
+extension FileOwnership {
+  init(_ status: stat) { self.init(owner: status.st_uid, mode: status.st_mode) }
+}
+
+extension Errno {
+  /// What stands there is another user's, or others may write it.
+  static let distrusted = Errno.notPermitted
+}
+
 /// The identity by which a file is recognised as the one that was written, and untouched since.
 struct FileIdentity: Sendable, Equatable {
   var device: Int64
@@ -184,10 +191,46 @@ struct StandingFile: Sendable, Equatable {
   /// Last change of content, names or permissions (ctime), in nanoseconds since 1970. Naming a file counts,
   /// and no program can set it: a file that was named in this run is younger than the run.
   var changed: Int64
+  /// Whether it belongs to the user that dlm runs as.
+  var isUsers: Bool
+
+  /// The user that dlm runs as.
+  static let user = geteuid()
 
   init(_ status: stat) {
     identity = FileIdentity(status)
     changed = Int64(status.st_ctim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_ctim.tv_nsec)
+    isUsers = status.st_uid == Self.user
+  }
+
+  /// The file at a path, symbolic links not followed; nil if there is none or it cannot be examined.
+  static func of(path: String) -> StandingFile? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? StandingFile(status) : nil
+  }
+}
+
+/// When a finished file was last changed in any way (ctime), as its row has it. Inode, length and time of
+/// content can be made again by whoever may write the folder; this time nobody can set.
+struct ChangeTime: Sendable, Equatable {
+  /// Nanoseconds since 1970; negative for `beforeNaming`.
+  let number: Int64
+
+  /// - Parameter number: as read; of any value.
+  init(number: Int64) { self.number = max(number, -.max) }
+
+  init(of file: StandingFile) { number = max(0, file.changed) }
+
+  /// Of a file that is about to get its name, which changes this time: all that can be told of a file whose
+  /// process was killed before it looked again. The time is known up to two seconds.
+  static func beforeNaming(_ changed: Int64) -> ChangeTime { ChangeTime(number: -max(1, changed)) }
+
+  /// Whether it was read from the file when that had its name.
+  var isExact: Bool { number >= 0 }
+
+  func isThat(of file: StandingFile) -> Bool {
+    if isExact { return file.changed == number }
+    return file.changed >= -number && file.changed &+ number <= 2_000_000_000
   }
 }
 

@@ -71,10 +71,13 @@ extension Descriptor {
     if raw < 0, [ENOENT, ELOOP, ENOTDIR, EACCES, EPERM].contains(errno) { return nil }
     guard raw >= 0 else { throw Errno(rawValue: errno) }
     let file = Descriptor(raw)
-    guard try file.identity() == source.identity else { return nil }
+    guard try source.isIntact(file.standing()) else { return nil }
     let length = source.identity.size
     if !isClone(of: file, mayClone), try copyBytes(of: file, length) < length { return nil }
-    return try file.identity() == source.identity ? length : nil
+    let standing = try file.standing()
+    guard source.isIntact(standing) else { return nil }
+    if !source.changed.isThat(of: standing), try digest(.sha256)?.hex != source.sum { return nil }
+    return length
   }
 
   private func isClone(of file: borrowing Descriptor, _ mayClone: borrowing Atomic<Bool>) -> Bool {
@@ -104,8 +107,8 @@ extension Descriptor {
     if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
     guard raw >= 0 else { throw Errno(rawValue: errno) }
     let file = Descriptor(raw)
-    guard try file.identity() == row.identity, let digest = try file.digest(algorithm) else { return nil }
-    return try file.identity() == row.identity ? digest : nil
+    guard try row.describes(file.standing()), let digest = try file.digest(algorithm) else { return nil }
+    return try row.describes(file.standing()) ? digest : nil
   }
 
   /// Sets the time of the last change. A file system that does not allow that leaves it as it is.
@@ -118,14 +121,14 @@ extension Descriptor {
     }
   }
 
-  /// - Returns: the file's identity after that; nil if it is not, or no longer, the file of the row.
-  static func stamp(_ row: CacheRow, _ seconds: Int64) throws(Errno) -> FileIdentity? {
+  /// - Returns: the file after that; nil if it is not, or no longer, the file of the row.
+  static func stamp(_ row: CacheRow, _ seconds: Int64) throws(Errno) -> StandingFile? {
     let raw = Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
     guard raw >= 0 else { throw Errno(rawValue: errno) }
     let file = Descriptor(raw)
-    guard try file.identity() == row.identity else { return nil }
+    guard try row.isIntact(file.standing()) else { return nil }
     try file.setModified(seconds)
-    return try file.identity()
+    return try file.standing()
   }
 }

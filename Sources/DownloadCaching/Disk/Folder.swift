@@ -1,3 +1,4 @@
+import DownloadModel
 import Glibc
 import SystemPackage
 
@@ -60,29 +61,30 @@ final class Folder: Sendable {
     return String(cString: resolved)
   }
 
-  /// Closes a folder of dlm's own to other users, if an earlier version or a umask left it open. Its files
-  /// are private too, so a folder that cannot be closed discloses only their names.
-  func makePrivate() {
-    var status = stat()
-    guard fstat(descriptor.raw, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 != 0 else {
-      return
-    }
-    _ = fchmod(descriptor.raw, 0o700)
+  /// Opens a folder of dlm's own, which only the user may write, and makes it where missing. What stands in
+  /// any other is not believed (`Distrust`).
+  /// - Throws: Errno; `.distrusted` for such a folder.
+  convenience init(own path: FilePath) throws(Errno) {
+    try self.init(path, mode: 0o700)
+    let status = try descriptor.status()
+    guard Distrust(folder: FileOwnership(status), user: StandingFile.user) == nil else { throw .distrusted }
+    // A umask left it open to readers. Its files are private too, so a folder that cannot be closed discloses
+    // only their names.
+    if status.st_mode & 0o077 != 0 { _ = fchmod(descriptor.raw, 0o700) }
   }
 
   /// Makes a file of dlm's own readable by its user alone, and creates it if it is missing, so that code that
   /// opens it by its path finds it private.
-  /// - Throws: Errno; `.tooManySymbolicLinkLevels` where the name is a link.
+  /// - Throws: Errno; `.tooManySymbolicLinkLevels` where the name is a link, `.distrusted` where the file is
+  ///   not the user's, or others may write it.
   func makePrivate(_ name: String, creating: Bool) throws(Errno) {
     let file: Descriptor
     do throws(Errno) {
       file = try open(name, O_RDWR | O_NONBLOCK | (creating ? O_CREAT : 0), mode: 0o600)
     } catch .noSuchFileOrDirectory where !creating { return }
-    var status = stat()
-    guard fstat(file.raw, &status) == 0 else { throw Errno(rawValue: errno) }
-    if status.st_uid == geteuid(), status.st_mode & 0o077 != 0, fchmod(file.raw, 0o600) != 0 {
-      throw Errno(rawValue: errno)
-    }
+    let status = try file.status()
+    guard Distrust(FileOwnership(status), user: StandingFile.user) == nil else { throw .distrusted }
+    if status.st_mode & 0o077 != 0, fchmod(file.raw, 0o600) != 0 { throw Errno(rawValue: errno) }
   }
 
   private static func check(_ name: String) throws(Errno) {

@@ -58,6 +58,11 @@ final class ProcessClaims: Sendable {
     var hosts: [UInt64: (count: Int, slot: Int?)] = [:]
     var freeHosts = Array((0..<ProcessClaims.hostSlots).reversed())
 
+    /// How many sections were ever in use. What stands there may be damaged.
+    var count: Int {
+      Int(min(words[1].load(ordering: .sequentiallyConsistent), UInt64(ProcessClaims.segments)))
+    }
+
     func word(_ segment: Int, _ slot: Int) -> UnsafeMutablePointer<Word> {
       words + (ProcessClaims.header + segment * ProcessClaims.slots + slot)
     }
@@ -77,10 +82,10 @@ final class ProcessClaims: Sendable {
   private let cameToOthers: Bool
 
   /// - Returns: nil where no such table can be had (a read-only home, a file system without locks, too many
-  ///   processes): then two processes may fetch one file twice, and the atomic naming at the end keeps both
-  ///   files right.
+  ///   processes, a folder or file that others may write): then two processes may fetch one file twice, and
+  ///   the atomic naming at the end keeps both files right.
   init?(in path: FilePath) {
-    guard let folder = try? Folder(path, mode: 0o700),
+    guard let folder = try? Folder(own: path),
       let file = try? folder.open("under-way", O_RDWR | O_CREAT, mode: 0o600),
       (try? file.isOwn()) == true, Self.makeRoom(in: file),
       let memory = mmap(nil, Self.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.raw, 0),
@@ -102,9 +107,7 @@ final class ProcessClaims: Sendable {
     words[Self.numbers + mine].store(UInt64(getpid()), ordering: .relaxed)
     words[1].max(UInt64(mine + 1), ordering: .sequentiallyConsistent)
     arrival = words[2].add(1, ordering: .sequentiallyConsistent).newValue
-    cameToOthers = (0..<Int(words[1].load(ordering: .sequentiallyConsistent))).contains {
-      $0 != mine && Self.isAlive($0, table.file)
-    }
+    cameToOthers = (0..<table.count).contains { $0 != mine && Self.isAlive($0, table.file) }
     self.table = Mutex(table)
   }
 
@@ -137,15 +140,14 @@ final class ProcessClaims: Sendable {
       table.word(table.mine, slot).pointee.store(0, ordering: .sequentiallyConsistent)
       table.free.append(slot)
       let number = table.words[Self.numbers + segment].load(ordering: .relaxed)
-      return .failure(ClaimedElsewhere(process: number == 0 ? nil : Int(number)))
+      return .failure(ClaimedElsewhere(process: number == 0 ? nil : Int(exactly: number)))
     }
     return Claim(owner: self, slot: try taken.get())
   }
 
   /// The section of another living process that has a request.
   private static func holder(_ hash: UInt64, _ table: borrowing Table) -> Int? {
-    let count = min(Int(table.words[1].load(ordering: .sequentiallyConsistent)), segments)
-    for segment in 0..<count where segment != table.mine {
+    for segment in 0..<table.count where segment != table.mine {
       for slot in 0..<slots
       where table.word(segment, slot).pointee.load(ordering: .sequentiallyConsistent) == hash {
         if isAlive(segment, table.file) { return segment }
@@ -188,8 +190,7 @@ final class ProcessClaims: Sendable {
   func isAnnouncedElsewhere(host: String) -> Bool {
     let hash = Hash.of(host.utf8) | 1
     return table.withLock { table in
-      let count = min(Int(table.words[1].load(ordering: .sequentiallyConsistent)), Self.segments)
-      for segment in 0..<count where segment != table.mine {
+      for segment in 0..<table.count where segment != table.mine {
         for slot in 0..<Self.hostSlots
         where table.host(segment, slot).pointee.load(ordering: .relaxed) == hash {
           if Self.isAlive(segment, table.file) { return true }

@@ -11,23 +11,19 @@ import SystemPackage
 /// What dlm knows of the files it wrote: rows in `index.sqlite`, several processes at a time.
 ///
 /// It has an executor of its own because SQLite blocks; a transfer waits for it only where it asks it
-/// something. A database that is damaged, or of a later version, is set aside, and a new one made of what it
-/// still tells (`IndexRebuilding`): the index saves work and must never prevent any.
+/// something. A database that is damaged, or of another version, is set aside, and a new one begins empty:
+/// the index saves work and must never prevent any, and files that it no longer knows are recognised by their
+/// bytes when they are fetched again (`Commit.adopt`).
 actor CacheIndex {
   nonisolated let folder: Folder
   nonisolated let secret: UserSecret
   /// Whether the index was empty when this process began. Then it need not be asked, and a first run does not
   /// even open the database before its first batch is full.
   nonisolated let wasEmpty: Bool
-  /// Whether a process was killed when it replaced the index.
-  private let hasDraft: Bool
   private let executor = BlockingExecutor(label: "dlm.cache-index")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private var queue: DatabaseQueue?
-  /// A database that proved unusable while it was opened. It stays open until what stands on the disk has
-  /// been read: its end moves the log into the database, and the log may be what is wrong.
-  private var broken: DatabaseQueue?
   /// The identity of the file on which `queue` was, or was being, opened.
   private var openedFile: FileIdentity?
   var isOpen: Bool { queue != nil }
@@ -44,20 +40,18 @@ actor CacheIndex {
   static let fileName = "index.sqlite"
   private static let lockName = "index.lock"
   private static let damagedName = "index.sqlite.damaged-"
-  private static let laterName = "index.sqlite.later-"
+  private static let otherName = "index.sqlite.other-"
+  private static let (log, memory) = ("-wal", "-shm")
 
   /// - Throws: errno of opening or making the folder.
   /// - Parameter secret: the user's, by which journals of this user are recognised.
   init(at path: FilePath, _ secret: UserSecret, now: @escaping @Sendable () -> Int64) throws(Errno) {
-    folder = try Folder(path, mode: 0o700)
-    folder.makePrivate()
+    folder = try Folder(own: path)
     self.secret = secret
     self.now = now
     journals = LivingJournals(in: folder, secret)
     let names = try folder.names()
-    let hasDraft = names.contains { IndexRebuilding.isDraftName($0, of: Self.fileName, secret) }
-    self.hasDraft = hasDraft
-    wasEmpty = !hasDraft && !names.contains { $0 == Self.fileName || CommitJournal.isName($0, secret) }
+    wasEmpty = !names.contains { $0 == Self.fileName || CommitJournal.isName($0, secret) }
   }
 
   /// The run is to end: calls that wait for another process give up and go on without the index. From any
@@ -100,7 +94,7 @@ actor CacheIndex {
         while let row = try rows.next() {
           owners.add(
             FileIdentity(device: row[0], inode: row[1], size: row[2], modified: row[3]),
-            of: RowKey(address: row[4], scope: row[5], directory: directory, requested: row[6]))
+            of: RowKey(address: row[4], directory: directory, requested: row[5]))
         }
         return owners
       }
@@ -143,9 +137,6 @@ actor CacheIndex {
   }
 
   func close() {
-    // Of no further use: what goes wrong at its end is no news.
-    try? broken?.close()
-    broken = nil
     let open = queue
     queue = nil
     // The last connection moves the log into the database and removes the log, if it can write.
@@ -170,13 +161,13 @@ actor CacheIndex {
 
   private func warn(_ kind: CacheWarning.Kind, _ error: any Error) {
     let warning = CacheWarning(
-      kind, path: FilePath(folder.path).appending(Self.fileName), detail: String(describing: error))
+      kind, path: FilePath(folder.path).appending(Self.fileName), detail: CacheWarning.words(error))
     if !warnings.contains(warning) { warnings.append(warning) }
   }
 
   // MARK: Opening
 
-  /// Runs `body`. If the database proves damaged or of a later version, it is replaced by a new one, and
+  /// Runs `body`. If the database proves damaged or of another version, it is replaced by a new one, and
   /// `body` runs again on that.
   private func repairing<Answer>(_ body: (DatabaseQueue) throws -> Answer) throws -> Answer {
     do { return try body(opened()) } catch {
@@ -185,7 +176,7 @@ actor CacheIndex {
         try setAside(.damagedIndexSetAside, detail: error.message ?? "\(error.resultCode)")
       case is RowDecodingError:
         try setAside(.damagedIndexSetAside, detail: "a row holds what no row holds")
-      case is LaterVersion: try setAside(.laterVersion, detail: "")
+      case is OtherVersion: try setAside(.otherVersion, detail: "")
       default: throw error
       }
       return try body(opened())
@@ -200,33 +191,25 @@ actor CacheIndex {
       let standing = try folder.identity(of: Self.fileName)
       if standing == nil {
         // A log without its database: SQLite would have to tell that by itself.
-        for ending in [IndexRebuilding.log, IndexRebuilding.memory] {
-          try folder.remove(Self.fileName + ending)
-        }
-      } else if standing?.size == 0, try folder.identity(of: Self.fileName + IndexRebuilding.log) != nil {
+        for ending in [Self.log, Self.memory] { try folder.remove(Self.fileName + ending) }
+      } else if standing?.size == 0, try folder.identity(of: Self.fileName + Self.log) != nil {
         openedFile = standing
         throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "it is empty, and its log is not")
       }
       try folder.makePrivate(Self.fileName, creating: true)
-      for suffix in ["-wal", "-shm"] { try folder.makePrivate(Self.fileName + suffix, creating: false) }
+      for ending in [Self.log, Self.memory] {
+        try folder.makePrivate(Self.fileName + ending, creating: false)
+      }
       openedFile = try folder.identity(of: Self.fileName)
       _ = Self.countsNoMemory
       let queue = try DatabaseQueue(
         path: path(Self.fileName), configuration: databaseConfiguration(isNew: (standing?.size ?? 0) == 0))
-      broken = queue
-      try queue.look { database in try Self.checkVersion(of: database) }
-      try CacheSchema.migrator.migrate(queue)
+      try Self.prepareTables(queue)
       try queue.look { database in _ = try database.cachedStatement(sql: CacheSchema.lookup) }
       openedFile = try folder.identity(of: Self.fileName)
-      if hasDraft {
-        try rebuilding.adoptDraft { rows in
-          try queue.write { database in try IndexRebuilding.store(rows, in: database) }
-        }
-      }
       try adoptJournals(queue)
       return queue
     }
-    broken = nil
     queue = opened
     return opened
   }
@@ -235,14 +218,18 @@ actor CacheIndex {
   /// count. Once for the process, before its first database; where another came first, it goes on counting.
   private static let countsNoMemory = dlm_sqlite_counts_no_memory() == SQLITE_OK
 
-  /// Before anything is written into it.
-  private static func checkVersion(of database: Database) throws {
-    let migrator = CacheSchema.migrator
-    let applied = try migrator.appliedIdentifiers(database)
-    if !applied.isSubset(of: migrator.migrations) { throw LaterVersion() }
-    if applied.isEmpty, try database.tableExists("file") {
-      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "its tables are not dlm's")
+  /// Makes the tables in a database that is new; writes nothing into any other.
+  private static func prepareTables(_ queue: DatabaseQueue) throws {
+    let format = try queue.look { database in
+      let format = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+      if format == 0, try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM sqlite_master") != 0 {
+        throw OtherVersion()
+      }
+      return format
     }
+    if format == CacheSchema.format { return }
+    guard format == 0 else { throw OtherVersion() }
+    try queue.write { try $0.execute(sql: CacheSchema.tables) }
   }
 
   private func databaseConfiguration(isNew: Bool) -> Configuration {
@@ -263,7 +250,7 @@ actor CacheIndex {
     return configuration
   }
 
-  /// Two processes must not migrate, or set aside, the same file at once.
+  /// Two processes must not begin, or set aside, the same file at once.
   private func alone<Answer>(_ body: () throws -> Answer) throws -> Answer {
     try folder.makePrivate(Self.lockName, creating: true)
     let lock = try folder.open(Self.lockName, O_RDWR | O_CREAT, mode: 0o600)
@@ -283,8 +270,8 @@ actor CacheIndex {
       try CommitJournal.forEachAbandoned(in: folder, secret) { rows in
         // A line whose file never got its name, or was replaced since, must not replace an older row that is
         // true.
-        let intact = rows.filter(\.isIntact)
-        try queue.write { database in try Self.store(intact, in: database) }
+        let own = rows.filter { row in StandingFile.of(path: row.path).map { row.isOwn($0) } ?? false }
+        try queue.write { database in try Self.store(own, in: database) }
       }
     } catch let error as DatabaseError where Self.isDamage(error) { throw error } catch {
       // A journal that cannot be read stays; the database does not need it.
@@ -292,24 +279,21 @@ actor CacheIndex {
     }
   }
 
-  private var rebuilding: IndexRebuilding { IndexRebuilding(in: folder, secret, name: Self.fileName) }
-
   /// Ends in a tag of the stem that needs the user's secret: `clear` removes only files with such a name.
   private func nameAside(_ stem: String) -> String { "\(stem)-\(secret.tag("damaged index", stem))" }
 
   /// Whether a name is that of an index that this user's dlm set aside, or of such a one's log.
   private func isNameAside(_ name: String) -> Bool {
-    let log = IndexRebuilding.log.utf8
-    let isLog = name.utf8.suffix(log.count).elementsEqual(log)
-    let name = isLog ? String(decoding: name.utf8.dropLast(log.count), as: UTF8.self) : name
+    let isLog = name.utf8.suffix(Self.log.utf8.count).elementsEqual(Self.log.utf8)
+    let name = isLog ? String(decoding: name.utf8.dropLast(Self.log.utf8.count), as: UTF8.self) : name
     let bytes = name.utf8
-    guard [Self.damagedName, Self.laterName].contains(where: { bytes.starts(with: $0.utf8) }),
+    guard [Self.damagedName, Self.otherName].contains(where: { bytes.starts(with: $0.utf8) }),
       let dash = bytes.lastIndex(of: UInt8(ascii: "-"))
     else { return false }
     return name == nameAside(String(name[..<dash]))
   }
 
-  private struct LaterVersion: Error {}
+  private struct OtherVersion: Error {}
 
   private struct LockHeld: Error, CustomStringConvertible {
     var description: String {
@@ -355,13 +339,17 @@ actor CacheIndex {
       else {
         return
       }
-      let isLater = kind == .laterVersion
-      let name = nameAside((isLater ? Self.laterName : Self.damagedName) + String(now()))
-      let count = try rebuilding.run(isLater ? .rows : .pages, aside: name, release: close)
+      // First, since SQLite removes a log by its name when a database is closed.
+      close()
+      let name = nameAside((kind == .otherVersion ? Self.otherName : Self.damagedName) + String(now()))
+      // The log first: it must never stand beside a database that begins anew.
+      if try folder.identity(of: Self.fileName + Self.log) != nil {
+        try folder.rename(Self.fileName + Self.log, replacing: name + Self.log)
+      }
+      try folder.remove(Self.fileName + Self.memory)
+      try folder.rename(Self.fileName, replacing: name)
       wasSetAside = true
-      warnings.append(
-        CacheWarning(
-          kind, path: FilePath(path(name)), detail: detail, found: count.found, kept: count.kept))
+      warnings.append(CacheWarning(kind, path: FilePath(path(name)), detail: detail))
     }
   }
 
@@ -409,7 +397,7 @@ actor CacheIndex {
   private func rows(after key: RowKey?, limit: Int, _ sql: String) throws(DownloadError) -> [CacheRow] {
     try answering("reading the index") { queue in
       try queue.look { database in
-        let key = key ?? RowKey(address: "", scope: "", directory: "", requested: "")
+        let key = key ?? RowKey(address: "", directory: "", requested: "")
         return try CacheRow.fetchAll(database, sql: sql, arguments: key.arguments + [limit])
       }
     }

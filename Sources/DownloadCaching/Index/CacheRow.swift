@@ -1,3 +1,5 @@
+// Long because: a row, its key and its columns belong side by side.
+
 import DownloadModel
 import GRDB
 import GRDBSQLite
@@ -25,9 +27,11 @@ struct CacheRow: Sendable {
     /// Seconds since 1970 at which it last answered a request: what was used least recently goes first.
     var usedAt: Int64
     /// Status of the answer that brought it, which decides whether its lifetime may be guessed (RFC 9111
-    /// §4.2.2); nil where no answer brought it, or where an earlier version of dlm did not note it.
+    /// §4.2.2); nil where no answer brought it.
     var status: Int?
     var freshness: FreshnessFields
+    /// Under which trust it was received, or last confirmed.
+    var trust: TrustMark
     /// `EffectiveURL` of the resource that answered, where redirects led to another resource.
     var effectiveURL: String?
     /// A hash of what the request had in the fields that `Vary` names (`RequestFingerprint.selection`); nil
@@ -35,6 +39,9 @@ struct CacheRow: Sendable {
     var selection: String?
     /// `algorithm:hex`, once something has proved it.
     var digest: String?
+    /// SHA-256 of an entry of the store that is the user's file under a further name (`StoreKind.link`), so
+    /// that its bytes can be told when another name of the file has come or gone.
+    var sum: String?
   }
 
   private final class Box: Sendable {
@@ -43,17 +50,28 @@ struct CacheRow: Sendable {
   }
 
   private var box: Box
+  /// Known only when the file has its name, and the rest stands in the journal by then: so it is kept apart.
+  var changed: ChangeTime
+
+  /// A pebibyte at most, and times up to the year 36812: a damaged row must not stop a calculation.
+  static let sizes: ClosedRange<Int64> = 0...(1 << 50)
+  private static func time(_ seconds: Int64) -> Int64 { min(max(seconds, 0), 1 << 40) }
 
   init(
-    key: RowKey, name: String, wanted: String, identity: FileIdentity, validator: Validator, fetchedAt: Int64,
-    usedAt: Int64? = nil, status: Int? = nil, freshness: FreshnessFields, effectiveURL: String? = nil,
-    selection: String? = nil, digest: String? = nil
+    key: RowKey, name: String, wanted: String, identity: FileIdentity, changed: ChangeTime,
+    validator: Validator, fetchedAt: Int64, usedAt: Int64? = nil, status: Int? = nil,
+    freshness: FreshnessFields, effectiveURL: String? = nil, trust: TrustMark = .usual,
+    selection: String? = nil, digest: String? = nil, sum: String? = nil
   ) {
+    self.changed = changed
+    var identity = identity
+    identity.size = min(max(identity.size, -1), Self.sizes.upperBound)
+    let (fetchedAt, usedAt) = (Self.time(fetchedAt), Self.time(usedAt ?? fetchedAt))
     box = Box(
       Fields(
         key: key, name: name, wanted: wanted, identity: identity, validator: validator, fetchedAt: fetchedAt,
-        usedAt: usedAt ?? fetchedAt, status: status, freshness: freshness, effectiveURL: effectiveURL,
-        selection: selection, digest: digest))
+        usedAt: usedAt, status: status, freshness: freshness, trust: trust,
+        effectiveURL: effectiveURL, selection: selection, digest: digest, sum: sum))
   }
 
   subscript<Value>(dynamicMember field: WritableKeyPath<Fields, Value>) -> Value {
@@ -117,21 +135,38 @@ struct CacheRow: Sendable {
   /// Whether it can be the answer to a later request: its server can be asked about it, or named a lifetime.
   var mayAnswer: Bool { !self.validator.isEmpty || self.freshness.namesLifetime }
 
+  /// Whether a file is the one that was written, untouched, and the user's: only then its bytes are believed
+  /// (HTTP rule 44). What has a `sum` may have been touched: its bytes are looked at when they are copied.
+  func isIntact(_ file: StandingFile?) -> Bool {
+    guard let file, isOwn(file) else { return false }
+    return self.sum != nil || self.changed.isThat(of: file)
+  }
+
+  /// Whether a file is of the version that was written, whoever owns it by now.
+  func describes(_ file: StandingFile) -> Bool {
+    file.identity == self.identity && self.changed.isThat(of: file)
+  }
+
+  /// The same, but that its names or permissions may have changed: it is still dlm's to replace.
+  func isOwn(_ file: StandingFile) -> Bool { file.isUsers && file.identity == self.identity }
+
   /// Whether the file is still there as it was written.
-  var isIntact: Bool { FileIdentity.of(path: path) == self.identity }
+  var isIntact: Bool { isIntact(StandingFile.of(path: path)) }
 
   /// The same; looked at through the open folder if it is that, which the kernel finds in half the time.
   func isIntact(in directory: OutputDirectory) -> Bool {
     guard self.key.directory == directory.canonicalPath else { return isIntact }
     // A file that cannot be examined is not known.
-    return (try? directory.folder.identity(of: self.name)) == self.identity
+    return isIntact(try? directory.folder.standing(self.name))
   }
 }
 
 extension CacheRow: Equatable {
   static func == (left: CacheRow, right: CacheRow) -> Bool {
-    left.box === right.box || left.box.fields == right.box.fields
+    left.changed == right.changed && left.isSame(butForChange: right)
   }
+
+  func isSame(butForChange other: CacheRow) -> Bool { box === other.box || box.fields == other.box.fields }
 }
 
 /// The key of an index row: an address, as requested into one folder.
@@ -139,10 +174,9 @@ extension CacheRow: Equatable {
 /// The path follows from the key and not the reverse: a file keeps its row when a conflict gives it another
 /// name, and one address may have files in several folders and under several names that the user chose.
 struct RowKey: Sendable, Hashable {
-  /// Without credentials and fragment.
+  /// `Address.resource`: a new login, header line, certificate or signature makes no other file (HTTP rule
+  /// 30).
   var address: String { parts.address }
-  /// See `RequestFingerprint.scope`.
-  var scope: String { parts.scope }
   /// Canonical path of the output folder.
   var directory: String { parts.directory }
   /// The name that the user chose; empty if the server or the address gave it.
@@ -152,25 +186,24 @@ struct RowKey: Sendable, Hashable {
   private let parts: Parts
 
   private final class Parts: Sendable {
-    let address, scope, directory, requested: String
-    /// Of the address alone. A run's folder is one, and most scopes and requested names are empty.
+    let address, directory, requested: String
+    /// Of the address alone. A run's folder is one, and most requested names are empty.
     let hash: Int
 
-    init(_ address: String, _ scope: String, _ directory: String, _ requested: String, _ hash: Int) {
+    init(_ address: String, _ directory: String, _ requested: String, _ hash: Int) {
       self.address = address
-      self.scope = scope
       self.directory = directory
       self.requested = requested
       self.hash = hash
     }
   }
 
-  init(address: String, scope: String, directory: String, requested: String) {
-    parts = Parts(address, scope, directory, requested, address.hashValue)
+  init(address: String, directory: String, requested: String) {
+    parts = Parts(address, directory, requested, address.hashValue)
   }
 
-  init(of address: Address, scope: String, directory: String, requested: String) {
-    parts = Parts(address.key, scope, directory, requested, address.keyHash)
+  init(of address: Address, directory: String, requested: String) {
+    parts = Parts(address.resource, directory, requested, address.resourceHash)
   }
 
   /// What stands for the requested name in the key of a file of the cache's own store (`FileStore`). No file
@@ -182,7 +215,7 @@ struct RowKey: Sendable, Hashable {
   static func == (left: RowKey, right: RowKey) -> Bool {
     let (left, right) = (left.parts, right.parts)
     return left === right
-      || (left.hash == right.hash && left.address == right.address && left.scope == right.scope
+      || (left.hash == right.hash && left.address == right.address
         && FileNaming.areSame(left.requested, right.requested)
         && FileNaming.areSame(left.directory, right.directory))
   }
@@ -191,7 +224,6 @@ struct RowKey: Sendable, Hashable {
   func hash(into hasher: inout Hasher) {
     hasher.combine(parts.hash)
     if !requested.isEmpty { hasher.combine(requested) }
-    if !scope.isEmpty { hasher.combine(scope) }
   }
 
   /// A number for the whole key, in this process, for tables of millions that should not hold addresses.
@@ -203,16 +235,13 @@ struct RowKey: Sendable, Hashable {
     return hasher.finalize()
   }
 
-  /// The same for every folder and name.
-  var inAnyFolder: RowKey { RowKey(address: address, scope: scope, directory: "", requested: "") }
-
   /// Identifies the request among all processes of this user. The same for all folders, so that what one
   /// process fetches for its folder is copied, and not fetched again, by one that wants it in another.
   /// - Parameter isIndexed: false for a run without an index, which could not find the file elsewhere: then
   ///   it is the folder and name that two processes must not fill at once.
   func claim(isIndexed: Bool) -> UInt64 {
     var hash = Hash.of(address.utf8)
-    for part in isIndexed ? [scope] : [scope, directory, requested] where !part.isEmpty {
+    for part in isIndexed ? [] : [directory, requested] where !part.isEmpty {
       hash = (hash &* 31) ^ Hash.of(part.utf8)
     }
     return hash
@@ -264,113 +293,93 @@ struct FreshnessFields: Sendable, Equatable {
   }
 }
 
-/// The index's tables and statements. A change of the schema is a new migration; an old one is never edited.
+/// The index's tables and statements.
 enum CacheSchema {
-  static var migrator: DatabaseMigrator {
-    var migrator = DatabaseMigrator()
-    migrator.registerMigration("1 files") { database in
-      // The address comes first in the key, so that its rows in all folders are neighbours.
-      try database.execute(
-        sql: """
-          CREATE TABLE file (
-            address TEXT NOT NULL, scope TEXT NOT NULL, directory TEXT NOT NULL, requested TEXT NOT NULL,
-            name TEXT NOT NULL, wanted TEXT NOT NULL,
-            device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
-            etag TEXT, last_modified TEXT, date TEXT,
-            fetched_at INTEGER NOT NULL, cache_control TEXT, expires TEXT, age TEXT, vary TEXT,
-            answered_by TEXT, digest TEXT,
-            PRIMARY KEY (address, scope, directory, requested)
-          ) WITHOUT ROWID
-          """)
-    }
-    migrator.registerMigration("2 selection") { database in
-      try database.execute(
-        sql: """
-          ALTER TABLE file ADD COLUMN selection TEXT;
-          -- One file that two addresses took for theirs: nobody knows any more whose it is.
-          DELETE FROM file WHERE (directory, name) IN
-            (SELECT directory, name FROM file GROUP BY directory, name HAVING COUNT(*) > 1);
-          -- Without the query, one resource was taken for the other: it cannot be told which of them answered.
-          UPDATE file SET etag = NULL, last_modified = NULL WHERE answered_by IS NOT NULL;
-          """)
-    }
-    migrator.registerMigration("3 freshness and use") { database in
-      try database.execute(
-        sql: """
-          ALTER TABLE file ADD COLUMN status INTEGER;
-          ALTER TABLE file ADD COLUMN used_at INTEGER NOT NULL DEFAULT 0;
-          UPDATE file SET used_at = fetched_at;
-          """)
-    }
-    migrator.registerMigration("4 store") { database in
-      // Of the store's files alone, so that rows of users' files cost nothing more.
-      try database.execute(sql: "CREATE INDEX stored ON file (used_at, size) WHERE requested = '/'")
-    }
-    return migrator
-  }
+  /// Changes with the tables. An index of another format is set aside.
+  static let format = 2
 
-  static let columns = """
-    address, scope, directory, requested, name, wanted, device, inode, size, modified, etag, last_modified, \
-    date, fetched_at, cache_control, expires, age, vary, answered_by, digest, selection, used_at, status
+  /// The address comes first in the key, so that its rows in all folders are neighbours. The index `stored`
+  /// is of the store's files alone, so that rows of users' files cost nothing more.
+  static let tables = """
+    CREATE TABLE file (
+      address TEXT NOT NULL, directory TEXT NOT NULL, requested TEXT NOT NULL, trust TEXT NOT NULL,
+      name TEXT NOT NULL, wanted TEXT NOT NULL,
+      device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+      etag TEXT, last_modified TEXT, date TEXT,
+      fetched_at INTEGER NOT NULL, cache_control TEXT, expires TEXT, age TEXT, vary TEXT,
+      answered_by TEXT, digest TEXT, selection TEXT, used_at INTEGER NOT NULL, status INTEGER,
+      sum TEXT, changed INTEGER NOT NULL,
+      PRIMARY KEY (address, directory, requested)
+    ) WITHOUT ROWID;
+    CREATE INDEX stored ON file (used_at, size) WHERE requested = '/';
+    PRAGMA user_version = \(format)
     """
 
-  static let columnCount = 23
+  static let columns = """
+    address, directory, requested, trust, name, wanted, device, inode, size, modified, etag, last_modified, \
+    date, fetched_at, cache_control, expires, age, vary, answered_by, digest, selection, used_at, status, \
+    sum, changed
+    """
+
+  static let columnCount = 25
 
   static let insert =
-    "INSERT OR REPLACE INTO file (\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    "INSERT OR REPLACE INTO file (\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
   /// The row of the folder and name in the key first, then that of the store, so that it is found also where
   /// the files of many other rows are gone, then the others, youngest first.
   static let lookup = """
-    SELECT \(columns) FROM file WHERE address = ? AND scope = ?
+    SELECT \(columns) FROM file WHERE address = ?
     ORDER BY (directory = ? AND requested = ?) DESC, (requested = '/') DESC, fetched_at DESC LIMIT 8
     """
 
   /// All rows of an address, up to one more than `IndexReader` takes: whether it is that of the folder and
   /// name in the key, what the address does not say of the key, and the rest.
   static let rowsOfAddress = """
-    SELECT directory = ?3 AND requested = ?4, \(columns.dropFirst("address, scope, ".count)) FROM file
-    WHERE address = ?1 AND scope = ?2 LIMIT 10
+    SELECT directory = ?2 AND requested = ?3, directory, requested, \(columnsOfFile), trust FROM file
+    WHERE address = ?1 LIMIT 10
     """
 
   /// The row of a key, in the same columns. Without the plus sign, SQLite would plan the statement anew for
   /// each value, since that decides whether the index `stored` is of use.
   static let ownRow = """
-    SELECT 1, NULL, NULL, \(columns.dropFirst("address, scope, directory, requested, ".count)) FROM file
-    WHERE address = ?1 AND scope = ?2 AND directory = ?3 AND +requested = ?4
+    SELECT 1, NULL, NULL, \(columnsOfFile), trust FROM file
+    WHERE address = ?1 AND directory = ?2 AND +requested = ?3
     """
+
+  private static let columnsOfFile = columns.dropFirst("address, directory, requested, trust, ".count)
 
   /// How long the file of an address was that was fetched last, by whomever.
   static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetched_at DESC LIMIT 1"
 
   static let page = """
-    SELECT \(columns) FROM file WHERE (address, scope, directory, requested) > (?, ?, ?, ?)
-    ORDER BY address, scope, directory, requested LIMIT ?
+    SELECT \(columns) FROM file WHERE (address, directory, requested) > (?, ?, ?)
+    ORDER BY address, directory, requested LIMIT ?
     """
 
   /// The same without the files of the cache's own store.
   static let pageOfUsers = """
     SELECT \(columns) FROM file
-    WHERE (address, scope, directory, requested) > (?, ?, ?, ?) AND requested <> '/'
-    ORDER BY address, scope, directory, requested LIMIT ?
+    WHERE (address, directory, requested) > (?, ?, ?) AND requested <> '/'
+    ORDER BY address, directory, requested LIMIT ?
     """
 
   static let ofAddress = """
-    SELECT \(columns) FROM file WHERE address = ? ORDER BY scope, directory, requested
+    SELECT \(columns) FROM file WHERE address = ? ORDER BY directory, requested
     """
 
   static let directories = "SELECT DISTINCT directory FROM file"
 
   static let ownership = """
-    SELECT device, inode, size, modified, address, scope, requested FROM file WHERE directory = ?
+    SELECT device, inode, size, modified, address, requested FROM file WHERE directory = ?
     """
 
   static let delete =
-    "DELETE FROM file WHERE address = ? AND scope = ? AND directory = ? AND requested = ?"
+    "DELETE FROM file WHERE address = ? AND directory = ? AND requested = ?"
 }
 
 extension RowKey {
-  var arguments: StatementArguments { [address, scope, directory, requested] }
+  var arguments: StatementArguments { [address, directory, requested] }
 }
 
 extension CacheRow: FetchableRecord {
@@ -380,17 +389,18 @@ extension CacheRow: FetchableRecord {
     func optional(_ index: Int) throws -> String? { try row.decode(String?.self, atIndex: index) }
     func number(_ index: Int) throws -> Int64 { try row.decode(Int64.self, atIndex: index) }
     self.init(
-      key: RowKey(
-        address: try text(0), scope: try text(1), directory: try text(2), requested: try text(3)),
+      key: RowKey(address: try text(0), directory: try text(1), requested: try text(2)),
       name: try text(4), wanted: try text(5),
       identity: FileIdentity(
         device: try number(6), inode: try number(7), size: try number(8), modified: try number(9)),
+      changed: ChangeTime(number: try number(24)),
       validator: Validator(etag: try optional(10), lastModified: try optional(11), date: try optional(12)),
       fetchedAt: try number(13), usedAt: try number(21),
       status: try row.decode(Int?.self, atIndex: 22),
       freshness: FreshnessFields(
         cacheControl: try optional(14), expires: try optional(15), age: try optional(16),
         vary: try optional(17)),
-      effectiveURL: try optional(18), selection: try optional(20), digest: try optional(19))
+      effectiveURL: try optional(18), trust: TrustMark(text: try text(3)), selection: try optional(20),
+      digest: try optional(19), sum: try optional(23))
   }
 }

@@ -66,14 +66,28 @@ final class CommitJournal: Sendable {
         if !state.file.isOpen, !state.hasFailed { try open(&state) }
         return try append(row, &state)
       } catch {
-        failed(
-          DownloadError(
-            .cache, cause: .errno(error.rawValue), path: folder.path + "/" + state.name,
-            activity: "writing the journal"))
+        failed(failure(error, state.name))
         state.hasFailed = true
         return try? append(row, &state)
       }
     }
+  }
+
+  /// Notes in the line that was added last when its file has got its name.
+  func note(_ changed: ChangeTime, failed: (DownloadError) -> Void) {
+    state.withLock { state in
+      let start = state.lines.rewrite(last: JournalLine.changeLength) { JournalLine.write(changed, into: $0) }
+      guard !state.hasFailed else { return }
+      do throws(Errno) { try state.lines.copy(from: start, to: state.file) } catch {
+        failed(failure(error, state.name))
+        state.hasFailed = true
+      }
+    }
+  }
+
+  private func failure(_ error: Errno, _ name: String) -> DownloadError {
+    DownloadError(
+      .cache, cause: .errno(error.rawValue), path: folder.path + "/" + name, activity: "writing the journal")
   }
 
   private func append(_ row: CacheRow, _ state: inout State) throws(Errno) -> Int {

@@ -2,10 +2,8 @@ import GRDB
 import Glibc
 
 /// The pages of the database that hold nothing any more, and how they are given back to the disk without
-/// holding up other processes: by VACUUM only where that copies little, else a few at a time.
-///
-/// A database has to be made for that (`auto_vacuum`). One of an earlier version keeps its free pages, which
-/// new rows fill again, until it is small enough for VACUUM, which makes it so.
+/// holding up other processes: by VACUUM only where that copies little, else a few at a time, for which the
+/// database has to be made (`auto_vacuum`).
 enum IndexPages {
   /// Bytes that VACUUM copies within moments.
   static let mostCopied: Int64 = 8 << 20
@@ -33,17 +31,9 @@ enum IndexPages {
   static func giveBack(
     _ queue: DatabaseQueue, mostCopied: Int64 = mostCopied, pause: () throws -> Void = leaveAlone
   ) throws {
-    let (used, canGiveBack) = try queue.look { database in
-      (try usedBytes(database), try number("auto_vacuum", database) == 2)
+    if try queue.look({ try usedBytes($0) }) <= mostCopied {
+      return try queue.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
     }
-    if used <= mostCopied {
-      try queue.writeWithoutTransaction { database in
-        if !canGiveBack { try prepare(database) }
-        try database.execute(sql: "VACUUM")
-      }
-      return
-    }
-    guard canGiveBack else { return }
     var before = Int64.max
     while true {
       let free = try queue.writeWithoutTransaction { database in

@@ -95,18 +95,15 @@ final class IndexReader {
   /// Binds a key to a statement.
   private func find<Found>(_ key: RowKey, _ statement: OpaquePointer, _ read: () -> Found?) -> Found? {
     guard isUsable, beginTransaction() else { return nil }
-    var (address, scope, directory, requested) = (key.address, key.scope, key.directory, key.requested)
+    var (address, directory, requested) = (key.address, key.directory, key.requested)
     // The texts stay where they are until the statement is reset, so SQLite need not copy them.
     return address.withUTF8 { address in
-      scope.withUTF8 { scope in
-        directory.withUTF8 { directory in
-          requested.withUTF8 { requested in
-            defer { sqlite3_reset(statement) }
-            guard bind(address, 1, statement), bind(scope, 2, statement), bind(directory, 3, statement),
-              bind(requested, 4, statement)
-            else { return nil }
-            return read()
-          }
+      directory.withUTF8 { directory in
+        requested.withUTF8 { requested in
+          defer { sqlite3_reset(statement) }
+          guard bind(address, 1, statement), bind(directory, 2, statement), bind(requested, 3, statement)
+          else { return nil }
+          return read()
         }
       }
     }
@@ -152,19 +149,22 @@ final class IndexReader {
     guard
       let key = own
         ?? text(1).flatMap({ directory in
-          text(2).map { RowKey(address: key.address, scope: key.scope, directory: directory, requested: $0) }
+          text(2).map { RowKey(address: key.address, directory: directory, requested: $0) }
         }),
       let name = text(3), let wanted = text(4), let device = number(5), let inode = number(6),
-      let size = number(7), let modified = number(8), let fetchedAt = number(12), let usedAt = number(20)
+      let size = number(7), let modified = number(8), let fetchedAt = number(12), let usedAt = number(20),
+      let changed = number(23), let trust = text(24)
     else { return nil }
     return CacheRow(
       key: key, name: name, wanted: name == wanted ? name : wanted,
       identity: FileIdentity(device: device, inode: inode, size: size, modified: modified),
+      changed: ChangeTime(number: changed),
       validator: Validator(etag: text(9), lastModified: repeated(10), date: repeated(11)),
       fetchedAt: fetchedAt, usedAt: usedAt, status: number(21).map { Int($0) },
       freshness: FreshnessFields(
         cacheControl: repeated(13), expires: repeated(14), age: text(15), vary: text(16)),
-      effectiveURL: text(17), selection: text(19), digest: text(18))
+      effectiveURL: text(17), trust: TrustMark(text: trust), selection: text(19), digest: text(18),
+      sum: text(22))
   }
 
   private func number(_ column: CInt, _ statement: OpaquePointer) -> Int64? {

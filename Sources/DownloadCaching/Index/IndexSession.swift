@@ -31,7 +31,7 @@ final class IndexSession {
     wasOpened = true
     guard let folder = configuration.cacheFolder else { return }
     index = resources.index(at: folder, now: configuration.now) {
-      warn(CacheWarning(.unusable, path: folder, detail: "\($0)"))
+      warn(CacheWarning(.unusable, path: folder, detail: CacheWarning.words($0)))
     }
   }
 
@@ -41,7 +41,8 @@ final class IndexSession {
   /// Where the index is; nil for a run without one.
   var folder: Folder? { index?.folder }
 
-  func scope(of address: Address) -> String { fingerprint.scope(of: address) }
+  /// Under which trust this run's request for an address is answered.
+  func trust(of address: Address) -> RequestTrust { fingerprint.trust(of: address) }
 
   // MARK: Questions
 
@@ -65,40 +66,42 @@ final class IndexSession {
   }
 
   /// What is known of a request's files, if that can be told without waiting.
-  func knownAtOnce(_ key: RowKey, in directory: OutputDirectory) -> KnownFiles? {
+  func knownAtOnce(_ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory) -> KnownFiles? {
     guard let index else { return .nothing }
-    if let pending = batch?[key] { return judge([pending], key, directory) }
+    if let pending = batch?[key] { return judge([pending], key, trust, directory) }
     guard resources.claims?.hasCompany == true else {
       if isNothingToAsk(index) { return .notAsked }
-      return reader?.rows(key).map { judge($0, key, directory) }
+      return reader?.rows(key).map { judge($0, key, trust, directory) }
     }
     guard let reader else { return nil }
     let journaled = journaled(key, index, directory)
-    if let journaled, let known = own(journaled, key) { return known }
+    if let journaled, let known = own(journaled, key, trust) { return known }
     // A transaction from before the journals were read may not know a row that has moved since.
     reader.endTransaction()
-    return reader.rows(key).map { join(judge($0, key, directory), journaled) }
+    return reader.rows(key).map { join(judge($0, key, trust, directory), journaled, trust) }
   }
 
   /// The request's own file, intact, if that can be told without waiting and by the index alone. It saves a
   /// quarter of a lookup where that file is the answer. Not to be asked while other processes are alive.
   /// - Returns: nil also where more is to be asked.
-  func ownAtOnce(_ key: RowKey, in directory: OutputDirectory) -> KnownFiles? {
+  func ownAtOnce(_ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory) -> KnownFiles? {
     guard let reader, batch?[key] == nil, let own = reader.own(key), own.isIntact(in: directory) else {
       return nil
     }
-    return KnownFiles(.known(own), own: own, selected: (fingerprint.selects(own), true))
+    return KnownFiles(.known(own), own: own, reuse: (fingerprint.reuse(of: own, under: trust), .asOwn))
   }
 
   /// What is known of a request's files.
-  nonisolated(nonsending) func known(_ key: RowKey, in directory: OutputDirectory) async -> KnownFiles {
+  nonisolated(nonsending) func known(
+    _ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory
+  ) async -> KnownFiles {
     guard let index else { return .nothing }
     let hasCompany = resources.claims?.hasCompany == true
-    if let pending = batch?[key] { return judge([pending], key, directory) }
+    if let pending = batch?[key] { return judge([pending], key, trust, directory) }
     let journaled = hasCompany ? journaled(key, index, directory) : nil
-    if let journaled, let known = own(journaled, key) { return known }
+    if let journaled, let known = own(journaled, key, trust) { return known }
     guard hasCompany || !isNothingToAsk(index) else { return .notAsked }
-    return join(judge(await rows(key, index), key, directory), journaled)
+    return join(judge(await rows(key, index), key, trust, directory), journaled, trust)
   }
 
   /// Whether the index had nothing when this run began, so that it has nothing but what this actor knows.
@@ -116,16 +119,17 @@ final class IndexSession {
     return row
   }
 
-  private func own(_ row: CacheRow, _ key: RowKey) -> KnownFiles? {
+  private func own(_ row: CacheRow, _ key: RowKey, _ trust: RequestTrust) -> KnownFiles? {
     guard row.key == key else { return nil }
-    return KnownFiles(.known(row), own: row, selected: (fingerprint.selects(row), true))
+    return KnownFiles(.known(row), own: row, reuse: (fingerprint.reuse(of: row, under: trust), .asOwn))
   }
 
-  private func join(_ stored: KnownFiles, _ journaled: CacheRow?) -> KnownFiles {
+  private func join(_ stored: KnownFiles, _ journaled: CacheRow?, _ trust: RequestTrust) -> KnownFiles {
     guard let journaled else { return stored }
+    let reuse = fingerprint.reuse(of: journaled, under: trust)
+    if reuse != .asOwn, stored.elsewhere != nil, stored.elsewhereReuse == .asOwn { return stored }
     return KnownFiles(
-      stored.ownership, own: stored.own, elsewhere: journaled,
-      selected: (stored.ownIsSelected, fingerprint.selects(journaled)))
+      stored.ownership, own: stored.own, elsewhere: journaled, reuse: (stored.ownReuse, reuse))
   }
 
   private nonisolated(nonsending) func rows(_ key: RowKey, _ index: CacheIndex) async -> [CacheRow] {
@@ -150,13 +154,24 @@ final class IndexSession {
   func pauseReading() { reader?.endTransaction() }
 
   /// - Parameter rows: of the key's address.
-  private func judge(_ rows: [CacheRow], _ key: RowKey, _ directory: OutputDirectory) -> KnownFiles {
-    let own = rows.first { $0.key == key && $0.isIntact(in: directory) }
-    let ownIsSelected = own.map { fingerprint.selects($0) } ?? true
-    let elsewhere = rows.first { $0.key != key && $0.mayAnswer && $0.isIntact(in: directory) }
+  private func judge(
+    _ rows: [CacheRow], _ key: RowKey, _ trust: RequestTrust, _ directory: OutputDirectory
+  ) -> KnownFiles {
+    let written = rows.first { $0.key == key }
+    let own = written.flatMap { $0.isIntact(in: directory) ? $0 : nil }
+    var (elsewhere, reuse): (CacheRow?, Reuse) = (nil, .asOwn)
+    // That of a request like this one first, then the youngest.
+    for row in rows where row.key != key && row.mayAnswer {
+      let found = fingerprint.reuse(of: row, under: trust)
+      guard found == .asOwn || found == .byStrongTag && elsewhere == nil, row.isIntact(in: directory) else {
+        continue
+      }
+      (elsewhere, reuse) = (row, found)
+      if found == .asOwn { break }
+    }
     return KnownFiles(
-      .known(own), own: own, elsewhere: elsewhere,
-      selected: (ownIsSelected, elsewhere.map { fingerprint.selects($0) } ?? true))
+      .known(written), own: own, elsewhere: elsewhere,
+      reuse: (own.map { fingerprint.reuse(of: $0, under: trust) } ?? .asOwn, reuse))
   }
 
   /// The row of a request, intact or not.
@@ -182,6 +197,11 @@ final class IndexSession {
   /// file: it only costs the next run a download, and only after a SIGKILL.
   func journal(_ row: CacheRow) {
     withBatch { batch, failed in batch.append(row, as: fingerprint.selected(row), failed: failed) }
+  }
+
+  /// The same for a row that stays selected as it is.
+  func journalStored(_ row: CacheRow) {
+    withBatch { batch, failed in batch.append(row, as: row, failed: failed) }
   }
 
   /// - Returns: whether the batch is full: then `flush` is due.
@@ -211,13 +231,16 @@ final class IndexSession {
   /// The row, with what this run's request had in the fields that its answer varies by.
   func selected(_ row: CacheRow) -> CacheRow { fingerprint.selected(row) }
 
-  /// Adds the row of one of the store's files, which is selected already.
+  /// Adds a row that stays selected as it is: that of one of the store's files, or of one whose answer is not
+  /// this run's.
   func addStored(_ row: CacheRow) {
     withBatch { batch, failed in batch.add(row, as: row, failed: failed) }
   }
 
-  /// Whether the request that brought the row was like this run's (RFC 9111 §4.1).
-  func selects(_ row: CacheRow) -> Bool { fingerprint.selects(row) }
+  /// What a row's file is worth to a request.
+  func reuse(of row: CacheRow, under trust: RequestTrust) -> Reuse {
+    fingerprint.reuse(of: row, under: trust)
+  }
 
   /// Writes rows at once: those that have a journal of their own, or none.
   nonisolated(nonsending) func write(_ rows: [CacheRow], retiring journal: CommitJournal?) async {
@@ -310,9 +333,14 @@ struct RowBatch: Sendable {
     last = journal.append(stored, failed: failed).map { (row, $0) }
   }
 
-  /// Counts a row. Writes its line, unless that was the last one written.
+  /// Counts a row. Writes its line, unless that was the last one written: then only when its file was changed
+  /// last, which is known once it has its name.
   mutating func add(_ row: CacheRow, as stored: CacheRow, failed: (DownloadError) -> Void) {
-    if last?.row != row { append(row, as: stored, failed: failed) }
+    if let last, last.row.isSame(butForChange: row) {
+      if last.row.changed != row.changed { journal.note(row.changed, failed: failed) }
+    } else {
+      append(row, as: stored, failed: failed)
+    }
     guard let place = last?.place else { return }
     places.append(place)
     placeOfKey[row.key.hashValue] = place

@@ -13,6 +13,9 @@ public final class IndexedSizes {
   /// - Parameter folder: the cache's.
   /// - Returns: nil if there is no index yet, or none that can be read.
   public init?(in folder: FilePath) {
+    guard let own = try? Folder(own: folder), (try? own.standing(CacheIndex.fileName))?.isUsers == true else {
+      return nil
+    }
     var (connection, lookup): (OpaquePointer?, OpaquePointer?) = (nil, nil)
     let path = folder.appending(CacheIndex.fileName).string
     guard
@@ -35,7 +38,7 @@ public final class IndexedSizes {
 
   /// - Returns: bytes; nil if unknown.
   public func size(of address: Address) -> Int64? {
-    var key = address.key
+    var key = address.resource
     return key.withUTF8 { text in
       defer { sqlite3_reset(lookup) }
       // The text stays where it is until the statement is reset, so SQLite need not copy it.
@@ -46,7 +49,7 @@ public final class IndexedSizes {
         sqlite3_column_type(lookup, 0) == SQLITE_INTEGER
       else { return nil }
       let size = sqlite3_column_int64(lookup, 0)
-      return size < 0 ? nil : size
+      return CacheRow.sizes.contains(size) ? size : nil
     }
   }
 }

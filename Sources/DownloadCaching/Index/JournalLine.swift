@@ -5,8 +5,10 @@ import Synchronization
 /// tore is no row. (JSON would cost ten times as much, on the thread that downloads.)
 enum JournalLine {
   /// A line of another format is no row.
-  private static let format = "3"
-  private static let fieldCount = 24
+  private static let format = "5"
+  private static let fieldCount = 26
+  /// Length of the last field, which is written over when the file has its name.
+  static let changeLength = 20
 
   static func encode(_ row: CacheRow) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: longest(row)) { bytes, count in
@@ -25,6 +27,13 @@ enum JournalLine {
     return line.count
   }
 
+  /// Writes the last field of a line anew.
+  /// - Parameter bytes: `changeLength` of them.
+  static func write(_ changed: ChangeTime, into bytes: UnsafeMutableRawBufferPointer) {
+    var field = Writer(bytes: bytes)
+    field.append(changed)
+  }
+
   /// How long the row's line can be: with a number of twenty digits and a sign, or two bytes for each byte of
   /// a text, in each field.
   static func longest(_ row: CacheRow) -> Int {
@@ -32,14 +41,14 @@ enum JournalLine {
     var texts = row.name.utf8.count + row.wanted.utf8.count
     texts += count(validator.etag) + count(validator.lastModified) + count(validator.date)
     texts += count(freshness.cacheControl) + count(freshness.expires) + count(freshness.age)
-    texts += count(freshness.vary) + count(row.effectiveURL) + count(row.digest) + count(row.selection)
+    texts +=
+      row.trust.text.utf8.count + count(freshness.vary) + count(row.effectiveURL) + count(row.digest)
+      + count(row.selection) + count(row.sum)
     return longest(row.key) + texts * 2 + fieldCount * 22
   }
 
   private static func longest(_ key: RowKey) -> Int {
-    var texts = key.address.utf8.count + key.scope.utf8.count
-    texts += key.directory.utf8.count + key.requested.utf8.count
-    return texts * 2 + 16
+    (key.address.utf8.count + key.directory.utf8.count + key.requested.utf8.count) * 2 + 16
   }
 
   private static func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
@@ -54,6 +63,7 @@ enum JournalLine {
     mutating func append(_ row: CacheRow) {
       let (identity, validator, freshness) = (row.identity, row.validator, row.freshness)
       begin(row.key)
+      append(row.trust.text)
       append(row.name)
       append(row.wanted)
       append(identity.device)
@@ -73,6 +83,20 @@ enum JournalLine {
       append(row.selection)
       append(row.usedAt)
       if let status = row.status { append(Int64(status)) } else { appendNothing() }
+      append(row.sum)
+      append(UInt8(ascii: "\t"))
+      append(row.changed)
+    }
+
+    /// As nineteen digits behind a sign, or behind a zero.
+    mutating func append(_ changed: ChangeTime) {
+      append(UInt8(ascii: changed.number < 0 ? "-" : "0"))
+      var rest = changed.number.magnitude
+      for place in (count..<(count + JournalLine.changeLength - 1)).reversed() {
+        bytes[place] = UInt8(truncatingIfNeeded: rest % 10) | UInt8(ascii: "0")
+        rest /= 10
+      }
+      count += JournalLine.changeLength - 1
     }
 
     mutating func end() {
@@ -84,7 +108,6 @@ enum JournalLine {
     mutating func begin(_ key: RowKey) {
       for byte in JournalLine.format.utf8 { append(byte) }
       append(key.address)
-      append(key.scope)
       append(key.directory)
       append(key.requested)
     }
@@ -219,21 +242,24 @@ enum JournalLine {
   static func row(_ line: some Collection<UInt8>) -> CacheRow? {
     guard !line.contains(0) else { return nil }
     let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map { text($0) }
-    guard fields.count == fieldCount, fields[0] == format, let address = fields[1], let scope = fields[2],
-      let directory = fields[3], let requested = fields[4], let name = fields[5], let wanted = fields[6],
+    guard fields.count == fieldCount, fields[0] == format, let address = fields[1], let directory = fields[2],
+      let requested = fields[3], let trust = fields[4], let name = fields[5], let wanted = fields[6],
       let device = fields[7].flatMap({ Int64($0) }), let inode = fields[8].flatMap({ Int64($0) }),
       let size = fields[9].flatMap({ Int64($0) }), let modified = fields[10].flatMap({ Int64($0) }),
-      let fetchedAt = fields[14].flatMap({ Int64($0) }), let usedAt = fields[22].flatMap({ Int64($0) })
+      let fetchedAt = fields[14].flatMap({ Int64($0) }), let usedAt = fields[22].flatMap({ Int64($0) }),
+      let changed = fields[25].flatMap({ Int64($0) })
     else { return nil }
     return CacheRow(
-      key: RowKey(address: address, scope: scope, directory: directory, requested: requested),
+      key: RowKey(address: address, directory: directory, requested: requested),
       name: name, wanted: wanted,
       identity: FileIdentity(device: device, inode: inode, size: size, modified: modified),
+      changed: ChangeTime(number: changed),
       validator: Validator(etag: fields[11], lastModified: fields[12], date: fields[13]),
       fetchedAt: fetchedAt, usedAt: usedAt, status: fields[23].flatMap { Int($0) },
       freshness: FreshnessFields(
         cacheControl: fields[15], expires: fields[16], age: fields[17], vary: fields[18]),
-      effectiveURL: fields[19], selection: fields[21], digest: fields[20])
+      effectiveURL: fields[19], trust: TrustMark(text: trust), selection: fields[21], digest: fields[20],
+      sum: fields[24])
   }
 
   private static func text(_ field: some Collection<UInt8>) -> String? {

@@ -76,6 +76,14 @@ struct LineMemory: ~Copyable {
     return start
   }
 
+  /// Calls `body` with the last bytes of what was appended, without the line feed at its end.
+  /// - Returns: where they begin.
+  mutating func rewrite(last length: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) -> Int {
+    let start = used - 1 - length
+    body(UnsafeMutableRawBufferPointer(rebasing: bytes[start..<(used - 1)]))
+    return start
+  }
+
   /// Writes what was appended to the file, where it is not there already.
   func copy(from start: Int, to file: borrowing Descriptor) throws(Errno) {
     guard !isMapped else { return }

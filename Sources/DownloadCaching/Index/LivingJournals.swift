@@ -48,7 +48,7 @@ final class LivingJournals: Sendable {
     self.secret = secret
   }
 
-  /// The row of a request; else the youngest of the same address and scope, in whatever folder.
+  /// The row of a request; else the youngest of the same address, in whatever folder.
   /// - Parameter made: how many journals were ever made, read after the claim on the address was obtained;
   ///   nil to look at the folder in any case.
   func row(_ key: RowKey, made: UInt64?) -> CacheRow? {
@@ -158,7 +158,7 @@ final class LivingJournals: Sendable {
   }
 }
 
-/// The whole lines of a journal, found by the address and scope of their rows.
+/// The whole lines of a journal, found by the addresses of their rows.
 struct JournalLines {
   /// How a request's lines begin.
   struct Key {
@@ -195,12 +195,12 @@ struct JournalLines {
     }
   }
 
-  /// Format, address and scope: up to the third tab, with it.
+  /// Format and address: up to the second tab, with it.
   fileprivate static func part(of line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var tabs = 0
     for index in line.indices where line[index] == UInt8(ascii: "\t") {
       tabs += 1
-      if tabs == 3 { return line[...index] }
+      if tabs == 2 { return line[...index] }
     }
     return line
   }
@@ -208,7 +208,7 @@ struct JournalLines {
   /// The last line of a request.
   func own(_ key: Key) -> ArraySlice<UInt8>? { find(key, key.whole[...]) }
 
-  /// The last line of an address and scope.
+  /// The last line of an address.
   func like(_ key: Key) -> ArraySlice<UInt8>? { find(key, key.part) }
 
   private func find(_ key: Key, _ start: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {

@@ -68,7 +68,7 @@ final class RowInserter {
     if JournalLine.isNothing(field, count) { return SQLITE_OK }
     switch column {
     // Device, inode, size and times, status.
-    case 7...10, 14, 22, 23:
+    case 7...10, 14, 22, 23, 25:
       return sqlite3_bind_int64(statement.sqliteStatement, column, JournalLine.number(field, count))
     default:
       if memchr(field, CInt(UInt8(ascii: "\\")), count) == nil { return bindText(field, count, column) }

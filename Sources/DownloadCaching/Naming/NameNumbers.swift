@@ -22,7 +22,7 @@ public final class NameNumbers: Sendable {
 
   /// The number of the list's next address.
   public func next(_ address: Address) -> Place {
-    let (name, address) = (FileNaming.hash(ofNameOf: address), Hash.of(address.wireText.utf8))
+    let (name, address) = (FileNaming.hash(ofNameOf: address), Hash.of(address.resource.utf8))
     return table.withLock { $0.next(name: name, address: address) }
   }
 

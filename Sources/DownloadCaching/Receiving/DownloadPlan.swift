@@ -16,6 +16,8 @@ final class DownloadPlan: Sendable {
   let directory: OutputDirectory
   /// The key of the request's row in the index.
   let rowKey: RowKey
+  /// Under which trust the answer is received.
+  let trust: RequestTrust
   /// The name if the server may not choose one or gives none.
   let nameByAddress: String
   /// This address's own finished file here, intact.
@@ -35,7 +37,8 @@ final class DownloadPlan: Sendable {
 
   init(
     _ request: DownloadRequest, _ shared: SharedConfiguration, in directory: OutputDirectory, rowKey: RowKey,
-    own: CacheRow? = nil, elsewhere: CacheRow? = nil, ownership: Ownership = .unknown,
+    trust: RequestTrust = .usual, own: CacheRow? = nil, elsewhere: CacheRow? = nil,
+    ownership: Ownership = .unknown,
     known: KnownVersion? = nil, owners: FileOwners? = nil, isIndexed: Bool = false,
     mayStandAlready: Bool = false
   ) {
@@ -43,6 +46,7 @@ final class DownloadPlan: Sendable {
     self.shared = shared
     self.directory = directory
     self.rowKey = rowKey
+    self.trust = trust
     nameByAddress = request.outputName ?? FileNaming.name(of: request.address)
     self.own = own
     self.elsewhere = elsewhere
@@ -57,9 +61,6 @@ final class DownloadPlan: Sendable {
   var cacheControlLine: String? { shared.cacheControlLine }
   var mayAsk: Bool { shared.mayAsk }
   var address: Address { request.address }
-
-  /// The identity under which a part on disk is recognised.
-  var owner: PartialOwner { PartialOwner(address: rowKey.address, scope: rowKey.scope) }
 
   // MARK: Names
 

@@ -37,7 +37,7 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   func look<Value: Sendable>(_ body: (inout Reception) -> Value) -> Value { reception.withLock { body(&$0) } }
 
   /// See `Reception.sameBytes`.
-  func sameBytes(as other: borrowing Descriptor) throws(Errno) -> FileIdentity? {
+  func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
     try reception.withLock { reception throws(Errno) in try reception.sameBytes(as: other) }
   }
 

@@ -129,10 +129,13 @@ struct Reception: ~Copyable {
   /// Looks for a part that an earlier run left.
   private mutating func stage() throws(DownloadError) {
     let opened = try StagedFile(
-      in: plan.directory, for: plan.owner, base: plan.nameByAddress,
+      in: plan.directory, for: plan.rowKey.address, base: plan.nameByAddress,
       number: plan.request.outputName == nil ? plan.request.nameNumber : 0, resumes: resumes)
-    if let metadata = opened.found {
-      version = metadata.held(length: opened.foundLength)
+    // What may not be continued stays as it is until an answer takes its place.
+    if let metadata = opened.found, case let held = metadata.held(length: opened.foundLength),
+      held.mayBeContinued(under: plan.trust)
+    {
+      version = held
       segments =
         metadata.segments(length: opened.foundLength)
         ?? SegmentMap(length: version.length, total: version.total)
@@ -198,6 +201,12 @@ struct Reception: ~Copyable {
     compared = offset < segments.length ? offset : nil
     state.receive(.init(end: end, heldBefore: segments.length, isRange: true))
     meter.begin(at: offset + segments.receivedFurther, total: total)
+    // Before a byte of this run's stands among those that were received otherwise.
+    let trust = plan.trust[version.effectiveURL]
+    if version.trust != trust {
+      version.trust = trust
+      try writeMetadata()
+    }
     return begin(head)
   }
 
@@ -214,7 +223,7 @@ struct Reception: ~Copyable {
     version = HeldPart(
       validator: Validator(head), total: total,
       encoding: coded == .plain ? nil : head["content-encoding"], isDecoded: isDecoded,
-      effectiveURL: head.effectiveName)
+      effectiveURL: head.effectiveName, trust: plan.trust[head.effectiveURL])
     segments.total = total
     guard expectDigest(head) else { return .drain }
     try setSpaceAside(total)
@@ -538,7 +547,7 @@ struct Reception: ~Copyable {
   private mutating func writeMetadata() throws(DownloadError) {
     metadataPace.metadataWritten(waiting: segments.bufferedFurther)
     let metadata = ResumeMetadata(
-      owner: plan.owner, held: held, name: finalName, done: segments.isSplit ? segments.done : nil)
+      address: plan.rowKey.address, held: held, name: finalName, done: segments.isSplit ? segments.done : nil)
     try staged?.show(metadata)
   }
 
@@ -547,7 +556,8 @@ struct Reception: ~Copyable {
   mutating func copy(_ source: CacheRow) throws(DownloadError) -> Bool {
     guard !state.isClosed else { throw .cancelled }
     try giveUpHeld()
-    version = HeldPart(validator: source.validator, effectiveURL: source.effectiveURL)
+    version = HeldPart(
+      validator: source.validator, effectiveURL: source.effectiveURL, trust: plan.trust[source.effectiveURL])
     segments.total = source.identity.size
     if plan.rules.useContentDisposition, source.key.requested.isEmpty || source.key.isStored {
       metadataName = source.wanted
@@ -617,12 +627,12 @@ struct Reception: ~Copyable {
   /// Compares the file with another, which gets this one's time if they are the same (`--remote-time`).
   /// Blocks.
   /// - Parameter other: a file of the same length.
-  /// - Returns: the other's identity; nil if their bytes differ.
+  /// - Returns: the other as it is then; nil if their bytes differ.
   /// - Throws: errno of reading; ECANCELED when the task was cancelled.
-  mutating func sameBytes(as other: borrowing Descriptor) throws(Errno) -> FileIdentity? {
+  mutating func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
     guard try staged?.descriptor.hasBytes(of: other, length: length) == true else { return nil }
     if let time = remoteTime { try other.setModified(time) }
-    return try other.identity()
+    return try other.standing()
   }
 
   /// What a file with the same bytes looks like.
@@ -639,20 +649,29 @@ struct Reception: ~Copyable {
     return version.encoding == nil ? nil : .stillCoded
   }
 
-  /// The identity by which a later run recognises the file.
-  mutating func identity() throws(DownloadError) -> FileIdentity? {
-    do throws(Errno) { return try staged?.descriptor.identity() } catch {
+  /// The file, by which a later run recognises it.
+  mutating func standing() throws(DownloadError) -> StandingFile? {
+    do throws(Errno) { return try staged?.descriptor.standing() } catch {
       throw plan.directory.failure(error, "looking at", staged?.names.part ?? plan.nameByAddress)
     }
   }
 
-  /// Commits the whole file under a name; false if something stands under it.
-  mutating func take(_ name: String, replacing: Bool) throws(DownloadError) -> Bool {
+  /// The address's own file, as it is after a part's name of it was removed.
+  mutating func cleared(_ own: CacheRow) -> CacheRow {
+    guard let cleared = staged?.cleared, own.isIntact(cleared.before) else { return own }
+    var own = own
+    own.changed = ChangeTime(of: cleared.after)
+    return own
+  }
+
+  /// Commits the whole file under a name.
+  /// - Returns: when it got it; nil if something stands under it.
+  mutating func take(_ name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     guard !state.isClosed else { throw .cancelled }
     if replacing, staged?.isNamed == false { try writeMetadata() }
-    guard try staged?.commit(as: name, replacing: replacing) ?? false else { return false }
+    guard let named = try staged?.commit(as: name, replacing: replacing) else { return nil }
     state.close()
-    return true
+    return named
   }
 
   /// Removes the file.
@@ -677,7 +696,10 @@ struct Reception: ~Copyable {
     }
     if isSkipped, resumed == 0 { return try discard() }
     guard staged?.descriptor.isOpen == true else { return }
-    if segments.length == 0 { return try discard() }
+    if segments.length == 0 {
+      if staged?.foundLength == 0 { try discard() }
+      return
+    }
     // A part that could not be resumed is not worth a name; one that has its name keeps it.
     if segments.isSplit || staged?.isNamed == false && isResumable { try writeMetadata() }
     if staged?.isNamed == true { meter.keep(segments.length + segments.writtenFurther) }

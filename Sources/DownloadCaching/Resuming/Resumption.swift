@@ -70,6 +70,15 @@ struct HeldPart: Sendable, Equatable {
   var isDecoded = false
   /// `EffectiveURL` of the resource that gave the bytes, where redirects led to another resource.
   var effectiveURL: String?
+  /// Under which trust they were received.
+  var trust = TrustMark.usual
+
+  /// Whether a run may go on with them: under another trust, only a strong tag shows that the rest is of the
+  /// same version.
+  func mayBeContinued(under trust: RequestTrust) -> Bool {
+    let reuse = trust[effectiveURL].reuse(of: self.trust)
+    return reuse == .asOwn || reuse == .byStrongTag && validator.strongETag != nil
+  }
 }
 
 /// What an answer means for the bytes on disk. Pure: decided by what was asked, what is held and the head.
@@ -98,13 +107,14 @@ enum ResumeDecision: Equatable {
     asked: TransferPlan.Asked, held: HeldPart, known: KnownVersion? = nil, head: ResponseHead, now: Int64
   ) -> ResumeDecision {
     switch head.status {
-    // 203 is a 200 that a proxy changed; no better body is available.
-    case 200, 203: wholeFile(asked: asked, held: held, head: head)
+    // 203 is a 200 that a proxy changed; no better body is available. What was created or accepted is what
+    // the server has to give.
+    case 200...203: wholeFile(asked: asked, held: held, head: head)
     // 204 means no content at all, rather than content of length 0 (RFC 9110 §15.3.5): the file is empty, and
     // the user is told.
     case 204: .startOver(total: 0)
-    // Created, accepted, reset, multi-status, deltas: none of these bodies is the file.
-    case 201, 202, 205, 207, 208, 226: .reject(DownloadError(.badResponse, cause: .http(status: head.status)))
+    // Reset, multi-status, deltas: none of these bodies is the file.
+    case 205, 207, 208, 226: .reject(DownloadError(.badResponse, cause: .http(status: head.status)))
     case 206: partialContent(asked: asked, held: held, head: head)
     case 304 where asked == .conditional:
       known?.isConfirmed(by: head) == true ? .unchanged : .askUnconditionally

@@ -6,9 +6,12 @@ import FoundationEssentials
 /// As long as bytes are only appended, the part's length says which bytes are there; a file that is fetched
 /// in segments lists its done ranges here.
 struct ResumeMetadata: Sendable, Equatable, Codable {
-  /// Format 1 had no seal, and counts as foreign.
-  var format = 2
-  var owner: PartialOwner
+  /// What is of another format counts as foreign.
+  var format = 3
+  /// `Address.resource`.
+  var address: String
+  /// Under which trust the bytes were received.
+  var trust: TrustMark
   var validator: Validator
   /// Length of the whole file in bytes; nil if the server did not say.
   var total: Int64?
@@ -25,9 +28,10 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
   /// Authenticates all the other fields with the user's secret; nil until the metadata is written.
   private var seal: String?
 
-  init(owner: PartialOwner, held: HeldPart, name: String, done: [ClosedRange<Int64>]? = nil) {
+  init(address: String, held: HeldPart, name: String, done: [ClosedRange<Int64>]? = nil) {
     self.done = done?.map { [$0.lowerBound, $0.upperBound] }
-    self.owner = owner
+    self.address = address
+    trust = held.trust
     validator = held.validator
     total = held.total
     encoding = held.encoding
@@ -40,7 +44,7 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
   ///   another format.
   init?(json: [UInt8], secret: UserSecret) {
     guard var metadata = try? JSONDecoder().decode(ResumeMetadata.self, from: Data(json)),
-      metadata.format == 2,
+      metadata.format == 3,
       FileNaming.isUsable(metadata.name), (metadata.total ?? 0) >= 0
     else { return nil }
     let seal = metadata.seal
@@ -78,7 +82,7 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
     }
     return HeldPart(
       length: good, validator: validator, total: total, encoding: encoding, isDecoded: isDecoded == true,
-      effectiveURL: answeredBy)
+      effectiveURL: answeredBy, trust: trust)
   }
 
   /// The segments of a part of that length.
@@ -99,14 +103,6 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
   private var ranges: [ClosedRange<Int64>] {
     (done ?? []).compactMap { $0.count == 2 && $0[0] >= 0 && $0[0] <= $0[1] ? $0[0]...$0[1] : nil }
   }
-}
-
-/// Whom a part belongs to: an address, requested with certain credentials or none.
-struct PartialOwner: Sendable, Equatable, Codable {
-  /// Without credentials.
-  var address: String
-  /// See `RequestFingerprint.scope`.
-  var scope: String
 }
 
 /// The names beside a final name under which its bytes wait: `x.part`, and its metadata `x.part.json`.

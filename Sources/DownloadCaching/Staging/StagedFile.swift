@@ -34,10 +34,13 @@ import SystemPackage
 /// 44).
 struct StagedFile: ~Copyable {
   private let directory: OutputDirectory
-  private let owner: PartialOwner
+  private let address: String
   /// The metadata that was found; nil for a fresh file.
   private(set) var found: ResumeMetadata?
   private(set) var foundLength: Int64 = 0
+  /// The finished file of which a part's name was removed (step 6), before and after that: it counts as a
+  /// change of the file.
+  private(set) var cleared: (before: StandingFile, after: StandingFile)?
   private(set) var descriptor = Descriptor.closed
   /// Whether `names.part` is this file.
   private(set) var isNamed = false
@@ -49,18 +52,18 @@ struct StagedFile: ~Copyable {
   private let last: Int
   private var claim: NameReservation?
 
-  /// Takes the part that this owner left under any of `x`, `x.1`, `x.2` …, otherwise the first of those names
-  /// that is free.
+  /// Takes the part that an earlier run left of this address under any of `x`, `x.1`, `x.2` …, otherwise the
+  /// first of those names that is free.
   /// - Parameters:
   ///   - number: the first to try.
   ///   - resumes: false to leave parts alone: no metadata is read, and a name counts as free.
   /// - Throws: `.disk`, `.folder`; `.conflict` when a thousand names are taken.
   init(
-    in directory: OutputDirectory, for owner: PartialOwner, base: String, number: Int = 0,
+    in directory: OutputDirectory, for address: String, base: String, number: Int = 0,
     resumes: Bool = true
   ) throws(DownloadError) {
     self.directory = directory
-    self.owner = owner
+    self.address = address
     self.base = base
     self.number = number
     last = number + 1000
@@ -70,7 +73,8 @@ struct StagedFile: ~Copyable {
       while try !claimCandidate() { try advance() }
       return
     }
-    // An owner's part goes before a free name: otherwise a list in another order would never find it again.
+    // The address's part goes before a free name: otherwise a list in another order would never find it
+    // again.
     for left in directory.numbersOfMetadata(beside: base) where left != number {
       self.number = left
       if try claimCandidate(), try inspect(), found != nil { return }
@@ -122,11 +126,13 @@ struct StagedFile: ~Copyable {
         identity.isSameFile(as: try part.identity())
       else { return false }
       // Read under the part's lock, because the process that holds it may replace the metadata.
-      guard let current = try readMetadata(), current.owner == owner else { return false }
+      guard let current = try readMetadata(), current.address == address else { return false }
       _ = try directory.folder.removeOwn(names.draft(directory.secret, 0))
       // Step 6: the file is finished and has its final name too, so it must not be emptied here.
       if try part.linkCount() > 1 {
+        let before = try part.standing()
         try directory.folder.remove(names.part)
+        cleared = (before, try part.standing())
         try directory.folder.remove(names.metadata)
         directory.forgetMetadata(names.metadata)
         return true
@@ -158,7 +164,7 @@ struct StagedFile: ~Copyable {
   private func removeOrphan(_ metadata: borrowing Descriptor) throws(Errno) -> Bool {
     guard metadata.lock() else { return false }
     defer { metadata.unlock() }
-    guard let current = try readMetadata(), current.owner == owner,
+    guard let current = try readMetadata(), current.address == address,
       try directory.folder.identity(of: names.part) == nil
     else { return false }
     try directory.folder.remove(names.metadata)
@@ -297,10 +303,11 @@ struct StagedFile: ~Copyable {
 
   // MARK: Its end
 
-  /// Commits the file under its final name; false if something stands under it.
+  /// Commits the file under its final name.
   /// - Parameter replacing: needs a file that was shown, because only a rename replaces, and a rename needs
   ///   an old name.
-  mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> Bool {
+  /// - Returns: when it got the name; nil if something stands under it.
+  mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     do throws(Errno) {
       if isNamed { try descriptor.flushAndReport() }
       do throws(Errno) {
@@ -312,24 +319,28 @@ struct StagedFile: ~Copyable {
           try directory.folder.link(descriptor, as: name, route)
         }
       } catch .fileExists where !replacing {
-        return false
+        return nil
       }
       // A part is private; a finished file has the usual mode. Set after the naming: if dlm is killed in
       // between, that leaves a whole file that is private. The other way round it would leave a part that
       // other users may write, which the next run would not accept.
       if isNamed { try descriptor.setMode(directory.modeOfFinishedFiles) }
       isNamed = false
+      let named = ChangeTime(of: try descriptor.standing())
       try removeMetadata()
       release()
-      return true
+      return named
     } catch {
       throw directory.failure(error, "naming", name)
     }
   }
 
   /// Empties the file, because it held bytes of another version.
-  func empty() throws(DownloadError) {
-    do throws(Errno) { try descriptor.truncate(to: 0) } catch {
+  mutating func empty() throws(DownloadError) {
+    do throws(Errno) {
+      try descriptor.truncate(to: 0)
+      foundLength = 0
+    } catch {
       throw directory.failure(error, "emptying", names.part)
     }
   }

@@ -1,3 +1,4 @@
+import DownloadModel
 import Glibc
 import SystemPackage
 import Synchronization
@@ -10,8 +11,8 @@ public enum StoreKind: String, Sendable, CaseIterable {
   case clone
   /// The same where the file system can, else a copy of them.
   case copy
-  /// A second name for the user's file, which takes no space. Whoever changes the file in place changes the
-  /// entry as well, so that it is no longer served.
+  /// A second name for the user's file, which takes no space, and is read once for its checksum. Whoever
+  /// changes the file in place changes the entry as well, so that it is no longer served.
   case link
   /// Only the index is kept.
   case none
@@ -21,7 +22,7 @@ public enum StoreKind: String, Sendable, CaseIterable {
 ///
 /// An entry is a file like any other that dlm wrote: it has a row in the index, with this folder as its
 /// directory, and is found, checked and copied from as a file in any other folder is. An address has one
-/// entry for each scope of credentials, under a name that only this user's dlm can compute.
+/// entry, under a name that only this user's dlm can compute.
 ///
 /// **Life of an entry.** It has its name only when it is whole, and a line in the journal before that.
 ///
@@ -75,8 +76,7 @@ final class FileStore: Sendable {
   private func open() throws(Errno) -> Opened {
     try opened.withLock { opened throws(Errno) in
       if let opened { return opened }
-      let folder = try Folder(path, mode: 0o700)
-      folder.makePrivate()
+      let folder = try Folder(own: path)
       let made = Opened(
         folder: folder, path: try folder.canonicalPath(),
         route: usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil)
@@ -97,7 +97,7 @@ final class FileStore: Sendable {
   /// The name of an address's entry. Its first half says whose it is without disclosing the address, the
   /// second proves that this user's dlm computed it.
   private func name(_ key: RowKey) -> String {
-    let stem = secret.tag("store entry", key.address + "\0" + key.scope)
+    let stem = secret.tag("store entry", key.address)
     return "\(stem)-\(secret.tag("store", stem))"
   }
 
@@ -121,7 +121,7 @@ final class FileStore: Sendable {
   private func drafts(making: Bool) throws(Errno) -> Folder? {
     let path = path.appending(Self.draftsName)
     if !making, FileIdentity.of(path: path.string) == nil { return nil }
-    return try Folder(path, mode: 0o700)
+    return try Folder(own: path)
   }
 
   /// Removes drafts whose process has ended.
@@ -154,15 +154,14 @@ final class FileStore: Sendable {
   ) throws(Errno) -> CacheRow? {
     let store = try open()
     var entry = source
-    entry.key = RowKey(
-      address: source.key.address, scope: source.key.scope, directory: store.path, requested: RowKey.stored)
+    entry.key = RowKey(address: source.key.address, directory: store.path, requested: RowKey.stored)
     entry.name = name(source.key)
     if kind == .link { return try putLink(source, entry, in: store, beforeNaming) }
     guard let file = try Self.open(source) else { return nil }
     if let route = store.route {
       let copy = try store.folder.openUnnamed(mode: 0o600)
       guard try Self.fill(copy, with: file, source, by: kind) else { return nil }
-      entry.identity = try copy.identity()
+      try note(copy, in: &entry)
       beforeNaming(entry)
       do throws(Errno) { try store.folder.link(copy, as: entry.name, route) } catch .fileExists {
         guard let drafts = try drafts(making: true), copy.lock() else { return nil }
@@ -170,6 +169,7 @@ final class FileStore: Sendable {
         try drafts.link(copy, as: draft, route)
         try drafts.move(draft, to: store.folder, replacing: entry.name)
       }
+      entry.changed = ChangeTime(of: try copy.standing())
       return entry
     }
     guard let drafts = try drafts(making: true) else { return nil }
@@ -180,9 +180,10 @@ final class FileStore: Sendable {
         try drafts.remove(draft)
         return nil
       }
-      entry.identity = try copy.identity()
+      try note(copy, in: &entry)
       beforeNaming(entry)
       try drafts.move(draft, to: store.folder, replacing: entry.name)
+      entry.changed = ChangeTime(of: try copy.standing())
     } catch {
       try drafts.remove(draft)
       throw error
@@ -190,12 +191,18 @@ final class FileStore: Sendable {
     return entry
   }
 
+  /// Notes a file that is about to get its name.
+  private func note(_ file: borrowing Descriptor, in entry: inout CacheRow) throws(Errno) {
+    let standing = try file.standing()
+    (entry.identity, entry.changed) = (standing.identity, .beforeNaming(standing.changed))
+  }
+
   private static func open(_ source: CacheRow) throws(Errno) -> Descriptor? {
     let raw = Glibc.open(source.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
     guard raw >= 0 else { throw Errno(rawValue: errno) }
     let file = Descriptor(raw)
-    guard try file.identity() == source.identity else { return nil }
+    guard try source.isIntact(file.standing()) else { return nil }
     return file
   }
 
@@ -208,23 +215,28 @@ final class FileStore: Sendable {
       guard kind == .copy else { throw Errno(rawValue: errno) }
       guard try copy.copyBytes(of: file, length) == length else { return false }
     }
-    return try file.identity() == source.identity
+    return try source.isIntact(file.standing())
   }
 
   private func putLink(
     _ source: CacheRow, _ entry: CacheRow, in store: Opened, _ beforeNaming: (CacheRow) -> Void
   ) throws(Errno) -> CacheRow? {
-    guard let drafts = try drafts(making: true) else { return nil }
+    guard let file = try Self.open(source), let drafts = try drafts(making: true) else { return nil }
+    var entry = entry
+    entry.sum = try file.digest(.sha256)?.hex
+    guard try source.isIntact(file.standing()) else { return nil }
     let draft = freshDraftName()
     do throws(Errno) { try drafts.link(path: source.path, as: draft) } catch .noSuchFileOrDirectory {
       return nil
     }
     do throws(Errno) {
       if try drafts.identity(of: draft) == source.identity {
+        try note(file, in: &entry)
         beforeNaming(entry)
         try drafts.move(draft, to: store.folder, replacing: entry.name)
         // rename(2) does nothing where both names are of one file: an entry that is put in once more.
         try drafts.remove(draft)
+        entry.changed = ChangeTime(of: try file.standing())
         return entry
       }
       try drafts.remove(draft)
@@ -238,13 +250,18 @@ final class FileStore: Sendable {
   // MARK: Taking away
 
   /// Removes an entry, unless its name has meanwhile been given to another.
+  /// - Parameter changing: told when the file was changed by that, where it is the user's too (`link`) and
+  ///   was untouched.
   /// - Returns: bytes that the entry took, as `du` counts them.
-  func remove(_ entry: CacheRow) throws(Errno) -> Int64 {
+  func remove(_ entry: CacheRow, changing: (ChangeTime) -> Void) throws(Errno) -> Int64 {
     guard isName(entry.name), let store = try openIfThere(), store.path == entry.key.directory,
-      try store.folder.identity(of: entry.name)?.isSameFile(as: entry.identity) == true
+      let standing = try store.folder.standing(entry.name), standing.identity.isSameFile(as: entry.identity)
     else { return 0 }
     let bytes = try store.folder.allocatedBytes(of: entry.name)
+    let file =
+      entry.changed.isThat(of: standing) ? try? store.folder.open(entry.name, O_RDONLY | O_NONBLOCK) : nil
     try store.folder.remove(entry.name)
+    if let file, try file.linkCount() > 0 { changing(ChangeTime(of: try file.standing())) }
     return bytes
   }
 

@@ -89,8 +89,10 @@ final class StoreSession {
     var entry = entry
     entry.usedAt = row.usedAt
     entry.digest = row.digest ?? entry.digest
-    if head != nil {
+    if head != nil, row.trust.mayRenew(entry.trust) {
       // The server has vouched for it anew (RFC 9111 §4.3.4).
+      entry.trust = row.trust
+      entry.selection = index.selected(row).selection
       entry.fetchedAt = row.fetchedAt
       entry.freshness = row.freshness
       entry.validator = row.validator
@@ -108,9 +110,13 @@ final class StoreSession {
     (pending, pendingBytes, confirmed) = ([], 0, [])
     if !asked.isEmpty { batch += await index.ask { $0.missing(asked) } ?? [] }
     guard !batch.isEmpty else { return }
+    let isLinked = configuration.store == .link
+    // The rows of the files themselves, which a further name changes.
+    if isLinked { await index.flush() }
     let kept = await keeper.put(batch)
     if let warning = kept.warning { index.warn(warning) }
     await index.write(kept.rows, retiring: kept.journal)
+    if isLinked { await index.ask { $0.noteChange(kept.rows) } }
     if keeper.isFull(with: kept.rows) { await keepWithinBound(keeper) }
   }
 

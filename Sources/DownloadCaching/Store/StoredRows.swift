@@ -49,9 +49,34 @@ extension CacheIndex {
 
   private func remove(_ rows: some Collection<CacheRow>, from store: FileStore) throws -> Int64 {
     var bytes: Int64 = 0
-    for row in rows where row.key.isStored { bytes += try store.remove(row) }
+    var changed: [CacheRow] = []
+    for var row in rows where row.key.isStored {
+      bytes += try store.remove(row) { time in
+        row.changed = time
+        changed.append(row)
+      }
+    }
     try drop(rows)
+    noteChange(changed)
     return bytes
+  }
+
+  /// Notes when the files of some rows were last changed, in all rows of theirs: the store gave them a
+  /// further name, or took it.
+  func noteChange(_ rows: [CacheRow]) {
+    guard !rows.isEmpty else { return }
+    noting { queue in
+      try queue.write { database in
+        let statement = try database.cachedStatement(sql: CacheSchema.noteChange)
+        for row in rows {
+          try statement.execute(
+            arguments: [
+              row.changed.number, row.key.address, row.identity.device, row.identity.inode,
+              row.identity.size, row.identity.modified,
+            ])
+        }
+      }
+    }
   }
 
   private func drop(_ rows: some Collection<CacheRow>) throws {
@@ -72,7 +97,7 @@ extension CacheIndex {
       try queue.look { database in
         let statement = try database.cachedStatement(sql: CacheSchema.storedRow)
         return try rows.filter { row in
-          let entry = try CacheRow.fetchOne(statement, arguments: [row.key.address, row.key.scope])
+          let entry = try CacheRow.fetchOne(statement, arguments: [row.key.address])
           return entry?.isEntry(of: row) != true
         }
       }
@@ -152,12 +177,12 @@ extension CacheRow {
   /// Whether this row of the store stands for the bytes of a file, and they are there.
   func isEntry(of row: CacheRow) -> Bool {
     self.identity.size == row.identity.size && self.validator.etag == row.validator.etag
-      && self.validator.lastModified == row.validator.lastModified && isIntact
+      && self.validator.lastModified == row.validator.lastModified && self.trust == row.trust && isIntact
   }
 }
 
 extension CacheSchema {
-  static let storedRow = "SELECT \(columns) FROM file WHERE address = ? AND scope = ? AND requested = '/'"
+  static let storedRow = "SELECT \(columns) FROM file WHERE address = ? AND requested = '/'"
 
   static let storedTotal =
     "SELECT COALESCE(SUM(\(StoreBound.costInSQL)), 0) FROM file WHERE requested = '/'"
@@ -166,6 +191,11 @@ extension CacheSchema {
     "SELECT \(columns) FROM file WHERE requested = '/' ORDER BY used_at LIMIT ?"
 
   static let byUse = "SELECT \(columns) FROM file ORDER BY used_at LIMIT ?"
+
+  static let noteChange = """
+    UPDATE file SET changed = ? WHERE address = ? AND device = ? AND inode = ? AND size = ?
+    AND modified = ?
+    """
 
   static let deleteIfSame = delete + " AND device = ? AND inode = ?"
 }

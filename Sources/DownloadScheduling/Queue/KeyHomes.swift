@@ -33,7 +33,7 @@ struct KeyHomes {
 
   /// Equal for equal keys (`DownloadRequest.Key`).
   static func number(of request: DownloadRequest) -> Int {
-    let number = request.address.hashValue
+    let number = request.address.resourceHash
     if request.outputName == nil, request.checksum == nil { return number }
     var hasher = Hasher()
     hasher.combine(number)

@@ -81,7 +81,7 @@ struct DemoCommand: AsyncParsableCommand {
   private static func page(_ environment: [String: String]) -> ReportFile? {
     guard let folder = XDGFolders(environment).state else { return nil }
     do {
-      try PrivateFolder.make(folder)
+      try OwnFiles.makeFolder(folder)
       let file = try ReportFile(folder.appending("demo.html").string)
       return file.obstacle == nil ? file : nil
     } catch {

@@ -36,6 +36,7 @@ struct HistoryCommand: AsyncParsableCommand {
   func run() async throws {
     let store = RunHistoryStore(ProcessInfo.processInfo.environment)
     let name = list.map { RunMemory.name(of: Source($0, isList: true), store) ?? $0 }
+    StandardError.say([store.warning].compactMap(\.self))
     let all = store.past.load().filter { past in name.map { past.sources.contains($0) } ?? true }
     if json { return try StandardOutput.write(all.map { HistoryMessages.json($0).text + "\n" }.joined()) }
     guard !all.isEmpty else {

@@ -9,9 +9,9 @@ enum CacheMessages {
     let detail = warning.detail.isEmpty ? "" : " (\(warning.detail))"
     return switch warning.kind {
     case .damagedIndexSetAside:
-      "dlm: the cache's index was damaged\(detail); \(takenOver(warning))"
-    case .laterVersion:
-      "dlm: the cache's index was made by a later version of dlm; \(takenOver(warning))"
+      "dlm: the cache's index was damaged\(detail); \(begunAnew(warning))"
+    case .otherVersion:
+      "dlm: the cache's index was made by another version of dlm; \(begunAnew(warning))"
     case .unusable:
       "dlm: the cache \(warning.path) cannot be used\(detail); this run did without it: see dlm cache path"
     case .storeUnusable:
@@ -23,13 +23,9 @@ enum CacheMessages {
     }
   }
 
-  private static func takenOver(_ warning: CacheWarning) -> String {
-    let what =
-      warning.found == 0
-      ? "nothing could be read from it"
-      : "\(Quantity.count(warning.kept)) of the \(files(warning.found)) that could be read from it "
-        + "\(warning.kept == 1 ? "stays" : "stay") known"
-    return "\(what). It was set aside as \(warning.path): dlm clear-cache removes it"
+  private static func begunAnew(_ warning: CacheWarning) -> String {
+    "a new one was begun, and files are known again as they are asked for. "
+      + "The old one was set aside as \(warning.path): dlm clear-cache removes it"
   }
 
   static func status(_ status: CacheStatus) -> String {
@@ -141,7 +137,7 @@ enum CacheMessages {
       }
   }
 
-  private static let keyed = "asked for with a login or header lines of its own"
+  private static let keyed = "asked for with a login, certificate or header lines of its own"
 
   private static func lines(_ file: CacheDetail, _ now: Int64) -> [String] {
     let entry = file.entry

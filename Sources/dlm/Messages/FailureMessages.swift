@@ -323,6 +323,17 @@ enum TroubleMessages {
       + "; set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME"
   }
 
+  /// - Parameter variable: by which another one can be named.
+  static func distrusted(folder: FilePath, _ why: Distrust, _ variable: String) -> String {
+    let cause =
+      switch why {
+      case .othersWrite: "others can write it. Look at what is in it, then chmod 700 it"
+      case .otherUser, .notRegular:
+        "it belongs to another user. Remove it, or name one of yours by \(variable)"
+      }
+    return "dlm: \(folder) is not believed, and dlm does without it: \(cause)"
+  }
+
   static func outputLost(_ error: Errno) -> String {
     let remedy =
       error == .noSpace ? "free space there, or write it elsewhere" : "is what it leads to still there?"

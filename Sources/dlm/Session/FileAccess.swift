@@ -1,3 +1,4 @@
+import DownloadModel
 import Glibc
 import SystemPackage
 
@@ -57,25 +58,8 @@ extension Errno {
   init(_ error: any Error) { self = error as? Errno ?? .ioError }
 }
 
-/// Why this user must not trust the content of a file.
-enum Distrust {
-  case notRegular, otherUser, othersWrite
-
-  /// - Parameters:
-  ///   - status: of the open file, so that the file that is judged is the one that is read.
-  ///   - trustsRoot: whether a file of the administrator is trusted as well.
-  /// - Returns: nil for a file that may be trusted.
-  init?(_ status: stat, user: uid_t, trustsRoot: Bool = false) {
-    if status.st_mode & S_IFMT != S_IFREG {
-      self = .notRegular
-    } else if status.st_uid != user, !(trustsRoot && status.st_uid == 0) {
-      self = .otherUser
-    } else if status.st_mode & 0o022 != 0 {
-      self = .othersWrite
-    } else {
-      return nil
-    }
-  }
+extension FileOwnership {
+  init(_ status: stat) { self.init(owner: status.st_uid, mode: status.st_mode) }
 }
 
 /// `$TMPDIR`, else `/tmp`: for data that may be too large for memory and need not outlive the process.
@@ -148,15 +132,18 @@ struct DraftFile: ~Copyable {
   }
 }
 
-/// Folders of dlm's own, private to this user (0700).
-enum PrivateFolder {
-  /// Makes the folder, and the folders above it, where missing. An existing one that is this user's is closed
-  /// to other users, because earlier versions left it open.
-  static func make(_ path: FilePath) throws(Errno) {
+/// What dlm keeps for itself: only the user may write it, and what anybody else may have written is not
+/// believed.
+enum OwnFiles {
+  /// Makes a folder (0700), and the folders above it, where missing. One that a umask left open is closed.
+  /// - Throws: Errno; `.notPermitted` for one that is not believed.
+  static func makeFolder(_ path: FilePath) throws(Errno) {
     do throws(Errno) {
       try makeNew(path)
     } catch .fileExists {
-      close(path)
+      guard distrust(folder: path) == nil else { throw .notPermitted }
+      // The files in it are 0600: a folder that cannot be closed discloses only their names.
+      _ = chmod(path.string, 0o700)
     }
   }
 
@@ -172,12 +159,31 @@ enum PrivateFolder {
     guard mkdir(path.string, 0o700) == 0 || errno == EEXIST else { throw Errno(rawValue: errno) }
   }
 
-  private static func close(_ path: FilePath) {
+  /// - Returns: nil for a folder that is believed, and where there is none.
+  static func distrust(folder path: FilePath, trustsRoot: Bool = false) -> Distrust? {
     var status = stat()
-    guard lstat(path.string, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
-      status.st_mode & 0o077 != 0
-    else { return }
-    // The files in it are 0600: a folder that cannot be closed discloses only their names.
-    _ = chmod(path.string, 0o700)
+    guard stat(path.string, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+    return Distrust(folder: FileOwnership(status), user: geteuid(), trustsRoot: trustsRoot)
+  }
+
+  /// Whether an open file is believed, with the folder in which it has its name.
+  static func isBelieved(_ descriptor: Int32, at path: FilePath) -> Bool {
+    var (file, folder) = (stat(), stat())
+    guard fstat(descriptor, &file) == 0, stat(path.removingLastComponent().string, &folder) == 0 else {
+      return false
+    }
+    return Distrust(FileOwnership(file), in: FileOwnership(folder), user: geteuid()) == nil
+  }
+
+  /// - Returns: nothing for a file that is missing, cannot be read or is not believed.
+  static func bytes(of path: FilePath, upTo limit: Int) -> [UInt8] {
+    guard
+      let file = try? FileDescriptor.open(
+        path, .readOnly, options: [.closeOnExec, .nonBlocking, .noFollow])
+    else { return [] }
+    let bytes = try? file.closeAfter {
+      isBelieved(file.rawValue, at: path) ? try file.bytes(upTo: limit) : []
+    }
+    return bytes ?? []
   }
 }

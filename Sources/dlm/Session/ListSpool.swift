@@ -53,7 +53,7 @@ final class ListSpool {
     guard !isBroken else { return }
     do throws(Errno) {
       if draft == nil {
-        try PrivateFolder.make(path.removingLastComponent())
+        try OwnFiles.makeFolder(path.removingLastComponent())
         draft = try DraftFile(for: path)
       }
       try draft?.write(pending)

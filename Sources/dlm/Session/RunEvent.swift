@@ -227,12 +227,13 @@ enum RunEventLines {
 
     subscript(name: String) -> String? { pairs.first { $0.name == name }?.value }
 
-    /// Nil if a value is missing, or none.
+    /// Nil if a value is missing, or none, or beyond all runs: the file may be damaged.
     var run: RunHistory.Run? {
-      guard let list = self["list"], let jobs = self["jobs"].flatMap({ Int($0) }),
-        let fetched = self["fetched"].flatMap({ Int($0) }), let bytes = self["bytes"].flatMap({ Int64($0) }),
-        let seconds = self["seconds"].flatMap({ Double($0) }), seconds.isFinite,
-        let time = self["at"].flatMap({ Int64($0) })
+      guard let list = self["list"], let jobs = self["jobs"].flatMap({ Int($0) }), 1...(1 << 16) ~= jobs,
+        let fetched = self["fetched"].flatMap({ Int($0) }), 0...(1 << 50) ~= fetched,
+        let bytes = self["bytes"].flatMap({ Int64($0) }), 0...(1 << 60) ~= bytes,
+        let seconds = self["seconds"].flatMap({ Double($0) }), 0...1e9 ~= seconds,
+        let time = self["at"].flatMap({ Int64($0) }), 0...(1 << 50) ~= time
       else { return nil }
       return RunHistory.Run(
         listDigest: list, jobs: jobs, fetched: fetched, transferredBytes: bytes, seconds: seconds,

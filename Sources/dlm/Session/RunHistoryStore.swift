@@ -11,12 +11,15 @@ struct RunHistoryStore {
   let folder: String
   /// Without its ending; nil where there is no folder for it: then nothing is remembered.
   private let stem: String?
+  /// Why there is none, where that is to be said.
+  let warning: String?
 
   /// - Parameters:
   ///   - state: `$XDG_STATE_HOME/dlm`.
   ///   - folder: the working directory, absolute.
-  init(state: FilePath?, folder: String) {
+  init(state: FilePath?, folder: String, warning: String? = nil) {
     self.folder = folder
+    self.warning = warning
     var name = ""
     for byte in SHA256.hash(data: Array(folder.utf8)).prefix(8) { name += String(byte, radix: 36) }
     stem = state?.appending("runs/\(name)").string
@@ -24,7 +27,8 @@ struct RunHistoryStore {
 
   /// The store of the working directory.
   init(_ environment: [String: String]) {
-    self.init(state: XDGFolders(environment).state, folder: Self.workingFolder)
+    let folders = XDGFolders(environment)
+    self.init(state: folders.state, folder: Self.workingFolder, warning: folders.stateWarning)
   }
 
   /// Absolute; empty where it is gone.
@@ -80,14 +84,8 @@ struct RunHistoryStore {
   /// More than any history is; what is longer is not dlm's.
   private static let longest = 64 << 20
 
-  /// - Returns: nothing for a file that is missing or cannot be read.
-  static func bytes(of path: FilePath) -> [UInt8] {
-    guard
-      let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking]),
-      let bytes = try? file.closeAfter({ try file.bytes(upTo: longest) })
-    else { return [] }
-    return bytes
-  }
+  /// - Returns: nothing for a file that is missing, cannot be read or is not believed.
+  static func bytes(of path: FilePath) -> [UInt8] { OwnFiles.bytes(of: path, upTo: longest) }
 
   // MARK: Writing
 
@@ -149,7 +147,7 @@ struct HistoryFile {
       let isKnown = fstat(descriptor, &mine) == 0 && stat(path.string, &standing) == 0
       // Some file systems give one file several numbers: there, too, this comes to an end.
       if isKnown, mine.st_ino == standing.st_ino && mine.st_dev == standing.st_dev || attempts > 20 {
-        // A file that was opened to other users since is closed again. Refused, it is not this user's.
+        // A file that was opened to other readers since is closed again.
         if mine.st_mode & 0o077 != 0 { _ = fchmod(descriptor, 0o600) }
         return HistoryFile(descriptor: descriptor, size: Int64(mine.st_size))
       }
@@ -159,9 +157,13 @@ struct HistoryFile {
   }
 
   private static func openOrMake(_ path: FilePath) throws(Errno) -> Int32 {
-    try PrivateFolder.make(path.removingLastComponent())
+    try OwnFiles.makeFolder(path.removingLastComponent())
     let descriptor = Glibc.open(path.string, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+    guard OwnFiles.isBelieved(descriptor, at: path) else {
+      _ = Glibc.close(descriptor)
+      throw .notPermitted
+    }
     return descriptor
   }
 

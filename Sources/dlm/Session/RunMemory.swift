@@ -174,10 +174,13 @@ struct LastList {
   /// - Throws: `ValidationError` where nothing is remembered.
   init(_ store: RunHistoryStore) throws {
     guard let history = store.load(), !history.command.sources.isEmpty else {
+      StandardError.say([store.warning].compactMap(\.self))
       throw ValidationError(UsageMessages.nothingRemembered)
     }
     spoolPath = store.spoolPath?.string
-    if let spoolPath, history.command.sources.contains(spoolPath), access(spoolPath, R_OK) != 0 {
+    if let path = store.spoolPath, history.command.sources.contains(path.string),
+      OwnFiles.bytes(of: path, upTo: 0).isEmpty
+    {
       throw ValidationError(UsageMessages.pipedListGone)
     }
     self.history = history

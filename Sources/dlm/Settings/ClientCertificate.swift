@@ -1,5 +1,6 @@
 import ArgumentParser
-import CurlTransport
+import Crypto
+import DownloadModel
 import Glibc
 import SystemPackage
 
@@ -54,7 +55,8 @@ struct ClientCertificateFiles {
       throw ValidationError(UsageMessages.locked(name))
     }
     return TLSOptions.Identity(
-      certificate: certificate, isPKCS12: isPKCS12, key: key, passphrase: secret ?? "")
+      certificate: certificate, digest: "\(SHA256.hash(data: bytes))", isPKCS12: isPKCS12, key: key,
+      passphrase: secret ?? "")
   }
 
   private static func holds(_ text: StaticString, _ bytes: [UInt8]) -> Bool {

@@ -1,6 +1,6 @@
 public import ArgumentParser
-public import CurlTransport
-import DownloadModel
+import CurlTransport
+public import DownloadModel
 import Glibc
 
 // How a run speaks to servers: the options, and what they come to.

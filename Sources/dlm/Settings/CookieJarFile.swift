@@ -1,3 +1,4 @@
+import DownloadModel
 import ArgumentParser
 import Glibc
 import SystemPackage
@@ -104,7 +105,7 @@ struct CookieJarFile {
   private static func requireTrust(_ descriptor: Int32) throws(Refusal) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw refusal(of: errno) }
-    if let distrust = Distrust(status, user: geteuid()) { throw .distrusted(distrust) }
+    if let distrust = Distrust(FileOwnership(status), user: geteuid()) { throw .distrusted(distrust) }
   }
 
   // MARK: Writing

@@ -140,7 +140,7 @@ struct CachedAddress: ExpressibleByArgument, Equatable, CustomStringConvertible 
 
   init?(argument: String) {
     guard let address = try? Address(argument) else { return nil }
-    key = address.key
+    key = address.resource
   }
 }
 

@@ -210,7 +210,9 @@ struct SettingsSources {
   static func load(environment: [String: String]) async throws -> SettingsSources {
     StandardError.say(
       unknownVariables(environment.keys).map { UsageMessages.unknownVariable($0) })
-    let config = XDGFolders(environment).config?.appending("config.yaml")
+    let folders = XDGFolders(environment)
+    StandardError.say([folders.configWarning].compactMap(\.self))
+    let config = folders.config?.appending("config.yaml")
     return SettingsSources(
       environment: environment,
       files: try [

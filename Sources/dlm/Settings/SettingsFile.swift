@@ -1,3 +1,4 @@
+import DownloadModel
 import ArgumentParser
 import Configuration
 import Glibc
@@ -111,17 +112,12 @@ struct SettingsFile {
     return try file.closeAfter {
       var status = stat()
       guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
-      if let why = distrust(status, user: geteuid()) {
+      if let why = Distrust(FileOwnership(status), user: geteuid(), trustsRoot: true) {
         say([UsageMessages.distrusted(path, why)])
         return nil
       }
       return Array(try file.bytes(upTo: longest).prefix(longest))
     }
-  }
-
-  /// Why a file does not count; nil if it does. The administrator's files count.
-  static func distrust(_ status: stat, user: uid_t) -> Distrust? {
-    Distrust(status, user: user, trustsRoot: true)
   }
 
   private static func lines(_ bytes: [UInt8]) -> [Substring] {
@@ -162,11 +158,15 @@ extension ConfigContent {
 /// Where dlm keeps things of its own (XDG Base Directory Specification): a relative value counts as unset.
 ///
 /// Each is nil where there is neither a variable nor a home folder. There is no fallback: a folder that every
-/// user can write, such as /tmp/.config, is not this user's.
+/// user can write, such as /tmp/.config, is not this user's. Nil is also one that another user owns or may
+/// write: what is in it is not believed (`Distrust`).
 struct XDGFolders {
   let config: FilePath?
   let cache: FilePath?
   let state: FilePath?
+  /// Why a folder that is there is not believed.
+  let (configWarning, cacheWarning, stateWarning): (String?, String?, String?)
+  private let hasNoHome: Bool
 
   /// - Parameter homeByLogin: what the system's list of users says, for services and containers that run
   ///   without HOME.
@@ -176,18 +176,25 @@ struct XDGFolders {
       return FilePath(text)
     }
     let home = absolute(environment["HOME"]) ?? absolute(homeByLogin())
-    func folder(_ variable: String, _ fallback: String) -> FilePath? {
-      (absolute(environment[variable]) ?? home?.appending(fallback))?.appending("dlm")
+    func folder(_ variable: String, _ fallback: String, trustsRoot: Bool = false) -> (FilePath?, String?) {
+      let place = absolute(environment[variable]) ?? home?.appending(fallback)
+      guard let path = place?.appending("dlm") else { return (nil, nil) }
+      guard let why = OwnFiles.distrust(folder: path, trustsRoot: trustsRoot) else { return (path, nil) }
+      return (nil, TroubleMessages.distrusted(folder: path, why, variable))
     }
-    config = folder("XDG_CONFIG_HOME", ".config")
-    cache = folder("XDG_CACHE_HOME", ".cache")
-    state = folder("XDG_STATE_HOME", ".local/state")
+    (config, configWarning) = folder("XDG_CONFIG_HOME", ".config", trustsRoot: true)
+    (cache, cacheWarning) = folder("XDG_CACHE_HOME", ".cache")
+    (state, stateWarning) = folder("XDG_STATE_HOME", ".local/state")
+    hasNoHome = cache == nil && cacheWarning == nil || state == nil && stateWarning == nil
   }
 
-  /// The message, shown once, where these folders do not exist.
+  /// The messages, shown once, where cache and state cannot be had.
   var warnings: [String] {
-    guard cache == nil || state == nil else { return [] }
-    return [TroubleMessages.noHome(cache: cache == nil, state: state == nil)]
+    let noHome =
+      hasNoHome
+      ? TroubleMessages.noHome(
+        cache: cache == nil && cacheWarning == nil, state: state == nil && stateWarning == nil) : nil
+    return [noHome, cacheWarning, stateWarning].compactMap(\.self)
   }
 
   private static func homeByLogin() -> String? {

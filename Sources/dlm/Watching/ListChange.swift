@@ -22,14 +22,15 @@ struct ListChange: Equatable {
 
   init(from old: [DownloadRequest.Key], to new: [DownloadRequest.Key]) {
     // Mostly lines are appended: what is before them need not be looked up.
-    let same = zip(old, new).prefix { $0 == $1 }.count
-    var equal = Places(of: old, Array(same..<old.count)) { $0 }
-    lines = (0..<same).map(Line.kept) + new[same...].map { equal.take($0).map(Line.kept) ?? .started }
+    let same = zip(old, new).prefix { Exactly($0) == Exactly($1) }.count
+    var equal = Places(of: old, Array(same..<old.count), Exactly.init)
+    lines =
+      (0..<same).map(Line.kept) + new[same...].map { equal.take(Exactly($0)).map(Line.kept) ?? .started }
     removed = equal.left
     if removed.isEmpty { return }
-    var alike = Places(of: old, removed) { $0.address }
+    var alike = Places(of: old, removed) { $0.address.resource }
     for index in lines.indices where lines[index] == .started {
-      if let place = alike.take(new[index].address) { lines[index] = .restarted(place) }
+      if let place = alike.take(new[index].address.resource) { lines[index] = .restarted(place) }
     }
     removed = alike.left
   }
@@ -39,6 +40,14 @@ struct ListChange: Equatable {
 
   var started: Int { lines.count { $0 == .started } }
   var restarted: Int { lines.count { if case .restarted = $0 { true } else { false } } }
+
+  /// A line with its credentials and signatures: with new ones, what the old ones could not get is asked for
+  /// again.
+  private struct Exactly: Hashable {
+    let key: DownloadRequest.Key
+    let address: Address
+    init(_ key: DownloadRequest.Key) { (self.key, address) = (key, key.address) }
+  }
 
   /// Where old lines stand, by what they are compared by.
   private struct Places<Value: Hashable> {

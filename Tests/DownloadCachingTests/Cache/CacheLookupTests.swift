@@ -10,9 +10,10 @@ struct CacheLookupTests {
     effectiveURL: String? = nil
   ) -> CacheRow {
     CacheRow(
-      key: RowKey(address: "http://h/x", scope: "", directory: directory, requested: ""), name: "x",
+      key: RowKey(address: "http://h/x", directory: directory, requested: ""), name: "x",
       wanted: "x",
-      identity: FileIdentity(device: 1, inode: 2, size: 3, modified: 4), validator: validator, fetchedAt: 0,
+      identity: FileIdentity(device: 1, inode: 2, size: 3, modified: 4),
+      changed: ChangeTime(number: 5), validator: validator, fetchedAt: 0,
       freshness: FreshnessFields(cacheControl: lifetime), effectiveURL: effectiveURL)
   }
 
@@ -30,7 +31,7 @@ struct CacheLookupTests {
     typealias Question = CacheLookup.Question
     let mine = KnownFiles(.known(own), own: own)
     let theirs = KnownFiles(.known(nil), elsewhere: other)
-    let othersAnswer = KnownFiles(.known(own), own: own, selected: (false, true))
+    let othersAnswer = KnownFiles(.known(own), own: own, reuse: (.byStrongTag, .asOwn))
     let version = KnownVersion(validator: Validator(etag: "\"v1\""))
     func failure(_ detail: String) -> CacheLookup {
       .fail(DownloadError(.cache, cause: .detail(detail), activity: "answering offline"))
@@ -39,7 +40,7 @@ struct CacheLookupTests {
     let freshThere = row("/there", lifetime: "max-age=10")
     let freshHere = KnownFiles(.known(fresh), own: fresh)
     let freshElsewhere = KnownFiles(.known(nil), elsewhere: freshThere)
-    let othersFresh = KnownFiles(.known(fresh), own: fresh, selected: (false, true))
+    let othersFresh = KnownFiles(.known(fresh), own: fresh, reuse: (.byStrongTag, .asOwn))
     let led = row("/here", lifetime: "max-age=10", effectiveURL: "http://h/y")
     let stale = RequestDirectives(cacheControl: "max-stale=60")
     return [
@@ -150,7 +151,10 @@ struct CacheLookupTests {
       Case(
         testDescription: "offline, for another request", known: othersAnswer,
         question: Question(isOffline: true),
-        expected: failure("what is on disk was the answer to a request with other header lines")),
+        expected: failure(
+          "what is on disk is for another login, certificate or other header lines, or from an unchecked server"
+        )
+      ),
       Case(
         testDescription: "offline, with another checksum", known: mine,
         question: Question(hasDigest: false, isOffline: true),
@@ -169,14 +173,14 @@ struct CacheLookupTests {
   @Test("what is known of other folders changes no hit", arguments: cases) func hitsStay(row: Case) {
     guard let own = row.known.own else { return }
     let alone = CacheLookup.decide(
-      KnownFiles(.known(own), own: own, selected: (row.known.ownIsSelected, true)), row.question)
+      KnownFiles(.known(own), own: own, reuse: (row.known.ownReuse, .asOwn)), row.question)
     guard case .hit = alone else { return }
     for lifetime in [nil, "max-age=1000", "no-cache"] {
       for fetchedAt: Int64 in [0, 9, 100] {
         var other = Self.row("/there", lifetime: lifetime)
         other.fetchedAt = fetchedAt
         let both = KnownFiles(
-          .known(own), own: own, elsewhere: other, selected: (row.known.ownIsSelected, true))
+          .known(own), own: own, elsewhere: other, reuse: (row.known.ownReuse, .asOwn))
         #expect(CacheLookup.decide(both, row.question) == alone)
       }
     }

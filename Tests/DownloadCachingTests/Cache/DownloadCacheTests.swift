@@ -67,16 +67,23 @@ struct DownloadCacheTests {
     #expect(known.map(\.usedAt) == [784_111_777 + (isNoted ? later : 0)])
   }
 
-  /// HTTP rules 18 and 22: what one login brought is not another's to overwrite, or to take over.
-  @Test(arguments: [ConflictPolicy.overwrite, .skip, .rename])
-  func anotherLoginGetsAFileOfItsOwn(policy: ConflictPolicy) async throws {
-    func run(_ key: String) -> Run {
-      Run(in: folder, server, policy: policy, fields: RequestFields(["X-Key: \(key)"]))
+  /// HTTP rule 30: it asks by the strong tag, and else fetches the file anew in the old one's place.
+  @Test(arguments: [ConflictPolicy.overwrite, .skip, .rename], ["\"v1\"", "W/\"v1\"", nil])
+  func anotherLoginGetsTheSameFile(policy: ConflictPolicy, etag: String?) async throws {
+    server.put(Self.address, Self.body, etag: etag)
+    func get(_ key: String) async throws -> DownloadOutcome {
+      var trust = Trust()
+      trust.headerLines = ["X-Key: \(key)"]
+      return try await Run(in: folder, server, policy: policy, trust: trust).getAndClose(Self.address)
     }
-    _ = try await run("a").getAndClose(Self.address)
-    #expect(try await run("b").getAndClose(Self.address).path.hasSuffix("/x.1"))
-    #expect(try folder.names(in: "out") == ["x", "x.1"])
-    #expect(try await run("a").getAndClose(Self.address).path.hasSuffix("/x"))
+    let isStrong = etag == "\"v1\""
+    for key in ["a", "b", "a"] {
+      let outcome = try await get(key)
+      #expect(outcome.path.hasSuffix("/x") && outcome.renamedFrom == nil)
+      #expect(outcome.kind == (isStrong && server.requests.count > 1 ? .unchanged : .fetched))
+      #expect(try folder.names(in: "out") == ["x"])
+    }
+    #expect(server.requests.map { $0.headerLines.count } == (isStrong ? [0, 1, 1] : [0, 0, 0]))
   }
 
   @Test func aRemovedFileIsFetchedAnew() async throws {
@@ -178,9 +185,10 @@ struct DownloadCacheTests {
       }
     }
     await #expect(throws: DownloadError.self) {
-      _ = try await Run(
-        in: folder, server, offline: true, fields: RequestFields(["Authorization: Bearer t"])
-      ).getAndClose("http://user:secret@host/x")
+      var trust = Trust()
+      trust.headerLines = ["Authorization: Bearer t"]
+      _ = try await Run(in: folder, server, offline: true, trust: trust).getAndClose(
+        "http://user:secret@host/x")
     }
     for name in try folder.names(in: "cache") {
       let bytes = try folder.read("cache/" + name)

@@ -257,8 +257,9 @@ struct FreshnessTests {
   @Test func untilWhen() {
     func end(_ control: String?, date: String? = Self.date, at later: Int64 = 60) -> Int64? {
       let row = CacheRow(
-        key: RowKey(address: "a", scope: "", directory: "/d", requested: ""), name: "x", wanted: "x",
-        identity: FileIdentity(device: 1, inode: 2, size: 3, modified: 4), validator: Validator(date: date),
+        key: RowKey(address: "a", directory: "/d", requested: ""), name: "x", wanted: "x",
+        identity: FileIdentity(device: 1, inode: 2, size: 3, modified: 4), changed: ChangeTime(number: 5),
+        validator: Validator(date: date),
         fetchedAt: Self.asked, freshness: FreshnessFields(cacheControl: control))
       return Freshness.end(of: row, at: Self.asked + later).map { $0 - Self.asked }
     }
@@ -274,8 +275,8 @@ struct FreshnessTests {
 
   @Test func a304Renews() {
     var row = CacheRow(
-      key: RowKey(address: "http://h/x", scope: "", directory: "/d", requested: ""), name: "x", wanted: "x",
-      identity: FileIdentity(device: 1, inode: 2, size: 3, modified: 4),
+      key: RowKey(address: "http://h/x", directory: "/d", requested: ""), name: "x", wanted: "x",
+      identity: FileIdentity(device: 1, inode: 2, size: 3, modified: 4), changed: ChangeTime(number: 5),
       validator: Validator(etag: "\"v\"", lastModified: Self.anHourAgo, date: Self.date),
       fetchedAt: Self.asked, status: 200,
       freshness: FreshnessFields(cacheControl: "max-age=60", age: "50", vary: "Accept"))

@@ -16,7 +16,7 @@ struct RemovalTests {
   private func row(_ name: String = "x") throws -> CacheRow {
     try folder.write("ours", to: name)
     var row = JournalTests.row(name, directory: folder.path)
-    row.identity = try #require(FileIdentity.of(path: folder.path(name)))
+    try row.describeStanding()
     return row
   }
 
@@ -80,7 +80,7 @@ struct RemovalTests {
   @Test func partsOfOthersStay() throws {
     func metadata(_ secret: UserSecret, _ address: String = "http://host/x") -> [UInt8] {
       ResumeMetadata(
-        owner: PartialOwner(address: address, scope: ""), held: HeldPart(total: 10), name: "x"
+        address: address, held: HeldPart(total: 10), name: "x"
       ).json(secret)
     }
     for name in ["ours", "locked", "forged", "open", "other"] { try folder.write("part", to: "\(name).part") }
@@ -118,7 +118,7 @@ struct RemovalTests {
     try folder.write("whole", to: "x")
     try folder.hardLink("x", as: "x.part")
     let metadata = ResumeMetadata(
-      owner: PartialOwner(address: "http://host/x", scope: ""), held: HeldPart(total: 5), name: "x")
+      address: "http://host/x", held: HeldPart(total: 5), name: "x")
     try folder.write(metadata.json(secret), to: "x.part.json")
     _ = try UnfinishedFiles(in: folder.filePath, secret).remove { _ in true }
     #expect(try folder.names() == ["x"])

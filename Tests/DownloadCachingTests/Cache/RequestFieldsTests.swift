@@ -1,3 +1,4 @@
+import DownloadModel
 import Testing
 
 @testable import DownloadCaching

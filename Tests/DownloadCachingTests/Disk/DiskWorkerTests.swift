@@ -29,9 +29,10 @@ struct DiskWorkerTests {
     try folder.write([], to: name)
     let path = folder.path(name)
     guard Glibc.truncate(path, off_t(length)) == 0 else { throw Errno(rawValue: errno) }
+    let file = try #require(StandingFile.of(path: path))
     return CacheRow(
-      key: RowKey(address: "http://host/x", scope: "", directory: folder.path, requested: ""),
-      name: name, wanted: name, identity: try #require(FileIdentity.of(path: path)),
+      key: RowKey(address: "http://host/x", directory: folder.path, requested: ""),
+      name: name, wanted: name, identity: file.identity, changed: ChangeTime(of: file),
       validator: Validator(etag: "\"v1\""), fetchedAt: 0, freshness: FreshnessFields())
   }
 

@@ -38,42 +38,9 @@ struct CacheIndexTests {
     renewed.validator.etag = nil
     await index.write([renewed], retiring: nil)
     #expect(await index.rows(here.key).first == renewed)
-    #expect(await index.rows(here.key.with(scope: "someone")) == [])
     #expect(await index.takeWarnings() == [])
     await index.close()
     #expect(try !self.index().wasEmpty)
-  }
-
-  /// The index of the version before: one file that two addresses took for theirs is nobody's, and a
-  /// validator that came by way of a redirect may be that of another query.
-  @Test func anOlderIndexIsTakenOver() async throws {
-    try folder.makeFolder("cache")
-    let database = try DatabaseQueue(path: folder.path("cache/index.sqlite"))
-    try CacheSchema.migrator.migrate(database, upTo: "1 files")
-    let rows = [("a", "x", nil), ("b", "x", nil), ("c", "y", nil), ("d", "z", "http://mirror/z")]
-    try await database.write { database in
-      for (address, name, effectiveURL) in rows {
-        try database.execute(
-          sql: """
-            INSERT INTO file VALUES (?, '', '/d', '', ?, ?, 1, 2, 3, 4, '"v1"', 'l', 'd', 5, NULL, NULL, NULL, 'Accept',
-            ?, NULL)
-            """,
-          arguments: ["http://host/\(address)", name, name, effectiveURL])
-      }
-    }
-    try database.close()
-    let index = try index()
-    func row(_ address: String) async -> CacheRow? {
-      await index.rows(RowKey(address: "http://host/\(address)", scope: "", directory: "/d", requested: ""))
-        .first
-    }
-    #expect(await row("a") == nil)
-    #expect(await row("b") == nil)
-    #expect(await row("c")?.validator.etag == "\"v1\"")
-    #expect(await row("c")?.selection == nil)
-    #expect(await row("d")?.validator.isEmpty == true)
-    #expect(await index.takeWarnings() == [])
-    await index.close()
   }
 
   @Test func aFirstRunDoesNotOpenTheDatabaseUntilItEnds() async throws {
@@ -97,6 +64,28 @@ struct CacheIndexTests {
     #expect(try folder.text("cache/\(name)").hasPrefix(content))
     // A sound one took its place.
     #expect(try await Run(in: folder, server).getAndClose("http://host/x").kind == .unchanged)
+  }
+
+  /// As a kill leaves it whose disk lost the database: nothing can be made of the log alone.
+  @Test func anEmptyDatabaseBesideItsLog() async throws {
+    let index = try index()
+    await index.write([JournalTests.row()], retiring: nil)
+    let log = try folder.read("cache/index.sqlite-wal")
+    await index.close()
+    try folder.write([], to: "cache/index.sqlite")
+    try folder.write(log, to: "cache/index.sqlite-wal")
+    let again = try self.index()
+    #expect(await again.rows(JournalTests.row().key) == [])
+    let warnings = await again.takeWarnings()
+    #expect(warnings.map(\.kind) == [.damagedIndexSetAside])
+    await again.close()
+    let aside = try #require(warnings.first?.path.lastComponent?.string)
+    #expect(try folder.read("cache/\(aside)-wal") == log)
+    // Whoever clears the cache gets the place of both back.
+    let cache = Run(in: folder, server).administration
+    _ = try await cache.clear()
+    _ = await cache.close()
+    #expect(try folder.names(in: "cache") == ["index.lock", "index.sqlite", "scope-key"])
   }
 
   @Test func pagesThatBreakInTheMiddleAreFoundToo() async throws {
@@ -124,17 +113,21 @@ struct CacheIndexTests {
     #expect(await run.cache.close().map(\.kind) == [.damagedIndexSetAside])
   }
 
-  @Test func anIndexOfALaterVersionIsSetAside() async throws {
+  @Test(arguments: ["PRAGMA user_version = 99", "PRAGMA user_version = 0"])
+  func anIndexOfAnotherVersionIsSetAside(sql: String) async throws {
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
     let database = try DatabaseQueue(path: folder.path("cache/index.sqlite"))
-    try await database.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 later')") }
+    try await database.write { try $0.execute(sql: sql) }
     try database.close()
     let run = Run(in: folder, server)
-    #expect(try await run.get("http://host/x").kind == .unchanged)
+    let outcome = try await run.get("http://host/x")
+    #expect(outcome.remark == .sameAsHere, "it is adopted by its bytes")
     #expect(try await run.get("http://host/y").kind == .fetched)
     let warnings = await run.cache.close()
-    #expect(warnings.map(\.kind) == [.laterVersion] && warnings.first?.kept == 1)
-    #expect(warnings.first?.path.lastComponent?.string.hasPrefix("index.sqlite.later-784111777-") == true)
+    #expect(warnings.map(\.kind) == [.otherVersion])
+    #expect(warnings.first?.path.lastComponent?.string.hasPrefix("index.sqlite.other-784111777-") == true)
+    #expect(try folder.names(in: "out") == ["x", "y"])
+    #expect(try await Run(in: folder, server).getAndClose("http://host/x").kind == .unchanged)
   }
 
   @Test func aCacheFolderThatCannotBeMadeStopsNoDownload() async throws {
@@ -175,7 +168,7 @@ struct CacheIndexTests {
   @Test func aHundredThousandEntries() async throws {
     let count = 100_000
     try folder.write("here", to: "here")
-    let identity = try #require(FileIdentity.of(path: folder.path("here")))
+    let file = try #require(StandingFile.of(path: folder.path("here")))
     let index = try index()
     for batch in stride(from: 0, to: count, by: 5000) {
       let rows = (batch..<(batch + 5000)).map { number in
@@ -184,7 +177,7 @@ struct CacheIndexTests {
         row.digest = "sha256:" + String(repeating: "0", count: 64)
         if number.isMultiple(of: 2) {
           row.name = "here"
-          row.identity = identity
+          (row.identity, row.changed) = (file.identity, ChangeTime(of: file))
         }
         return row
       }
@@ -225,7 +218,7 @@ struct CacheIndexTests {
     let index = try index()
     try folder.write("here", to: "here")
     var row = JournalTests.row("here", directory: folder.path)
-    row.identity = try #require(FileIdentity.of(path: folder.path("here")))
+    try row.describeStanding()
     row.usedAt = 2_000_000_000
     row.fetchedAt = 2_000_000_000
     await index.write([row], retiring: nil)

@@ -100,31 +100,4 @@ struct IndexPagesTests {
     #expect(try other.number("PRAGMA integrity_check(1)") == 0)
     await index.close()
   }
-
-  /// An index that an earlier version made keeps what is free, and gives it back once it is small.
-  @Test func oneOfAnEarlierVersion() async throws {
-    _ = try Folder(folder.filePath.appending("cache"), mode: 0o700)
-    do {
-      let pool = try DatabasePool(path: path)
-      try CacheSchema.migrator.migrate(pool)
-      try pool.close()
-    }
-    let index = try index()
-    await index.write(Self.rows(6000), retiring: nil)
-    let other = try Other(path)
-    #expect(try other.number("PRAGMA auto_vacuum") == 0)
-    _ = try await index.forget(Self.rows(6000).dropLast(100).map(\.key))
-    let (before, free) = try (other.number("PRAGMA page_count"), other.number("PRAGMA freelist_count"))
-    #expect(free > 100)
-    _ = await index.answer { index in index.noting { try IndexPages.giveBack($0, mostCopied: 0) } == nil }
-    #expect(try other.number("PRAGMA page_count") == before)
-    _ = await index.answer { index in index.noting { try IndexPages.giveBack($0) } == nil }
-    #expect(try other.number("PRAGMA page_count") < before / 4)
-    #expect(try other.number("SELECT COUNT(*) FROM file") == 100)
-    await index.close()
-    let next = try self.index()
-    await next.write(Self.rows(1), retiring: nil)
-    #expect(try Other(path).number("PRAGMA auto_vacuum") == 2)
-    await next.close()
-  }
 }

@@ -6,14 +6,23 @@ import Testing
 
 @testable import DownloadCaching
 
+extension CacheRow {
+  /// Makes it the row of the file that stands under its name.
+  mutating func describeStanding() throws {
+    let file = try #require(StandingFile.of(path: path))
+    (self.identity, self.changed) = (file.identity, ChangeTime(of: file))
+  }
+}
+
 @Suite("The journal: rows that a SIGKILL must not lose")
 struct JournalTests {
   private let secret = UserSecret.forThisProcess()
 
   static func row(_ name: String = "x", directory: String = "/d", etag: String? = "\"v1\"") -> CacheRow {
     CacheRow(
-      key: RowKey(address: "http://host/\(name)", scope: "", directory: directory, requested: ""),
+      key: RowKey(address: "http://host/\(name)", directory: directory, requested: ""),
       name: name, wanted: name, identity: FileIdentity(device: 1, inode: 2, size: 3, modified: -4),
+      changed: ChangeTime(number: 6),
       validator: Validator(etag: etag, lastModified: nil, date: "d"), fetchedAt: 5,
       freshness: FreshnessFields(cacheControl: "max-age=1", vary: "*"), effectiveURL: nil, digest: "sha256:00"
     )
@@ -24,7 +33,7 @@ struct JournalTests {
     var row = Self.row(text, directory: text, etag: text)
     row.key = row.key.with(requested: text)
     row.effectiveURL = text
-    row.selection = text
+    (row.selection, row.sum) = (text, text)
     #expect(JournalLine.decode(JournalLine.encode(row)) == [row])
   }
 
@@ -49,7 +58,12 @@ struct JournalTests {
     var row = Self.row()
     row.identity = FileIdentity(device: number, inode: number, size: number, modified: number)
     (row.fetchedAt, row.usedAt, row.status) = (number, number, Int(number))
-    #expect(JournalLine.decode(JournalLine.encode(row)) == [row])
+    row.changed = ChangeTime(number: number)
+    let line = JournalLine.encode(row)
+    // What no row has is brought into bounds: it may be calculated with.
+    (row.fetchedAt, row.usedAt) = (min(max(number, 0), 1 << 40), min(max(number, 0), 1 << 40))
+    row.identity.size = min(max(number, -1), 1 << 50)
+    #expect(JournalLine.decode(line) == [row])
   }
 
   @Test func tornAndForeignLinesAreLeftOut() {
@@ -226,10 +240,10 @@ extension CommitJournal {
 }
 
 extension RowKey {
-  /// The key with another scope, folder or requested name.
-  func with(scope: String? = nil, directory: String? = nil, requested: String? = nil) -> RowKey {
+  /// The key with another folder or requested name.
+  func with(directory: String? = nil, requested: String? = nil) -> RowKey {
     RowKey(
-      address: address, scope: scope ?? self.scope, directory: directory ?? self.directory,
+      address: address, directory: directory ?? self.directory,
       requested: requested ?? self.requested)
   }
 }

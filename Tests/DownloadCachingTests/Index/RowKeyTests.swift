@@ -4,16 +4,13 @@ import Testing
 @testable import DownloadCaching
 
 struct RowKeyTests {
-  private let key = RowKey(address: "http://a/x", scope: "", directory: "/d", requested: "")
+  private let key = RowKey(address: "http://a/x", directory: "/d", requested: "")
 
-  /// A file that one login brought was taken for no one's by a request with another login, and overwritten
-  /// where the user allows that for files that dlm did not write.
-  @Test func anotherLoginIsAnotherOwner() {
+  @Test func anotherNameIsAnotherOwner() {
     let file = FileIdentity(device: 1, inode: 2, size: 3, modified: 4)
     var owners = FileOwners()
     owners.add(file, of: key)
     #expect(!owners.isOwned(file, besides: key))
-    #expect(owners.isOwned(file, besides: key.with(scope: "someone")))
     #expect(owners.isOwned(file, besides: key.with(requested: "chosen")))
   }
 
@@ -24,9 +21,12 @@ struct RowKeyTests {
   }
 
   /// A key of a request, and one that was read from the index.
-  @Test(arguments: ["http://a/x", "http://user:secret@a/x"])
+  @Test(arguments: [
+    "http://a/x", "http://user:secret@a/x", "http://a/x?X-Amz-Date=1&X-Amz-Signature=2", "http://a/x#part",
+    "http://u@a/x?sig=a%2Fb&sv=1&se=2&sp=r", "http://a/x?Expires=1&Signature=2&Key-Pair-Id=3",
+  ])
   func keysOfOneAddressAreEqual(text: String) throws {
-    let ofRequest = RowKey(of: try Address(text), scope: "", directory: "/d", requested: "")
+    let ofRequest = RowKey(of: try Address(text), directory: "/d", requested: "")
     #expect(ofRequest == key)
     #expect(ofRequest.hashValue == key.hashValue)
   }

@@ -16,7 +16,7 @@ struct BystanderTests {
   private static func record(_ secret: UserSecret) -> [UInt8] {
     let held = HeldPart(validator: Validator(etag: "\"v1\""), total: Int64(body.count))
     return ResumeMetadata(
-      owner: PartialOwner(address: "http://host/x", scope: ""), held: held, name: "x"
+      address: "http://host/x", held: held, name: "x"
     ).json(secret)
   }
 

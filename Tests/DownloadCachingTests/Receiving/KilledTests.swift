@@ -9,13 +9,13 @@ import Testing
 @Suite("Killed at any moment (HTTP rule 10)")
 struct KilledTests {
   private static let body = pattern(2 << 20)
-  private static let owner = PartialOwner(address: "http://host/x", scope: "")
+  private static let owner = "http://host/x"
 
   private static func record(
     _ secret: UserSecret, _ length: Int = body.count, etag: String = "\"v1\""
   ) -> [UInt8] {
     let held = HeldPart(validator: Validator(etag: etag), total: Int64(length))
-    return ResumeMetadata(owner: owner, held: held, name: "x").json(secret)
+    return ResumeMetadata(address: owner, held: held, name: "x").json(secret)
   }
 
   /// The run after.
@@ -110,6 +110,11 @@ struct KilledTests {
     server.put("http://host/x", Self.body)
     do { _ = try await Run(in: folder, server).get("http://host/x") }
     try folder.hardLink("out/x", as: "out/x.part")
+    // The line is as it was before the file had its name.
+    let journal = try #require(folder.names(in: "cache").first { $0.hasSuffix(".log") })
+    var row = try #require(JournalLine.decode(folder.read("cache/\(journal)")).first)
+    row.changed = .beforeNaming(row.changed.number)
+    try folder.write(JournalLine.encode(row), to: "cache/\(journal)")
     let secret = UserSecret(in: folder.filePath.appending("cache"))
     try folder.write(Self.record(secret), to: "out/x.part.json")
     #expect(try await Run(in: folder, server).getAndClose("http://host/x").kind == .unchanged)

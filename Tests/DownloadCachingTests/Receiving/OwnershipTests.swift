@@ -14,8 +14,8 @@ struct OwnershipTests {
     return try file.commit(try FakeAnswer.ok(body).give(to: file).1)
   }
 
-  private static func interrupt(_ bench: Bench, _ address: String, scope: String = "") throws {
-    let file = FileDownload(try bench.plan(address, scope: scope))
+  private static func interrupt(_ bench: Bench, _ address: String) throws {
+    let file = try bench.file(address)
     _ = try FakeAnswer.ok(body).cut(after: 1000).give(to: file)
     try file.abandon()
   }
@@ -50,12 +50,11 @@ struct OwnershipTests {
     #expect(try bench.folder.names() == ["x", "x.part", "x.part.json"])
   }
 
-  @Test func anotherAddressOrScopeIsAnotherOwner() throws {
+  @Test func anotherAddressIsAnotherOwner() throws {
     let bench = try Bench()
     try Self.interrupt(bench, "http://a/x")
     try Self.interrupt(bench, "http://b/x")
-    try Self.interrupt(bench, "http://a/x", scope: "someone")
-    let parts = ["x.1.part", "x.1.part.json", "x.2.part", "x.2.part.json", "x.part", "x.part.json"]
+    let parts = ["x.1.part", "x.1.part.json", "x.part", "x.part.json"]
     #expect(try bench.folder.names() == parts)
     // In any order, each finds its own again.
     for address in ["http://b/x", "http://a/x"] {
@@ -63,8 +62,6 @@ struct OwnershipTests {
       #expect(try #require(try file.nextTransfer()).rangeStart == 1000)
       try file.abandon()
     }
-    let file = FileDownload(try bench.plan("http://a/x", scope: "someone"))
-    #expect(try #require(try file.nextTransfer()).rangeStart == 1000)
   }
 
   @Test(arguments: [true, false])
@@ -113,9 +110,9 @@ struct OwnershipTests {
   @Test func aLinkToARecordIsNoRecord() throws {
     let bench = try Bench()
     let held = HeldPart(validator: Validator(etag: "\"v1\""), total: Int64(Self.body.count))
-    let owner = PartialOwner(address: "http://host/x", scope: "")
+    let owner = "http://host/x"
     try bench.folder.write(
-      ResumeMetadata(owner: owner, held: held, name: "x").json(bench.directory.secret), to: "planted")
+      ResumeMetadata(address: owner, held: held, name: "x").json(bench.directory.secret), to: "planted")
     try bench.folder.link("x.part.json", to: "planted")
     try bench.folder.write("a browser's", to: "x.part")
     let file = try bench.anotherProcess().file()
@@ -138,10 +135,10 @@ struct OwnershipTests {
   @Test func aForgedRecordCannotLeadOutOfTheFolder() throws {
     let bench = try Bench()
     let held = HeldPart(length: 0, validator: Validator(etag: "\"v1\""), total: 5)
-    let owner = PartialOwner(address: "http://host/x", scope: "")
+    let owner = "http://host/x"
     try bench.folder.write("12345", to: "x.part")
     try bench.folder.write(
-      ResumeMetadata(owner: owner, held: held, name: "../../etc/cron.d/x").json(bench.directory.secret),
+      ResumeMetadata(address: owner, held: held, name: "../../etc/cron.d/x").json(bench.directory.secret),
       to: "x.part.json")
     let file = try bench.anotherProcess().file()
     #expect(try #require(try file.nextTransfer()).rangeStart == nil)

@@ -131,7 +131,7 @@ struct SegmentTests {
   func badRecordsVouchForNothing(done: [[Int64]]) {
     let held = HeldPart(length: 10, validator: Validator(etag: "\"v1\""), total: 100)
     var record = ResumeMetadata(
-      owner: PartialOwner(address: "http://host/x", scope: ""), held: held, name: "x")
+      address: "http://host/x", held: held, name: "x")
     record.done = done
     // The part is 70 bytes long, the file 100.
     #expect(record.segments(length: 70) == nil)

@@ -52,7 +52,7 @@ struct WritingTests {
     #expect(try bench.folder.names() == ["y.part", "y.part.json"])
     let record = try #require(
       ResumeMetadata(json: try bench.folder.read("y.part.json"), secret: bench.directory.secret))
-    #expect(record.owner == PartialOwner(address: "http://host/y", scope: ""))
+    #expect(record.address == "http://host/y")
     #expect(record.total == Int64(Self.long.count))
     #expect(record.validator.etag == "\"v1\"")
     withExtendedLifetime((file, large)) {}

@@ -20,10 +20,12 @@ struct StoredFileTests {
 
   private func run(
     _ kind: StoreKind = .copy, offline: Bool = false, max: Int64? = nil, directory: String = "out",
-    fields: RequestFields = RequestFields(), now: Int64 = 784_111_777
+    headerLines: [String] = [], now: Int64 = 784_111_777
   ) -> Run {
-    Run(
-      in: folder, server, directory: directory, offline: offline, fields: fields, store: kind,
+    var trust = Trust()
+    trust.headerLines = headerLines
+    return Run(
+      in: folder, server, directory: directory, offline: offline, trust: trust, store: kind,
       maxStoreBytes: max, now: now)
   }
 
@@ -146,8 +148,7 @@ struct StoredFileTests {
     server.put(Self.address, Self.body, etag: nil)
     _ = try await run().getAndClose(Self.address)
     server.put("http://host/n", Self.body)
-    let noStore = RequestFields(["Cache-Control: no-store"])
-    _ = try await run(fields: noStore).getAndClose("http://host/n")
+    _ = try await run(headerLines: ["Cache-Control: no-store"]).getAndClose("http://host/n")
     #expect(try !folder.names(in: "cache").contains("store"))
   }
 
@@ -290,11 +291,11 @@ struct StoredFileTests {
   @Test func theIndexIsBounded() async throws {
     let index = try CacheIndex(at: folder.filePath.appending("cache"), secret(), now: { 7 })
     try folder.write("x", to: "there/file")
-    let identity = try #require(FileIdentity.of(path: folder.path("there/file")))
+    let file = try #require(StandingFile.of(path: folder.path("there/file")))
     let rows = (0..<2000).map { number in
       var row = JournalTests.row("\(number)", directory: folder.path("there"))
       row.name = number % 4 == 0 ? "gone" : "file"
-      row.identity = identity
+      (row.identity, row.changed) = (file.identity, ChangeTime(of: file))
       row.usedAt = Int64(number)
       return row
     }

@@ -40,7 +40,8 @@ struct Bench: Sendable {
   }
 
   func plan(
-    _ address: String = "http://host/x", requested: String? = nil, scope: String = "", own: CacheRow? = nil,
+    _ address: String = "http://host/x", requested: String? = nil, trust: TrustMark = .usual,
+    own: CacheRow? = nil,
     known: KnownVersion? = nil, policy: ConflictPolicy = .rename, usesContentDisposition: Bool = true,
     isIndexed: Bool = false, checksum: ContentDigest? = nil
   ) throws -> DownloadPlan {
@@ -52,9 +53,8 @@ struct Bench: Sendable {
     return DownloadPlan(
       request, SharedConfiguration(configuration), in: directory,
       rowKey: RowKey(
-        address: request.address.key, scope: scope, directory: directory.canonicalPath,
-        requested: requested ?? ""),
-      own: own, known: known, isIndexed: isIndexed)
+        of: request.address, directory: directory.canonicalPath, requested: requested ?? ""),
+      trust: RequestTrust(own: trust, redirected: trust), own: own, known: known, isIndexed: isIndexed)
   }
 
   func file(_ address: String = "http://host/x", meter: TransferMeter = TransferMeter()) throws

@@ -16,8 +16,8 @@ struct Run: Sendable {
     in folder: TemporaryFolder, _ server: FakeServer, directory: String = "out",
     cacheFolder: String? = "cache",
     policy: ConflictPolicy = .rename, refresh: Bool = false, offline: Bool = false,
-    useContentDisposition: Bool = true, syncs: Bool = false, fields: RequestFields = RequestFields(),
-    logins: NetrcLogins? = nil, checksums: ChecksumList? = nil, store: StoreKind = .none,
+    useContentDisposition: Bool = true, syncs: Bool = false, trust: Trust = Trust(),
+    checksums: ChecksumList? = nil, store: StoreKind = .none,
     maxStoreBytes: Int64? = nil, now: Int64 = 784_111_777
   ) {
     self.folder = folder
@@ -30,7 +30,7 @@ struct Run: Sendable {
         cacheFolder: cacheFolder.map { folder.filePath.appending($0) },
         conflictPolicy: policy, refresh: refresh, offline: offline,
         useContentDisposition: useContentDisposition, checksums: checksums, syncs: syncs, store: store,
-        maxStoreBytes: maxStoreBytes, fields: fields, logins: logins, now: { now }),
+        maxStoreBytes: maxStoreBytes, trust: trust, now: { now }),
       executor: BlockingExecutor(label: "test.loop"))
   }
 

@@ -4,46 +4,14 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Distinguishes files that were fetched with credentials from those that were not (RFC 9111 §4, HTTP rule
-/// 18), without storing the credentials: the scope is a keyed hash, and its key is the user's secret.
-struct CredentialFingerprint: Sendable {
-  private let key: SymmetricKey
-
-  init(key: SymmetricKey) { self.key = key }
-
-  /// Empty for a request without credentials.
-  /// - Parameter more: whatever else identifies the user: header lines, the login of a netrc file; nil for
-  ///   nothing.
-  func name(of address: Address, more: String?) -> String {
-    guard address.hasCredentials || more != nil else { return "" }
-    return digest(Array(Self.userInfo(address)) + [0] + Array((more ?? "").utf8))
-  }
-
-  /// A keyed hash of a text that may hold a secret.
-  func digest(_ secret: [UInt8]) -> String {
-    let code = HMAC<SHA256>.authenticationCode(for: secret, using: key)
-    // 96 bits are enough to distinguish all logins in the world.
-    return code.prefix(12).hexadecimal
-  }
-
-  /// `user:password` as written, without the `@`.
-  private static func userInfo(_ address: Address) -> Substring.UTF8View {
-    let text = address.wireText.utf8
-    let start = text.index(text.startIndex, offsetBy: address.scheme.rawValue.utf8.count + 3)
-    let length = text.count - address.key.utf8.count
-    return address.wireText[start..<text.index(start, offsetBy: length)].utf8
-  }
-}
-
-/// What in this run's requests, beside the address, can select or unlock an answer (HTTP rules 18, 29 and
-/// 30), as keyed hashes. Isolated state of one cache actor, which computes each hash once.
+/// What a run's requests depend on beside their addresses (HTTP rules 18, 29 and 30), as keyed hashes: the
+/// key is the user's secret, so that no credential is stored. Isolated state of one cache actor.
 final class RequestFingerprint {
   private let configuration: CacheConfiguration
   private let secret: UserSecret
   private let runNumber: UInt64
-  /// `RequestFields.key`, computed once.
-  private let keyedFields: String?
-  private var fingerprint: CredentialFingerprint?
+  /// `RequestFields.key` and `security`, computed once.
+  private let keyedFields, security: String?
   /// The selection for each `Vary` text: most servers send the same text in each answer.
   private var selections: [String: String?] = [:]
 
@@ -53,46 +21,76 @@ final class RequestFingerprint {
     self.secret = secret
     self.runNumber = runNumber
     keyedFields = configuration.fields.key
+    security = Self.security(configuration.trust)
   }
 
-  /// A hash of everything in a request that can select or unlock its answer, beside the address.
-  func scope(of address: Address) -> String {
-    let login = configuration.logins?.login(for: address.host)
-    guard address.hasCredentials || keyedFields != nil || login != nil else { return "" }
-    let more = login.map { (keyedFields ?? "") + "\0" + $0 } ?? keyedFields
-    return credentials().name(of: address, more: more)
+  /// Who the user is to servers over TLS, and how they are checked, as text; nil for what is usual. Versions
+  /// of TLS say nothing of either.
+  private static func security(_ trust: Trust) -> String? {
+    let settings = [
+      trust.isInsecure ? "insecure" : nil, trust.caFile.map { "authorities " + $0 },
+      trust.tls.pinnedKeys.map { "keys " + $0 }, trust.tls.revocationList.map { "revoked " + $0 },
+      trust.tls.identity.map { "certificate " + $0.digest },
+    ].compactMap(\.self)
+    return settings.isEmpty ? nil : settings.joined(separator: "\0")
   }
 
-  private func credentials() -> CredentialFingerprint {
-    if let fingerprint { return fingerprint }
-    let made = CredentialFingerprint(key: secret.key)
-    fingerprint = made
-    return made
+  /// Under which trust a request is answered. Over plain HTTP nobody is checked, whatever the settings say.
+  func trust(of address: Address) -> RequestTrust {
+    let login = configuration.trust.logins?.login(for: address.host)
+    if security == nil, keyedFields == nil, login == nil, !address.hasCredentials { return .usual }
+    let redirected = mark(address, login, security)
+    return RequestTrust(
+      own: security == nil || address.scheme == .https ? redirected : mark(address, login, nil),
+      redirected: redirected)
   }
 
-  /// A hash of what an answer depends on beside the scope: the values of the fields that its `Vary` names
-  /// (HTTP rule 29), and, where redirects led to it over other hosts, all logins, since any of them may have
-  /// been sent.
+  private func mark(_ address: Address, _ login: String?, _ security: String?) -> TrustMark {
+    let parts = [Self.userInfo(address), keyedFields, login, security]
+    guard parts.contains(where: { $0 != nil }) else { return .usual }
+    let text = parts.map { $0.map { "\($0.utf8.count)\0\($0)" } ?? "" }.joined(separator: "\0")
+    let isUnchecked = security != nil && configuration.trust.isUnchecked
+    return TrustMark(text: (isUnchecked ? TrustMark.unchecked : "") + secret.tag("trust", text))
+  }
+
+  /// `user:password` as written, without the `@`; nil for an address without credentials.
+  private static func userInfo(_ address: Address) -> String? {
+    guard address.hasCredentials else { return nil }
+    let text = address.wireText.utf8
+    let start = text.index(text.startIndex, offsetBy: address.scheme.rawValue.utf8.count + 3)
+    let length = text.count - address.key.utf8.count
+    return String(address.wireText[start..<text.index(start, offsetBy: length)])
+  }
+
+  /// What is stored is worth so much to a request.
+  func reuse(of row: CacheRow, under trust: RequestTrust) -> Reuse {
+    let reuse = trust[row.effectiveURL].reuse(of: row.trust)
+    return reuse == .asOwn && !selects(row) ? .byStrongTag : reuse
+  }
+
+  /// A hash of what an answer depends on beside its trust: the values of the harmless fields that its `Vary`
+  /// names (HTTP rule 29), and, where redirects led to it over other hosts, all logins, since any of them may
+  /// have been sent.
   ///
   /// Only the transport knows the cookies that servers set, and they differ in each run. So the selection of
   /// an answer that varies by cookies is the same within a run and matches in no later one.
   private func selection(vary: String?, effectiveURL: String?) -> String? {
     if let vary, configuration.holdsCookies(), RequestFields.isCookies(vary: vary) {
-      return credentials().digest(Array("cookies of run \(runNumber)".utf8))
+      return secret.tag("selection", "cookies of run \(runNumber)")
     }
-    guard let logins = effectiveURL == nil ? nil : configuration.logins?.all else {
+    guard let logins = effectiveURL == nil ? nil : configuration.trust.logins?.all else {
       guard let vary else { return nil }
       if let known = selections[vary] { return known }
-      let made = configuration.fields.values(namedBy: vary).map { credentials().digest(Array($0.utf8)) }
+      let made = configuration.fields.values(namedBy: vary).map { secret.tag("selection", $0) }
       if selections.count < 64 { selections[vary] = .some(made) }
       return made
     }
     let values = vary.flatMap { configuration.fields.values(namedBy: $0) } ?? ""
-    return credentials().digest(Array((values + "\0" + logins).utf8))
+    return secret.tag("selection", values + "\0" + logins)
   }
 
   /// Whether a row's file was the answer to a request like those of this run.
-  func selects(_ row: CacheRow) -> Bool {
+  private func selects(_ row: CacheRow) -> Bool {
     guard row.freshness.vary.map({ RequestFields.isAny(vary: $0) }) != true else { return false }
     return row.selection == selection(vary: row.freshness.vary, effectiveURL: row.effectiveURL)
   }
@@ -106,8 +104,8 @@ final class RequestFingerprint {
   }
 }
 
-/// A secret of this user, by which dlm recognises what it wrote: scopes of credentials
-/// (`CredentialFingerprint`), metadata of parts, journals. Another user who can write into a folder cannot
+/// A secret of this user, by which dlm recognises what it wrote: marks of trust
+/// (`RequestFingerprint`), metadata of parts, journals. Another user who can write into a folder cannot
 /// make one that dlm would accept.
 ///
 /// 32 random bytes in a file that only the user can read, in the folder that the run names. It is read when
@@ -136,7 +134,7 @@ final class UserSecret: Sendable {
       if let key = state.key { return key }
       var key = SymmetricKey(size: .bits256)
       if let folder {
-        do throws(Errno) { key = try Self.kept(in: Folder(folder, mode: 0o700), orElse: key) } catch {
+        do throws(Errno) { key = try Self.kept(in: Folder(own: folder), orElse: key) } catch {
           state.failure = error
         }
       }
@@ -156,7 +154,8 @@ final class UserSecret: Sendable {
   /// The same, as a warning for the user.
   func takeWarning() -> CacheWarning? {
     takeFailure().map {
-      CacheWarning(.unusable, path: (folder ?? "").appending(Self.fileName), detail: "\($0)")
+      CacheWarning(
+        .unusable, path: (folder ?? "").appending(Self.fileName), detail: CacheWarning.words($0))
     }
   }
 

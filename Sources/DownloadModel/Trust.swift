@@ -1,0 +1,78 @@
+/// What makes an answer this user's: what requests carry that can select or unlock one, and how servers are
+/// checked (HTTP rules 18, 29 and 30).
+///
+/// Requests are made by it, and the cache keeps a hash of it beside what they brought. So every setting for
+/// connections stands either here or among those of `TransportOptions` on which no answer depends.
+public struct Trust: Sendable {
+  /// How dlm names itself, unless a header line does.
+  public var userAgent: String
+  /// The user's own header lines, sent with every request to the origin of its address, but not to a proxy,
+  /// and not to another origin to which a redirect leads.
+  public var headerLines: [String] = []
+  /// CURLOPT_NETRC_FILE.
+  public var netrcFile: String?
+  /// What that file says.
+  public var logins: NetrcLogins?
+  /// The path of the cookies that are kept between runs; nil for none.
+  public var cookieFile: String?
+  /// CURLOPT_CAINFO; nil for libcurl's default.
+  public var caFile: String?
+  /// Accepts any certificate (CURLOPT_SSL_VERIFYPEER and VERIFYHOST off).
+  public var isInsecure = false
+  public var tls = TLSOptions()
+
+  public init(userAgent: String = "") { self.userAgent = userAgent }
+
+  /// Whether anybody may answer over TLS: no certificate is verified, and no key is pinned.
+  public var isUnchecked: Bool { isInsecure && tls.pinnedKeys == nil }
+}
+
+/// The user's settings for TLS, except which authorities to trust.
+public struct TLSOptions: Sendable {
+  /// The user's certificate for servers that require one.
+  public struct Identity: Sendable {
+    /// Its path (CURLOPT_SSLCERT).
+    public var certificate: String
+    /// A hash of what stands there: a renewed certificate is another one under the same path.
+    public var digest: String
+    /// Whether the certificate is PKCS #12, with its key, and not PEM.
+    public var isPKCS12: Bool
+    /// The key's path in PEM (CURLOPT_SSLKEY); nil if the key is in the certificate's file.
+    public var key: String?
+    /// CURLOPT_KEYPASSWD. A secret. Empty for none: if it were not set, OpenSSL would ask at the terminal, on
+    /// a loop's thread.
+    public var passphrase: String
+
+    public init(
+      certificate: String, digest: String, isPKCS12: Bool, key: String? = nil, passphrase: String = ""
+    ) {
+      self.certificate = certificate
+      self.digest = digest
+      self.isPKCS12 = isPKCS12
+      self.key = key
+      self.passphrase = passphrase
+    }
+  }
+
+  public enum Version: Int, Sendable, Comparable {
+    /// CURL_SSLVERSION_TLSv1_2.
+    case tls12 = 6
+    /// CURL_SSLVERSION_TLSv1_3.
+    case tls13 = 7
+
+    public static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  /// Shown to the origins of the requested addresses, and not to others to which redirects lead.
+  public var identity: Identity?
+  /// The oldest version; nil for libcurl's default.
+  public var oldest: Version?
+  /// The newest version; nil for libcurl's default.
+  public var newest: Version?
+  /// CURLOPT_PINNEDPUBLICKEY: `sha256//…;sha256//…` or a path.
+  public var pinnedKeys: String?
+  /// CURLOPT_CRLFILE, in PEM.
+  public var revocationList: String?
+
+  public init() {}
+}

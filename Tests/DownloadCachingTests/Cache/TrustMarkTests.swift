@@ -1,0 +1,69 @@
+import DownloadModel
+import SystemPackage
+import Testing
+
+@testable import DownloadCaching
+
+@Suite("What is stored is worth so much to a request (HTTP rule 30)")
+struct TrustMarkTests {
+  private static let marks = ["", "a", "b", "!a", "!b"]
+
+  /// Stored under the first, asked for under the second.
+  @Test(arguments: marks, marks) func reuse(stored: String, asked: String) {
+    let expected: Reuse =
+      stored == asked ? .asOwn : stored.hasPrefix("!") && !asked.hasPrefix("!") ? .never : .byStrongTag
+    let (stored, asked) = (TrustMark(text: stored), TrustMark(text: asked))
+    #expect(asked.reuse(of: stored) == expected)
+    #expect(asked.mayRenew(stored) == (!asked.text.hasPrefix("!") || stored.text.hasPrefix("!")))
+  }
+
+  @Test(arguments: [
+    (Validator(etag: "\"v\""), true), (Validator(etag: "W/\"v\""), false), (Validator(), false),
+    (Validator(lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", date: "Sun, 06 Nov 1994 09:49:37 GMT"), false),
+  ])
+  func parts(validator: Validator, hasStrongTag: Bool) {
+    for stored in Self.marks {
+      for asked in Self.marks {
+        let mark = TrustMark(text: asked)
+        let part = HeldPart(length: 9, validator: validator, trust: TrustMark(text: stored))
+        let reuse = mark.reuse(of: part.trust)
+        #expect(
+          part.mayBeContinued(under: RequestTrust(own: mark, redirected: mark))
+            == (reuse == .asOwn || reuse == .byStrongTag && hasStrongTag))
+      }
+    }
+  }
+
+  private func trust(_ text: String, _ change: (inout Trust) -> Void = { _ in }) throws -> RequestTrust {
+    var configuration = CacheConfiguration(directory: "/", cacheFolder: nil)
+    change(&configuration.trust)
+    return RequestFingerprint(configuration, Self.secret, runNumber: 0).trust(of: try Address(text))
+  }
+
+  private static let secret = UserSecret.forThisProcess()
+
+  @Test func credentialsOfAnAddress() throws {
+    #expect(try trust("http://host/") == .usual)
+    let marks = [
+      try trust("http://u:p@host/"), try trust("http://u:q@host/"), try trust("http://u@host/"),
+      try trust("http://host/") { $0.headerLines = ["X-A: u:p"] },
+      try trust("http://u:p@host/") { $0.headerLines = ["X-A: u:p"] },
+    ].map(\.own)
+    #expect(Set(marks).count == marks.count && !marks.contains(.usual))
+    #expect(try trust("http://u:p@host/a") == trust("http://u:p@host/b"))
+    #expect(try !marks.contains { $0.text.contains("u:p") })
+  }
+
+  /// Over plain HTTP nobody is checked, unless a redirect leads to where somebody is.
+  @Test func plainHTTP() throws {
+    let plain = try trust("http://host/") { $0.isInsecure = true }
+    let secure = try trust("https://host/") { $0.isInsecure = true }
+    #expect(plain.own == .usual && plain.redirected == secure.own && secure.own == secure.redirected)
+    #expect(plain[nil] == .usual && plain["https://host/"] == secure.own)
+    let pinned = try trust("https://host/") {
+      $0.isInsecure = true
+      $0.tls.pinnedKeys = "sha256//a"
+    }
+    #expect(secure.own.text.hasPrefix("!") && !pinned.own.text.hasPrefix("!"))
+  }
+}
