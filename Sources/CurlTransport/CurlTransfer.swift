@@ -17,6 +17,8 @@ final class CurlTransfer {
   private(set) var destination: Address?
   /// The wait for the current or last answer.
   private(set) var answerWait = AnswerWait()
+  /// Whether it is paused, as its body became more than one turn of the loop may decode.
+  private(set) var isBehind = false
   private let loop: CurlLoop
   private let group: TransportGroup
   private let rateLimit: RateLimiter?
@@ -163,6 +165,7 @@ final class CurlTransfer {
     errorBuffer[0] = 0
     assembler.reset()
     quiet = StallWatch.Quiet()
+    isBehind = false
     answerWait = AnswerWait(after: request.waited)
     self.destination = destination
     request.meter?.enter(.lookingUp)
@@ -242,8 +245,9 @@ final class CurlTransfer {
   /// - Parameter time: nanoseconds since the last check.
   func hasStalled(_ watch: StallWatch, after time: UInt64) -> Bool {
     // While there is no connection, CURLOPT_CONNECTTIMEOUT_MS applies and this time does not count. Nor does
-    // it while a body is drained, which has a deadline of its own.
-    guard let bytes = exchange?.bodyBytes, drainDeadline == nil, easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
+    // it while a body is drained, which has a deadline of its own, or decoded, which takes no new byte.
+    guard let bytes = exchange?.bodyBytes, drainDeadline == nil, !isBehind,
+      easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
     else {
       quiet = StallWatch.Quiet()
       return false
@@ -449,25 +453,42 @@ final class CurlTransfer {
     }
   }
 
-  /// - Returns: whether the transfer goes on.
-  fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    rateLimit?.received(bytes.count, at: monotonicNanoseconds())
+  /// - Returns: how many bytes were taken. Any other number than all ends the transfer, but that for a pause:
+  ///   then they come again when it goes on.
+  fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+    if !isBehind { rateLimit?.received(bytes.count, at: monotonicNanoseconds()) }
     guard case .writing? = exchange?.phase, let sink = exchange?.sink else {
-      return exchange?.dropped(bytes.count) == true
+      return exchange?.dropped(bytes.count) == true ? bytes.count : 0
     }
+    var goesOn = true
     do throws(DownloadError) {
       if let decoder = exchange?.decoder {
-        // A decoded body has only one transfer, which wants all of it.
-        try decoder.decode(bytes) { piece throws(DownloadError) in _ = try sink.write(piece) }
+        isBehind = try !decode(bytes, decoder, into: sink)
+        if isBehind { return Int(CURL_WRITEFUNC_PAUSE) }
       } else if try sink.write(bytes) == .enough {
-        exchange?.delivered(bytes.count)
-        return exchange?.satisfied() == true
+        goesOn = exchange?.satisfied() == true
       }
       exchange?.delivered(bytes.count)
-      return true
     } catch {
-      return exchange?.fail(error) == true
+      goesOn = exchange?.fail(error) == true
     }
+    return goesOn ? bytes.count : 0
+  }
+
+  /// - Returns: false if the rest of it must wait for the next turn of the loop.
+  private func decode(
+    _ bytes: UnsafeRawBufferPointer, _ decoder: ContentDecoder, into sink: any ByteSink
+  ) throws(DownloadError) -> Bool {
+    // A decoded body has only one transfer, which wants all of it.
+    let take = { (piece: UnsafeRawBufferPointer) throws(DownloadError) in _ = try sink.write(piece) }
+    if try decoder.decode(bytes, in: loop.turns, take) { return true }
+    // libcurl before 8.4 loses bytes of an HTTP/2 stream that was paused.
+    if easy.long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) {
+      if try decoder.decode(bytes, in: loop.turns, atMost: ContentDecoder.trusted, take) { return true }
+      throw ContentDecoder.bomb
+    }
+    loop.decodesOn()
+    return false
   }
 }
 
@@ -477,7 +498,7 @@ final class CurlTransfer {
 private func curlDidReceiveHeader(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  deliver(bytes, size * count, to: context) { $0.receiveHeader($1) }
+  deliver(bytes, size * count, to: context) { $0.receiveHeader($1) ? $1.count : 0 }
 }
 
 private func curlDidReceiveBody(
@@ -486,14 +507,14 @@ private func curlDidReceiveBody(
   deliver(bytes, size * count, to: context) { $0.receiveBody($1) }
 }
 
-/// - Returns: the number of bytes, which tells libcurl to go on; any other number ends the transfer.
+/// - Returns: the number of bytes, which tells libcurl to go on; or one that ends or pauses the transfer.
 private func deliver(
   _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, to context: UnsafeMutableRawPointer?,
-  _ receive: (CurlTransfer, UnsafeRawBufferPointer) -> Bool
+  _ receive: (CurlTransfer, UnsafeRawBufferPointer) -> Int
 ) -> Int {
   guard let context else { return 0 }
   let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-  return receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+  return receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count))
 }
 
 private func curlDidOpenSocket(

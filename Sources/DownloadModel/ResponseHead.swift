@@ -211,12 +211,9 @@ extension ResponseHead {
     case none
     /// The codings, in the order in which they were applied.
     case known([ContentCoding])
-    /// One of them is unknown to dlm, or there are too many.
+    /// One of them is unknown to dlm.
     case unknown
   }
-
-  /// Each layer can multiply the size of the one below it.
-  private static let mostCodings = 3
 
   /// The codings in Content-Encoding. dlm asks for `identity`, but some servers send another coding.
   public var bodyCoding: BodyCoding {
@@ -224,7 +221,7 @@ extension ResponseHead {
     let tokens = field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
     guard !tokens.isEmpty else { return .none }
     let codings = tokens.compactMap { ContentCoding($0) }
-    return codings.count == tokens.count && codings.count <= Self.mostCodings ? .known(codings) : .unknown
+    return codings.count == tokens.count ? .known(codings) : .unknown
   }
 }
 

@@ -263,8 +263,8 @@ actor ListReader {
   /// Reports what is wrong with a list after the lines that were read of it.
   private func breakOff(_ list: OpenList, _ error: any Error) {
     switch error {
-    case let damage as Inflater.Damage:
-      breakOff(list.source, line: list.line + 1, .damaged(RejectionMessages.text(damage)))
+    case let error as DownloadError where error.activity == "decoding":
+      breakOff(list.source, line: list.line + 1, .damaged(error.reason))
     case let error as DownloadError: breakOff(list.source, line: nil, .unfetched(error))
     default: breakOff(list.source, line: nil, .unreadable(errno: Self.code(error)))
     }

@@ -284,16 +284,6 @@ struct RejectionMessages {
     case .badPort: "the port is not a number from 1 to 65535"
     }
   }
-
-  /// What is wrong with a compressed list, as it follows "the list cannot be read from here on: ".
-  static func text(_ damage: Inflater.Damage) -> String {
-    switch damage {
-    case .memoryShort: "memory is short"
-    case .trailingData: "something else stands behind the compressed data"
-    case .brokenOff: "the compressed data breaks off"
-    case .corrupt(let why): "the compressed data is damaged" + (why.map { " (\($0))" } ?? "")
-    }
-  }
 }
 
 /// What goes wrong beside the files: with descriptors, folders, and what is written behind a run.
