@@ -4,12 +4,8 @@ import Synchronization
 /// The user's settings for connections; the same for every transfer of a transport.
 public struct TransportOptions: Sendable {
   public var userAgent: String
-  /// The user's own header lines, sent with every request to the origin of its address, but not to a proxy,
-  /// and not to another origin to which a redirect leads.
+  /// The user's header lines, sent where a request is at home (`TransferRequest.isHome`), not to a proxy.
   public var headerLines: [String] = []
-  /// The addresses whose origins get `headerLines`; nil for all. An origin that only a list names must not
-  /// get header lines that are meant for another.
-  public var headerHomes: [Address]?
   /// CURLOPT_CONNECTTIMEOUT_MS.
   public var connectTimeout: Duration = .seconds(10)
   /// A transfer has stalled if no byte comes for this time, once its connection is up.
@@ -22,8 +18,9 @@ public struct TransportOptions: Sendable {
   public var proxies = ProxyRoutes()
   /// CURLOPT_NETRC_FILE.
   public var netrcFile: String?
-  /// Whether the netrc file has a login for a host, in the form of an address; nil without such a file.
-  public var hasLogin: (@Sendable (_ host: String) -> Bool)?
+  /// Whether the netrc file has a login for a host, in the form of an address; away from home, one that names
+  /// the host. Nil without such a file.
+  public var hasLogin: (@Sendable (_ host: String, _ isHome: Bool) -> Bool)?
   public var tls = TLSOptions()
   /// Used by all transports of a run; nil for a run that keeps no cookies.
   public var cookieJar: CookieJar?
@@ -75,7 +72,7 @@ public struct TLSOptions: Sendable {
     public static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// Shown to the origins of the requested addresses, and not to others to which redirects lead.
+  /// Shown where a request is at home (`TransferRequest.isHome`).
   public var identity: Identity?
   /// The oldest version; nil for libcurl's default.
   public var oldest: Version?

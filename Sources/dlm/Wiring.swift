@@ -86,7 +86,7 @@ struct Wiring: Sendable {
 
   private static func transport(_ settings: Settings) -> TransportOptions {
     var options = settings.connection.transport
-    if let logins = settings.output.logins { options.hasLogin = { logins.hasLogin(for: $0) } }
+    if let logins = settings.output.logins { options.hasLogin = { logins.hasLogin(for: $0, isHome: $1) } }
     return options
   }
 

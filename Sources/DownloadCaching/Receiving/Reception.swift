@@ -90,7 +90,7 @@ struct Reception: ~Copyable {
 
   /// The request for what a segment still lacks; nil if it lacks nothing.
   mutating func nextTransfer(for id: Int) throws(DownloadError) -> TransferRequest? {
-    var request = TransferRequest(address: plan.address)
+    var request = TransferRequest(address: plan.address, provenance: plan.request.provenance)
     if id == Segment.first {
       askedAt = plan.rules.now()
       request.meter = meter
@@ -556,7 +556,9 @@ struct Reception: ~Copyable {
     try giveUpHeld()
     version = HeldPart(validator: source.validator, effectiveURL: source.effectiveURL)
     segments.total = source.identity.size
-    if plan.rules.useContentDisposition, source.key.requested.isEmpty || source.key.isStored {
+    if plan.rules.useContentDisposition, source.key.requested.isEmpty || source.key.isStored,
+      !plan.isOfAddress(source.wanted)
+    {
       metadataName = source.wanted
     }
     if staged?.descriptor.isOpen == false { try staged?.open() }

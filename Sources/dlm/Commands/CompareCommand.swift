@@ -37,7 +37,6 @@ struct CompareCommand: AsyncParsableCommand {
     let environment = ProcessInfo.processInfo.environment
     var settings = try Settings(measuring: connection, display, try await .load(environment: environment))
     let sources = try namedOrLast(environment)
-    settings.connection.sendHeaders(to: Source.homes(of: sources))
     let failures = FailureLog()
     let (requests, digest) = await ListReader.all(
       sources, fetching: Wiring.listFetching(settings, environment), onReject: { failures.add($0) })
