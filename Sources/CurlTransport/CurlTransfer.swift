@@ -103,6 +103,9 @@ final class CurlTransfer {
     _ request: TransferRequest, into sink: any ByteSink, _ settings: borrowing TransferSettings, running: Int,
     connections: Int
   ) throws(CurlFailure) {
+    var exchange = Exchange(request, sink)
+    let hasLogin = settings.hasLogin(for: request.address, of: request)
+    exchange.send(try loginStage(at: request.address, hasLogin, settings), hasLogin: hasLogin)
     try options.set(request, to: request.address, settings, on: easy)
     // If every connection has its transfer, libcurl need not search thousands for an idle one.
     try options.set(isFresh: !settings.sharesConnections && connections < running, on: easy)
@@ -115,13 +118,20 @@ final class CurlTransfer {
       heldTime = 0
       try easy.set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout)
     }
-    let stage = logins.stage(at: request.address, challenger: options.challenger)
-    try options.set(stage, on: easy)
-    var exchange = Exchange(request, sink)
-    exchange.send(stage, hasLogin: settings.hasLogin(for: request.address, of: request))
     self.exchange = consume exchange
     beganAt = onTransfer == nil ? 0 : monotonicNanoseconds()
     begin(request, to: request.address)
+  }
+
+  /// How the first request to an address shows its login.
+  private func loginStage(
+    at address: Address, _ hasLogin: Bool, _ settings: borrowing TransferSettings
+  ) throws(CurlFailure) -> LoginStage {
+    let stage = logins.stage(at: address, hasLogin: hasLogin, challenger: options.challenger)
+    // The handle has the challenge of another origin.
+    if stage == .probe, options.challenger != nil { try renew(settings) }
+    try options.set(stage, on: easy)
+    return stage
   }
 
   /// Makes a transfer that has not begun open a connection of its own.
@@ -133,7 +143,7 @@ final class CurlTransfer {
     guard let hop = exchange?.follow(after: easy.offset(CURLINFO_TOTAL_TIME_T)),
       let request = exchange?.request, let destination = exchange?.route.destination
     else { return }
-    let stage: LoginStage
+    let hasLogin = settings.hasLogin(for: destination, of: request)
     switch hop {
     case .login(let login):
       if login == .probe {
@@ -141,11 +151,11 @@ final class CurlTransfer {
       } else if login == .digest(isFresh: true) {
         options.challenger = LoginMemory.origin(destination)
       }
-      stage = login
-    case .redirect: stage = logins.stage(at: destination, challenger: options.challenger)
+      try options.set(login, on: easy)
+      exchange?.send(login, hasLogin: hasLogin)
+    case .redirect:
+      exchange?.send(try loginStage(at: destination, hasLogin, settings), hasLogin: hasLogin)
     }
-    try options.set(stage, on: easy)
-    exchange?.send(stage, hasLogin: settings.hasLogin(for: destination, of: request))
     try options.set(request, to: destination, settings, on: easy)
     try options.set(isFresh: false, on: easy)
     begin(request, to: destination)

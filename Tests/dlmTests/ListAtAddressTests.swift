@@ -140,12 +140,15 @@ struct ListAtAddressTests {
   @Test func loginsGoWithRelativeLines() async throws {
     let origin = try Self.origin()
     defer { origin.stop() }
-    origin.route("/files/urls.txt", .file(Self.text("a.bin")))
+    origin.route("/files/urls.txt", .behindBasic(.file(Self.text("a.bin"))))
+    origin.route("/files/a.bin", .behindBasic(.file([1])))
     let place = try Workplace()
     let address = origin.url("/files/urls.txt").replacing("://", with: "://user:word@")
     let result = try await place.dlm("get", address, "--list")
     #expect(result.status == 0, "\(result.errorText)")
-    #expect(origin.log.allSatisfy { $0.headers["authorization"] == "Basic dXNlcjp3b3Jk" })
+    // Over plain http each transport asks once without it.
+    let basic = "Basic dXNlcjp3b3Jk"
+    #expect(origin.log.map { $0.headers["authorization"] } == [nil, basic, nil, basic])
     #expect(!result.errorText.contains("word"))
   }
 
