@@ -185,6 +185,16 @@ public struct Validator: Sendable, Equatable, Codable {
   }
 
   public var isEmpty: Bool { etag == nil && lastModified == nil }
+
+  /// Without values that must not be in a header line, because a server may
+  /// send a bare CR in them, and metadata on disk may have been written by another program.
+  public var fitForHeaders: Validator {
+    func clean(_ text: String?) -> String? {
+      guard let text, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+      return text
+    }
+    return Validator(etag: clean(etag), lastModified: clean(lastModified), date: clean(date))
+  }
 }
 
 /// A content coding (RFC 9110 §8.4.1) that dlm can remove.

@@ -56,6 +56,8 @@ actor ListReader {
     var address: Address?
     /// Bytes read so far.
     var offset: Int64 = 0
+    /// Bytes of its text so far.
+    var length: Int64 = 0
     var decoder = ListDecoder()
     var splitter = LineSplitter()
     var line = 0
@@ -100,10 +102,10 @@ actor ListReader {
   static func all(
     _ sources: [Source], fetching: ListAtAddress.Fetching? = nil,
     onReject: @escaping @Sendable (Rejection) -> Void
-  ) async -> (requests: [DownloadRequest], listDigest: String) {
+  ) async -> (requests: [DownloadRequest], listDigest: String, downgrading: Set<String>) {
     let reader = ListReader(
       sources, outputName: nil, feed: ProgressFeed(), fetching: fetching, spool: nil, onReject: onReject)
-    return (await reader.all(), await reader.listDigest)
+    return (await reader.all(), await reader.listDigest, await reader.downgrading)
   }
 
   /// Reads all there is to read.
@@ -259,6 +261,8 @@ actor ListReader {
     }
     var lines: [[UInt8]] = []
     let text = try list.decoder.next()
+    list.length += Int64(text.count)
+    if case .arriving = list.bytes { try fetching?.check(list.length) }
     if list.line == 0, let what = ListDoubt.look(at: text) { throw what }
     if !text.isEmpty { lines = list.splitter.take(text) }
     if list.hasEnded, !list.decoder.isPending, !wantsWholeLines { lines += list.splitter.take([]) }

@@ -231,6 +231,14 @@ struct FailureGroup {
 
 /// The message for a line that is not a request: `urls.txt:7: "htp:/x" is no address: …`.
 struct RejectionMessages {
+  /// - Parameter lists: those that came over https and name files at http.
+  static func downgrades(_ lists: Set<String>) -> [String] {
+    lists.sorted().map {
+      "dlm: \(TerminalText.sanitized($0)) came over https, but names files at http: others can read and "
+        + "change those on their way"
+    }
+  }
+
   let line: String
 
   init(_ rejection: Rejection) {
