@@ -91,7 +91,7 @@ let package = Package(
       name: "dlm",
       dependencies: [
         "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling", "Downloads",
-        "StrategyComparing", "ReportPages", "TerminalProgress", "DemoOrigin", "CCoding", "CLinux",
+        "StrategyComparing", "ReportPages", "TerminalProgress", "DemoOrigin", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Crypto", package: "swift-crypto"),

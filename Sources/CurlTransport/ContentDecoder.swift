@@ -1,57 +1,87 @@
 import CCoding
-import DownloadModel
+public import DownloadModel
 
-/// Removes the content codings of a body (RFC 9110 §8.4) as it comes, in bounded memory: the decoded bytes go
-/// to the sink in buffers, and the sink may refuse them (`--max-filesize`).
+/// Removes a content coding of a body (RFC 9110 §8.4) as it comes, in bounded memory and time: the decoded
+/// bytes go to the sink in buffers, some of them in a turn of the loop, and the sink may refuse them
+/// (`--max-filesize`).
 ///
 /// libcurl decodes too, but takes a coded body that was cut short for a whole one.
-final class ContentDecoder {
-  /// In the order of decoding: the coding that was applied last comes first.
-  private var stages: [any CodingStage]
+public final class ContentDecoder {
+  private let stage: any CodingStage
+  /// Bytes of the buffers that are decoded, and of the one that is not yet.
+  private var (coded, used): (Int64, Int) = (0, 0)
+  /// Bytes that came out.
+  private var decoded: Int64 = 0
   private var hasBegun = false
+  private var turn: UInt64?
+  /// What this turn may still give.
+  private var room = 0
 
-  /// - Parameter codings: in the order in which they were applied.
-  init(_ codings: [ContentCoding]) throws(DownloadError) {
-    stages = []
-    for coding in codings.reversed() {
+  /// How much a turn of the loop decodes of one body, so that other transfers and a signal wait some
+  /// milliseconds at most.
+  public static let piece = 1 << 20
+  /// More than texts and disk images need: what expands more is there to fill the disk, unless it is short.
+  static let mostOfOne: Int64 = 200
+  static let trusted = 64 << 20
+
+  public init(_ coding: ContentCoding) throws(DownloadError) {
+    stage =
       switch coding {
-      case .gzip: stages.append(try InflateStage(isGzip: true))
-      case .deflate: stages.append(try InflateStage(isGzip: false))
-      case .brotli: stages.append(try BrotliStage())
+      case .gzip: InflateStage(isGzip: true)
+      case .deflate: InflateStage(isGzip: false)
+      case .brotli: try BrotliStage()
       }
-    }
   }
 
-  /// Whether the body is whole: each coding marks its end. A body without a byte is an empty file.
-  var isAtEnd: Bool { !hasBegun || stages.allSatisfy(\.isAtEnd) }
+  /// Whether the body is whole: a coding marks its end. A body without a byte is an empty file.
+  public var isAtEnd: Bool { !hasBegun || stage.isAtEnd }
 
-  /// - Throws: `.badResponse` if the bytes are not of the coding, or damaged; what `take` throws.
-  func decode(
-    _ bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
-  ) throws(DownloadError) {
-    if !bytes.isEmpty { hasBegun = true }
-    try decode(bytes, stage: 0, take)
-  }
-
-  private func decode(
-    _ bytes: UnsafeRawBufferPointer, stage: Int,
+  /// - Parameters:
+  ///   - bytes: the next ones; where the last call left some, the same again, perhaps with more behind them.
+  ///   - turn: the loop's.
+  ///   - piece: about how many may come out of it in this turn.
+  /// - Returns: whether all are decoded; else the rest must wait for another turn.
+  /// - Throws: `.badResponse` if the bytes are not of the coding, damaged, or expand too much; what `take`
+  ///   throws.
+  public func decode(
+    _ bytes: UnsafeRawBufferPointer, in turn: UInt64, atMost piece: Int = ContentDecoder.piece,
     _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
-  ) throws(DownloadError) {
-    guard stage < stages.count else { return try take(bytes) }
-    try stages[stage].decode(bytes) { piece throws(DownloadError) in
-      try decode(piece, stage: stage + 1, take)
+  ) throws(DownloadError) -> Bool {
+    if turn != self.turn || piece > Self.piece { (self.turn, room) = (turn, piece) }
+    guard room > 0 else { return false }
+    if !bytes.isEmpty { hasBegun = true }
+    let most = max(Int64(Self.trusted), (coded + Int64(bytes.count)) * Self.mostOfOne)
+    let (count, isDone) = try stage.decode(
+      UnsafeRawBufferPointer(rebasing: bytes.dropFirst(used)), upTo: &room
+    ) { piece throws(DownloadError) in
+      decoded += Int64(piece.count)
+      guard decoded <= most else { throw Self.bomb }
+      try take(piece)
     }
+    used += count
+    if isDone { (coded, used) = (coded + Int64(bytes.count), 0) }
+    return isDone
   }
 
   /// A body that ended before its coding did.
-  static let cut = DownloadError(
-    .shortBody, cause: .detail("the server's compressed body has no end"), activity: "decoding",
+  public static let cut = DownloadError(
+    .shortBody, cause: .detail("the compressed data breaks off"), activity: "decoding",
     isTransient: true)
 
   /// Temporary, as a short body is: a proxy may have damaged it.
   fileprivate static let damaged = DownloadError(
-    .badResponse, cause: .detail("its Content-Encoding is not what came, or the body is damaged"),
+    .badResponse, cause: .detail("the compressed data is damaged, or is none"),
     activity: "decoding", isTransient: true)
+
+  fileprivate static let trailing = DownloadError(
+    .badResponse, cause: .detail("something else stands behind the compressed data"), activity: "decoding",
+    isTransient: true)
+
+  static let bomb = DownloadError(
+    .badResponse,
+    cause: .detail(
+      "a compressed body that becomes more than \(mostOfOne) times as long: it may be meant to fill the disk"),
+    activity: "decoding")
 
   fileprivate static let noMemory = DownloadError(
     .resources, cause: .detail("no memory to decode with"), activity: "decoding", isTransient: true)
@@ -60,9 +90,12 @@ final class ContentDecoder {
 /// Removes one coding.
 private protocol CodingStage: AnyObject {
   var isAtEnd: Bool { get }
+  /// - Parameter room: about how many bytes it may give; it shrinks by those that it gave.
+  /// - Returns: how many bytes it took, and whether it has nothing more to give without further ones.
   func decode(
-    _ bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
-  ) throws(DownloadError)
+    _ bytes: UnsafeRawBufferPointer, upTo room: inout Int,
+    _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
+  ) throws(DownloadError) -> (count: Int, isDone: Bool)
 }
 
 /// The size of a stage's output buffer, which is passed on when full.
@@ -75,9 +108,9 @@ private final class InflateStage: CodingStage {
   private let output = UnsafeMutablePointer<UInt8>.allocate(capacity: outputLength)
   private var state = State.fresh
 
-  private enum State { case fresh, inside, ended }
+  private enum State { case fresh, inside, ended, padded, broken }
 
-  init(isGzip: Bool) throws(DownloadError) {
+  init(isGzip: Bool) {
     self.isGzip = isGzip
     stream.initialize(to: z_stream())
   }
@@ -89,22 +122,35 @@ private final class InflateStage: CodingStage {
     output.deallocate()
   }
 
-  var isAtEnd: Bool { state == .ended }
+  var isAtEnd: Bool { state == .ended || state == .padded }
 
   func decode(
-    _ bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
-  ) throws(DownloadError) {
+    _ bytes: UnsafeRawBufferPointer, upTo room: inout Int,
+    _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
+  ) throws(DownloadError) -> (count: Int, isDone: Bool) {
     var rest = bytes
-    while let first = rest.first {
-      switch state {
-      case .fresh: try begin(first)
-      case .ended:
+    while room > 0 {
+      switch (state, rest.first) {
+      case (.fresh, nil), (.ended, nil), (.padded, nil): return (bytes.count, true)
+      case (.fresh, let first?): try begin(first)
+      // As gzip(1) has it, zeros behind the last member are padding.
+      case (.ended, 0?) where isGzip, (.padded, 0?):
+        state = .padded
+        rest = UnsafeRawBufferPointer(rebasing: rest.drop { $0 == 0 })
+      case (.padded, _): throw ContentDecoder.trailing
+      case (.broken, _): throw ContentDecoder.damaged
+      case (.ended, let first?):
         // A gzip file may have several members, one after the other (RFC 1952 §2.2).
         guard isGzip, first == 0x1F, inflateReset(stream) == Z_OK else { throw ContentDecoder.damaged }
         state = .inside
-      case .inside: rest = try inflate(rest, take)
+      case (.inside, _):
+        let count = try inflate(&rest)
+        if count > 0 { try take(UnsafeRawBufferPointer(start: output, count: count)) }
+        room -= count
+        if state == .inside, count < outputLength { return (bytes.count, true) }
       }
     }
+    return (bytes.count - rest.count, false)
   }
 
   private func begin(_ first: UInt8) throws(DownloadError) {
@@ -115,29 +161,24 @@ private final class InflateStage: CodingStage {
     state = .inside
   }
 
-  /// - Returns: the bytes behind the end of the coded data.
-  private func inflate(
-    _ bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
-  ) throws(DownloadError) -> UnsafeRawBufferPointer {
+  /// - Parameter bytes: those that it takes are removed.
+  /// - Returns: how many it gave; less than fit only where it has no more of them, or has come to its end.
+  private func inflate(_ bytes: inout UnsafeRawBufferPointer) throws(DownloadError) -> Int {
     stream.pointee.next_in = UnsafeMutablePointer(
       mutating: bytes.assumingMemoryBound(to: UInt8.self).baseAddress)
     stream.pointee.avail_in = UInt32(bytes.count)
-    repeat {
-      stream.pointee.next_out = output
-      stream.pointee.avail_out = UInt32(outputLength)
-      let result = CCoding.inflate(stream, Z_NO_FLUSH)
-      // Z_BUF_ERROR: no progress is possible with the bytes that are there.
-      guard result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR else {
-        throw result == Z_MEM_ERROR ? ContentDecoder.noMemory : ContentDecoder.damaged
-      }
-      let count = outputLength - Int(stream.pointee.avail_out)
-      if count > 0 { try take(UnsafeRawBufferPointer(start: output, count: count)) }
-      if result == Z_STREAM_END {
-        state = .ended
-        break
-      }
-    } while stream.pointee.avail_out == 0 || stream.pointee.avail_in > 0
-    return UnsafeRawBufferPointer(rebasing: bytes.suffix(Int(stream.pointee.avail_in)))
+    stream.pointee.next_out = output
+    stream.pointee.avail_out = UInt32(outputLength)
+    let result = CCoding.inflate(stream, Z_NO_FLUSH)
+    let count = outputLength - Int(stream.pointee.avail_out)
+    switch result {
+    case Z_OK, Z_BUF_ERROR: break  // the second: no progress is possible with the bytes that are there
+    case Z_STREAM_END: state = .ended
+    case Z_MEM_ERROR: throw ContentDecoder.noMemory
+    default: state = .broken  // what came before the damage is good
+    }
+    bytes = UnsafeRawBufferPointer(rebasing: bytes.suffix(Int(stream.pointee.avail_in)))
+    return count
   }
 }
 
@@ -161,24 +202,26 @@ private final class BrotliStage: CodingStage {
   }
 
   func decode(
-    _ bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
-  ) throws(DownloadError) {
+    _ bytes: UnsafeRawBufferPointer, upTo room: inout Int,
+    _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
+  ) throws(DownloadError) -> (count: Int, isDone: Bool) {
     var next = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
     var left = bytes.count
-    while true {
+    while room > 0 {
       if isAtEnd, left > 0 { throw ContentDecoder.damaged }
+      if isAtEnd { return (bytes.count, true) }
       var free = outputLength
       var end: UnsafeMutablePointer<UInt8>? = output
       let result = BrotliDecoderDecompressStream(decoder, &left, &next, &free, &end, nil)
       if free < outputLength { try take(UnsafeRawBufferPointer(start: output, count: outputLength - free)) }
+      room -= outputLength - free
       switch result {
       case BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT: continue
-      case BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT: return
-      case BROTLI_DECODER_RESULT_SUCCESS:
-        isAtEnd = true
-        if left == 0 { return }
+      case BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT: return (bytes.count, true)
+      case BROTLI_DECODER_RESULT_SUCCESS: isAtEnd = true
       default: throw ContentDecoder.damaged
       }
     }
+    return (bytes.count - left, false)
   }
 }

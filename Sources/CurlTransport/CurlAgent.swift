@@ -162,6 +162,14 @@ actor CurlAgent {
     return next
   }
 
+  /// Decodes further pieces of the bodies that wait for it.
+  func decodeOn() {
+    for transfer in transfers where transfer.isBehind && transfer.completion != nil {
+      let code = transfer.easy.goOn()
+      if code != CURLE_OK { finish(transfer, code) }
+    }
+  }
+
   /// Removes cancelled transfers, except those that their sinks keep.
   func cancel(_ cancellations: [Cancellation]) {
     let reasons = Dictionary(grouping: cancellations, by: \.id)

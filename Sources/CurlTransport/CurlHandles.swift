@@ -89,6 +89,10 @@ struct EasyHandle: ~Copyable {
   /// have left its multi handle.
   func reset() { curl_easy_reset(pointer) }
 
+  /// Ends a pause: libcurl delivers at once what it kept. Not inside of a callback.
+  /// - Returns: another code than CURLE_OK where that was refused: then the transfer must end.
+  func goOn() -> CURLcode { curl_easy_pause(pointer, CURLPAUSE_CONT) }
+
   private func check(_ code: CURLcode) throws(CurlFailure) {
     if code != CURLE_OK { throw CurlFailure(code) }
   }

@@ -39,6 +39,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// The socket that was last read from under a rate limit.
   private var lastInTurn: Int32 = -1
   private var heldSince: UInt64?  // nil while transfers are not held
+  /// How many turns it has made.
+  private(set) var turns: UInt64 = 0
+  private var isBehind = false
   private var agent: CurlAgent?
   /// Refers back to this loop, so both live until the thread ends.
   private var tasks: LoopTaskExecutor?
@@ -137,6 +140,12 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     deadline = min(deadline ?? time, time)
   }
 
+  /// In the next turn, bodies are decoded further that became more than one turn may decode.
+  func decodesOn() {
+    assertOnLoop()
+    isBehind = true
+  }
+
   func remove(_ easy: borrowing EasyHandle) throws(MultiFailure) {
     assertOnLoop()
     try multi.remove(easy)
@@ -156,8 +165,10 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// Jobs, then timers, then ended transfers, then sockets.
   /// - Returns: false when the loop must end.
   private func turn() -> Bool {
+    turns += 1
     if takeInbox() { return false }
     runJobs()
+    decodeOn()
     actOnTimers()
     deliverFinished()
     wait()
@@ -196,6 +207,12 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
       index += 1
     }
     ready.removeFirst(index)
+  }
+
+  private func decodeOn() {
+    guard isBehind, pause == 0 else { return }
+    isBehind = false  // what follows may set it
+    agent?.assumeIsolated { $0.decodeOn() }
   }
 
   private func actOnTimers() {
@@ -258,9 +275,9 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func wait() {
-    let mayWait = ready.isEmpty && inbox.mayWait(isHeld: heldSince != nil)
+    let pause = pause
+    let mayWait = ready.isEmpty && (!isBehind || pause > 0) && inbox.mayWait(isHeld: heldSince != nil)
     do throws(SystemFailure) {
-      let pause = pause
       if pause > 0 {
         return mayWait ? try poll.waitForWakeup(Int32(clamping: (pause + 999_999) / 1_000_000)) : ()
       }

@@ -17,6 +17,8 @@ final class CurlTransfer {
   private(set) var destination: Address?
   /// The wait for the current or last answer.
   private(set) var answerWait = AnswerWait()
+  /// Whether it is paused, as its body became more than one turn of the loop may decode.
+  private(set) var isBehind = false
   private let loop: CurlLoop
   private let group: TransportGroup
   private let rateLimit: RateLimiter?
@@ -101,6 +103,9 @@ final class CurlTransfer {
     _ request: TransferRequest, into sink: any ByteSink, _ settings: borrowing TransferSettings, running: Int,
     connections: Int
   ) throws(CurlFailure) {
+    var exchange = Exchange(request, sink)
+    let hasLogin = settings.hasLogin(for: request.address, of: request)
+    exchange.send(try loginStage(at: request.address, hasLogin, settings), hasLogin: hasLogin)
     try options.set(request, to: request.address, settings, on: easy)
     // If every connection has its transfer, libcurl need not search thousands for an idle one.
     try options.set(isFresh: !settings.sharesConnections && connections < running, on: easy)
@@ -113,13 +118,20 @@ final class CurlTransfer {
       heldTime = 0
       try easy.set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout)
     }
-    let stage = logins.stage(at: request.address, challenger: options.challenger)
-    try options.set(stage, on: easy)
-    var exchange = Exchange(request, sink)
-    exchange.send(stage, hasLogin: settings.hasLogin(for: request.address, of: request))
     self.exchange = consume exchange
     beganAt = onTransfer == nil ? 0 : monotonicNanoseconds()
     begin(request, to: request.address)
+  }
+
+  /// How the first request to an address shows its login.
+  private func loginStage(
+    at address: Address, _ hasLogin: Bool, _ settings: borrowing TransferSettings
+  ) throws(CurlFailure) -> LoginStage {
+    let stage = logins.stage(at: address, hasLogin: hasLogin, challenger: options.challenger)
+    // The handle has the challenge of another origin.
+    if stage == .probe, options.challenger != nil { try renew(settings) }
+    try options.set(stage, on: easy)
+    return stage
   }
 
   /// Makes a transfer that has not begun open a connection of its own.
@@ -131,7 +143,7 @@ final class CurlTransfer {
     guard let hop = exchange?.follow(after: easy.offset(CURLINFO_TOTAL_TIME_T)),
       let request = exchange?.request, let destination = exchange?.route.destination
     else { return }
-    let stage: LoginStage
+    let hasLogin = settings.hasLogin(for: destination, of: request)
     switch hop {
     case .login(let login):
       if login == .probe {
@@ -139,11 +151,11 @@ final class CurlTransfer {
       } else if login == .digest(isFresh: true) {
         options.challenger = LoginMemory.origin(destination)
       }
-      stage = login
-    case .redirect: stage = logins.stage(at: destination, challenger: options.challenger)
+      try options.set(login, on: easy)
+      exchange?.send(login, hasLogin: hasLogin)
+    case .redirect:
+      exchange?.send(try loginStage(at: destination, hasLogin, settings), hasLogin: hasLogin)
     }
-    try options.set(stage, on: easy)
-    exchange?.send(stage, hasLogin: settings.hasLogin(for: destination, of: request))
     try options.set(request, to: destination, settings, on: easy)
     try options.set(isFresh: false, on: easy)
     begin(request, to: destination)
@@ -163,6 +175,7 @@ final class CurlTransfer {
     errorBuffer[0] = 0
     assembler.reset()
     quiet = StallWatch.Quiet()
+    isBehind = false
     answerWait = AnswerWait(after: request.waited)
     self.destination = destination
     request.meter?.enter(.lookingUp)
@@ -242,8 +255,9 @@ final class CurlTransfer {
   /// - Parameter time: nanoseconds since the last check.
   func hasStalled(_ watch: StallWatch, after time: UInt64) -> Bool {
     // While there is no connection, CURLOPT_CONNECTTIMEOUT_MS applies and this time does not count. Nor does
-    // it while a body is drained, which has a deadline of its own.
-    guard let bytes = exchange?.bodyBytes, drainDeadline == nil, easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
+    // it while a body is drained, which has a deadline of its own, or decoded, which takes no new byte.
+    guard let bytes = exchange?.bodyBytes, drainDeadline == nil, !isBehind,
+      easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
     else {
       quiet = StallWatch.Quiet()
       return false
@@ -449,25 +463,42 @@ final class CurlTransfer {
     }
   }
 
-  /// - Returns: whether the transfer goes on.
-  fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    rateLimit?.received(bytes.count, at: monotonicNanoseconds())
+  /// - Returns: how many bytes were taken. Any other number than all ends the transfer, but that for a pause:
+  ///   then they come again when it goes on.
+  fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+    if !isBehind { rateLimit?.received(bytes.count, at: monotonicNanoseconds()) }
     guard case .writing? = exchange?.phase, let sink = exchange?.sink else {
-      return exchange?.dropped(bytes.count) == true
+      return exchange?.dropped(bytes.count) == true ? bytes.count : 0
     }
+    var goesOn = true
     do throws(DownloadError) {
       if let decoder = exchange?.decoder {
-        // A decoded body has only one transfer, which wants all of it.
-        try decoder.decode(bytes) { piece throws(DownloadError) in _ = try sink.write(piece) }
+        isBehind = try !decode(bytes, decoder, into: sink)
+        if isBehind { return Int(CURL_WRITEFUNC_PAUSE) }
       } else if try sink.write(bytes) == .enough {
-        exchange?.delivered(bytes.count)
-        return exchange?.satisfied() == true
+        goesOn = exchange?.satisfied() == true
       }
       exchange?.delivered(bytes.count)
-      return true
     } catch {
-      return exchange?.fail(error) == true
+      goesOn = exchange?.fail(error) == true
     }
+    return goesOn ? bytes.count : 0
+  }
+
+  /// - Returns: false if the rest of it must wait for the next turn of the loop.
+  private func decode(
+    _ bytes: UnsafeRawBufferPointer, _ decoder: ContentDecoder, into sink: any ByteSink
+  ) throws(DownloadError) -> Bool {
+    // A decoded body has only one transfer, which wants all of it.
+    let take = { (piece: UnsafeRawBufferPointer) throws(DownloadError) in _ = try sink.write(piece) }
+    if try decoder.decode(bytes, in: loop.turns, take) { return true }
+    // libcurl before 8.4 loses bytes of an HTTP/2 stream that was paused.
+    if easy.long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) {
+      if try decoder.decode(bytes, in: loop.turns, atMost: ContentDecoder.trusted, take) { return true }
+      throw ContentDecoder.bomb
+    }
+    loop.decodesOn()
+    return false
   }
 }
 
@@ -477,7 +508,7 @@ final class CurlTransfer {
 private func curlDidReceiveHeader(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  deliver(bytes, size * count, to: context) { $0.receiveHeader($1) }
+  deliver(bytes, size * count, to: context) { $0.receiveHeader($1) ? $1.count : 0 }
 }
 
 private func curlDidReceiveBody(
@@ -486,14 +517,14 @@ private func curlDidReceiveBody(
   deliver(bytes, size * count, to: context) { $0.receiveBody($1) }
 }
 
-/// - Returns: the number of bytes, which tells libcurl to go on; any other number ends the transfer.
+/// - Returns: the number of bytes, which tells libcurl to go on; or one that ends or pauses the transfer.
 private func deliver(
   _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, to context: UnsafeMutableRawPointer?,
-  _ receive: (CurlTransfer, UnsafeRawBufferPointer) -> Bool
+  _ receive: (CurlTransfer, UnsafeRawBufferPointer) -> Int
 ) -> Int {
   guard let context else { return 0 }
   let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-  return receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+  return receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count))
 }
 
 private func curlDidOpenSocket(

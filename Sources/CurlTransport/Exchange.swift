@@ -124,7 +124,8 @@ struct Exchange: ~Copyable {
     switch disposition {
     case .write, .splittable: phase = .writing
     case .decode:
-      if case .known(let codings) = head.bodyCoding { decoder = try ContentDecoder(codings) }
+      // One layer, the last that was applied: each can multiply the one below it, and nobody asked for any.
+      if case .known(let codings) = head.bodyCoding { decoder = try codings.last.map(ContentDecoder.init) }
       phase = .writing
     case .drain: return drain(isRefusal(head) ? .max : framing?.expectedLength, at: now())
     case .enough: return satisfied()
@@ -200,7 +201,8 @@ struct Exchange: ~Copyable {
     }
     if !isDrained, !isSatisfied {
       try framing.check(received: received)
-      if decoder?.isAtEnd == false { throw ContentDecoder.cut }
+      // A file may be empty, a range of one has a byte.
+      if let decoder, !decoder.isAtEnd || framing.status == 206 && received == 0 { throw ContentDecoder.cut }
     }
     return TransferReceipt(
       status: framing.status, bodyBytes: isDrained ? 0 : received, framing: framing.proof,

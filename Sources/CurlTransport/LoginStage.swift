@@ -3,7 +3,10 @@ import DownloadModel
 
 /// How a request sends its login (RFC 9110 §11), and what follows a 401 (HTTP rule 41).
 ///
-/// Basic is sent at once. A server that requires Digest or Negotiate says so with a 401, and gets that, once.
+/// Over TLS, Basic is sent at once. Over plain http, where others read it, nothing is sent before a 401 asks
+/// for it, and further files of that origin get the same at once. A server that requires Digest or Negotiate
+/// says so with a 401, and gets that, once.
+///
 /// libcurl makes the answer, but it keeps a challenge and its history in the easy handle, and then takes the
 /// next challenge for a refusal or ignores it. So a challenge is always requested with a handle that has
 /// none.
@@ -17,7 +20,7 @@ enum LoginStage: Equatable {
   case digest(isFresh: Bool)
   /// SPNEGO (RFC 4559), with the user's ticket.
   case negotiate
-  /// Basic, where the origin wants something else for other files.
+  /// Basic, after a challenge that offers nothing better.
   case plainBasic
 
   /// - Parameter offers: the schemes that the 401 offers.
@@ -96,18 +99,23 @@ struct LoginOffers: OptionSet, Hashable {
   }
 }
 
-/// Which origins require more than Basic, as one loop has learnt: further files then get the right login at
-/// once.
+/// What origins require, as one loop has learnt: further files then get the right login at once.
 ///
 /// Used on the loop's thread only.
 final class LoginMemory {
   private var known: [String: LoginOffers] = [:]
 
-  /// - Parameter challenger: the origin whose challenge the easy handle has.
-  func stage(at address: Address, challenger: String?) -> LoginStage {
-    guard !known.isEmpty, let scheme = known[Self.origin(address)] else { return .basic }
-    if scheme == .negotiate { return .negotiate }
-    return challenger == Self.origin(address) ? .digest(isFresh: false) : .probe
+  /// - Parameters:
+  ///   - hasLogin: whether there is a login for that address.
+  ///   - challenger: the origin whose challenge the easy handle has.
+  func stage(at address: Address, hasLogin: Bool, challenger: String?) -> LoginStage {
+    guard hasLogin else { return .basic }
+    switch known[Self.origin(address)] {
+    case nil: return address.scheme == .https ? .basic : .probe
+    case .digest?: return challenger == Self.origin(address) ? .digest(isFresh: false) : .probe
+    case .negotiate?: return .negotiate
+    case .some: return .basic
+    }
   }
 
   /// The login for the next request after a 401; later files benefit from it.
@@ -117,7 +125,7 @@ final class LoginMemory {
     var offers = challenge.map { LoginOffers($0) } ?? []
     if !Self.speaksNegotiate { offers.remove(.negotiate) }
     guard let next = stage.next(offers) else {
-      // The origin accepts none of the user's tickets, so the next file begins with Basic again.
+      // The origin accepts none of the user's tickets, so the next file begins anew.
       if stage == .negotiate { known[Self.origin(address)] = nil }
       return nil
     }
@@ -127,14 +135,22 @@ final class LoginMemory {
 
   /// Remembers what a server accepts instead of a refused stage.
   private func learn(_ stage: LoginStage, at address: Address) {
+    let origin = Self.origin(address)
     switch stage {
-    case .probe: known[Self.origin(address)] = .digest
-    case .negotiate: known[Self.origin(address)] = .negotiate
-    case .basic, .digest, .plainBasic: break
+    case .probe, .digest(isFresh: true): known[origin] = .digest
+    case .negotiate: known[origin] = .negotiate
+    // Another realm of the origin may want more.
+    case .plainBasic: known[origin] = known[origin] ?? .basic
+    case .basic, .digest: break
     }
   }
 
   private static let speaksNegotiate = dlm_curl_has_negotiate() != 0
 
-  static func origin(_ address: Address) -> String { "\(address.scheme.rawValue)://\(address.hostAndPort)" }
+  /// With the login of the address: what one login was asked for says nothing of another.
+  static func origin(_ address: Address) -> String {
+    let path =
+      address.key.utf8.count - address.scheme.rawValue.utf8.count - 3 - address.hostAndPort.utf8.count
+    return String(decoding: address.wireText.utf8.dropLast(path), as: UTF8.self)
+  }
 }

@@ -89,17 +89,6 @@ public enum AddressReference {
 }
 
 extension Address {
-  /// Whether scheme, host and port are equal (RFC 6454 §4): a login or a header line of the user is meant for
-  /// one origin.
-  func isSameOrigin(as other: Address) -> Bool {
-    // Usually it is the same address.
-    self == other || scheme == other.scheme && host == other.host && port == other.port
-  }
-
-  private var port: Int {
-    Int(hostAndPort.dropFirst(host.count + 1)) ?? (scheme == .https ? 443 : 80)
-  }
-
   /// This address with the login of another.
   func withLogin(of other: Address) -> Address {
     let prefix = other.scheme.rawValue.utf8.count + 3

@@ -4,14 +4,6 @@ import Glibc
 
 /// `TransportOptions` as libcurl's options, made once for each loop and applied once to each easy handle.
 struct TransferSettings: ~Copyable {
-  /// Which header lines a request has in addition to its own.
-  enum Lines {
-    /// dlm's and the user's.
-    case all
-    /// Only dlm's: for origins for which the user's are not meant.
-    case plain
-  }
-
   private let options: TransportOptions
   private let allTexts: [String]
   private let plainTexts: [String]
@@ -53,14 +45,23 @@ struct TransferSettings: ~Copyable {
 
   /// Whether a login is known with which a challenge of the destination can be answered.
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
-    if showsOwnLogin, place.isSameOrigin(as: request.address) { return false }
-    return place.hasCredentials || options.logins?.hasLogin(for: place.host) == true
+    let isHome = request.isHome(place)
+    if showsOwnLogin, isHome { return false }
+    return place.hasCredentials || options.logins?.hasLogin(for: place.host, isHome: isHome) == true
   }
 
-  /// Whether the user gave cookies or a certificate, which must go to their own origin only.
-  var hasGuardedOptions: Bool { userCookies != nil || options.tls.identity != nil }
+  /// Whether the netrc file may be read for a request: away from home, only for a login that names the host.
+  func readsNetrc(for place: Address, of request: TransferRequest) -> Bool {
+    options.netrcFile == nil || request.isHome(place)
+      || options.logins?.hasLogin(for: place.host, isHome: false) == true
+  }
 
-  /// - Parameter isHome: whether the request goes to the origin of its own address.
+  /// CURLOPT_NETRC. libcurl reads the file for each transfer, so it is set only where it has a login.
+  func apply(netrc isRead: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
+    try easy.set(CURLOPT_NETRC, Int((isRead ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED).rawValue))
+  }
+
+  /// - Parameter isHome: `TransferRequest.isHome`.
   func applyGuarded(_ isHome: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
     if let userCookies { try easy.set(CURLOPT_COOKIE, isHome ? userCookies : nil) }
     guard let identity = options.tls.identity else { return }
@@ -85,23 +86,16 @@ struct TransferSettings: ~Copyable {
   // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
   private var asksForHTTP2: Bool { options.usesHTTP2 && options.proxies.https == nil }
 
-  /// The user's lines go to the origin of the request's address, and never follow a redirect to another
-  /// origin (HTTP rule 42).
-  func lines(for address: Address, of request: TransferRequest) -> Lines {
-    if options.headerLines.isEmpty { return .all }
-    let isHome = options.headerHomes?.contains { $0.isSameOrigin(as: request.address) } ?? true
-    return isHome && address.isSameOrigin(as: request.address) ? .all : .plain
-  }
-
-  func lines(_ lines: Lines, adding more: [String]) throws(CurlFailure) -> HeaderLines {
-    try HeaderLines((lines == .all ? allTexts : plainTexts) + more)
+  func lines(isHome: Bool, adding more: [String]) throws(CurlFailure) -> HeaderLines {
+    try HeaderLines((isHome ? allTexts : plainTexts) + more)
   }
 
   /// Sets the header lines of a request that has none of its own.
-  func apply(_ lines: Lines, to easy: borrowing EasyHandle) throws(CurlFailure) {
-    switch lines {
-    case .all: try easy.set(CURLOPT_HTTPHEADER, list: all)
-    case .plain: try easy.set(CURLOPT_HTTPHEADER, list: plain)
+  func applyLines(_ isHome: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
+    if isHome {
+      try easy.set(CURLOPT_HTTPHEADER, list: all)
+    } else {
+      try easy.set(CURLOPT_HTTPHEADER, list: plain)
     }
   }
 
@@ -127,13 +121,12 @@ struct TransferSettings: ~Copyable {
       for option in [CURLOPT_SSL_VERIFYHOST, CURLOPT_PROXY_SSL_VERIFYHOST] { try easy.set(option, 0) }
     }
     if let file = options.netrcFile {
-      // libcurl reads the file for each transfer, so it is set only if there is one.
-      try easy.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+      try apply(netrc: true, to: easy)
       try easy.set(CURLOPT_NETRC_FILE, file)
     }
     try options.cookieJar?.apply(to: easy)
     try apply(options.tls, to: easy)
-    try apply(.all, to: easy)
+    try applyLines(true, to: easy)
     try applyGuarded(true, to: easy)
   }
 
@@ -161,13 +154,13 @@ extension Duration {
 struct TransferOptions: ~Copyable {
   /// Kept as long as libcurl points to it.
   private var ownLines: HeaderLines?
-  private var lines = TransferSettings.Lines.all
   private var hasRange = false
   private var isFresh = false
   /// The proxy for the current destination.
   private(set) var proxy: Proxy?
   private var authentication = 0
-  private var isHome = true
+  private var isHome: Bool? = true
+  private var readsNetrc = true
   /// CURLOPT_HTTPAUTH; libcurl's default is Basic.
   private var schemes = dlm_auth_basic
   private(set) var bufferSize = 0
@@ -189,21 +182,22 @@ struct TransferOptions: ~Copyable {
       try easy.set(CURLOPT_RANGE, nil)
       hasRange = false
     }
-    if settings.hasGuardedOptions {
-      let goesHome = address.isSameOrigin(as: request.address)
-      if goesHome != isHome { try settings.applyGuarded(goesHome, to: easy) }
-      isHome = goesHome
-    }
-    let wanted = settings.lines(for: address, of: request)
+    let goesHome = request.isHome(address)
+    let isOther = goesHome != isHome
+    isHome = nil  // until all of it is set
+    if isOther { try settings.applyGuarded(goesHome, to: easy) }
+    let mayRead = settings.readsNetrc(for: address, of: request)
+    if mayRead != readsNetrc { try settings.apply(netrc: mayRead, to: easy) }
+    readsNetrc = mayRead
     if !request.headerLines.isEmpty {
-      let lines = try settings.lines(wanted, adding: request.headerLines)
+      let lines = try settings.lines(isHome: goesHome, adding: request.headerLines)
       try easy.set(CURLOPT_HTTPHEADER, list: lines)
       ownLines = consume lines
-    } else if ownLines != nil || lines != wanted {
-      try settings.apply(wanted, to: easy)
+    } else if ownLines != nil || isOther {
+      try settings.applyLines(goesHome, to: easy)
       ownLines = nil
     }
-    lines = wanted
+    isHome = goesHome
   }
 
   private mutating func set(_ wanted: Proxy?, on easy: borrowing EasyHandle) throws(CurlFailure) {

@@ -6,9 +6,6 @@ import Synchronization
 public struct TransportOptions: Sendable {
   /// All that an answer depends on.
   public var trust: Trust
-  /// The addresses whose origins get `headerLines`; nil for all. An origin that only a list names must not
-  /// get header lines that are meant for another.
-  public var headerHomes: [Address]?
   /// CURLOPT_CONNECTTIMEOUT_MS.
   public var connectTimeout: Duration = .seconds(10)
   /// A transfer has stalled if no byte comes for this time, once its connection is up.

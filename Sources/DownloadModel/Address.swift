@@ -141,6 +141,17 @@ public struct Address: Sendable {
     parts === other.parts || (resourceHash == other.resourceHash && resource == other.resource)
   }
 
+  /// Whether scheme, host and port are equal (RFC 6454 §4): a login or a header line of the user is meant for
+  /// one origin.
+  public func isSameOrigin(as other: Address) -> Bool {
+    // Usually it is the same address.
+    self == other || scheme == other.scheme && host == other.host && port == other.port
+  }
+
+  private var port: Int {
+    Int(hostAndPort.dropFirst(host.count + 1)) ?? (scheme == .https ? 443 : 80)
+  }
+
   private func piece(_ start: Int, _ end: Int) -> Substring {
     let utf8 = key.utf8
     return key[utf8.index(utf8.startIndex, offsetBy: start)..<utf8.index(utf8.startIndex, offsetBy: end)]

@@ -22,13 +22,14 @@ public struct DownloadRequest: Sendable, Identifiable {
   public var outputName: String? { key.outputName }
   /// The checksum that the file must have (`--checksum`).
   public var checksum: ContentDigest? { key.checksum }
+  public var provenance: Provenance { key.provenance }
 
   public init(
     id: Int, address: Address, outputName: String? = nil, checksum: ContentDigest? = nil, nameNumber: Int = 0,
-    isRepeat: Bool = false, isFirst: Bool = false, expectedSize: Int64? = nil
+    isRepeat: Bool = false, isFirst: Bool = false, expectedSize: Int64? = nil, provenance: Provenance = .user
   ) {
     self.id = id
-    key = Key(address: address, outputName: outputName, checksum: checksum)
+    key = Key(address: address, outputName: outputName, checksum: checksum, provenance: provenance)
     self.nameNumber = nameNumber
     self.isRepeat = isRepeat
     self.isFirst = isFirst
@@ -52,31 +53,54 @@ public struct DownloadRequest: Sendable, Identifiable {
     public var outputName: String? { wishes?.outputName }
     /// Requests that expect different bytes are not equal.
     public var checksum: ContentDigest? { wishes?.checksum }
+    /// What is sent to the address, and how its file may be called, depends on who named it.
+    public var provenance: Provenance { wishes?.provenance ?? .user }
 
     private final class Wishes: Sendable {
       let outputName: String?
       let checksum: ContentDigest?
+      let provenance: Provenance
 
-      init(_ outputName: String?, _ checksum: ContentDigest?) {
-        self.outputName = outputName
-        self.checksum = checksum
+      init(_ outputName: String?, _ checksum: ContentDigest?, _ provenance: Provenance) {
+        (self.outputName, self.checksum, self.provenance) = (outputName, checksum, provenance)
       }
     }
 
-    public init(address: Address, outputName: String? = nil, checksum: ContentDigest? = nil) {
+    public init(
+      address: Address, outputName: String? = nil, checksum: ContentDigest? = nil,
+      provenance: Provenance = .user
+    ) {
       self.address = address
-      wishes = outputName == nil && checksum == nil ? nil : Wishes(outputName, checksum)
+      let isPlain = outputName == nil && checksum == nil && provenance == .user
+      wishes = isPlain ? nil : Wishes(outputName, checksum, provenance)
     }
 
     public static func == (left: Key, right: Key) -> Bool {
       guard left.address.isSameResource(as: right.address) else { return false }
       if left.wishes === right.wishes { return true }
       return left.outputName == right.outputName && left.checksum == right.checksum
+        && left.provenance == right.provenance
     }
 
     /// Hashes only the address, which stores its hash: the other fields rarely differ, and each file is
     /// looked up several times.
     public func hash(into hasher: inout Hasher) { hasher.combine(address.resourceHash) }
+  }
+}
+
+/// Who named an address: that decides what of the user's is sent there (HTTP rule 42), and whether its file
+/// may be hidden (HTTP rule 45).
+public enum Provenance: Sendable, Equatable {
+  /// The user: on the command line, or in a list of theirs.
+  case user
+  /// A list at an address, for the origin of the address that the user wrote.
+  case home
+  /// A list at an address, for any other origin.
+  case stranger
+
+  /// - Parameter list: the address of the list as the user wrote it; nil for a list of the user's own.
+  public init(of address: Address, listedAt list: Address?) {
+    self = list.map { $0.isSameOrigin(as: address) ? .home : .stranger } ?? .user
   }
 }
 

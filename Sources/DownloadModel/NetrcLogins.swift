@@ -36,8 +36,12 @@ public struct NetrcLogins: Sendable {
   }
 
   /// Whether the file says something for a host.
-  /// - Parameter host: as in an address.
-  public func hasLogin(for host: String) -> Bool { login(for: host) != nil }
+  /// - Parameters:
+  ///   - host: as in an address.
+  ///   - isHome: whether what it says for every host (`default`) counts too.
+  public func hasLogin(for host: String, isHome: Bool) -> Bool {
+    isHome ? login(for: host) != nil : login(for: host) != fallback
+  }
 
   private enum Word {
     case machine(String)

@@ -185,6 +185,16 @@ public struct Validator: Sendable, Equatable, Codable {
   }
 
   public var isEmpty: Bool { etag == nil && lastModified == nil }
+
+  /// Without values that must not be in a header line, because a server may
+  /// send a bare CR in them, and metadata on disk may have been written by another program.
+  public var fitForHeaders: Validator {
+    func clean(_ text: String?) -> String? {
+      guard let text, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+      return text
+    }
+    return Validator(etag: clean(etag), lastModified: clean(lastModified), date: clean(date))
+  }
 }
 
 /// A content coding (RFC 9110 §8.4.1) that dlm can remove.
@@ -211,12 +221,9 @@ extension ResponseHead {
     case none
     /// The codings, in the order in which they were applied.
     case known([ContentCoding])
-    /// One of them is unknown to dlm, or there are too many.
+    /// One of them is unknown to dlm.
     case unknown
   }
-
-  /// Each layer can multiply the size of the one below it.
-  private static let mostCodings = 3
 
   /// The codings in Content-Encoding. dlm asks for `identity`, but some servers send another coding.
   public var bodyCoding: BodyCoding {
@@ -224,7 +231,7 @@ extension ResponseHead {
     let tokens = field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
     guard !tokens.isEmpty else { return .none }
     let codings = tokens.compactMap { ContentCoding($0) }
-    return codings.count == tokens.count && codings.count <= Self.mostCodings ? .known(codings) : .unknown
+    return codings.count == tokens.count ? .known(codings) : .unknown
   }
 }
 

@@ -52,16 +52,25 @@ public struct TransferRequest: Sendable {
   public var meter: TransferMeter?
   /// Of a further segment: the meter of its file.
   public var segmentOf: TransferMeter?
+  private let provenance: Provenance
 
   public init(
     address: Address, rangeStart: Int64? = nil, rangeEnd: Int64? = nil, headerLines: [String] = [],
-    meter: TransferMeter? = nil
+    meter: TransferMeter? = nil, provenance: Provenance = .user
   ) {
     self.address = address
+    self.provenance = provenance
     self.rangeStart = rangeStart
     self.rangeEnd = rangeEnd
     self.headerLines = headerLines
     self.meter = meter
+  }
+
+  /// Whether what the user gave goes with this request to a destination: header lines and their cookies, the
+  /// client certificate, a login that names no host (HTTP rule 42). Not where a redirect leads to another
+  /// origin, and not to an origin that only a list at an address names.
+  public func isHome(_ destination: Address) -> Bool {
+    provenance != .stranger && destination.isSameOrigin(as: address)
   }
 }
 

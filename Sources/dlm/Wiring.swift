@@ -76,7 +76,10 @@ struct Wiring: Sendable {
       delay: { error, failures, elapsed in
         retry.delay(after: error, failures: failures, elapsed: elapsed, random: .random(in: 0..<1))
       },
-      failure: { $0.failure(now: WallClock.seconds()) })
+      failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.maxSize ?? 256 << 20,
+      refusal: settings.output.offline
+        ? DownloadError(
+          .cache, cause: .detail("no list at an address is kept"), activity: "answering offline") : nil)
   }
 
   private static func transport(_ settings: Settings) -> TransportOptions {

@@ -53,17 +53,44 @@ struct LoginStageTests {
     let one = try Address("http://h:81/a")
     let other = try Address("http://h:82/a")
     let origin = LoginMemory.origin(one)
-    #expect(memory.stage(at: one, challenger: origin) == .basic)
-    #expect(memory.next(after: .basic, challenge: nil, at: one) == nil)
-    #expect(memory.next(after: .basic, challenge: "Digest realm=\"x\"", at: one) == .probe)
-    #expect(memory.stage(at: one, challenger: nil) == .probe)
-    #expect(memory.stage(at: one, challenger: origin) == .digest(isFresh: false))
-    #expect(memory.stage(at: one, challenger: LoginMemory.origin(other)) == .probe)
-    #expect(memory.stage(at: other, challenger: origin) == .basic)
-    #expect(memory.next(after: .basic, challenge: "Negotiate", at: other) == .negotiate)
-    #expect(memory.stage(at: other, challenger: nil) == .negotiate)
+    func stage(_ address: Address, _ challenger: String? = nil) -> LoginStage {
+      memory.stage(at: address, hasLogin: true, challenger: challenger)
+    }
+    #expect(stage(one) == .probe)
+    #expect(memory.next(after: .probe, challenge: nil, at: one) == nil)
+    #expect(memory.next(after: .probe, challenge: "Digest realm=\"x\"", at: one) == .digest(isFresh: true))
+    #expect(stage(one) == .probe)
+    #expect(stage(one, origin) == .digest(isFresh: false))
+    #expect(stage(one, LoginMemory.origin(other)) == .probe)
+    #expect(memory.stage(at: one, hasLogin: false, challenger: origin) == .basic)
+    // Another realm of the same origin.
+    #expect(
+      memory.next(after: .digest(isFresh: false), challenge: "Basic realm=\"y\"", at: one) == .plainBasic)
+    #expect(stage(one, origin) == .digest(isFresh: false))
+    #expect(stage(other, origin) == .probe)
+    #expect(memory.next(after: .probe, challenge: "Negotiate", at: other) == .negotiate)
+    #expect(stage(other) == .negotiate)
     // There is no ticket that it takes.
     #expect(memory.next(after: .negotiate, challenge: "Negotiate", at: other) == nil)
-    #expect(memory.stage(at: other, challenger: nil) == .basic)
+    #expect(stage(other) == .probe)
+  }
+
+  /// Over TLS at once; over plain http from the first challenge on, and for the login that was asked for.
+  @Test func basicWhenItMayBe() throws {
+    let memory = LoginMemory()
+    func stage(_ text: String) throws -> LoginStage {
+      memory.stage(at: try Address(text), hasLogin: true, challenger: nil)
+    }
+    #expect(try stage("https://h/a") == .basic)
+    let challenge = "Basic realm=\"x\""
+    let address = try Address("http://a:b@h/one")
+    #expect(try stage("http://a:b@h/one") == .probe)
+    #expect(memory.next(after: .probe, challenge: challenge, at: address) == .plainBasic)
+    #expect(try stage("http://a:b@h/two?x=y@z") == .basic)
+    #expect(memory.next(after: .basic, challenge: challenge, at: address) == nil)
+    for elsewhere in ["http://c:d@h/one", "http://h/one", "http://a:b@h:81/one"] {
+      #expect(try stage(elsewhere) == .probe)
+    }
+    #expect(LoginMemory.origin(address) == "http://a:b@h")
   }
 }

@@ -46,13 +46,14 @@ struct RedirectTests {
     let other = try FaultyOrigin()
     defer { other.stop() }
     try await withTransport { transport, origin in
-      origin.route("/old", .redirect(302, to: "/new"))
+      origin.route("/old", .behindBasic(.redirect(302, to: "/new")))
       origin.route("/new", .redirect(302, to: other.url("/away")))
       other.route("/away", .file([1]))
       let address = try Address("http://me:s3cret@127.0.0.1:\(origin.port)/old")
       let (receipt, _) = try await transport.fetch(address)
       #expect(receipt.effectiveURL == other.url("/away"))
-      #expect(origin.log.map { $0.headers["authorization"] } == ["Basic bWU6czNjcmV0", "Basic bWU6czNjcmV0"])
+      let basic = "Basic bWU6czNjcmV0"
+      #expect(origin.log.map { $0.headers["authorization"] } == [nil, basic, basic])
       #expect(other.log.first?.headers["authorization"] == nil)
     }
   }

@@ -78,6 +78,26 @@ struct DiskTests {
     #expect(origin.log.count == 1)
   }
 
+  /// A body that is short as it comes fills the disk once decoded. Nothing of it could be gone on with, so it
+  /// goes, and the others come.
+  @Test(.enabled(if: NameSpace.isAllowed))
+  func fullOfWhatIsDecoded() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let made = try await CommandRun.result(of: "sh", ["-c", "head -c 32M /dev/zero | gzip -9"])
+    origin.route("/zeros", .file(made.output, FileOptions(headers: ["Content-Encoding: gzip"])))
+    for index in 0..<20 { origin.route("/f\(index)", .file(SplitMix64.bytes(count: 100_000, seed: 5))) }
+    let place = try Workplace()
+    _ = try place.list((["/zeros"] + (0..<20).map { "/f\($0)" }).map { origin.url($0) })
+    let run = try await Self.run(
+      place, onDiskOf: "6m", ["get", "-m", "sequential", "-d", "out", "urls.txt"], then: "ls out")
+    #expect(run.status == 74, "\(run.errorText)")
+    #expect(run.errorText.contains("the disk is full"), "\(run.errorText)")
+    #expect(run.errorText.contains(origin.url("/zeros")), "\(run.errorText)")
+    let names = run.outputText.split(separator: "\n").map(String.init)
+    #expect(names == (0..<20).map { "f\($0)" }.sorted(), "\(run.outputText)")
+  }
+
   @Test func aFileWhereAFolderShouldBe() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }

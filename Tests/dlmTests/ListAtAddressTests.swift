@@ -140,13 +140,119 @@ struct ListAtAddressTests {
   @Test func loginsGoWithRelativeLines() async throws {
     let origin = try Self.origin()
     defer { origin.stop() }
-    origin.route("/files/urls.txt", .file(Self.text("a.bin")))
+    origin.route("/files/urls.txt", .behindBasic(.file(Self.text("a.bin"))))
+    origin.route("/files/a.bin", .behindBasic(.file([1])))
     let place = try Workplace()
     let address = origin.url("/files/urls.txt").replacing("://", with: "://user:word@")
     let result = try await place.dlm("get", address, "--list")
     #expect(result.status == 0, "\(result.errorText)")
-    #expect(origin.log.allSatisfy { $0.headers["authorization"] == "Basic dXNlcjp3b3Jk" })
+    // Over plain http each transport asks once without it.
+    let basic = "Basic dXNlcjp3b3Jk"
+    #expect(origin.log.map { $0.headers["authorization"] } == [nil, basic, nil, basic])
     #expect(!result.errorText.contains("word"))
+  }
+
+  /// A list at an address may not hide what it brings; what the user wrote may.
+  @Test func hiddenNamesAreTheUsers() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    let names = [".bash_profile", ".ssh", ".dlm.yaml", "%2Enetrc"]
+    for name in names { origin.route("/files/\(name)", .file([1])) }
+    let list = Self.text(".bash_profile", "/files/.ssh", origin.url("/files/.dlm.yaml"), "%2Enetrc")
+    origin.route("/files/urls.txt", .file(list))
+    let place = try Workplace()
+    let result = try await place.dlm("get", origin.url("/files/urls.txt"), "--list", "-d", "out")
+    #expect(result.status == 0, "\(result.errorText)")
+    let safe = ["_bash_profile", "_dlm.yaml", "_netrc", "_ssh"]
+    #expect(try place.names(in: "out") == safe)
+    let dry = try await place.dlm("get", origin.url("/files/urls.txt"), "--list", "-d", "out", "--dry-run")
+    #expect(safe.allSatisfy { dry.outputText.contains("out/\($0)\n") }, "\(dry.outputText)")
+    _ = try place.list(names.map { origin.url("/files/\($0)") })
+    #expect(try await place.dlm("get", "urls.txt", "-d", "own").status == 0)
+    #expect(try place.names(in: "own") == [".bash_profile", ".dlm.yaml", ".ssh", "_netrc"])
+  }
+
+  // MARK: Bounds
+
+  /// As it comes, and as it is decoded; whether or not its length is told.
+  @Test(arguments: [false, true], [false, true])
+  func tooLong(isCompressed: Bool, isChunked: Bool) async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    var list = Self.text("a.bin") + [UInt8](repeating: 0x0A, count: 300_000)
+    if isCompressed { list = try await Self.compressed(list) }
+    let framing: FileOptions.Framing = isChunked ? .chunked(size: 500) : .contentLength
+    origin.route("/files/urls.txt", .file(list, FileOptions(framing: framing)))
+    let place = try Workplace()
+    let address = origin.url("/files/urls.txt")
+    let result = try await place.dlm("get", address, "--list", "--max-filesize", "200K", "--retries", "0")
+    #expect(result.status == 66, "\(result.errorText)")
+    #expect(
+      result.errorText.contains("urls.txt") && result.errorText.contains("--max-filesize"),
+      "\(result.errorText)")
+    #expect(try await place.dlm("get", address, "--list", "--max-filesize", "400K").status == 0)
+  }
+
+  /// Its server waits where the reader does. As a clock the same bytes are fetched twice meanwhile.
+  @Test(.timeLimit(.minutes(5))) func isHeldWhileItsReaderIsBehind() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    let gate = try Gate()
+    let first = (0..<4096).map { _ in "a.bin" }.joined(separator: "\n") + "\nb.bin\n"
+    let comment = Array(("#" + String(repeating: "-", count: 16_382) + "\n").utf8)
+    let list = Array(first.utf8) + Array(repeatElement(comment, count: 96 * 64).joined())
+    origin.route("/files/a.bin", .late([1], until: gate))
+    origin.route("/files/urls.txt", .file(list))
+    origin.route("/files/clock", .file(list))
+    let place = try Workplace()
+    let run = try place.start(["get", origin.url("/files/urls.txt"), "--list", "-m", "sequential"])
+    try await origin.wait(forRequests: 1, path: "/files/a.bin")
+    try await origin.wait(path: "/files/urls.txt", bodyBytesSent: 16 << 20)
+    for _ in 0..<2 {
+      let clock = try await CurlCommand.result(["-o", "/dev/null", origin.url("/files/clock")])
+      #expect(clock.status == 0, "\(clock.errorText)")
+    }
+    let sent = try #require(origin.record.bodyBytesSent["/files/urls.txt"])
+    #expect(sent < 64 << 20, "\(sent)")
+    gate.open()
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.names() == ["a.bin", "b.bin"])
+  }
+
+  /// Nothing of it is kept on the disk, so there is no answer, and no question either.
+  @Test(arguments: [[], ["--dry-run"]])
+  func offline(more: [String]) async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    origin.route("/files/urls.txt", .file(Self.text("a.bin")))
+    let place = try Workplace()
+    #expect(try await place.dlm("get", origin.url("/files/urls.txt"), "--list").status == 0)
+    let before = origin.log.count
+    let result = try await place.start(
+      ["get", origin.url("/files/urls.txt"), "--list", "--offline"] + more
+    ).waitForExit()
+    #expect(result.status == 66, "\(result.errorText)")
+    #expect(
+      result.errorText.contains("urls.txt") && result.errorText.contains("without --offline"),
+      "\(result.errorText)")
+    #expect(origin.log.count == before)
+  }
+
+  @Test func namesFilesAtHTTP() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    for (second, lines) in [(origin.url("/files/b.bin"), 1), ("c", 0)] {
+      let names = "\(lines == 1 ? origin.url("/files/a.bin") : "d")\n\(second)\n"
+      let server = try await TLSOrigin(["/urls.txt": .body(names), "/c": .body("c"), "/d": .body("d")])
+      defer { server.stop() }
+      let run = try await place.dlm(
+        "get", server.url("/urls.txt"), "--list", "--cacert", server.certificatePath)
+      #expect(run.status == 0, "\(run.errorText)")
+      let told = run.errorText.split(separator: "\n").filter { $0.contains("names files at http") }
+      #expect(told.count == lines && told.allSatisfy { $0.contains("/urls.txt") }, "\(run.errorText)")
+    }
   }
 
   // MARK: Compressed
@@ -208,16 +314,16 @@ struct ListAtAddressTests {
   /// A few bytes that stand for many are decoded as they are wanted.
   @Test func whatIsWellCompressedCostsNoMemory() async throws {
     let bytes = try await Self.compressed([UInt8](repeating: UInt8(ascii: "#"), count: 20_000_000))
-    let inflater = try Inflater()
-    inflater.take(bytes)
+    var decoder = ListDecoder()
+    try decoder.take(bytes)
     var (count, most) = (0, 0)
-    while inflater.isPending {
-      let text = try inflater.decode()
+    while decoder.isPending {
+      let text = try decoder.next()
       (count, most) = (count + text.count, max(most, text.count))
     }
-    try inflater.end()
+    try decoder.take([])
     #expect(count == 20_000_000)
-    #expect(most <= 64 * 1024)
+    #expect(most <= 2 << 20)
   }
 
   /// However the bytes come.

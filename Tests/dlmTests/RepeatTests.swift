@@ -281,14 +281,14 @@ struct RepeatTests {
     let place = try Workplace()
     let origin = try FaultyOrigin()
     defer { origin.stop() }
-    origin.route("/a", .file([1]))
+    origin.route("/a", .behindBasic(.file([1])))
     let url = origin.url("/a").replacing("http://", with: "http://user:sEcret1@")
     #expect(try await place.dlm("get", url, "-H", "X-Api-Key: sEcret2").status == 0)
     let bare = try await place.dlm("get")
     #expect(bare.status == 64)
     #expect(bare.errorText.contains("-H 'X-Api-Key: …'"), "\(bare.errorText)")
     #expect(bare.errorText.contains("logins of the addresses"), "\(bare.errorText)")
-    #expect(origin.log.count == 1)
+    #expect(origin.log.count == 2)
     let folder = place.folder.path("home/state/dlm/runs")
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
       let text = String(decoding: try place.folder.read("home/state/dlm/runs/\(name)"), as: UTF8.self)

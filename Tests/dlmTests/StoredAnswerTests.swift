@@ -127,7 +127,7 @@ struct StoredAnswerTests {
   @Test func whatNetrcGaveIsInTheKey() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
-    origin.route("/f", .file(Self.one))
+    origin.route("/f", .behindBasic(.file(Self.one)))
     let place = try Workplace()
     func netrc(_ password: String, _ more: String = "") throws {
       let text = "machine 127.0.0.1 login me password \(password)\n\(more)"

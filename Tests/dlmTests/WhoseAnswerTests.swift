@@ -352,7 +352,7 @@ struct WhoseAnswerTests {
     // On these no answer depends.
     #expect(
       labels(TransportOptions(userAgent: "")) == [
-        "trust", "headerHomes", "connectTimeout", "stallTimeout", "proxies", "cookieJar", "usesHTTP2",
+        "trust", "connectTimeout", "stallTimeout", "proxies", "cookieJar", "usesHTTP2",
         "sharingWait", "width", "rateLimit", "group", "onTransfer",
       ])
     let address = try Address("https://host/x")

@@ -64,6 +64,8 @@ struct SpaceReservation: ~Copyable, Sendable {
 
   /// How much is reserved at a time for a file of unknown length.
   private static let step: Int64 = 8 << 20
+  /// What is left to other files by a body of which nothing can be kept.
+  static let reserve: Int64 = 2 << 20
 
   /// Checks the space before a large body begins, rather than after gigabytes.
   /// - Parameter needed: bytes that are to come; nil if the length is unknown.
@@ -84,14 +86,17 @@ struct SpaceReservation: ~Copyable, Sendable {
   /// Reserves the next step for a file of unknown length, as far as there is space, so that a body without
   /// end leaves other files what they have reserved. When nothing else is reserved, the disk itself reports
   /// that it is full.
-  mutating func grow(to position: Int64, in directory: OutputDirectory) throws(SpaceShortage) {
+  /// - Parameter rest: what must be left when nothing else is reserved, too.
+  mutating func grow(
+    to position: Int64, in directory: OutputDirectory, leaving rest: Int64
+  ) throws(SpaceShortage) {
     guard position >= reach else { return }
     promise = nil
-    let (free, others) = (directory.folder.freeBytes(), directory.space.promised)
+    let (free, others) = (directory.folder.freeBytes(), directory.space.promised + rest)
     let step = min(Self.step, max(0, (free ?? .max) - others))
     guard step > 0 || others == 0 else {
       throw SpaceShortage(
-        reason: "what is left is for the files that are under way", neededBytes: Self.step)
+        reason: "what is left is for other files", neededBytes: Self.step)
     }
     promise = directory.space.promise(step, free: free)
     reach = position + max(step, Reception.worthMetadata)

@@ -10,26 +10,26 @@ public enum FileNaming {
   static let nameless = "index.html"
 
   /// The name that the address gives: its last path segment, percent-decoded once, without query. A leading
-  /// dot, which hides the file, is kept, because the user can see it in the address.
-  public static func name(of address: Address) -> String {
+  /// dot, which hides the file, is kept where the user wrote the address and so has seen it.
+  public static func name(of address: Address, from provenance: Provenance = .user) -> String {
     let segment = address.lastPathSegment
     if isPlain(segment) { return String(segment) }
     // Octets that are not UTF-8 stay encoded: the text as written is at least readable and unique.
     let decoded = PercentEncoding.decode(segment).flatMap { String(validating: $0, as: UTF8.self) }
-    let mayHide = segment.utf8.first == UInt8(ascii: ".")
+    let mayHide = provenance == .user && segment.utf8.first == UInt8(ascii: ".")
     return NameSanitizer.sanitize(decoded ?? String(segment), mayHide: mayHide) ?? nameless
   }
 
   /// The same, with the number that distinguishes it from the names of other addresses in the list.
-  public static func name(of address: Address, number: Int) -> String {
-    alternative(name(of: address), number)
+  public static func name(of request: DownloadRequest) -> String {
+    alternative(name(of: request.address, from: request.provenance), request.nameNumber)
   }
 
   /// The hash of the name that the address gives. Reading a list needs only this, so it does not build the
   /// usual name.
-  static func hash(ofNameOf address: Address) -> UInt64 {
+  static func hash(ofNameOf address: Address, from provenance: Provenance) -> UInt64 {
     let segment = address.lastPathSegment
-    return isPlain(segment) ? Hash.of(segment.utf8) : Hash.of(name(of: address).utf8)
+    return isPlain(segment) ? Hash.of(segment.utf8) : Hash.of(name(of: address, from: provenance).utf8)
   }
 
   /// The name that a Content-Disposition gives; nil if it is malformed or gives none that can be used.

@@ -21,8 +21,10 @@ public final class NameNumbers: Sendable {
   public init() { table = Mutex(NameTable()) }
 
   /// The number of the list's next address.
-  public func next(_ address: Address) -> Place {
-    let (name, address) = (FileNaming.hash(ofNameOf: address), Hash.of(address.resource.utf8))
+  public func next(_ address: Address, from provenance: Provenance = .user) -> Place {
+    let (name, address) = (
+      FileNaming.hash(ofNameOf: address, from: provenance), Hash.of(address.resource.utf8)
+    )
     return table.withLock { $0.next(name: name, address: address) }
   }
 

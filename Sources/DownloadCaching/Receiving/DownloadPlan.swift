@@ -47,7 +47,7 @@ final class DownloadPlan: Sendable {
     self.directory = directory
     self.rowKey = rowKey
     self.trust = trust
-    nameByAddress = request.outputName ?? FileNaming.name(of: request.address)
+    nameByAddress = request.outputName ?? FileNaming.name(of: request.address, from: request.provenance)
     self.own = own
     self.elsewhere = elsewhere
     self.ownership = ownership
@@ -87,6 +87,13 @@ final class DownloadPlan: Sendable {
     if let name = request.outputName { return name }
     guard rules.useContentDisposition else { return nil }
     return head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
+  }
+
+  /// Whether a name is the address's own, be it hidden or not, and not a server's choice.
+  func isOfAddress(_ name: String) -> Bool {
+    [Provenance.user, .stranger].contains {
+      FileNaming.areSame(FileNaming.name(of: address, from: $0), name)
+    }
   }
 
   /// Whether what stands there was given to another address, by this run or an earlier one.

@@ -90,7 +90,7 @@ struct Reception: ~Copyable {
 
   /// The request for what a segment still lacks; nil if it lacks nothing.
   mutating func nextTransfer(for id: Int) throws(DownloadError) -> TransferRequest? {
-    var request = TransferRequest(address: plan.address)
+    var request = TransferRequest(address: plan.address, provenance: plan.request.provenance)
     if id == Segment.first {
       askedAt = plan.rules.now()
       request.meter = meter
@@ -395,6 +395,10 @@ struct Reception: ~Copyable {
     if let failure {
       segments.dropBuffered(of: id)
       let rest = Int64(bytes.count) - (offset - start)
+      // Nothing of it is kept, so there is space for others again.
+      if version.isDecoded, failure == .noSpace {
+        throw full(SpaceShortage(reason: "it does not fit once decoded", neededBytes: rest))
+      }
       let needed = id == Segment.first ? segments.total.map { $0 - offset } ?? rest : rest
       throw plan.directory.failure(
         failure, "writing", staged?.names.part ?? plan.nameByAddress, needed: needed
@@ -434,7 +438,10 @@ struct Reception: ~Copyable {
       throw tooLarge(position, most)
     }
     guard segments.total == nil else { return }
-    do throws(SpaceShortage) { try space.grow(to: position, in: plan.directory) } catch { throw full(error) }
+    do throws(SpaceShortage) {
+      try space.grow(
+        to: position, in: plan.directory, leaving: version.isDecoded ? SpaceReservation.reserve : 0)
+    } catch { throw full(error) }
     if position > Self.worthMetadataUnmeasured, !version.isDecoded, staged?.isNamed == false {
       try writeMetadata()
     }
@@ -559,7 +566,9 @@ struct Reception: ~Copyable {
     version = HeldPart(
       validator: source.validator, effectiveURL: source.effectiveURL, trust: plan.trust[source.effectiveURL])
     segments.total = source.identity.size
-    if plan.rules.useContentDisposition, source.key.requested.isEmpty || source.key.isStored {
+    if plan.rules.useContentDisposition, source.key.requested.isEmpty || source.key.isStored,
+      !plan.isOfAddress(source.wanted)
+    {
       metadataName = source.wanted
     }
     if staged?.descriptor.isOpen == false { try staged?.open() }
@@ -645,7 +654,8 @@ struct Reception: ~Copyable {
   /// What the user should know about the finished file.
   var remark: DownloadOutcome.Remark? {
     if head?.status == 204 { return .noContent }
-    if version.isDecoded { return .decoded }
+    // One layer of several was taken off.
+    if version.isDecoded, version.encoding?.contains(",") != true { return .decoded }
     return version.encoding == nil ? nil : .stillCoded
   }
 

@@ -33,16 +33,6 @@ extension Validator {
     if let lastModified, let theirs = other.lastModified { return lastModified != theirs }
     return false
   }
-
-  /// Without values that must not be in a header line, because metadata on disk may have been written by
-  /// another program.
-  var fitForHeaders: Validator {
-    func clean(_ text: String?) -> String? {
-      guard let text, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
-      return text
-    }
-    return Validator(etag: clean(etag), lastModified: clean(lastModified), date: clean(date))
-  }
 }
 
 /// Entity tags (RFC 9110 §8.8.3) in the forms that servers use.

@@ -68,7 +68,7 @@ final class StoreSession {
     if !row.key.requested.isEmpty {
       row.wanted =
         head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
-        ?? FileNaming.name(of: plan.address)
+        ?? FileNaming.name(of: plan.address, from: plan.request.provenance)
     }
     return row
   }

@@ -35,12 +35,12 @@ struct CompareCommand: AsyncParsableCommand {
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
-    var settings = try Settings(measuring: connection, display, try await .load(environment: environment))
+    let settings = try Settings(measuring: connection, display, try await .load(environment: environment))
     let sources = try namedOrLast(environment)
-    settings.connection.sendHeaders(to: Source.homes(of: sources))
     let failures = FailureLog()
-    let (requests, digest) = await ListReader.all(
+    let (requests, digest, downgrading) = await ListReader.all(
       sources, fetching: Wiring.listFetching(settings, environment), onReject: { failures.add($0) })
+    StandardError.say(RejectionMessages.downgrades(downgrading))
     StandardError.say(failures.rejections.map { RejectionMessages($0).line })
     let rejected = ExitStatus(failures: [], rejections: failures.rejections)
     guard !requests.isEmpty else {

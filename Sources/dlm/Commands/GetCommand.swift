@@ -81,8 +81,8 @@ struct GetCommand: AsyncParsableCommand {
 
   @Flag(
     help: """
-      Addresses given are those of lists; their lines may be relative, and --header is for their servers \
-      only.
+      Addresses given are those of lists; their lines may be relative, and --header and --cert are for their \
+      servers only.
       """)
   var list = false
 
@@ -145,7 +145,6 @@ struct GetCommand: AsyncParsableCommand {
   private func settings(_ environment: [String: String], _ sources: [Source]) async throws -> Settings {
     var settings = try Settings(
       mode, connection, output, proof, order, display, try await .load(environment: environment))
-    settings.connection.sendHeaders(to: Source.homes(of: sources))
     try OutputSettings.check(output, proof, of: sources)
     if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     return settings

@@ -5,9 +5,9 @@ import SystemPackage
 
 /// A list at an address (`--list`), read while it arrives.
 ///
-/// The bytes that have come are kept in a file without a name until they are read: a list is read as requests
-/// are needed, perhaps for hours, and no server waits so long. A transfer that breaks off is started again,
-/// and must bring the same bytes.
+/// The bytes that have come are kept in a file without a name: a list is read as requests are needed, perhaps
+/// for hours. The transfer is held while much waits to be read. One that breaks off, perhaps because its
+/// server would not wait, is started again, and must bring the same bytes.
 final class ListAtAddress: Sendable {
   /// How lists at addresses are fetched, which is as files are. `Wiring` makes it.
   struct Fetching: Sendable {
@@ -18,8 +18,20 @@ final class ListAtAddress: Sendable {
     var delay: @Sendable (_ after: DownloadError, _ failures: Int, _ elapsed: Duration) -> Duration?
     /// The failure that a status without a list means.
     var failure: @Sendable (ResponseHead) -> DownloadError
+    /// How long a list may be, in bytes as they come and in bytes of its text.
+    var maxSize: Int64
+    /// Why none may be fetched (`--offline`); nil if they may.
+    var refusal: DownloadError?
     /// Of the version that was read last, so that only another one is sent; nil to ask for it in any case.
     var version: ListVersion?
+
+    /// - Throws: if a list is too long.
+    func check(_ length: Int64) throws(DownloadError) {
+      if length > maxSize {
+        throw DownloadError(
+          .tooLarge, cause: .detail("a list of more than \(maxSize) bytes"), activity: "reading the list")
+      }
+    }
   }
 
   enum Reading {
@@ -33,9 +45,13 @@ final class ListAtAddress: Sendable {
   private let arriving: ArrivingBytes
   private let fetching: Task<Void, Never>
 
+  /// How much of it may wait to be read before the transfer is held: some hundred thousand lines.
+  static let window: Int64 = 16 << 20
+
   /// Begins to fetch it.
-  /// - Throws: when the temporary folder cannot be written.
+  /// - Throws: when the temporary folder cannot be written, or no server may be asked.
   init(_ address: Address, _ how: Fetching) throws(DownloadError) {
+    if let refusal = how.refusal { throw refusal.at(address) }
     let arriving = try ArrivingBytes(address, folder: how.folder)
     self.arriving = arriving
     // Unstructured, because it goes on between two reads. It ends with the list that holds it.
@@ -61,6 +77,7 @@ final class ListAtAddress: Sendable {
   private static func fetch(_ address: Address, _ how: Fetching, into arriving: ArrivingBytes) async {
     do throws(DownloadError) {
       let transport = try CurlTransport(how.transport)
+      arriving.hold = { transport.hold($0) }
       let result = await fetch(address, how, transport, into: arriving)
       await transport.shutdown()
       arriving.end(result)
@@ -82,7 +99,8 @@ final class ListAtAddress: Sendable {
         try sink.finish()
         return .success(())
       } catch {
-        failures += 1
+        // A server need not wait for a reader.
+        failures = arriving.takeWasHeld() ? 1 : failures + 1
         guard let delay = how.delay(error, failures, start.duration(to: .now)) else {
           return .failure(error.at(address))
         }
@@ -105,7 +123,8 @@ final class ListVersion: Sendable {
   var conditions: [String] { state.withLock { $0.read } }
 
   fileprivate func note(_ head: ResponseHead) {
-    let lines = [("If-None-Match", head["etag"]), ("If-Modified-Since", head["last-modified"])]
+    let validator = Validator(head).fitForHeaders
+    let lines = [("If-None-Match", validator.etag), ("If-Modified-Since", validator.lastModified)]
     state.withLock { $0.arriving = lines.compactMap { name, value in value.map { "\(name): \($0)" } } }
   }
 
@@ -124,6 +143,20 @@ private final class ArrivingBytes: Sendable {
     var length: Int64 = 0
     var end: Result<Void, DownloadError>?
     var base: Address
+    /// How much of it was read.
+    var read: Int64 = 0
+    var isHeld = false
+    /// Since the last question.
+    var wasHeld = false
+    var hold: (@Sendable (Bool) -> Void)?
+
+    /// Holds the transfer while the reader is behind, and lets it go on when half of that was read.
+    mutating func pace() {
+      let isBehind = length - read > (isHeld ? ListAtAddress.window / 2 : ListAtAddress.window)
+      guard isBehind != isHeld else { return }
+      (isHeld, wasHeld) = (isBehind, wasHeld || isBehind)
+      hold?(isBehind)
+    }
   }
 
   init(_ address: Address, folder: String) throws(DownloadError) {
@@ -143,6 +176,10 @@ private final class ArrivingBytes: Sendable {
   /// Readable when something has happened since the last look.
   var descriptor: Int32 { pipe.descriptor }
   var base: Address { state.withLock { $0.base } }
+  var hold: (@Sendable (Bool) -> Void)? {
+    get { state.withLock { $0.hold } }
+    set { state.withLock { $0.hold = newValue } }
+  }
   var length: Int64 { state.withLock { $0.length } }
 
   func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }
@@ -170,11 +207,20 @@ private final class ArrivingBytes: Sendable {
           state.length += Int64(count)
           bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
         }
+        state.pace()
       }
     } catch {
       throw Self.failure(error, "keeping the list")
     }
     pipe.wake()
+  }
+
+  /// Whether the transfer was held since the last call.
+  func takeWasHeld() -> Bool {
+    state.withLock { state in
+      defer { state.wasHeld = state.isHeld }
+      return state.wasHeld
+    }
   }
 
   static var changed: DownloadError {
@@ -191,7 +237,12 @@ private final class ArrivingBytes: Sendable {
     pipe.drain()
     do {
       return try state.withLock { state in
-        if offset < state.length { return .bytes(try Self.read(state.file, at: offset, count)) }
+        if offset < state.length {
+          let bytes = try Self.read(state.file, at: offset, count)
+          state.read = offset + Int64(bytes.count)
+          state.pace()
+          return .bytes(bytes)
+        }
         guard let end = state.end else { return .wait }
         try end.get()
         return .end
@@ -226,6 +277,7 @@ private final class ArrivingSink: ByteSink {
 
   func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
     guard head.status == 200 else { throw how.failure(head) }
+    try how.check(head.contentLength ?? 0)
     how.version?.note(head)
     arriving.answered(by: head.effectiveURL)
     return .write
@@ -233,6 +285,7 @@ private final class ArrivingSink: ByteSink {
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
     let start = position.load(ordering: .relaxed)
+    try how.check(start + Int64(bytes.count))
     try arriving.put(bytes, at: start)
     position.store(start + Int64(bytes.count), ordering: .relaxed)
     return .more

@@ -15,6 +15,8 @@ actor ListReader {
   /// Opened with the first block; nil too where the sizes are not wanted, or not known.
   private var sizes: IndexedSizes?
   private var hasFirst = false
+  /// Lists that came over https and name files that others can read and change on their way.
+  private(set) var downgrading: Set<String> = []
   private let feed: ProgressFeed
   private let onReject: @Sendable (Rejection) -> Void
   private var open: OpenList?
@@ -50,8 +52,12 @@ actor ListReader {
   private struct OpenList {
     let source: Source
     let bytes: Bytes
+    /// Its address, as the user wrote it.
+    var address: Address?
     /// Bytes read so far.
     var offset: Int64 = 0
+    /// Bytes of its text so far.
+    var length: Int64 = 0
     var decoder = ListDecoder()
     var splitter = LineSplitter()
     var line = 0
@@ -96,10 +102,10 @@ actor ListReader {
   static func all(
     _ sources: [Source], fetching: ListAtAddress.Fetching? = nil,
     onReject: @escaping @Sendable (Rejection) -> Void
-  ) async -> (requests: [DownloadRequest], listDigest: String) {
+  ) async -> (requests: [DownloadRequest], listDigest: String, downgrading: Set<String>) {
     let reader = ListReader(
       sources, outputName: nil, feed: ProgressFeed(), fetching: fetching, spool: nil, onReject: onReject)
-    return (await reader.all(), await reader.listDigest)
+    return (await reader.all(), await reader.listDigest, await reader.downgrading)
   }
 
   /// Reads all there is to read.
@@ -201,7 +207,8 @@ actor ListReader {
       return nil
     }
     do throws(DownloadError) {
-      return OpenList(source: source, bytes: .arriving(try ListAtAddress(address, fetching)))
+      return OpenList(
+        source: source, bytes: .arriving(try ListAtAddress(address, fetching)), address: address)
     } catch {
       breakOff(source, line: nil, .unfetched(error))
       return nil
@@ -254,6 +261,8 @@ actor ListReader {
     }
     var lines: [[UInt8]] = []
     let text = try list.decoder.next()
+    list.length += Int64(text.count)
+    if case .arriving = list.bytes { try fetching?.check(list.length) }
     if list.line == 0, let what = ListDoubt.look(at: text) { throw what }
     if !text.isEmpty { lines = list.splitter.take(text) }
     if list.hasEnded, !list.decoder.isPending, !wantsWholeLines { lines += list.splitter.take([]) }
@@ -263,8 +272,8 @@ actor ListReader {
   /// Reports what is wrong with a list after the lines that were read of it.
   private func breakOff(_ list: OpenList, _ error: any Error) {
     switch error {
-    case let damage as Inflater.Damage:
-      breakOff(list.source, line: list.line + 1, .damaged(RejectionMessages.text(damage)))
+    case let error as DownloadError where error.activity == "decoding":
+      breakOff(list.source, line: list.line + 1, .damaged(error.reason))
     case let error as DownloadError: breakOff(list.source, line: nil, .unfetched(error))
     default: breakOff(list.source, line: nil, .unreadable(errno: Self.code(error)))
     }
@@ -302,10 +311,10 @@ actor ListReader {
       case .address(let address):
         let held = list.doubt.address()
         if !held.isEmpty { tell(held, of: list.source) }
-        requests.append(request(address, from: list.source))
+        requests.append(request(address, from: list.source, at: list.address))
       case .addressWith(let address, let options):
         tell(list.doubt.address(), of: list.source)
-        requests.append(request(address, options, from: list.source))
+        requests.append(request(address, options, from: list.source, at: list.address))
       case .bad(let reason, let text):
         let line = ListDoubt.BadLine(line: first + offset, text: text, reason: reason)
         switch list.doubt.take(line) {
@@ -331,17 +340,21 @@ actor ListReader {
     }
   }
 
+  /// - Parameter list: the address of its list; nil where the user wrote the list.
   private func request(
-    _ address: Address, _ options: LineOptions? = nil, from source: Source
+    _ address: Address, _ options: LineOptions? = nil, from source: Source, at list: Address? = nil
   ) -> DownloadRequest {
-    let place = names.next(address)
+    let provenance = Provenance(of: address, listedAt: list)
+    if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
+    let place = names.next(address, from: provenance)
     defer { count += 1 }
     note(address, options, from: source)
     let isFirst = options?.isFirst ?? ordering.isFirst(address)
     if isFirst { hasFirst = true }
     return DownloadRequest(
       id: count, address: address, outputName: outputName, checksum: checksum, nameNumber: place.number,
-      isRepeat: place.isRepeat, isFirst: isFirst, expectedSize: options?.size ?? sizes?.size(of: address))
+      isRepeat: place.isRepeat, isFirst: isFirst, expectedSize: options?.size ?? sizes?.size(of: address),
+      provenance: provenance)
   }
 
   private func digestKeys() {

@@ -34,15 +34,6 @@ enum Source: Equatable, Sendable {
     case .listAt(let text): Redaction.redactedAddress(text)
     }
   }
-
-  /// The addresses whose origins get the user's header lines, if a list at an address is among the sources:
-  /// the lists' own origins. Nil if the user wrote all sources: then every listed address gets them.
-  static func homes(of sources: [Source]) -> [Address]? {
-    let lists = sources.compactMap { source -> String? in
-      if case .listAt(let text) = source { text } else { nil }
-    }
-    return lists.isEmpty ? nil : lists.compactMap { try? Address($0) }
-  }
 }
 
 /// The requests of a run: command-line addresses, list files and standard input, in the order they were

@@ -231,6 +231,14 @@ struct FailureGroup {
 
 /// The message for a line that is not a request: `urls.txt:7: "htp:/x" is no address: …`.
 struct RejectionMessages {
+  /// - Parameter lists: those that came over https and name files at http.
+  static func downgrades(_ lists: Set<String>) -> [String] {
+    lists.sorted().map {
+      "dlm: \(TerminalText.sanitized($0)) came over https, but names files at http: others can read and "
+        + "change those on their way"
+    }
+  }
+
   let line: String
 
   init(_ rejection: Rejection) {
@@ -282,16 +290,6 @@ struct RejectionMessages {
     case .badHost: "the host holds characters that none may have"
     case .badInternationalHost: "the host's name cannot be written in ASCII (IDNA), as networks need it"
     case .badPort: "the port is not a number from 1 to 65535"
-    }
-  }
-
-  /// What is wrong with a compressed list, as it follows "the list cannot be read from here on: ".
-  static func text(_ damage: Inflater.Damage) -> String {
-    switch damage {
-    case .memoryShort: "memory is short"
-    case .trailingData: "something else stands behind the compressed data"
-    case .brokenOff: "the compressed data breaks off"
-    case .corrupt(let why): "the compressed data is damaged" + (why.map { " (\($0))" } ?? "")
     }
   }
 }

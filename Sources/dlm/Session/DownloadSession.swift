@@ -365,6 +365,7 @@ struct DownloadSession: Sendable {
     defer { trial?.files.scratch.remove() }
     let listDigest = await reader.listDigest
     let history = remember(result, listDigest)
+    if !order.isQuiet { StandardError.say(RejectionMessages.downgrades(await reader.downgrading)) }
     StandardError.say(result.warnings.map { CacheMessages.warning($0) })
     StandardError.say(
       SummaryMessages.unusedChecksums(order.settings.output.checksums?.unusedNames ?? []))

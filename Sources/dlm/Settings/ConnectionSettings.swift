@@ -248,9 +248,6 @@ struct ConnectionSettings {
     transport.onTransfer = onTransfer
   }
 
-  /// The addresses whose origins get the user's header lines; nil for all.
-  mutating func sendHeaders(to homes: [Address]?) { transport.headerHomes = homes }
-
   /// A line end in it would start another header line (RFC 9110 §5.5).
   private static func userAgent(_ text: String) throws -> String {
     guard !text.unicodeScalars.contains(where: HeaderLine.isForbidden) else {

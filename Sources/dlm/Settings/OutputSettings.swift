@@ -216,7 +216,7 @@ struct OutputSettings {
 
   /// Where a request's file would go, before any server was asked.
   func path(of request: DownloadRequest) -> String {
-    let name = request.outputName ?? FileNaming.name(of: request.address, number: request.nameNumber)
+    let name = request.outputName ?? FileNaming.name(of: request)
     return "\(directory)/\(name)"
   }
 

@@ -85,7 +85,7 @@ struct WatchedRun {
   static func lines(of sources: [Source], _ names: NameNumbers, _ feed: ProgressFeed) -> WatchedLines {
     let lines = WatchedLines(lists: sources.map(\.name), feed: feed) { request in
       var request = request
-      let place = names.next(request.address)
+      let place = names.next(request.address, from: request.provenance)
       (request.nameNumber, request.isRepeat) = (place.number, place.isRepeat)
       return request
     }

@@ -28,6 +28,13 @@ public indirect enum OriginAnswer: Sendable {
   case close
   /// RST before the head.
   case reset
+
+  /// Asks for a login by Basic (RFC 7617), whatever that is, before it answers so.
+  public static func behindBasic(_ answer: OriginAnswer) -> OriginAnswer {
+    .either(
+      { $1["authorization"]?.hasPrefix("Basic ") == true }, answer,
+      else: .status(401, headers: ["WWW-Authenticate: Basic realm=\"r\""]))
+  }
 }
 
 /// How a file is described, framed, cut and lied about.

@@ -53,6 +53,60 @@ public final class HTTP2Origin: Sendable {
   public func stop() { server.stop() }
 }
 
+/// An HTTPS origin that tells what each request brought (see tls_origin.py).
+///
+///     let origin = try await TLSOrigin(["/f": .body("text"), "/away": .redirect(other.url("/g"))])
+///     defer { origin.stop() }
+public final class TLSOrigin: Sendable {
+  public enum Answer: Sendable {
+    case body(String)
+    case redirect(String)
+  }
+
+  private let folder: TemporaryFolder
+  private let server: PythonServer
+
+  /// Returns when it accepts connections.
+  /// - Parameter authority: whose client certificates it asks for, without needing one; nil to ask for none.
+  /// - Throws: when /usr/bin/python3 or openssl is missing.
+  public init(_ routes: [String: Answer], authority: String? = nil) async throws(SupportFailure) {
+    folder = try TemporaryFolder()
+    try await SelfSignedCertificate.make(in: folder)
+    let texts = routes.map { path, answer in
+      switch answer {
+      case .body(let text): "\(path)=\(text)"
+      case .redirect(let address): "\(path)>\(address)"
+      }
+    }
+    server = try await PythonServer(
+      "tls_origin.py",
+      [
+        folder.path(SelfSignedCertificate.certificate), folder.path(SelfSignedCertificate.key),
+        authority ?? "-",
+      ]
+        + texts)
+  }
+
+  deinit { stop() }
+
+  public func url(_ path: String) -> String { "https://localhost:\(server.port)\(path)" }
+
+  /// The self-signed certificate, for `--cacert`.
+  public var certificatePath: String { folder.path(SelfSignedCertificate.certificate) }
+
+  /// What came with each request for a path, once there is one: header line, cookie, certificate, login; `-` for
+  /// none.
+  public func brought(to path: String) async throws(SupportFailure) -> [[String]] {
+    try await server.process.wait(forOutput: "\n\(path)|")
+    return server.process.outputText.split(separator: "\n")
+      .map { $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init) }
+      .filter { $0.count == 5 && $0[0] == path }.map { Array($0.dropFirst()) }
+  }
+
+  /// May be called again; `deinit` does.
+  public func stop() { server.stop() }
+}
+
 /// A SOCKS5 proxy that refuses as it is told (see socks_server.py).
 ///
 ///     let proxy = try await SocksServer(login: "me:right", steps: ["5", "go"])

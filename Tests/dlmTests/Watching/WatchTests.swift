@@ -276,6 +276,22 @@ struct WatchTests {
     #expect(conditions.prefix(3) == [nil, "\"v1\"", "\"v1\""])
   }
 
+  /// A bare CR ends no line for this reader, but may for the next: such a tag is not sent back.
+  @Test func aTagThatIsNoneIsNotSentBack() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    for name in ["/a", "/b"] { origin.route(name, .file([1])) }
+    let options = FileOptions(etag: "\"v1\rX-Evil: 1\"", lastModified: nil)
+    origin.route("/list", .file(Array("a\n".utf8), options), .file(Array("a\nb\n".utf8), options))
+    let place = try Workplace()
+    let run = try watch(place, "--list", "--refresh-every", "1s", lists: [origin.url("/list")])
+    try await origin.wait(forRequests: 1, path: "/b")
+    try await run.wait(forOutput: "\"how\":\"fetched\",\"id\":1")
+    _ = try await end(run, 0)
+    let second = try #require(origin.record.requests(to: "/list").dropFirst().first)
+    #expect(second.headers["if-none-match"] == nil && second.headers["x-evil"] == nil, "\(second.headers)")
+  }
+
   /// The list is in the folder into which the files go: what is written there is no change of the list.
   @Test func aFileThatSomebodyRemovedIsFetchedAgain() async throws {
     let origin = try FaultyOrigin()
