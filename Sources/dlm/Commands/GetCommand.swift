@@ -91,6 +91,7 @@ struct GetCommand: AsyncParsableCommand {
   @OptionGroup(title: "Order") var order: OrderOptions
   @OptionGroup(title: "Connections") var connection: ConnectionOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
+  @OptionGroup(title: "Records and keys") var records: RecordOptions
 
   @Flag(help: "Without a source: fetch only what is missing or changed, also after a run in another mode.")
   var noCompare = false
@@ -105,7 +106,8 @@ struct GetCommand: AsyncParsableCommand {
     var command = Self()
     (command.sources, command.mode, command.list) = ([], nil, false)
     (command.output, command.proof, command.order) = (.blank, .blank, .blank)
-    (command.connection, command.display, command.watching) = (.blank, .blank, .blank)
+    (command.connection, command.display, command.records) = (.blank, .blank, .blank)
+    command.watching = .blank
     (command.noCompare, command.dryRun) = (false, false)
     return command
   }
@@ -144,7 +146,7 @@ struct GetCommand: AsyncParsableCommand {
 
   private func settings(_ environment: [String: String], _ sources: [Source]) async throws -> Settings {
     var settings = try Settings(
-      mode, connection, output, proof, order, display, try await .load(environment: environment))
+      mode, connection, output, proof, order, display, records, try await .load(environment: environment))
     settings.connection.sendHeaders(to: Source.homes(of: sources))
     try OutputSettings.check(output, proof, of: sources)
     if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
