@@ -19,9 +19,6 @@ public struct ReportPages: Sendable {
     try ReportPage(contents: ReportContents(report), facts: facts).html()
   }
 
-  /// One drawing, for where a page cannot stand: bars, and the waterfalls below them (SVG 2).
-  public var svg: String { ReportPoster(contents: ReportContents(report), facts: facts).svg }
-
   /// One document of RFC 8259 on one line. Fields may be added; what is not known is null.
   ///
   /// - `version`: 1, until a field changes its meaning.
@@ -42,10 +39,6 @@ public struct ReportPages: Sendable {
 
   /// For an issue or a chat: the headline, the table and the notes.
   public var markdown: String { ReportMarkdown(contents: ReportContents(report), facts: facts).text }
-
-  /// A row a run (RFC 4180), for a spreadsheet: times in milliseconds, sizes in bytes. Its phases are sums
-  /// over all files.
-  public var csv: String { ReportCSV(contents: ReportContents(report)).text }
 }
 
 /// What a page says that is not in its report. Each text may come from outside.

@@ -53,12 +53,6 @@ struct RecordOptions: ParsableArguments {
     completion: .file())
   var summaryJSON: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Write a report with drawings: .html, or .svg, .json, .md, .csv (default: none).", valueName: "file"),
-    completion: .file())
-  var report: String?
-
   @Flag(help: "Take no keys as commands while bars stand; what is typed is for the next program.")
   var noKeys = false
 
