@@ -52,10 +52,8 @@ struct CompareCommand: AsyncParsableCommand {
     let status = try await measuring.compare(
       requests, of: names.joined(separator: " "), settings, environment
     ) { report in
-      // What was left out makes it another list.
-      guard report.leftOut.isEmpty else { return }
       let past = PastRun.all(of: report, settings, sources: names, listDigest: digest)
-      do throws(Errno) { try store.past.append(past) } catch {
+      do throws(Errno) { try store.append(past.map { .ended(run: nil, $0) }) } catch {
         RunLog(isVerbose: false).historyNotSaved(error)
       }
     }
