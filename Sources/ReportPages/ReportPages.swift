@@ -1,4 +1,5 @@
 public import StrategyComparing
+public import TerminalProgress
 
 /// A report of a comparison, or of a single run, in all its forms. A page is whole in itself: it needs no
 /// network and no script, and names nothing that is not in the report.
@@ -36,6 +37,9 @@ public struct ReportPages: Sendable {
   /// Phases are `queued`, `lookup`, `connect`, `tls`, `waiting`, `receiving`, `finishing`. All times are
   /// milliseconds, those of spans since the start of the run; all sizes are bytes.
   public var json: String { ReportJSON(contents: ReportContents(report), facts: facts).text }
+
+  /// The same, as part of another.
+  public var value: JSONValue { ReportJSON(contents: ReportContents(report), facts: facts).value }
 
   /// For an issue or a chat: the headline, the table and the notes.
   public var markdown: String { ReportMarkdown(contents: ReportContents(report), facts: facts).text }

@@ -18,7 +18,6 @@ struct ReportFormTests {
     func run(_ mode: ComparedMode, _ round: Int, _ milliseconds: Int) -> RunMeasurement {
       RunMeasurement(
         mode: mode, round: round, wall: .milliseconds(milliseconds), files: 1, bytes: 1000,
-        contentDigest: "a",
         details: round == 1 ? details : RunDetails())
     }
     return ReportPages(

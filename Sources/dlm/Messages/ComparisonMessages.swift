@@ -1,4 +1,5 @@
 import DownloadModel
+import ReportPages
 import StrategyComparing
 import TerminalProgress
 
@@ -39,12 +40,28 @@ struct ComparisonMessages {
   static let emptyList =
     "dlm: the list holds no address, so there is nothing to compare; name one that does: an address a line"
 
+  /// Above the files of a run: `run 2 of 9: async-let, round 1`, and the table so far.
+  static func heading(_ step: ComparisonPlan.Step, of plan: ComparisonPlan, _ table: [String]) -> RunHeading {
+    let (place, count) = (place(of: step, in: plan), plan.steps.count)
+    let round = step.isWarmUp ? "warming up" : "round \(step.round)"
+    return RunHeading(
+      ["run \(place) of \(count): \(step.mode.name), \(round)"] + table,
+      fields: [
+        "run": .number(Int64(place)), "runs": .number(Int64(count)), "round": .number(Int64(step.round)),
+        "mode": .text(step.mode.mode.rawValue), "jobs": .number(orNull: step.mode.jobs.map(Int64.init)),
+        "warmUp": .flag(step.isWarmUp),
+      ])
+  }
+
+  private static func place(of step: ComparisonPlan.Step, in plan: ComparisonPlan) -> Int {
+    plan.steps.firstIndex(of: step).map { $0 + 1 } ?? 0
+  }
+
   /// Said when a run has ended: `run 2 of 9  async-let   412 ms`.
   static func runLine(
     _ step: ComparisonPlan.Step, _ observation: RunObservation, of plan: ComparisonPlan
   ) -> String {
-    let place = plan.steps.firstIndex(of: step).map { $0 + 1 } ?? 0
-    let number = pad("run \(place) of \(plan.steps.count)", to: 13)
+    let number = pad("run \(place(of: step, in: plan)) of \(plan.steps.count)", to: 13)
     let mode = pad(step.mode.name, to: max(12, (plan.modes.map(\.name.count).max() ?? 0) + 2))
     return "\(number)\(mode)\(milliseconds(observation.wall))"
   }
@@ -71,9 +88,20 @@ struct ComparisonMessages {
     "Interrupted after \(runs) of \(all) runs; what they say:"
   }
 
+  /// The last line of `--progress json`.
+  static func json(_ pages: ReportPages) -> String {
+    JSONValue.object([
+      "v": .number(1), "t": .text(DisplayWords.all.timestamp()), "type": .text("comparison"), "id": .null,
+      "url": .null,
+      "report": pages.value,
+    ]).text + "\n"
+  }
+
+  /// A row a mode.
+  var table: [String] { [row("MODE", "MEDIAN", "SPREAD", "RATE", "SPEED")] + report.results.map(row) }
+
   var lines: [String] {
-    var lines = [row("MODE", "MEDIAN", "SPREAD", "RATE", "SPEED")]
-    lines += report.results.map(row)
+    var lines = table
     lines.append(Self.legend)
     lines += effort
     lines += ["", headline].filter { !($0.isEmpty && headline.isEmpty) }
@@ -265,7 +293,6 @@ struct ComparisonMessages {
         case .bytes(let address): "\(address) has other bytes"
         case .missing(let address): "\(address) is missing"
         case .unexpected(let address): "\(address) was not there"
-        case .somewhere: "the files differ"
         }
       return [
         "\(place): \(what) than in run \(reference.round) of mode \(reference.mode.name). "

@@ -196,10 +196,11 @@ struct DownloadSession: Sendable {
 
   private static func failureLog(_ order: DownloadOrder) throws(Refusal) -> FailureLog {
     guard order.failedList != nil else { return FailureLog() }
+    let folder = TemporaryFolder.path(order.environment)
     do throws(Errno) {
-      return FailureLog(spool: try FailureSpool(in: TemporaryFolder.path(order.environment)))
+      return FailureLog(spool: try FailureSpool(in: folder))
     } catch {
-      throw Refusal([TroubleMessages.temporaryFolder(error)], .diskFailed)
+      throw Refusal([TroubleMessages.temporaryFolder(folder, error)], .diskFailed)
     }
   }
 
@@ -389,7 +390,7 @@ struct DownloadSession: Sendable {
     let run = RunMeasurement(
       mode: ComparedMode(report.mode, jobs: report.adaptsJobs ? nil : report.jobs), round: 1,
       wall: report.elapsed,
-      files: report.tally.bodies, bytes: report.received, contentDigest: "", details: recorder.details)
+      files: report.tally.bodies, bytes: report.received, details: recorder.details)
     let facts = ReportFacts(
       list: order.sources.map(\.name).joined(separator: " "), command: "dlm get",
       headline: SummaryMessages(report, comparedWith: nil, again: "", isRepeat: false).headline)
