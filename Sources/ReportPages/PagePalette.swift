@@ -48,13 +48,13 @@ struct PagePalette: Sendable {
     return phases.joined() + "svg text{fill:\(ink)}svg .soft{fill:\(soft)}.grid{stroke:\(line)}"
       + ".bar{fill:\(muted)}.bar.won{fill:\(accent)}.spread{stroke:\(soft)}"
       + ".run{stroke:\(ink);fill:\(paper)}.area{fill:\(accent);fill-opacity:.18;stroke:\(accent)}"
-      + ".failed{stroke:\(failed)}.paper{fill:\(paper)}"
+      + ".failed{stroke:\(failed)}"
   }
 
   /// What the drawings need beside colours.
   static let drawingShapes =
     "svg text{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif;"
-    + "font-variant-numeric:tabular-nums}svg .strong{font-weight:600}svg .title{font-size:19px;font-weight:600}"
+    + "font-variant-numeric:tabular-nums}svg .strong{font-weight:600}"
     + ".row,.grid,.spread,.failed,.area{fill:none}.hit{fill:transparent}"
     + ".failed,.area{vector-effect:non-scaling-stroke}.failed{stroke-width:2}.area{stroke-width:1.25}"
     + ".run{stroke-width:1.25}.spread{stroke-width:1.25}.end{text-anchor:end}.middle{text-anchor:middle}"

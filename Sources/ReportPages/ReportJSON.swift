@@ -7,15 +7,17 @@ struct ReportJSON {
   let contents: ReportContents
   let facts: ReportFacts
 
-  var text: String {
-    JSONValue.object([
+  var text: String { value.text + "\n" }
+
+  var value: JSONValue {
+    .object([
       "version": .number(1), "list": text(facts.list), "command": text(facts.command),
       "date": text(facts.date), "headline": text(facts.headline), "notes": .list(facts.notes.map(text)),
       "machine": .list(
         facts.machine.map { .object(["name": text($0.name), "value": text($0.value)]) }),
       "conclusion": contents.report.conclusion.map(conclusion) ?? .null,
       "modes": .list(contents.modes.map(mode)),
-    ]).text + "\n"
+    ])
   }
 
   /// A phase's name for programs.

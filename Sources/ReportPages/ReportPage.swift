@@ -114,3 +114,16 @@ struct ReportPage {
     """
   }
 }
+
+/// A piece of a row in a phase's colour and height, for a legend: 22 by 14 pixels.
+struct PhaseSample {
+  static let failed = "<path class=\"failed\" d=\"M11 1v12\"/>"
+
+  let phase: FilePhase
+
+  var markup: String {
+    let look = PhaseLook(phase)
+    return
+      "<path class=\"row \(look.style)\" stroke-width=\"\(Markup.number(look.height * 12))\" d=\"M0 7h22\"/>"
+  }
+}

@@ -1,4 +1,5 @@
 public import StrategyComparing
+public import TerminalProgress
 
 /// A report of a comparison, or of a single run, in all its forms. A page is whole in itself: it needs no
 /// network and no script, and names nothing that is not in the report.
@@ -19,9 +20,6 @@ public struct ReportPages: Sendable {
     try ReportPage(contents: ReportContents(report), facts: facts).html()
   }
 
-  /// One drawing, for where a page cannot stand: bars, and the waterfalls below them (SVG 2).
-  public var svg: String { ReportPoster(contents: ReportContents(report), facts: facts).svg }
-
   /// One document of RFC 8259 on one line. Fields may be added; what is not known is null.
   ///
   /// - `version`: 1, until a field changes its meaning.
@@ -40,12 +38,11 @@ public struct ReportPages: Sendable {
   /// milliseconds, those of spans since the start of the run; all sizes are bytes.
   public var json: String { ReportJSON(contents: ReportContents(report), facts: facts).text }
 
+  /// The same, as part of another.
+  public var value: JSONValue { ReportJSON(contents: ReportContents(report), facts: facts).value }
+
   /// For an issue or a chat: the headline, the table and the notes.
   public var markdown: String { ReportMarkdown(contents: ReportContents(report), facts: facts).text }
-
-  /// A row a run (RFC 4180), for a spreadsheet: times in milliseconds, sizes in bytes. Its phases are sums
-  /// over all files.
-  public var csv: String { ReportCSV(contents: ReportContents(report)).text }
 }
 
 /// What a page says that is not in its report. Each text may come from outside.

@@ -80,13 +80,10 @@ public struct RunMeasurement: Sendable, Equatable {
   public let files: Int
   /// Body bytes that came over the network.
   public let bytes: Int64
-  /// A fingerprint of every request and its file's bytes together; the same in every run of a valid
-  /// comparison.
-  public let contentDigest: String
   public let details: RunDetails
 
   public init(
-    mode: ComparedMode, round: Int, wall: Duration, files: Int, bytes: Int64, contentDigest: String,
+    mode: ComparedMode, round: Int, wall: Duration, files: Int, bytes: Int64,
     details: RunDetails = RunDetails()
   ) {
     self.mode = mode
@@ -94,14 +91,13 @@ public struct RunMeasurement: Sendable, Equatable {
     self.wall = wall
     self.files = files
     self.bytes = bytes
-    self.contentDigest = contentDigest
     self.details = details
   }
 
   init(_ step: ComparisonPlan.Step, _ observation: RunObservation) {
     self.init(
       mode: step.mode, round: step.round, wall: observation.wall, files: observation.files,
-      bytes: observation.bytes, contentDigest: observation.contentDigest, details: observation.details)
+      bytes: observation.bytes, details: observation.details)
   }
 }
 

@@ -125,21 +125,18 @@ public struct RunObservation: Sendable {
   /// How many files stand under their names.
   public var files: Int
   public var failures: [RunFailure]
-  /// A fingerprint of every request and its file's bytes together.
-  public var contentDigest: String
-  /// The same file by file, so that a difference can be named; nil for lists too long to keep.
-  public var manifest: ContentManifest?
+  /// Every request and its file's bytes.
+  public var manifest: ContentManifest
   public var details: RunDetails
 
   public init(
-    wall: Duration, bytes: Int64, files: Int, failures: [RunFailure] = [], contentDigest: String,
-    manifest: ContentManifest? = nil, details: RunDetails = RunDetails()
+    wall: Duration, bytes: Int64, files: Int, failures: [RunFailure] = [],
+    manifest: ContentManifest, details: RunDetails = RunDetails()
   ) {
     self.wall = wall
     self.bytes = bytes
     self.files = files
     self.failures = failures
-    self.contentDigest = contentDigest
     self.manifest = manifest
     self.details = details
   }

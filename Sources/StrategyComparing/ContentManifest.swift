@@ -55,20 +55,15 @@ public enum ContentDifference: Sendable, Equatable {
   case missing(address: String)
   /// The other run did not have it.
   case unexpected(address: String)
-  /// The digests over everything differ, and the runs told no files that would say where.
-  case somewhere
 }
 
 /// The first run's content, which every later run must have too.
 struct ContentReference: Sendable {
   private let step: ComparisonPlan.Step
-  private let digest: String
-  private let manifest: ContentManifest?
+  private let manifest: ContentManifest
 
   init(_ step: ComparisonPlan.Step, _ observation: RunObservation) {
-    self.step = step
-    digest = observation.contentDigest
-    manifest = observation.manifest
+    (self.step, manifest) = (step, observation.manifest)
   }
 
   /// Why a run does not count; nil if it does.
@@ -80,11 +75,8 @@ struct ContentReference: Sendable {
       return InvalidRun(step: step, reason: .failed(observation.failures))
     }
     if observation.files == 0 { return InvalidRun(step: step, reason: .nothingDownloaded) }
-    guard let reference, reference.digest != observation.contentDigest else { return nil }
-    var difference: ContentDifference?
-    if let manifest = observation.manifest, let expected = reference.manifest {
-      difference = manifest.firstDifference(from: expected)
-    }
-    return InvalidRun(step: step, reason: .differs(difference ?? .somewhere, from: reference.step))
+    guard let reference, let difference = observation.manifest.firstDifference(from: reference.manifest)
+    else { return nil }
+    return InvalidRun(step: step, reason: .differs(difference, from: reference.step))
   }
 }

@@ -6,7 +6,7 @@ import DownloadModel
 /// top and nothing jumps. A free row goes to the file with most left to do.
 struct ActiveRows: Sendable {
   /// Files that are done sooner never get a row: hundreds a second would only flicker.
-  private static let seasoning = Duration.milliseconds(300)
+  private let seasoning: Duration
 
   private let glyphs: Glyphs
   /// All files under way, shown or not. They are read and changed where they stand: with a thousand of them,
@@ -23,7 +23,9 @@ struct ActiveRows: Sendable {
   /// How many are about to be tried again.
   private var retrying = 0
 
-  init(glyphs: Glyphs) { self.glyphs = glyphs }
+  init(glyphs: Glyphs, seasoning: Duration = .milliseconds(300)) {
+    (self.glyphs, self.seasoning) = (glyphs, seasoning)
+  }
 
   /// Those that are shown, from the top.
   var shown: [ActiveRow] { order.compactMap { self[$0] } }
@@ -121,7 +123,7 @@ struct ActiveRows: Sendable {
 
   /// Whether a file has lasted, and has no row.
   private func isWaiting(_ place: Int, at now: Duration) -> Bool {
-    !all[place].isPlaced && now - all[place].firstSeen >= Self.seasoning
+    !all[place].isPlaced && now - all[place].firstSeen >= seasoning
   }
 
   /// The files without a row that go first, from the first on. They are not sorted all, as there may be a

@@ -9,6 +9,9 @@ struct BarsDisplay: ProgressDisplay {
   private let isColored: Bool
   private let words: ProgressMessages
   private let usesTaskbar: Bool
+  /// What stands above the files of a run that is one of several: then these have rows at once, and when they
+  /// have ended they are not told one by one.
+  private let heading: RunHeading?
   private var writer = FrameWriter()
   private var rows: ActiveRows
   private var total: RunTotal
@@ -25,12 +28,15 @@ struct BarsDisplay: ProgressDisplay {
   /// What others have to say above the region, before the next frame.
   private var notes: [String] = []
 
-  init(environment: TerminalEnvironment, isColored: Bool, words: ProgressMessages) {
+  init(
+    environment: TerminalEnvironment, isColored: Bool, words: ProgressMessages, heading: RunHeading? = nil
+  ) {
     glyphs = environment.glyphs
     usesTaskbar = environment.takesTaskbarProgress
     self.isColored = isColored
     self.words = words
-    rows = ActiveRows(glyphs: glyphs)
+    self.heading = heading
+    rows = heading == nil ? ActiveRows(glyphs: glyphs) : ActiveRows(glyphs: glyphs, seasoning: .zero)
     total = RunTotal()
     waits = WaitLines.Content()
   }
@@ -44,8 +50,16 @@ struct BarsDisplay: ProgressDisplay {
     return notes
   }
 
+  private func layout(_ size: TerminalSize) -> FrameLayout {
+    FrameLayout(size: size, glyphs: glyphs, isColored: isColored, heading: heading?.lines ?? [])
+  }
+
+  private func above(_ sample: ProgressSample, _ layout: FrameLayout) -> [String] {
+    heading == nil ? EventLines(layout: layout, words: words).lines(sample.events) : []
+  }
+
   mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
-    let layout = FrameLayout(size: size, glyphs: glyphs, isColored: isColored)
+    let layout = layout(size)
     waits.take(sample, words, at: now)
     failures.take(sample.events, words)
     let isPaused = screen.isPaused
@@ -74,7 +88,7 @@ struct BarsDisplay: ProgressDisplay {
     content.selected = screen.selected
     content.panel = panel(sample)
     return writer.frame(
-      above: EventLines(layout: layout, words: words).lines(sample.events), whole: takeNotes(),
+      above: above(sample, layout), whole: takeNotes(),
       region: layout.region(content), size: size, extra: layout.lines > 0 ? taskbarChange(sum) : "")
   }
 
@@ -122,8 +136,7 @@ struct BarsDisplay: ProgressDisplay {
   // MARK: The end
 
   mutating func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
-    let layout = FrameLayout(size: size, glyphs: glyphs, isColored: isColored)
-    let lines = EventLines(layout: layout, words: words).lines(sample.events)
+    let lines = above(sample, layout(size))
     let notes = takeNotes()
     let isSilent = lines.isEmpty && notes.isEmpty
     let frame = isSilent ? [] : writer.frame(above: lines, whole: notes, region: [], size: size)

@@ -25,25 +25,28 @@ struct FrameLayout {
   let lines: Int
   let glyphs: Glyphs
   let isColored: Bool
+  /// What stands above everything: half of the lines at most.
+  private let heading: ArraySlice<String>
 
-  init(size: TerminalSize, glyphs: Glyphs, isColored: Bool) {
+  init(size: TerminalSize, glyphs: Glyphs, isColored: Bool, heading: [String] = []) {
     columns = RowColumns(columns: size.columns)
     lines = max(0, size.rows - 3)
     self.glyphs = glyphs
     self.isColored = isColored
+    self.heading = heading.prefix(lines / 2)
   }
 
   func region(_ content: Content) -> [String] {
     guard lines > 0 else { return [] }
-    let prompt = content.prompt.prefix(max(0, lines - 1)).map { asking($0) }
+    let prompt = content.prompt.prefix(max(0, lines - 1)).map { strong($0) }
     let waits = waits(content)
     let room = room(besides: waits.count, prompt: content.prompt.count)
-    var region: [String]
+    var region = heading.enumerated().map { strong($1, if: $0 == 0) }
     if let panel = content.panel {
-      region = ScreenPanel(layout: self).lines(panel, at: content.now, most: room)
+      region += ScreenPanel(layout: self).lines(panel, at: content.now, most: room)
     } else {
-      region = content.rows.prefix(room).map { row($0, content) }
-      if content.hidden > 0, region.count < room { region.append(more(content.hidden)) }
+      region += content.rows.prefix(room).map { row($0, content) }
+      if content.hidden > 0, content.rows.count < room { region.append(more(content.hidden)) }
     }
     region += waits
     region.append(TotalLine(layout: self).text(content.total))
@@ -55,7 +58,7 @@ struct FrameLayout {
   ///   - waits: lines about what waits.
   ///   - prompt: lines of the question.
   func room(besides waits: Int, prompt: Int) -> Int {
-    max(0, lines - min(prompt, max(0, lines - 1)) - 1 - waits)
+    max(0, lines - heading.count - min(prompt, max(0, lines - 1)) - 1 - waits)
   }
 
   /// The lines about what waits: one where there is little room, and none where that would be the place of
@@ -70,10 +73,11 @@ struct FrameLayout {
       at: content.now, most: most)
   }
 
-  private func asking(_ text: String) -> String {
+  private func strong(_ text: String, if isStrong: Bool = true) -> String {
     var line = line
     line.append(
-      TextCut.atEnd(StyledLine.shown(text, glyphs), to: columns.usable, ellipsis: glyphs.ellipsis), .strong)
+      TextCut.atEnd(StyledLine.shown(text, glyphs), to: columns.usable, ellipsis: glyphs.ellipsis),
+      isStrong ? .strong : .plain)
     return line.text
   }
 

@@ -14,6 +14,7 @@ struct JSONLog: ProgressDisplay {
   private static let named = 16
 
   private let words: ProgressMessages
+  private let heading: RunHeading?
   private var latest: Numbers?
   private var plan: Plan?
   /// Lines of the list that were none.
@@ -31,7 +32,9 @@ struct JSONLog: ProgressDisplay {
     var isComplete: Bool
   }
 
-  init(words: ProgressMessages, rejected: Int = 0) { (self.words, self.rejected) = (words, rejected) }
+  init(words: ProgressMessages, rejected: Int = 0, heading: RunHeading? = nil) {
+    (self.words, self.rejected, self.heading) = (words, rejected, heading)
+  }
 
   mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
     var text = lines(sample)
@@ -57,7 +60,8 @@ struct JSONLog: ProgressDisplay {
     let plan = Plan(files: sample.tally.listed, isComplete: sample.tally.listIsComplete)
     if plan != self.plan, plan.isComplete {
       self.plan = plan
-      text += line("plan", nil, nil, ["files": .number(Int64(plan.files))])
+      let files: [String: JSONValue] = ["files": .number(Int64(plan.files))]
+      text += line("plan", nil, nil, files.merging(heading?.fields ?? [:]) { $1 })
     }
     for event in sample.events { text += self.line(of: event) }
     return text

@@ -11,6 +11,7 @@ public actor ProgressRenderer {
 
   private let thread = BlockingExecutor(label: "dlm.progress")
   private let feed: ProgressFeed
+  private let isOneOfSeveral: Bool
   private var reader: ProgressReader
   private let output: any ProgressOutput
   private let elapsed: @Sendable () -> Duration
@@ -30,24 +31,28 @@ public actor ProgressRenderer {
 
   /// - Parameters:
   ///   - detail: what is shown; the totals alone are for a run that is measured.
+  ///   - heading: of a run that is one of several.
   ///   - clock: monotonic; its `now` is the start of the run.
   ///   - spent: the processor's time so far, of the calling thread and of the process.
   /// - Returns: nil for a style that shows nothing, which costs neither a thread nor a timer.
   public init?(
-    feed: ProgressFeed, detail: ProgressFeed.Detail = .events, style: ProgressStyle.Resolved, isColored: Bool,
-    output: any ProgressOutput,
+    feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
+    style: ProgressStyle.Resolved, isColored: Bool, output: any ProgressOutput,
     environment: TerminalEnvironment, words: ProgressMessages,
     clock: some Clock<Duration> = ContinuousClock(),
     spent: @escaping @Sendable () -> ProcessorTime = { ProcessorTime(drawing: .zero, process: .zero) }
   ) {
     switch style {
-    case .bars: display = BarsDisplay(environment: environment, isColored: isColored, words: words)
+    case .bars:
+      display = BarsDisplay(
+        environment: environment, isColored: isColored, words: words, heading: heading)
     case .plain: display = PlainLog(isColored: isColored, words: words)
-    case .json: display = JSONLog(words: words)
+    case .json: display = JSONLog(words: words, heading: heading)
     case .none: return nil
     }
     restoring = display.restoring.isEmpty ? [] : display.restoring + TerminalMode.pasteOff
     self.feed = feed
+    isOneOfSeveral = heading != nil
     reader = feed.reader(of: detail)
     self.output = output
     let start = clock.now
@@ -160,7 +165,8 @@ public actor ProgressRenderer {
 
   private func drawUntilFinished() async {
     var pace = FramePace()
-    var pause = display.interval
+    // One of several runs goes on where the one before it has just left the screen.
+    var pause = isOneOfSeveral ? .zero : display.interval
     while !isFinished {
       do {
         try await sleep(pause)
@@ -204,6 +210,16 @@ public actor ProgressRenderer {
     // The second signal came in the middle of this write, and what it restored was drawn over.
     if cursor.isSealed { output.writeAtOnce(restoring) }
   }
+}
+
+/// Which of several runs it is.
+public struct RunHeading: Sendable {
+  /// With bars, what stands above its files.
+  let lines: [String]
+  /// What the plan line of JSON adds.
+  let fields: [String: JSONValue]
+
+  public init(_ lines: [String], fields: [String: JSONValue]) { (self.lines, self.fields) = (lines, fields) }
 }
 
 /// A way to show progress: numbers in, bytes out. It neither waits nor writes.

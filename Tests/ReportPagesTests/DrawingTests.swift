@@ -169,7 +169,7 @@ struct DrawingTests {
   func medianRun(milliseconds: [Int], round: Int) throws {
     let runs = milliseconds.enumerated().map { index, time in
       RunMeasurement(
-        mode: .parallel, round: index + 1, wall: .milliseconds(time), files: 1, bytes: 1, contentDigest: "a")
+        mode: .parallel, round: index + 1, wall: .milliseconds(time), files: 1, bytes: 1)
     }
     let result = try #require(ModeResult(mode: .parallel, runs: runs))
     #expect(ReportContents.medianRun(of: result)?.round == round)

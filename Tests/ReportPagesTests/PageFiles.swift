@@ -13,10 +13,8 @@ struct PageFiles {
     let folder = try #require(Self.folder)
     for (name, pages) in SamplePages.all {
       try pages.html().write(toFile: "\(folder)/\(name).html", atomically: false, encoding: .utf8)
-      try pages.svg.write(toFile: "\(folder)/\(name).svg", atomically: false, encoding: .utf8)
       try pages.markdown.write(toFile: "\(folder)/\(name).md", atomically: false, encoding: .utf8)
       try pages.json.write(toFile: "\(folder)/\(name).json", atomically: false, encoding: .utf8)
-      try pages.csv.write(toFile: "\(folder)/\(name).csv", atomically: false, encoding: .utf8)
     }
   }
 }

@@ -1,6 +1,5 @@
 import DownloadModel
 import Foundation
-import FoundationXML
 import StrategyComparing
 import Testing
 
@@ -19,7 +18,6 @@ struct ReportFormTests {
     func run(_ mode: ComparedMode, _ round: Int, _ milliseconds: Int) -> RunMeasurement {
       RunMeasurement(
         mode: mode, round: round, wall: .milliseconds(milliseconds), files: 1, bytes: 1000,
-        contentDigest: "a",
         details: round == 1 ? details : RunDetails())
     }
     return ReportPages(
@@ -30,18 +28,6 @@ struct ReportFormTests {
       ReportFacts(
         list: "a|b.txt", command: "dlm compare a|b.txt", date: "2026-11-23", headline: "2 × as <fast>",
         notes: ["Only *one* run."], machine: [("dlm", "1.0")]))
-  }
-
-  @Test func csv() {
-    #expect(
-      Self.small.csv == """
-        mode,jobs,round,wall_ms,files,bytes,bytes_per_second,first_byte_ms,cpu_ms,peak_memory,connections,\
-        requests,retries,most_at_once,queued_ms,lookup_ms,connect_ms,tls_ms,waiting_ms,receiving_ms,finishing_ms\r
-        sequential,,1,40,1,1000,25000,20,5,2097152,1,1,1,1,,,10,,10,10,1\r
-        sequential,,2,44,1,1000,22727,,,,,,,,,,,,,,\r
-        parallel,4,2,20,1,1000,50000,,,,,,,,,,,,,,\r
-
-        """)
   }
 
   @Test func markdown() {
@@ -114,18 +100,12 @@ struct ReportFormTests {
         """)
   }
 
-  @Test("are JSON, XML and a table with a cell for each column", arguments: SamplePages.all.map(\.name))
+  @Test("are JSON", arguments: SamplePages.all.map(\.name))
   func areWellFormed(name: String) throws {
     let pages = try #require(SamplePages.all.first { $0.name == name }?.pages)
     let object = try JSONSerialization.jsonObject(with: Data(pages.json.utf8)) as? [String: Any]
     #expect(object?["version"] as? Int == 1)
     #expect(pages.json.utf8.count { $0 == 0x0A } == 1)
-    #expect(XMLParser(data: Data(pages.svg.utf8)).parse())
-    let fields = pages.csv.split(separator: "\r\n").map {
-      $0.split(separator: ",", omittingEmptySubsequences: false).count
-    }
-    #expect(Set(fields) == [21])
-    #expect(fields.count > 1)
   }
 
   @Test("names everything that a page has")
@@ -158,8 +138,6 @@ struct ReportFormTests {
     #expect(html.components(separatedBy: "class=\"fall\"").count == 2)
     #expect(html.components(separatedBy: "<path class=\"failed\"").count == 3)
     #expect(!html.contains("Spread") && !html.contains("Speed"))
-    #expect(!pages.svg.contains("class=\"bar"))
-    #expect(pages.svg.contains(">failed</text>"))
     #expect(!pages.markdown.contains("Spread"))
     #expect(pages.json.contains("\"failed\":true"))
   }
@@ -169,7 +147,6 @@ struct ReportFormTests {
     let html = try SamplePages.noDetails.html()
     #expect(html.contains("id=\"h-time\"") && html.contains("<td>–</td>"))
     #expect(!html.contains("class=\"fall\"") && !html.contains("<script"))
-    #expect(!SamplePages.noDetails.svg.contains("class=\"row"))
   }
 
   @Test("of no runs at all is a page as well")
@@ -178,16 +155,14 @@ struct ReportFormTests {
       ComparisonReport(measurements: []),
       ReportFacts(list: "", command: "", date: "", headline: "Nothing ran."))
     #expect(try pages.html().contains("<h1>Nothing ran.</h1>"))
-    #expect(pages.csv.hasPrefix("mode,"))
     #expect(pages.json.contains("\"modes\":[]"))
     #expect(pages.markdown.hasPrefix("# Nothing ran."))
-    #expect(pages.svg.contains("Nothing ran."))
   }
 
   @Test("lets nothing out of a text from outside")
   func hostile() throws {
     let pages = SamplePages.hostilePages
-    for page in [try pages.html(), pages.svg] {
+    for page in [try pages.html()] {
       #expect(!page.contains("<script>alert") && !page.contains("alert(1)</script>"))
       #expect(!page.unicodeScalars.contains { $0 == "\u{202E}" || $0 == "\u{7}" })
       // By scalars: as a Character, the quote is none.
@@ -211,6 +186,5 @@ struct ReportFormTests {
     // A path a phase and mode, and no row of its own.
     #expect(html.components(separatedBy: "<path class=\"row").count < 3 * 7 + 7 + 2)
     #expect(!html.contains("class=\"hit\""))
-    #expect(SamplePages.thousand.svg.utf8.count < 200 * 1024)
   }
 }

@@ -32,7 +32,7 @@ enum SamplePages {
     func runs(_ mode: ComparedMode, _ times: [Int]) -> [RunMeasurement] {
       times.enumerated().map { index, time in
         RunMeasurement(
-          mode: mode, round: index + 1, wall: .milliseconds(time), files: 3, bytes: 3000, contentDigest: "a")
+          mode: mode, round: index + 1, wall: .milliseconds(time), files: 3, bytes: 3000)
       }
     }
     return ReportPages(

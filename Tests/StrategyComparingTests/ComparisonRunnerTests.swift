@@ -62,11 +62,12 @@ struct ComparisonRunnerTests {
       reason: .differs(.missing(address: "a"), from: first)),
     Row(
       step: ComparisonPlan.Step(mode: .parallel, round: 1, isWarmUp: true),
-      observation: ScriptedRuns.observation(digest: "other"), reason: .differs(.somewhere, from: first)),
+      observation: ScriptedRuns.observation(digest: "other"),
+      reason: .differs(.bytes(address: "a"), from: first)),
   ])
   func stopsAtARunThatDidOtherWork(row: Row) async {
     let runs = ScriptedRuns { step in
-      step == row.step ? row.observation : ScriptedRuns.observation(names: "a b")
+      step == row.step ? row.observation : ScriptedRuns.observation()
     }
     #expect(await failure(runs) == .invalid(InvalidRun(step: row.step, reason: row.reason)))
     #expect(runs.made.last == row.step)
@@ -208,15 +209,13 @@ final class ScriptedRuns: Sendable {
   /// - Parameter names: a letter a request: "a b".
   static func observation(
     milliseconds: Int = 100, files: Int = 2, failures: [RunFailure] = [], digest: String = "same",
-    names: String? = nil
+    names: String = "a b"
   ) -> RunObservation {
     RunObservation(
-      wall: .milliseconds(milliseconds), bytes: 1000, files: files, failures: failures, contentDigest: digest,
-      manifest: names.map { names in
-        ContentManifest(
-          files: names.utf8.filter { $0 != 0x20 }.map { letter in
-            .init(id: Int(letter), address: String(UnicodeScalar(letter)), digest: digest)
-          })
-      })
+      wall: .milliseconds(milliseconds), bytes: 1000, files: files, failures: failures,
+      manifest: ContentManifest(
+        files: names.utf8.filter { $0 != 0x20 }.map { letter in
+          .init(id: Int(letter), address: String(UnicodeScalar(letter)), digest: digest)
+        }))
   }
 }

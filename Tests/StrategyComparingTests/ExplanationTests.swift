@@ -64,7 +64,7 @@ struct ExplanationTests {
       details.transfers[index].times.end = .milliseconds(910)
     }
     let many = RunMeasurement(
-      mode: .parallel, round: 1, wall: .seconds(3), files: 80, bytes: one.bytes, contentDigest: "same",
+      mode: .parallel, round: 1, wall: .seconds(3), files: 80, bytes: one.bytes,
       details: details)
     let all = Explanation.all(ComparisonReport(measurements: [one, many]))
     guard all.count == 1, case .slowConnecting(let time)? = all.first else {
@@ -80,7 +80,7 @@ struct ExplanationTests {
     wide.hostLimits = ["host:80": 3, "other:80": 40]
     let one = SimulatedRun(files: 80, workers: 3).measured(.sequential, width: 1)
     let many = RunMeasurement(
-      mode: .parallel, round: 1, wall: one.wall / 3, files: 80, bytes: one.bytes, contentDigest: "same",
+      mode: .parallel, round: 1, wall: one.wall / 3, files: 80, bytes: one.bytes,
       details: wide)
     let all = Explanation.all(ComparisonReport(measurements: [one, many]))
     #expect(all.last == .hostLimit(host: "host:80", connections: 3))

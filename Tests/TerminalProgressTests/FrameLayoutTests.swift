@@ -45,6 +45,25 @@ struct FrameLayoutTests {
     return layout.region(content)
   }
 
+  /// A run that is one of several: half of the window at most is for what those have come to.
+  @Test(arguments: [(24, 21, 4), (12, 9, 4), (10, 7, 3), (5, 2, 1), (4, 1, 0)])
+  func headings(rows: Int, lines: Int, shown: Int) throws {
+    let heading = ["run 2 of 9: parallel, round 1", "MODE MEDIAN", "sequential 3.30 s", "\u{1B}[2Jevil"]
+    let layout = FrameLayout(
+      size: TerminalSize(columns: 20, rows: rows), glyphs: .unicode, isColored: false, heading: heading)
+    var (activeRows, total) = (ActiveRows(glyphs: .unicode, seasoning: .zero), RunTotal())
+    let active = try (0..<20).map { try Scene.active($0) }
+    activeRows.update(active, retries: [:], at: .zero, lines: layout.room(besides: 0, prompt: 0))
+    let sum = total.update(Scene.sample(listed: 20), active: activeRows.all.map(\.progress), at: .zero)
+    let region = layout.region(
+      FrameLayout.Content(rows: activeRows.shown, hidden: activeRows.hidden, total: sum, now: .zero))
+    #expect(region.count == lines)
+    #expect(
+      region.prefix(shown)
+        == ["run 2 of 9: parall…", "MODE MEDIAN", "sequential 3.30 s", "[2Jevil"][..<shown])
+    #expect(region.dropFirst(shown).allSatisfy { $0.hasPrefix("  ") })
+  }
+
   private func trimmed(_ line: String) -> String {
     String(line.reversed().drop { $0 == " " }.reversed())
   }

@@ -23,8 +23,7 @@ struct ComparisonPictureTests {
       }
       return RunMeasurement(
         mode: mode, round: stretch, wall: .milliseconds((isStaircase ? 120 : 30) + stretch), files: 4,
-        bytes: 4000,
-        contentDigest: "same", details: RunDetails(transfers: transfers, since: 0, ends: ends))
+        bytes: 4000, details: RunDetails(transfers: transfers, since: 0, ends: ends))
     }
     return ComparisonReport(
       measurements: (0..<3).flatMap { round in
@@ -85,7 +84,7 @@ struct ComparisonPictureTests {
     let report = ComparisonReport(
       measurements: [ComparedMode.sequential, .parallel].map {
         RunMeasurement(
-          mode: $0, round: 1, wall: .milliseconds(100), files: 1, bytes: 1, contentDigest: "same")
+          mode: $0, round: 1, wall: .milliseconds(100), files: 1, bytes: 1)
       })
     #expect(ComparisonPicture(report: report, width: 60, isUnicode: true).lines.count == 2)
   }
@@ -101,7 +100,7 @@ struct ComparisonPictureTests {
       ends[times.address] = .milliseconds(file + 1)
     }
     let run = RunMeasurement(
-      mode: .sequential, round: 1, wall: .seconds(1), files: 1000, bytes: 1, contentDigest: "same",
+      mode: .sequential, round: 1, wall: .seconds(1), files: 1000, bytes: 1,
       details: RunDetails(transfers: transfers, since: 0, ends: ends))
     let lines = ComparisonPicture(
       report: ComparisonReport(measurements: [run]), width: 80, isUnicode: true
@@ -111,11 +110,49 @@ struct ComparisonPictureTests {
     #expect(lines.count == 1 + 1 + 1 + 16 + 2)
   }
 
+  /// Sixteen rows of "index" once said nothing.
+  @Test(
+    "addresses that end alike are told by what differs",
+    arguments: [
+      (["http://h/a.bin", "http://h/b.bin"], ["a.bin", "b.bin"]),
+      (["http://h/a/index", "http://h/b/index", "http://h/c"], ["…a/index", "…b/index", "c"]),
+      (
+        ["http://one.example/x/f.bin", "http://two.example/x/f.bin"],
+        ["…one.example/x/…", "…two.example/x/…"]
+      ),
+      (
+        ["http://h/v1/a-long-name-of-a.file", "http://h/v2/a-long-name-of-a.file"],
+        ["…v1/a-long-name…", "…v2/a-long-name…"]
+      ),
+      // Within the last part, far from its ends.
+      (
+        ["http://h/a-long-beginning-1-and-a-long-end", "http://h/a-long-beginning-2-and-a-long-end"],
+        ["…1-and-a-long-e…", "…2-and-a-long-e…"]
+      ),
+      // Those that differ later, by that.
+      (
+        [
+          "http://h/a/a-long-common-folder/1/index", "http://h/a/a-long-common-folder/2/index",
+          "http://h/b/a-long-common-folder/1/index",
+        ], ["…1/index", "…2/index", "…b/a-long-commo…"]
+      ),
+      (
+        ["http://h/very-long-names-here/", "http://h/very-long-names-here"], ["…mes-here/", "…mes-here"]
+      ),
+      // Only what may not be shown differs.
+      (["http://h/f?token=a", "http://h/f?token=b"], ["…f?token=…", "…f?token=…"]),
+    ] as [([String], [String])])
+  func rowNames(addresses: [String], expected: [String]) {
+    let names = RowNames(addresses + addresses, cells: 16, more: "…")
+    #expect(addresses.map { names[$0] } == expected)
+    #expect(addresses.allSatisfy { names[$0].count <= 16 })
+  }
+
   @Test("a name with escape sequences in it cannot act on the terminal")
   func harmfulNames() {
     let times = TransferTimes(address: "http://host/\u{1b}[2Jx", begin: 0, end: .milliseconds(1))
     let run = RunMeasurement(
-      mode: .sequential, round: 1, wall: .milliseconds(1), files: 1, bytes: 1, contentDigest: "same",
+      mode: .sequential, round: 1, wall: .milliseconds(1), files: 1, bytes: 1,
       details: RunDetails(
         transfers: [times], since: 0, ends: [times.address: .milliseconds(1)]))
     let lines = ComparisonPicture(

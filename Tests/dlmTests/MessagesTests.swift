@@ -174,21 +174,22 @@ struct MessagesTests {
   }
 
   @Test func runsAreComparedOnlyWhenTheyDidTheSameWork() {
-    let then = RunHistory.Run(
-      listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 12, endedAt: 0)
-    let fair = RunHistory.Comparison(mode: .sequential, run: then, isFair: true)
+    let then = PastRun(
+      mode: .sequential, listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 12,
+      endedAt: 0)
+    let fair = RunTimes.Comparison(run: then, isFair: true)
     #expect(
       SummaryMessages(report(), comparedWith: fair, again: "").lines.last
         == "The same list in mode sequential took 12.0 s: this run was 3.0 times as fast.")
-    let tie = RunHistory.Comparison(
-      mode: .asyncLet,
-      run: RunHistory.Run(
-        listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 4.1, endedAt: 0),
+    let tie = RunTimes.Comparison(
+      run: PastRun(
+        mode: .asyncLet, listDigest: "d", jobs: 1, fetched: 1000, transferredBytes: 64 << 20, seconds: 4.1,
+        endedAt: 0),
       isFair: true)
     #expect(
       SummaryMessages(report(), comparedWith: tie, again: "").lines.last
         == "The same list in mode async-let took 4.1 s: a tie.")
-    let unfair = RunHistory.Comparison(mode: .sequential, run: then, isFair: false)
+    let unfair = RunTimes.Comparison(run: then, isFair: false)
     #expect(
       SummaryMessages(report(), comparedWith: unfair, again: "").lines.last?.contains("cannot be compared")
         == true)
@@ -228,9 +229,10 @@ struct MessagesTests {
       (.asyncLet, .parallel, nil, "in mode async-let, to compare with parallel (12.3 s): about 12 s"),
     ] as [(DownloadMode, DownloadMode, Double?, String)])
   func aRepeatIsAnnounced(mode: DownloadMode, other: DownloadMode, own: Double?, words: String) {
-    func run(_ seconds: Double) -> RunHistory.Run {
-      RunHistory.Run(
-        listDigest: "d", jobs: 16, fetched: 1000, transferredBytes: 1, seconds: seconds, endedAt: 0)
+    func run(_ seconds: Double) -> PastRun {
+      PastRun(
+        mode: other, listDigest: "d", jobs: 16, fetched: 1000, transferredBytes: 1, seconds: seconds,
+        endedAt: 0)
     }
     let plan = RepeatPlan(
       mode: mode, other: other, otherRun: run(12.3), ownRun: own.map(run), list: "urls.txt")

@@ -8,58 +8,14 @@ import Testing
 
 @Suite("The runs of a folder, one after the other")
 struct PastRunTests {
-  private let folder = try? TemporaryFolder()
-
   private func run(
     _ index: Int, mode: DownloadMode = .parallel, list: String = "abc", fetched: Int = 36, jobs: Int = 16,
     adapts: Bool = true, seconds: Double = 1.5
   ) -> PastRun {
     PastRun(
       command: index.isMultiple(of: 2) ? .get : .compare, sources: ["/home/a b/urls.txt"], mode: mode,
-      adaptsJobs: adapts,
-      run: RunHistory.Run(
-        listDigest: list, jobs: jobs, fetched: fetched, transferredBytes: 1000, seconds: seconds,
-        endedAt: 1_763_816_400_000 + Int64(index) * 60_000))
-  }
-
-  @Test("what is added is what is read, in that order; runs that fetched nothing are not")
-  func addedIsRead() throws {
-    let past = PastRuns(FilePath(try #require(folder).path).appending("x.past"))
-    #expect(past.load().isEmpty)
-    let runs = (0..<5).map { run($0, mode: DownloadMode.allCases[$0 % 3]) }
-    try past.append([runs[0], run(9, fetched: 0), runs[1]])
-    try past.append(Array(runs[2...]))
-    #expect(past.load() == runs)
-  }
-
-  @Test("only this user can read it")
-  func isPrivate() throws {
-    let path = FilePath(try #require(folder).path).appending("x.past")
-    try PastRuns(path).append([run(1)])
-    var status = stat()
-    #expect(stat(path.string, &status) == 0 && status.st_mode & 0o777 == 0o600)
-  }
-
-  @Test("the newest half stays of a file that grew too long")
-  func isBounded() throws {
-    let path = FilePath(try #require(folder).path).appending("x.past")
-    let past = PastRuns(path)
-    let all = (0..<1200).map { run($0) }
-    for start in stride(from: 0, to: all.count, by: 50) { try past.append(Array(all[start..<(start + 50)])) }
-    let kept = past.load()
-    #expect(kept == all.suffix(kept.count) && kept.count > 100 && kept.count < 600)
-    var status = stat()
-    #expect(stat(path.string, &status) == 0 && status.st_size <= 2 * PastRuns.longestFile)
-  }
-
-  @Test("torn lines, other formats and other events say nothing")
-  func otherLines() {
-    let text = PastRunLines.text([run(1), run(2)])
-    let torn =
-      text.dropLast(10)
-      + Array("\n1 void x .\n2 ran get later=format .\n1 ran teleport mode=parallel .\n".utf8)
-    #expect(PastRunLines.runs(Array(torn)) == [run(1)])
-    #expect(RunEvents(RunEventLines.events(text)) == RunEvents([]))
+      adaptsJobs: adapts, listDigest: list, jobs: jobs, fetched: fetched, transferredBytes: 1000,
+      seconds: seconds, endedAt: 1_763_816_400_000 + Int64(index) * 60_000)
   }
 
   @Test("alike is what did the same work in the same way")
@@ -89,25 +45,43 @@ struct PastRunTests {
     #expect(lines.last == "parallel: 2 runs of the same work, 750 ms to 1.50 s, the last 750 ms  █▅")
   }
 
+  @Test("for programs: the newest of each list, without what signs an address")
+  func json() {
+    var signed = (0..<3).map { run($0) }
+    signed[2].sources = ["https://h/a?X-Amz-Signature=sEcret&n=1", "/home/urls.txt"]
+    let text = HistoryMessages(signed + [run(7, list: "other")], folder: "/", most: 2).json
+    let lines = text.split(separator: "\n")
+    #expect(lines.count == 3 && lines.allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
+    #expect(
+      lines[1].contains(#""sources":["https://h/a?X-Amz-Signature=…&n=1","/home/urls.txt"]"#), "\(text)")
+    #expect(!text.contains("sEcret"))
+  }
+
+  /// A list with a dead link is one that was run; both commands once left it out.
   @Test("from the command line: runs of get and compare, as text and as JSON, of one list or all")
   func fromOutside() async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
     let place = try Workplace()
     for index in 0..<3 { origin.route("/f\(index)", .file([UInt8(index), 1])) }
-    _ = try place.list((0..<3).map { origin.url("/f\($0)") })
+    origin.route("/dead", .status(404))
+    _ = try place.list((0..<3).map { origin.url("/f\($0)") } + [origin.url("/dead")])
     let none = try await place.dlm("history")
     #expect(none.status == 66 && none.errorText.contains("no run in this folder"), "\(none.errorText)")
-    #expect(try await place.dlm("get", "urls.txt", "-d", "out").status == 0)
+    #expect(try await place.dlm("get", "urls.txt", "-d", "out").status == 1)
     // Nothing is fetched, and nothing measured.
-    #expect(try await place.dlm("get", "urls.txt", "-d", "out").status == 0)
-    #expect(try await place.dlm("compare", "urls.txt", "--runs", "2", "--mode", "parallel").status == 0)
+    #expect(try await place.dlm("get", "urls.txt", "-d", "out").status == 1)
+    #expect(try await place.dlm("compare", "urls.txt", "--runs", "2", "--mode", "parallel").status == 1)
     let text = try await place.dlm("history")
     #expect(text.status == 0 && text.outputText.contains("urls.txt\n"), "\(text.outputText)")
+    #expect(
+      text.outputText.split(separator: "\n").count { $0.hasSuffix("  1 failed") } == 3, "\(text.outputText)")
     let json = try await place.dlm("history", "urls.txt", "--json")
     let lines = json.outputText.split(separator: "\n")
     #expect(lines.count == 3, "\(json.outputText)")
     #expect(lines.count { $0.contains("\"command\":\"compare\"") } == 2)
+    let newest = try await place.dlm("history", "--json", "-n", "1")
+    #expect(newest.outputText.split(separator: "\n") == lines.suffix(1), "\(newest.outputText)")
     let other = try await place.dlm("history", "other.txt")
     #expect(other.status == 66 && other.errorText.contains("other.txt"), "\(other.errorText)")
   }

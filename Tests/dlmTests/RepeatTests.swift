@@ -189,7 +189,7 @@ struct RepeatTests {
     let run = try await place.dlm("get", "-m", "sequential")
     #expect(try await place.dlm("cache", "list").outputText == known)
     #expect(run.status == 1, "\(run.errorText)")
-    #expect(run.errorText.contains("2 files of 12 not as here"), "\(run.errorText)")
+    #expect(run.errorText.contains("1 file of 11 not as here"), "\(run.errorText)")
     #expect(run.errorText.contains("\(origin.url("/f5")): f5 has other bytes here"), "\(run.errorText)")
     #expect(run.errorText.contains("\(origin.url("/f7")): f7 is not here"), "\(run.errorText)")
     #expect(!run.errorText.contains("times as fast"), "\(run.errorText)")
@@ -199,6 +199,66 @@ struct RepeatTests {
     #expect(mended.status == 0, "\(mended.errorText)")
     #expect(try place.file("f5") == [1, 2, 3])
     #expect(try place.file("f7") == Self.bodies[7])
+  }
+
+  /// A list with a dead link was never compared, and nothing said why.
+  @Test(arguments: [true, false])
+  func whatFailsIsNamedAndLeftOut(refused: Bool) async throws {
+    let place = try Workplace()
+    let (origin, paths) = try Self.origin(place)
+    defer { origin.stop() }
+    let dead = refused ? "http://127.0.0.1:1/dead" : origin.url("/dead")
+    origin.route("/dead", .status(404))
+    _ = try place.list(paths.map { origin.url($0) } + [dead])
+    let status: Int32 = refused ? 75 : 1
+    #expect(try await place.dlm("get", "urls.txt", "--retries", "0").status == status)
+    let names = try place.names()
+    let run = try await place.dlm("get", "-m", "sequential")
+    #expect(run.status == status, "\(run.errorText)")
+    #expect(
+      run.errorText.contains("The same bytes as here, in 12 files; 1 that failed is left out"),
+      "\(run.errorText)")
+    #expect(run.errorText.contains("The same list in mode parallel took"), "\(run.errorText)")
+    #expect(!run.errorText.contains("cannot be compared"), "\(run.errorText)")
+    #expect(run.errorText.contains("    \(dead)"), "\(run.errorText)")
+    #expect(try place.names() == names)
+    let history = try await place.dlm("history")
+    #expect(
+      history.outputText.contains("sequential") && history.outputText.contains("parallel"),
+      "\(history.outputText)")
+    // Brought only by the one: named, and no part of what is compared.
+    if !refused {
+      origin.route("/dead", .file([7]))
+      let third = try await place.dlm("get", "-m", "async-let")
+      #expect(third.status == 1, "\(third.errorText)")
+      #expect(third.errorText.contains("\(dead): dead is not here"), "\(third.errorText)")
+      #expect(third.errorText.contains("The same bytes as here, in 12 files;"), "\(third.errorText)")
+      #expect(third.errorText.contains("cannot be compared"), "\(third.errorText)")
+    }
+  }
+
+  @Test func whereNothingIsComparedItSaysWhy() async throws {
+    let place = try Workplace()
+    let (origin, _) = try Self.origin(place)
+    defer { origin.stop() }
+    #expect(try await place.dlm("get", "urls.txt").status == 0)
+    let elsewhere = try await place.dlm("get", "-m", "sequential", "-d", "other")
+    #expect(
+      elsewhere.errorText.contains("with mode parallel: its files are in another folder"),
+      "\(elsewhere.errorText)")
+    _ = try place.list([origin.url("/f5")])
+    let changed = try await place.dlm("get", "-m", "async-let")
+    #expect(
+      changed.errorText.contains("with mode sequential: the list has changed since"), "\(changed.errorText)")
+    origin.route("/f5", .file(Self.bodies[5], FileOptions(ending: .stall(after: 100))))
+    let before = origin.log.count { $0.path == "/f5" }
+    let cut = try place.start(["get", "urls.txt", "--refresh"])
+    try await origin.wait(forRequests: before + 1, path: "/f5")
+    cut.send(SIGTERM)
+    _ = try await cut.waitForExit(within: .seconds(20))
+    origin.route("/f5", .file(Self.bodies[5]))
+    let after = try await place.dlm("get", "-m", "sequential")
+    #expect(after.errorText.contains("with mode parallel: its run was cut short"), "\(after.errorText)")
   }
 
   @Test func interruptedItLeavesNothingBehind() async throws {

@@ -120,7 +120,7 @@ struct SettingsTests {
     func settings() async throws -> Settings {
       let get = try GetCommand.parse([])
       return try Settings(
-        get.mode, get.connection, get.output, get.proof, get.order, get.display,
+        get.mode, get.connection, get.output, get.proof, get.order, get.display, get.records,
         try await .load(environment: variables))
     }
     let usual = try await settings()

@@ -52,10 +52,8 @@ struct CompareCommand: AsyncParsableCommand {
     let status = try await measuring.compare(
       requests, of: names.joined(separator: " "), settings, environment
     ) { report in
-      // What was left out makes it another list.
-      guard report.leftOut.isEmpty else { return }
       let past = PastRun.all(of: report, settings, sources: names, listDigest: digest)
-      do throws(Errno) { try store.past.append(past) } catch {
+      do throws(Errno) { try store.append(past.map { .ended(run: nil, $0) }) } catch {
         RunLog(isVerbose: false).historyNotSaved(error)
       }
     }
@@ -113,18 +111,33 @@ struct MeasuringOptions: ParsableArguments {
     let compared = ComparedMode.all(mode.isEmpty ? DownloadMode.strategies : mode, widths: settings.widths)
     let plan = ComparisonPlan(
       modes: compared, runs: runs, warmUpRounds: warmup, seed: .random(in: .min ... .max))
+    let temporaryFolder = discard ? TemporaryFolder.inMemory : TemporaryFolder.path(environment)
+    let screen = ProgressScreen(settings.progress, environment: environment)
     let session = ComparisonSession(
-      settings: settings, screen: ProgressScreen(settings.progress, environment: environment),
+      settings: settings, screen: screen,
       plan: plan, failing: strict ? .fatal : .leftOut, requests: requests,
-      temporaryFolder: discard ? TemporaryFolder.inMemory : TemporaryFolder.path(environment),
+      temporaryFolder: temporaryFolder,
+      table: { [settings] in ComparisonMessages($0, jobs: settings.jobs, adapts: settings.adaptsJobs).table },
       // So that what was measured is there, however this ends.
       onMeasured: { [report = settings.report] measured in
         _ = report.map { write(ComparisonReport(measurements: measured), of: list, settings, to: $0) }
       })
-    let (result, signal) = await session.run()
+    let (result, signal): (Result<ComparisonReport, ComparisonError>, Int32?)
+    do throws(Errno) {
+      (result, signal) = try await session.run()
+    } catch {
+      StandardError.say([TroubleMessages.temporaryFolder(temporaryFolder, error)])
+      return .folderUnusable
+    }
     func show(_ report: ComparisonReport) throws(ExitCode) {
       let messages = ComparisonMessages(
         report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: discard)
+      if screen.style == .json {
+        // Standard output is for programs.
+        StandardError.say(screen.wrapped(messages.lines))
+        return try StandardOutput.write(
+          ComparisonMessages.json(ReportPages(report, facts(report, of: list, settings))))
+      }
       try StandardOutput.say(StandardOutput.wrapped(messages.lines))
       if let picture = ComparisonPicture(report, on: StandardOutput.terminal, environment) {
         try StandardOutput.write((["", ""] + picture.lines).joined(separator: "\n") + "\n")
@@ -156,12 +169,14 @@ struct MeasuringOptions: ParsableArguments {
   private func write(
     _ report: ComparisonReport, of list: String, _ settings: Settings, to file: ReportFile
   ) -> String? {
+    file.write(report, facts(report, of: list, settings))
+  }
+
+  private func facts(_ report: ComparisonReport, of list: String, _ settings: Settings) -> ReportFacts {
     let messages = ComparisonMessages(
       report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: discard)
-    return file.write(
-      report,
-      ReportFacts(
-        list: list, command: "dlm compare", headline: messages.headline,
-        notes: messages.explanations + messages.warnings))
+    return ReportFacts(
+      list: list, command: "dlm compare", headline: messages.headline,
+      notes: messages.explanations + messages.warnings)
   }
 }

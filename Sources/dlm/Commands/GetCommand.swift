@@ -17,9 +17,10 @@ struct GetCommand: AsyncParsableCommand {
       what is given now wins, and what may be secret (-H, logins) is to be given again. Standard input is \
       read for - only.
 
-      Did that run end well in another mode, the list is repeated to compare: everything is fetched again \
-      into a scratch folder, compared with what is here, and dropped; your files stay as they are, and the \
-      end says how the two modes compare. --no-compare only fetches what is missing or has changed.
+      Did that run go through its list in another mode, the list is repeated to compare: everything is fetched \
+      again into a scratch folder, compared with what is here, and dropped; your files stay as they are, and \
+      the end says how the two modes compare, without what failed. --no-compare only fetches what is missing \
+      or has changed.
 
       A second run fetches nothing that has not changed; an interrupted one goes on where it was. Unfinished \
       files end in .part.
@@ -91,6 +92,7 @@ struct GetCommand: AsyncParsableCommand {
   @OptionGroup(title: "Order") var order: OrderOptions
   @OptionGroup(title: "Connections") var connection: ConnectionOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
+  @OptionGroup(title: "Records and keys") var records: RecordOptions
 
   @Flag(help: "Without a source: fetch only what is missing or changed, also after a run in another mode.")
   var noCompare = false
@@ -105,7 +107,8 @@ struct GetCommand: AsyncParsableCommand {
     var command = Self()
     (command.sources, command.mode, command.list) = ([], nil, false)
     (command.output, command.proof, command.order) = (.blank, .blank, .blank)
-    (command.connection, command.display, command.watching) = (.blank, .blank, .blank)
+    (command.connection, command.display, command.records) = (.blank, .blank, .blank)
+    command.watching = .blank
     (command.noCompare, command.dryRun) = (false, false)
     return command
   }
@@ -129,10 +132,13 @@ struct GetCommand: AsyncParsableCommand {
       isAsked: watching.watch, every: watching.refreshEvery, settings, sources)
     var plan: RepeatPlan?
     if let again {
-      plan = await RepeatPlan(
-        again, sources, settings, noCompare: settings.noCompare || noCompare || watch != nil,
-        fetching: fetching)
-      if plan == nil, !settings.isSilent { StandardError.say([RepeatMessages.again(again)]) }
+      do throws(NotRepeated) {
+        plan = try await RepeatPlan(
+          again, sources, settings, noCompare: settings.noCompare || noCompare || watch != nil,
+          fetching: fetching)
+      } catch {
+        if !settings.isSilent { StandardError.say(RepeatMessages.again(again, error)) }
+      }
     }
     let order = DownloadOrder(
       settings: settings, sources: sources, outputName: output.output, environment: environment,
@@ -144,7 +150,7 @@ struct GetCommand: AsyncParsableCommand {
 
   private func settings(_ environment: [String: String], _ sources: [Source]) async throws -> Settings {
     var settings = try Settings(
-      mode, connection, output, proof, order, display, try await .load(environment: environment))
+      mode, connection, output, proof, order, display, records, try await .load(environment: environment))
     try OutputSettings.check(output, proof, of: sources)
     if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     return settings

@@ -9,8 +9,8 @@ struct HistoryCommand: AsyncParsableCommand {
     commandName: "history",
     abstract: "Show how long the lists of this folder took, run by run.",
     discussion: """
-      The runs of get and compare in this folder that fetched something, a list at a time, and how each mode's \
-      time has moved. Kept in $XDG_STATE_HOME/dlm, for you alone; the newest few hundred.
+      The runs of get and compare in this folder that went through their list and fetched something, a list at \
+      a time, and how each mode's time has moved. Kept in $XDG_STATE_HOME/dlm, for you alone; the newest few hundred.
 
       EXAMPLES
         dlm history
@@ -37,12 +37,13 @@ struct HistoryCommand: AsyncParsableCommand {
     let store = RunHistoryStore(ProcessInfo.processInfo.environment)
     let name = list.map { RunMemory.name(of: Source($0, isList: true), store) ?? $0 }
     StandardError.say([store.warning].compactMap(\.self))
-    let all = store.past.load().filter { past in name.map { past.sources.contains($0) } ?? true }
-    if json { return try StandardOutput.write(all.map { HistoryMessages.json($0).text + "\n" }.joined()) }
+    let all = store.past.filter { past in name.map { past.sources.contains($0) } ?? true }
+    let messages = HistoryMessages(all, folder: store.folder, most: runs)
+    if json { return try StandardOutput.write(messages.json) }
     guard !all.isEmpty else {
       StandardError.say([HistoryMessages.nothing(list)])
       throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
     }
-    try StandardOutput.say(HistoryMessages(all, folder: store.folder, most: runs).lines)
+    try StandardOutput.say(messages.lines)
   }
 }

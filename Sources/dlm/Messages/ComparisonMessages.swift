@@ -1,4 +1,5 @@
 import DownloadModel
+import ReportPages
 import StrategyComparing
 import TerminalProgress
 
@@ -39,12 +40,28 @@ struct ComparisonMessages {
   static let emptyList =
     "dlm: the list holds no address, so there is nothing to compare; name one that does: an address a line"
 
+  /// Above the files of a run: `run 2 of 9: async-let, round 1`, and the table so far.
+  static func heading(_ step: ComparisonPlan.Step, of plan: ComparisonPlan, _ table: [String]) -> RunHeading {
+    let (place, count) = (place(of: step, in: plan), plan.steps.count)
+    let round = step.isWarmUp ? "warming up" : "round \(step.round)"
+    return RunHeading(
+      ["run \(place) of \(count): \(step.mode.name), \(round)"] + table,
+      fields: [
+        "run": .number(Int64(place)), "runs": .number(Int64(count)), "round": .number(Int64(step.round)),
+        "mode": .text(step.mode.mode.rawValue), "jobs": .number(orNull: step.mode.jobs.map(Int64.init)),
+        "warmUp": .flag(step.isWarmUp),
+      ])
+  }
+
+  private static func place(of step: ComparisonPlan.Step, in plan: ComparisonPlan) -> Int {
+    plan.steps.firstIndex(of: step).map { $0 + 1 } ?? 0
+  }
+
   /// Said when a run has ended: `run 2 of 9  async-let   412 ms`.
   static func runLine(
     _ step: ComparisonPlan.Step, _ observation: RunObservation, of plan: ComparisonPlan
   ) -> String {
-    let place = plan.steps.firstIndex(of: step).map { $0 + 1 } ?? 0
-    let number = pad("run \(place) of \(plan.steps.count)", to: 13)
+    let number = pad("run \(place(of: step, in: plan)) of \(plan.steps.count)", to: 13)
     let mode = pad(step.mode.name, to: max(12, (plan.modes.map(\.name.count).max() ?? 0) + 2))
     return "\(number)\(mode)\(milliseconds(observation.wall))"
   }
@@ -71,9 +88,20 @@ struct ComparisonMessages {
     "Interrupted after \(runs) of \(all) runs; what they say:"
   }
 
+  /// The last line of `--progress json`.
+  static func json(_ pages: ReportPages) -> String {
+    JSONValue.object([
+      "v": .number(1), "t": .text(DisplayWords.all.timestamp()), "type": .text("comparison"), "id": .null,
+      "url": .null,
+      "report": pages.value,
+    ]).text + "\n"
+  }
+
+  /// A row a mode.
+  var table: [String] { [row("MODE", "MEDIAN", "SPREAD", "RATE", "SPEED")] + report.results.map(row) }
+
   var lines: [String] {
-    var lines = [row("MODE", "MEDIAN", "SPREAD", "RATE", "SPEED")]
-    lines += report.results.map(row)
+    var lines = table
     lines.append(Self.legend)
     lines += effort
     lines += ["", headline].filter { !($0.isEmpty && headline.isEmpty) }
@@ -265,7 +293,6 @@ struct ComparisonMessages {
         case .bytes(let address): "\(address) has other bytes"
         case .missing(let address): "\(address) is missing"
         case .unexpected(let address): "\(address) was not there"
-        case .somewhere: "the files differ"
         }
       return [
         "\(place): \(what) than in run \(reference.round) of mode \(reference.mode.name). "
@@ -311,80 +338,5 @@ struct ComparisonMessages {
 
   private static func pad(_ text: String, to width: Int) -> String {
     text + String(repeating: " ", count: max(1, width - text.count))
-  }
-}
-
-/// What is said by a `dlm get` that takes the last list of its folder again.
-enum RepeatMessages {
-  /// `Taking the last list of this folder: urls.txt, with --directory=data`
-  static func again(_ last: LastList) -> String {
-    let options = last.history.command.options.map { CommandLineText.quoted(TerminalText.sanitized($0)) }
-    return "Taking the last list of this folder: \(TerminalText.sanitized(last.names))"
-      + (options.isEmpty ? "" : ", with \(options.joined(separator: " "))")
-  }
-
-  /// `urls.txt again, one by one, to compare with parallel (12.3 s): about 3 min`
-  static func announcement(_ plan: RepeatPlan) -> [String] {
-    let way = plan.mode == .sequential ? "one by one" : "in mode \(plan.mode.rawValue)"
-    let then =
-      plan.otherRun.map { " (\(Quantity.duration(.seconds($0.seconds))))" }
-      ?? ", of which no time is known yet"
-    return [
-      "\(TerminalText.sanitized(plan.list)) again, \(way), to compare with \(plan.other.rawValue)\(then)"
-        + (estimate(plan).map { ": \($0)" } ?? ""),
-      "  Everything is fetched into a scratch folder, compared with what is here, and dropped; --no-compare "
-        + "only fetches what is missing or has changed.",
-    ]
-  }
-
-  /// What is known, and else what it comes to if each file takes the time that it took.
-  static func estimate(_ plan: RepeatPlan) -> String? {
-    if let own = plan.ownRun { return "about \(rounded(own.seconds))" }
-    guard let other = plan.otherRun else { return nil }
-    if plan.mode == .sequential {
-      return "about \(rounded(other.seconds * Double(max(1, min(other.jobs, other.fetched)))))"
-    }
-    return plan.other == .sequential
-      ? "\(rounded(other.seconds)) at the most" : "about \(rounded(other.seconds))"
-  }
-
-  /// An estimate needs no tenths: `40 s`, `3 min`.
-  private static func rounded(_ seconds: Double) -> String {
-    if seconds < 1 { return "a second" }
-    if seconds < 90 { return "\(Int(seconds.rounded())) s" }
-    if seconds < 90 * 60 { return "\(Int((seconds / 60).rounded())) min" }
-    return "\(Int((seconds / 3600).rounded())) h"
-  }
-
-  static func noRoom(_ plan: RepeatPlan, free: Int64) -> String {
-    "dlm: to compare, \(Quantity.bytes(plan.bytes)) are to be fetched beside what is here, and "
-      + "\(Quantity.bytes(free)) are free: make room, or go on without comparing (dlm get --no-compare)"
-  }
-
-  static func verdict(_ verdict: RepeatVerdict) -> [String] {
-    let files = { (count: Int) in "\(Quantity.count(count)) \(count == 1 ? "file" : "files")" }
-    if verdict.isSame {
-      return [
-        "The same bytes as here, in \(files(verdict.compared)); what was fetched to compare is dropped."
-      ]
-    }
-    var lines = ["\(files(verdict.differences.count)) of \(Quantity.count(verdict.compared)) not as here:"]
-    for difference in verdict.differences.prefix(FailureLog.told) {
-      let what = difference.isMissing ? "is not here" : "has other bytes here"
-      lines.append(
-        "    \(TerminalText.sanitized(difference.address)): \(TerminalText.sanitized(difference.path)) "
-          + "\(what)"
-      )
-    }
-    lines.append(
-      "So the two runs cannot be compared. Your files are as they were; dlm get --no-compare brings them up "
-        + "to date."
-    )
-    return lines
-  }
-
-  static func nothingToCompare(_ other: DownloadMode) -> String {
-    "No time of mode \(other.rawValue) is known yet for this list: dlm get --mode \(other.rawValue) compares "
-      + "the two."
   }
 }

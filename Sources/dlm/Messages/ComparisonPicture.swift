@@ -87,11 +87,13 @@ struct ComparisonPicture {
       let end = runs.flatMap({ $0.1.map(\.end) }).max(), end > .zero
     else { return [] }
     var lines: [String] = []
+    let names = RowNames(
+      runs.flatMap { Self.some($0.1).map(\.address) }, cells: Self.nameCells, more: isUnicode ? "…" : "..")
     for (result, files) in runs {
       let some = Self.some(files)
       let count = some.count < files.count ? "\(some.count) of \(Quantity.count(files.count)) files" : "files"
       lines.append("\(result.mode.name), \(count):")
-      lines += some.map { "  " + row($0, end: end) }
+      lines += some.map { "  " + row($0, named: names[$0.address], end: end) }
     }
     return lines + [axis(end), legend]
   }
@@ -105,8 +107,7 @@ struct ComparisonPicture {
   private static let nameCells = 16
   private var axisCells: Int { max(Self.leastBar, width - Self.nameCells - 4) }
 
-  private func row(_ file: FileTimeline, end: Duration) -> String {
-    let name = name(of: file.address)
+  private func row(_ file: FileTimeline, named name: String, end: Duration) -> String {
     var row = Self.pad(name, to: Self.nameCells + 1)
     var run = ""
     var phase: FilePhase?
@@ -133,13 +134,6 @@ struct ComparisonPicture {
       if weight > best?.length ?? .zero { best = (span.phase, weight) }
     }
     return best?.phase
-  }
-
-  /// The end of an address, which is what differs.
-  private func name(of address: String) -> String {
-    let text = TerminalText.sanitized(String(address.split(separator: "/").last ?? Substring(address)))
-    let more = isUnicode ? "…" : ".."
-    return text.count > Self.nameCells ? more + text.suffix(Self.nameCells - more.count) : text
   }
 
   private func glyph(_ phase: FilePhase?) -> String {
@@ -206,6 +200,56 @@ struct ComparisonPicture {
 
   private static func pad(_ text: String, to width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.count))
+  }
+}
+
+/// What addresses are called where there is little room: by their ends, and those that end alike by what
+/// differs.
+struct RowNames {
+  private let cells: Int
+  /// What stands for what is left out.
+  private let more: String
+  private var names: [String: String] = [:]
+
+  init(_ addresses: [String], cells: Int, more: String) {
+    (self.cells, self.more) = (cells, more)
+    let texts = Dictionary(addresses.map { ($0, Array(TerminalText.sanitized($0))) }) { $1 }
+    for (name, group) in Dictionary(grouping: texts, by: { end(of: $0.value) }) {
+      if group.count == 1 { names[group[0].key] = name } else { tell(group.map { ($0.key, $0.value) }) }
+    }
+  }
+
+  subscript(address: String) -> String { names[address] ?? "" }
+
+  private func end(of text: [Character]) -> String {
+    let last = Array(text.split(separator: "/").last ?? text[...])
+    return last.count > cells ? more + String(last.suffix(cells - more.count)) : String(last)
+  }
+
+  /// Names each from the first place in which they differ; those that still look alike, from the next.
+  private mutating func tell(_ group: [(address: String, text: [Character])]) {
+    let first = group[0].text
+    let same = group.map { zip($0.text, first).prefix { $0 == $1 }.count }.min() ?? 0
+    let groups = Dictionary(grouping: group) { window(of: $0.text, from: same) }
+    for (name, group) in groups {
+      // Those that differ only in secrets are one text.
+      if group.count == 1 || groups.count == 1 {
+        for (address, _) in group { names[address] = name }
+      } else {
+        tell(group)
+      }
+    }
+  }
+
+  /// From the beginning of the path's part in which the place is, if that is near.
+  private func window(of text: [Character], from place: Int) -> String {
+    let part = (text[..<place].lastIndex(of: "/") ?? -1) + 1
+    let room = cells - (part > 0 ? more.count : 0)
+    let isNear = place - part < cells / 2 || text.count - part <= room
+    let begin = isNear ? part : max(part, min(place, text.count - cells / 2))
+    let rest = text[begin...]
+    let shown = rest.count > room ? rest.prefix(room - more.count) + Array(more) : rest
+    return (begin > 0 ? more : "") + String(shown)
   }
 }
 

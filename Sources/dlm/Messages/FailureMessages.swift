@@ -307,8 +307,9 @@ enum TroubleMessages {
       + "usual one, and still leaves hosts to others"
   }
 
-  static func temporaryFolder(_ error: Errno) -> String {
-    "dlm: the temporary folder cannot be written: \(error); name another in TMPDIR"
+  static func temporaryFolder(_ path: String, _ error: Errno) -> String {
+    let remedy = path == TemporaryFolder.inMemory ? "leave out --discard" : "name another in TMPDIR"
+    return "dlm: the temporary folder \(path) cannot be written: \(error); \(remedy)"
   }
 
   /// The run does without folders of its own, because there is no home folder.

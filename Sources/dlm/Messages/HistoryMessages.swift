@@ -20,20 +20,26 @@ struct HistoryMessages {
   /// Said where there is nothing to show.
   static func nothing(_ list: String?) -> String {
     let what = list.map { "of \(TerminalText.sanitized($0))" } ?? "in this folder"
-    return "dlm: no run \(what) is remembered that fetched something: dlm get LIST is one"
+    return
+      "dlm: no run \(what) is remembered that went through its list and fetched something: dlm get LIST is one"
   }
 
   /// The list that was run last comes last.
-  var lines: [String] {
-    var order: [String] = []
-    var byList: [String: [PastRun]] = [:]
-    for run in runs {
-      let digest = run.run.listDigest
-      byList[digest, default: []].append(run)
-      order.removeAll { $0 == digest }
-      order.append(digest)
-    }
-    return Array(order.map { table(byList[$0] ?? []) }.joined(separator: [""]))
+  var lines: [String] { Array(byList.map(table).joined(separator: [""])) }
+
+  /// A run a line, for programs; their addresses are without what signs them.
+  var json: String {
+    byList.flatMap { $0.suffix(most) }.map { past in
+      var fields = past.fields
+      fields["ended"] = .text(TimeText.utc(milliseconds: past.endedAt))
+      fields["sources"] = .list(past.sources.map { .text(Redaction.redacted($0)) })
+      return JSONValue.object(fields).text + "\n"
+    }.joined()
+  }
+
+  private var byList: [[PastRun]] {
+    Dictionary(grouping: runs.enumerated(), by: \.element.listDigest).values
+      .sorted { ($0.last?.offset ?? 0) < ($1.last?.offset ?? 0) }.map { $0.map(\.element) }
   }
 
   private func table(_ runs: [PastRun]) -> [String] {
@@ -45,10 +51,11 @@ struct HistoryMessages {
     for past in runs.suffix(most) {
       lines.append(
         Self.row(
-          TimeText.local(seconds: past.run.endedAt / 1000), past.command.rawValue, Self.mode(past),
-          Quantity.count(past.run.fetched), Quantity.bytes(past.run.transferredBytes),
-          ComparisonMessages.milliseconds(.seconds(past.run.seconds)),
-          past.bytesPerSecond.map(Quantity.rate) ?? "–"))
+          TimeText.local(seconds: past.endedAt / 1000), past.command.rawValue, Self.mode(past),
+          Quantity.count(past.fetched), Quantity.bytes(past.transferredBytes),
+          ComparisonMessages.milliseconds(.seconds(past.seconds)),
+          past.bytesPerSecond.map(Quantity.rate) ?? "–")
+          + (past.failed > 0 ? "  \(Quantity.count(past.failed)) failed" : ""))
     }
     return lines + trends(runs)
   }
@@ -63,7 +70,7 @@ struct HistoryMessages {
 
   private static func mode(_ past: PastRun) -> String {
     past.mode == .sequential
-      ? past.mode.rawValue : "\(past.mode.rawValue)\(past.adaptsJobs ? "" : " -j \(past.run.jobs)")"
+      ? past.mode.rawValue : "\(past.mode.rawValue)\(past.adaptsJobs ? "" : " -j \(past.jobs)")"
   }
 
   /// `parallel: 5 runs of the same work, 0.24 s to 1.20 s, the last 0.25 s  ▇▂▁▁▁`
@@ -72,12 +79,12 @@ struct HistoryMessages {
     var told: [PastRun] = []
     for past in runs.reversed() where !told.contains(where: { $0.isLike(past) }) {
       told.append(past)
-      let alike = runs.filter { $0.isLike(past) }.map(\.run.seconds)
+      let alike = runs.filter { $0.isLike(past) }.map(\.seconds)
       guard alike.count > 1, let least = alike.min(), let most = alike.max() else { continue }
       func time(_ seconds: Double) -> String { ComparisonMessages.milliseconds(.seconds(seconds)) }
       lines.append(
         "\(Self.mode(past)): \(alike.count) runs of the same work, \(time(least)) to \(time(most)), the last "
-          + "\(time(past.run.seconds))  \(Self.sparks(Array(alike.suffix(24))))")
+          + "\(time(past.seconds))  \(Self.sparks(Array(alike.suffix(24))))")
     }
     return lines
   }
@@ -101,16 +108,5 @@ struct HistoryMessages {
     }
     return left(when, 18) + left(command, 9) + left(mode, 16) + right(files, 7) + right(bytes, 10)
       + right(time, 10) + right(rate, 12)
-  }
-
-  static func json(_ past: PastRun) -> JSONValue {
-    .object([
-      "command": .text(past.command.rawValue), "mode": .text(past.mode.rawValue),
-      "jobs": .number(Int64(past.run.jobs)), "adapts": .flag(past.adaptsJobs),
-      "files": .number(Int64(past.run.fetched)), "bytes": .number(past.run.transferredBytes),
-      "seconds": .decimal(past.run.seconds), "list": .text(past.run.listDigest),
-      "ended": .text(TimeText.utc(milliseconds: past.run.endedAt)),
-      "sources": .list(past.sources.map { .text($0) }),
-    ])
   }
 }

@@ -6,7 +6,7 @@ import TerminalProgress
 /// it.
 struct SummaryMessages {
   private let report: RunReport
-  private let comparison: RunHistory.Comparison?
+  private let comparison: RunTimes.Comparison?
   /// Made where something is to be tried again.
   private let again: () -> String
   private let isRepeat: Bool
@@ -16,7 +16,7 @@ struct SummaryMessages {
   ///   - again: the command that goes on with what is missing.
   ///   - isRepeat: the run was only to be compared with an earlier one; nothing of it is kept.
   init(
-    _ report: RunReport, comparedWith comparison: RunHistory.Comparison?,
+    _ report: RunReport, comparedWith comparison: RunTimes.Comparison?,
     again: @autoclosure @escaping () -> String,
     isRepeat: Bool = false
   ) {
@@ -39,9 +39,8 @@ struct SummaryMessages {
       lines.append("\(Quantity.count(report.notBegun)) more were not begun: the disk takes nothing any more")
     }
     if let comparison { lines.append(Self.text(comparison, report)) }
-    if isRepeat {
-      if report.signal != nil || !report.failures.isEmpty { lines.append(Self.nothingCompared) }
-    } else if let interruption {
+    if isRepeat { return lines }
+    if let interruption {
       lines.append(interruption)
     } else if !report.failures.isEmpty {
       lines.append("To try these again: \(again())   (what is here is not fetched again)")
@@ -157,14 +156,11 @@ struct SummaryMessages {
     return lines
   }
 
-  private static let nothingCompared =
-    "Nothing was compared: what was fetched for that is dropped, and your files are as they were."
-
   /// Of two earlier runs, after one that fetched nothing.
-  static func earlier(_ fast: RunHistory.Comparison, _ slow: RunHistory.Comparison) -> String {
-    let times = [fast, slow].map { "\($0.mode.rawValue) \(Quantity.duration(.seconds($0.run.seconds)))" }
+  static func earlier(_ fast: PastRun, _ slow: PastRun) -> String {
+    let times = [fast, slow].map { "\($0.mode.rawValue) \(Quantity.duration(.seconds($0.seconds)))" }
     return "Nothing was fetched, so nothing was measured. Earlier: \(times.joined(separator: ", ")): "
-      + verdict(slow.run.seconds / max(fast.run.seconds, 0.001), fast.mode.rawValue)
+      + verdict(slow.seconds / max(fast.seconds, 0.001), fast.mode.rawValue)
   }
 
   /// - Parameter ratio: at least 1.
@@ -174,14 +170,15 @@ struct SummaryMessages {
 
   static func tenths(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
 
-  private static func text(_ comparison: RunHistory.Comparison, _ report: RunReport) -> String {
-    let other = comparison.mode.rawValue
+  private static func text(_ comparison: RunTimes.Comparison, _ report: RunReport) -> String {
+    let other = comparison.run.mode.rawValue
     let then = Quantity.duration(.seconds(comparison.run.seconds))
     guard comparison.isFair else {
+      let failed = comparison.run.failed > 0 ? " (\(Quantity.count(comparison.run.failed)) failed)" : ""
       let bytes = Quantity.bytes(comparison.run.transferredBytes)
       return """
-        The same list in mode \(other) took \(then), but fetched \(bytes), so the two cannot be compared; \
-        dlm compare measures them alike.
+        The same list in mode \(other) took \(then), but fetched \(bytes)\(failed), so the two cannot be \
+        compared; dlm compare measures them alike.
         """
     }
     let ratio = comparison.run.seconds / max(report.elapsed / .seconds(1), 0.001)

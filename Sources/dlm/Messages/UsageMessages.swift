@@ -46,7 +46,7 @@ enum UsageMessages {
 
   static let noRuns = "--runs needs at least 1."
   static func noReportForm(_ path: String) -> String {
-    "--report \(path): the ending says what is written, and this is none of .html, .svg, .json, .md and .csv."
+    "--report \(path): the ending says what is written, and this is none of .html, .json and .md."
   }
 
   static let badLoss = "--loss takes per cent, from 0 to 50."

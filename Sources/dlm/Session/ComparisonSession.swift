@@ -1,9 +1,9 @@
 import Crypto
 import DownloadModel
-import FoundationEssentials
-import Glibc
 import StrategyComparing
+import Synchronization
 import SystemPackage
+import TerminalProgress
 
 /// One `dlm compare`: downloads one list in every mode, several times over, each time into an empty folder
 /// and without the cache.
@@ -15,29 +15,42 @@ struct ComparisonSession: Sendable {
   let requests: [DownloadRequest]
   /// Which disk is measured is the user's to say, by `$TMPDIR`.
   let temporaryFolder: String
+  /// The table of what has been measured so far.
+  let table: @Sendable (ComparisonReport) -> [String]
   /// Told of what has been measured, after each run.
   let onMeasured: @Sendable ([RunMeasurement]) -> Void
 
   /// - Returns: the report, or why there is none; and the signal that ended it.
-  func run() async -> (Result<ComparisonReport, ComparisonError>, signal: Int32?) {
-    await screen.runInterruptibly { await measure() }
+  /// - Throws: Errno of the temporary folder.
+  func run() async throws(Errno) -> (Result<ComparisonReport, ComparisonError>, signal: Int32?) {
+    // From here on, no signal may end the process at once: that would leave the scratch folder behind.
+    let signals = Signals(.ending) { screen.restoreNow() }
+    let scratch = try ScratchFolder(below: temporaryFolder)
+    defer { scratch.remove() }
+    return await screen.runInterruptibly(early: signals) { await measure(below: scratch.path) }
   }
 
-  private func measure() async -> Result<ComparisonReport, ComparisonError> {
+  private func measure(below scratch: FilePath) async -> Result<ComparisonReport, ComparisonError> {
+    let measured = Mutex<[RunMeasurement]>([])
     let runner = ComparisonRunner(plan: plan, failing: failing) { news in
       switch news {
-      case .ran(let step, let observation):
+      // Bars have the growing table.
+      case .ran(let step, let observation) where screen.style != .bars && !settings.isSilent:
         StandardError.say([ComparisonMessages.runLine(step, observation, of: plan)])
-      case .leftOut(let failures): StandardError.say(ComparisonMessages.leftOut(failures))
-      case .measured(let measurements): onMeasured(measurements)
+      case .ran: break
+      case .leftOut(let failures):
+        measured.withLock { $0 = [] }
+        StandardError.say(ComparisonMessages.leftOut(failures))
+      case .measured(let measurements):
+        measured.withLock { $0 = measurements }
+        onMeasured(measurements)
       }
     }
     do throws(ComparisonError) {
-      let scratch = try ScratchFolder(below: temporaryFolder)
-      defer { scratch.remove() }
       return .success(
         try await runner.compare { step, leftOut throws(DownloadError) in
-          try await observe(step, leftOut, below: scratch.path)
+          let report = ComparisonReport(measurements: measured.withLock { $0 })
+          return try await observe(step, leftOut, report, below: scratch)
         })
     } catch {
       return .failure(error)
@@ -46,22 +59,33 @@ struct ComparisonSession: Sendable {
 
   /// One run, whose files are read and removed again.
   private func observe(
-    _ step: ComparisonPlan.Step, _ leftOut: Set<String>, below scratch: FilePath
+    _ step: ComparisonPlan.Step, _ leftOut: Set<String>, _ report: ComparisonReport, below scratch: FilePath
   ) async throws(DownloadError) -> RunObservation {
     let folder = scratch.appending("\(step.mode.mode.rawValue)-\(step.round)")
     let requests = leftOut.isEmpty ? requests : requests.filter { !leftOut.contains($0.address.key) }
     let feed = ProgressFeed()
     feed.listed(requests.count, complete: true)
     let (failures, files, recorder) = (FailureLog(), FetchedFiles(), RunRecorder())
-    let wall = try await fetch(requests, into: folder, step.mode, feed, files, failures, recorder)
-    if Task.isCancelled { throw .cancelled }
-    let fetched = files.all
-    let manifest = try await RunManifest.read(fetched)
-    try ScratchFolder.remove(folder)
-    return RunObservation(
-      wall: wall, bytes: feed.counter.value, files: Set(fetched.map(\.path)).count,
-      failures: failures.failures.map { RunFailure(address: $0.address ?? "", error: $0) },
-      contentDigest: RunManifest.digest(of: manifest), manifest: manifest, details: recorder.details)
+    let heading = ComparisonMessages.heading(step, of: plan, report.results.isEmpty ? [] : table(report))
+    // Checking is no part of what is measured, but of what is looked at.
+    let result = await screen.show(feed, screen.style == .bars ? .events : .totals, heading: heading) {
+      () -> Result<RunObservation, DownloadError> in
+      do throws(DownloadError) {
+        let wall = try await fetch(requests, into: folder, step.mode, feed, files, failures, recorder)
+        if Task.isCancelled { throw .cancelled }
+        let fetched = files.all
+        let manifest = try await RunManifest.read(fetched)
+        try ScratchFolder.removeWhole(folder)
+        return .success(
+          RunObservation(
+            wall: wall, bytes: feed.counter.value, files: Set(fetched.map(\.path)).count,
+            failures: failures.failures.map { RunFailure(address: $0.address ?? "", error: $0) },
+            manifest: manifest, details: recorder.details))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
   }
 
   /// - Returns: how long it took, from the first request to the last file.
@@ -74,23 +98,21 @@ struct ComparisonSession: Sendable {
     settings.connection.report { recorder.add($0) }
     if let jobs = mode.jobs { (settings.jobs, settings.adaptsJobs) = (jobs, false) }
     let wiring = try await Wiring(
-      settings, mode: mode.mode, files: requests.count, cacheFolder: nil, feed: feed)
-    let wall = await screen.show(feed, .totals) {
-      recorder.begin()
-      let start = ContinuousClock.now
-      // Cancelled and awaited at the end of this scope.
-      async let _: Void = recorder.watchHosts(of: feed)
-      let width = await wiring.run(RequestList(requests, count: requests.count)) { request, result in
-        recorder.end(of: request, result)
-        switch result {
-        case .success(let outcome): files.add(request, outcome)
-        case .failure(let error): failures.add(error)
-        }
+      settings, mode: mode.mode, files: requests.count, cacheFolder: nil, feed: feed,
+      log: RunLog(isVerbose: settings.isVerbose))
+    recorder.begin()
+    let start = ContinuousClock.now
+    // Cancelled and awaited at the end of this scope.
+    async let _: Void = recorder.watchHosts(of: feed)
+    let width = await wiring.run(RequestList(requests, count: requests.count)) { request, result in
+      recorder.end(of: request, result)
+      switch result {
+      case .success(let outcome): files.add(request, outcome)
+      case .failure(let error): failures.add(error)
       }
-      let wall = start.duration(to: .now)
-      recorder.end(mostAtOnce: width.peak)
-      return wall
     }
+    let wall = start.duration(to: .now)
+    recorder.end(mostAtOnce: width.peak)
     _ = await wiring.close()  // without a cache there is nothing to be warned of
     return wall
   }
@@ -118,12 +140,6 @@ enum RunManifest {
     return ContentManifest(files: entries)
   }
 
-  static func digest(of manifest: ContentManifest) -> String {
-    var hash = SHA256()
-    for file in manifest.files { hash.update(data: Array("\(file.id)\0\(file.digest)\n".utf8)) }
-    return hash.finalize().hex
-  }
-
   private static func digest(of path: String) throws(DownloadError) -> String {
     do {
       let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
@@ -141,61 +157,6 @@ enum RunManifest {
       throw DownloadError(
         .disk, cause: .errno(Errno(error).rawValue), path: path,
         activity: "reading what was downloaded")
-    }
-  }
-}
-
-/// A folder of the run's own for what is downloaded only to be measured; removed with all that is in it.
-struct ScratchFolder: Sendable {
-  let path: FilePath
-
-  init(below folder: String) throws(ComparisonError) {
-    do throws(DownloadError) { try self.init("\(folder)/dlm-compare-") } catch {
-      throw .broken(ComparisonPlan.Step(mode: .sequential, round: 1), error)
-    }
-  }
-
-  /// Hidden in the output folder, and so on the same disk as the files that it is compared with.
-  /// - Throws: `.folder`.
-  init(inside directory: String) throws(DownloadError) {
-    try self.init((directory.isEmpty ? "." : directory) + "/.dlm-compare-")
-  }
-
-  /// Under a random name, this user's alone (mkdtemp(3), 0700).
-  private init(_ beginning: String) throws(DownloadError) {
-    var template = Array("\(beginning)XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else {
-      throw DownloadError(
-        .folder, cause: .errno(errno), path: FilePath(beginning).removingLastComponent().string,
-        activity: "making a scratch folder")
-    }
-    path = FilePath(String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
-  }
-
-  /// Bytes that this user may still write to the disk of a folder; nil where that cannot be known.
-  static func room(in directory: String) -> Int64? {
-    var status = statvfs()
-    guard statvfs(directory.isEmpty ? "." : directory, &status) == 0 else { return nil }
-    return Int64(
-      clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
-  }
-
-  /// At the end of the run; what cannot be removed lies in the system's temporary folder, and is named.
-  func remove() {
-    do throws(DownloadError) {
-      try Self.remove(path)
-    } catch {
-      StandardError.say([TroubleMessages.notRemoved(path, error)])
-    }
-  }
-
-  static func remove(_ folder: FilePath) throws(DownloadError) {
-    guard access(folder.string, F_OK) == 0 else { return }
-    do {
-      try FileManager.default.removeItem(atPath: folder.string)
-    } catch {
-      throw DownloadError(
-        .disk, cause: .detail("\(error)"), path: folder.string, activity: "removing a scratch folder")
     }
   }
 }

@@ -130,7 +130,8 @@ struct DownloadSession: Sendable {
     let events = try eventRecord(order)
     try checkReport(order)
     let memory = RunMemory(
-      order.store, order.sources, order.options, log, directory: order.settings.output.directory)
+      order.store, order.sources, order.options, log, directory: order.settings.output.directory,
+      mode: order.settings.mode)
     let reader = reader(order, feed, failures, trial == nil ? memory : nil)
     let watched = order.watching.map { _ in WatchedRun.lines(of: order.sources, reader.names, feed) }
     let recorder = order.settings.report.map { _ in RunRecorder() }
@@ -196,10 +197,11 @@ struct DownloadSession: Sendable {
 
   private static func failureLog(_ order: DownloadOrder) throws(Refusal) -> FailureLog {
     guard order.failedList != nil else { return FailureLog() }
+    let folder = TemporaryFolder.path(order.environment)
     do throws(Errno) {
-      return FailureLog(spool: try FailureSpool(in: TemporaryFolder.path(order.environment)))
+      return FailureLog(spool: try FailureSpool(in: folder))
     } catch {
-      throw Refusal([TroubleMessages.temporaryFolder(error)], .diskFailed)
+      throw Refusal([TroubleMessages.temporaryFolder(folder, error)], .diskFailed)
     }
   }
 
@@ -344,9 +346,12 @@ struct DownloadSession: Sendable {
     }
   }
 
-  /// - Returns: nil for an ordinary run, and for one that failed.
+  /// Compares what came; what failed is left out, and told with the other failures.
+  /// - Returns: nil for an ordinary run, and for one of which nothing can be said.
   private func compare() async -> RepeatVerdict? {
-    guard let trial, failures.isEmpty, !Task.isCancelled else { return nil }
+    guard let trial, !trial.files.fetched.all.isEmpty, !Task.isCancelled,
+      !failures.failures.contains(where: \.stopsWriting)
+    else { return nil }
     let standing = StandingFiles(order.settings, cacheFolder: order.cacheFolder)
     var verdict: RepeatVerdict?
     do throws(DownloadError) {
@@ -364,7 +369,7 @@ struct DownloadSession: Sendable {
   private func close(_ result: Result) async -> ExitStatus {
     defer { trial?.files.scratch.remove() }
     let listDigest = await reader.listDigest
-    let history = remember(result, listDigest)
+    let times = remember(result, listDigest)
     if !order.isQuiet { StandardError.say(RejectionMessages.downgrades(await reader.downgrading)) }
     StandardError.say(result.warnings.map { CacheMessages.warning($0) })
     StandardError.say(
@@ -372,10 +377,10 @@ struct DownloadSession: Sendable {
     let hasKeptFailures = keepFailures(result.report)
     let hasKeptCookies = keepCookies()
     let hasKeptReport = keepReport(result.report)
-    summarize(result, history, listDigest)
+    summarize(result, times, listDigest)
     let status = ExitStatus(
       result.report, hasKeptAll: hasKeptFailures && hasKeptCookies && hasKeptReport,
-      isAsHere: result.verdict?.isSame ?? true,
+      isAsHere: result.verdict?.isAsHere ?? true,
       hasLostData: screen.hasLostData || events?.hasLostData == true)
     return keepSummary(result.report, status)
   }
@@ -387,7 +392,7 @@ struct DownloadSession: Sendable {
     let run = RunMeasurement(
       mode: ComparedMode(report.mode, jobs: report.adaptsJobs ? nil : report.jobs), round: 1,
       wall: report.elapsed,
-      files: report.tally.bodies, bytes: report.received, contentDigest: "", details: recorder.details)
+      files: report.tally.bodies, bytes: report.received, details: recorder.details)
     let facts = ReportFacts(
       list: order.sources.map(\.name).joined(separator: " "), command: "dlm get",
       headline: SummaryMessages(report, comparedWith: nil, again: "", isRepeat: false).headline)
@@ -417,16 +422,16 @@ struct DownloadSession: Sendable {
     }
   }
 
-  /// - Returns: what is known of the list's runs, where the summary may say something about it.
-  private func remember(_ result: Result, _ listDigest: String) -> RunHistory? {
+  /// - Returns: how long the list took in earlier runs, where the summary may say something about it.
+  private func remember(_ result: Result, _ listDigest: String) -> RunTimes? {
     let (report, directory) = (result.report, order.settings.output.directory)
     if trial == nil {
       guard memory.ended(report, listDigest: listDigest, directory: directory) else { return nil }
     } else {
-      guard report.isWhole, result.verdict?.isSame == true else { return nil }
+      guard report.isThrough, result.verdict?.isSame == true else { return nil }
       memory.compared(report, listDigest: listDigest, directory: directory)
     }
-    return report.isWhole && !order.isQuiet ? memory.history : nil
+    return report.isThrough && !order.isQuiet ? memory.times(of: listDigest) : nil
   }
 
   /// - Returns: false if the list of failures is wanted and cannot be written; then the summary shows the
@@ -457,9 +462,9 @@ struct DownloadSession: Sendable {
     return false
   }
 
-  private func summarize(_ result: Result, _ history: RunHistory?, _ listDigest: String) {
+  private func summarize(_ result: Result, _ times: RunTimes?, _ listDigest: String) {
     let (report, verdict) = (result.report, result.verdict)
-    let comparison = history?.comparison(for: report.measurement(listDigest), in: report.mode)
+    let comparison = times?.comparison(for: report.past(listDigest))
     let messages = SummaryMessages(
       report, comparedWith: comparison,
       again: AgainMessages(
@@ -467,13 +472,14 @@ struct DownloadSession: Sendable {
         asksServers: report.signal == nil && report.failures.allSatisfy(FailureMessages.isOffline)
       ).line, isRepeat: order.plan != nil)
     var lines = order.isQuiet ? messages.quietLines : messages.lines
-    if let verdict, !order.isQuiet || !verdict.isSame { lines += RepeatMessages.verdict(verdict) }
-    if !order.isQuiet, comparison == nil, verdict?.isSame != false {
-      if let plan = order.plan, verdict != nil {
+    if let plan = order.plan, !order.isQuiet || verdict?.isAsHere != true {
+      lines +=
+        verdict.map { RepeatMessages.verdict($0, failed: report.tally.failed) } ?? [RepeatMessages.nothing]
+      if verdict?.isSame == true, comparison == nil {
         lines.append(RepeatMessages.nothingToCompare(plan.other))
-      } else if order.plan == nil, report.tally.bodies == 0, let measured = history?.measured(listDigest) {
-        lines.append(SummaryMessages.earlier(measured.fast, measured.slow))
       }
+    } else if comparison == nil, report.tally.bodies == 0, let (fast, slow) = times?.measured {
+      lines.append(SummaryMessages.earlier(fast, slow))
     }
     StandardError.say(screen.wrapped(lines))
   }

@@ -45,14 +45,15 @@ final class ProgressScreen: Sendable {
 
   /// Shows a run while `work` runs. Only the end of the run waits for the terminal.
   /// - Parameters:
+  ///   - heading: of a run that is one of several.
   ///   - keys: what is typed; nil for a run that takes none.
   ///   - control: what keys command; nil where they only answer questions.
   /// - Returns: what `work` returned.
   func show<Value: Sendable>(
-    _ feed: ProgressFeed, _ detail: ProgressFeed.Detail = .events, keys: TerminalKeys? = nil,
-    control: RunControl? = nil, while work: @Sendable () async -> Value
+    _ feed: ProgressFeed, _ detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
+    keys: TerminalKeys? = nil, control: RunControl? = nil, while work: @Sendable () async -> Value
   ) async -> Value {
-    guard let renderer = renderer(of: feed, detail) else { return await work() }
+    guard let renderer = renderer(of: feed, detail, heading) else { return await work() }
     current.withLock { $0 = renderer }
     if style == .bars {
       CrashGuard.arm(STDERR_FILENO, restoring: renderer.restoring)
@@ -74,9 +75,12 @@ final class ProgressScreen: Sendable {
     return value
   }
 
-  private func renderer(of feed: ProgressFeed, _ detail: ProgressFeed.Detail) -> ProgressRenderer? {
+  private func renderer(
+    of feed: ProgressFeed, _ detail: ProgressFeed.Detail, _ heading: RunHeading?
+  ) -> ProgressRenderer? {
     ProgressRenderer(
-      feed: feed, detail: detail, style: style, isColored: ColorChoice.auto.resolved(in: environment),
+      feed: feed, detail: detail, heading: heading, style: style,
+      isColored: ColorChoice.auto.resolved(in: environment),
       // JSON lines are data, and the only output on standard output.
       output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output,
       environment: environment,

@@ -10,9 +10,9 @@ struct RepeatPlan: Sendable {
   /// The mode of the last run.
   let other: DownloadMode
   /// The other mode's run; nil if it never fetched the whole list.
-  let otherRun: RunHistory.Run?
+  let otherRun: PastRun?
   /// This mode's earlier run, if there is one.
-  let ownRun: RunHistory.Run?
+  let ownRun: PastRun?
   /// The list's name in messages.
   let list: String
 
@@ -20,28 +20,36 @@ struct RepeatPlan: Sendable {
   var bytes: Int64 { otherRun?.transferredBytes ?? ownRun?.transferredBytes ?? 0 }
 }
 
+/// Why a list that is taken again is not repeated to compare.
+enum NotRepeated: Error {
+  /// The mode is the last run's; or the user asked to fetch anew or to use only the disk, which concerns the
+  /// files here.
+  case notAsked
+  case because(Reason, other: DownloadMode)
+
+  enum Reason: CaseIterable { case cutShort, otherFolder, otherList, readOnce }
+}
+
 extension RepeatPlan {
-  /// Nil for an ordinary run: the last one did not end whole, or was in this mode; or the list or the folder
-  /// has changed; or the user asked to fetch anew or to use only the disk, which concerns the files here.
-  ///
   /// Reads the list once to its end.
-  init?(
+  init(
     _ last: LastList, _ sources: [Source], _ settings: Settings, noCompare: Bool,
     fetching: ListAtAddress.Fetching
-  ) async {
-    let history = last.history
+  ) async throws(NotRepeated) {
     guard !noCompare, !settings.output.refresh, !settings.output.offline,
-      let run = history.last, run.mode != settings.mode,
-      run.directory == RunMemory.canonical(settings.output.directory), sources.allSatisfy(Self.canBeReadTwice)
-    else { return nil }
-    guard await ListReader.digest(of: sources, fetching: fetching) == run.listDigest else { return nil }
-    func measured(_ mode: DownloadMode) -> RunHistory.Run? {
-      history.runs[mode].flatMap { $0.listDigest == run.listDigest ? $0 : nil }
+      let other = last.history.command.mode, other != settings.mode
+    else { throw .notAsked }
+    guard let run = last.history.last else { throw .because(.cutShort, other: other) }
+    guard run.directory == RunMemory.canonical(settings.output.directory) else {
+      throw .because(.otherFolder, other: other)
     }
-    mode = settings.mode
-    other = run.mode
-    otherRun = measured(run.mode)
-    ownRun = measured(settings.mode)
+    guard sources.allSatisfy(Self.canBeReadTwice) else { throw .because(.readOnce, other: other) }
+    guard await ListReader.digest(of: sources, fetching: fetching) == run.listDigest else {
+      throw .because(.otherList, other: other)
+    }
+    let times = last.store.times(of: run.listDigest)
+    (mode, self.other) = (settings.mode, other)
+    (otherRun, ownRun) = (times[other], times[settings.mode])
     list = last.names
   }
 
@@ -63,14 +71,18 @@ struct RepeatVerdict: Sendable, Equatable {
     var address: String
     /// The path of the file here, also if it is missing.
     var path: String
-    /// Whether there is no file at the path.
-    var isMissing: Bool
   }
 
-  /// Files, each once.
+  /// Files that both runs brought, each once.
   var compared = 0
+  /// Of these, those with other bytes.
   var differences: [Difference] = []
-  var isSame: Bool { differences.isEmpty }
+  /// Files that are not here: the other run did not bring them, or they were removed.
+  var missing: [Difference] = []
+  /// Whether the two runs can be compared.
+  var isSame: Bool { differences.isEmpty && compared > 0 }
+  /// Whether all that came is here too.
+  var isAsHere: Bool { differences.isEmpty && missing.isEmpty }
 }
 
 /// What a repeated run fetched, and how to compare it with the files of the earlier runs.
@@ -102,11 +114,17 @@ struct RepeatedFiles: Sendable {
     var taken: Set<String> = []
     for file in files {
       if Task.isCancelled { throw .cancelled }
-      verdict.compared += 1
       let known = try await standing.path(of: file.request)
       let names = [file.name] + (named[file.wanted] ?? []).filter { $0 != file.name }
       let places = known.map { [$0] } ?? names.map { Self.path(of: $0, in: directory) }
-      if let difference = try Self.difference(of: file, from: places, &taken) {
+      let standing = try Self.standing(file, among: places, &taken)
+      if standing != .missing { verdict.compared += 1 }
+      guard standing != .equal else { continue }
+      let difference = RepeatVerdict.Difference(
+        address: file.request.address.key, path: places.first ?? file.name)
+      if standing == .missing {
+        verdict.missing.append(difference)
+      } else {
         verdict.differences.append(difference)
       }
     }
@@ -117,23 +135,23 @@ struct RepeatedFiles: Sendable {
     directory == "." || directory.isEmpty ? name : "\(directory)/\(name)"
   }
 
+  private enum Standing { case equal, other, missing }
+
   /// - Parameters:
   ///   - places: where an equal file may be, the most likely first.
   ///   - taken: files here that already equal another fetched file.
-  /// - Returns: nil if an equal file is here.
-  private static func difference(
-    of file: FetchedFiles.File, from places: [String], _ taken: inout Set<String>
-  ) throws(DownloadError) -> RepeatVerdict.Difference? {
+  private static func standing(
+    _ file: FetchedFiles.File, among places: [String], _ taken: inout Set<String>
+  ) throws(DownloadError) -> Standing {
     var isMissing = true
     for (index, place) in places.enumerated() where !taken.contains(place) {
       guard let isEqual = try areEqual(file.path, place) else { continue }
       if index == 0 { isMissing = false }
       guard isEqual else { continue }
       taken.insert(place)
-      return nil
+      return .equal
     }
-    return RepeatVerdict.Difference(
-      address: file.request.address.key, path: places.first ?? file.name, isMissing: isMissing)
+    return isMissing ? .missing : .other
   }
 
   /// - Returns: nil if there is no file here.

@@ -10,7 +10,7 @@ import TerminalProgress
 
 /// The file of `--report`, whose ending says what it is.
 struct ReportFile {
-  enum Form: String, CaseIterable { case html, svg, json, md, csv }
+  enum Form: String, CaseIterable { case html, json, md }
 
   let form: Form
   private let file: FailedListFile
@@ -39,10 +39,8 @@ struct ReportFile {
       let text =
         switch form {
         case .html: try pages.html()
-        case .svg: pages.svg
         case .json: pages.json + "\n"
         case .md: pages.markdown
-        case .csv: pages.csv
         }
       try file.write(text)
       return nil

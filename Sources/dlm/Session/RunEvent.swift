@@ -1,19 +1,17 @@
 import DownloadModel
+import FoundationEssentials
+import TerminalProgress
 
 /// What is noted of the runs in a folder, as they go: each event is a line of the folder's history, and what
 /// is remembered is what the lines come to (`RunEvents`).
 enum RunEvent: Equatable {
   /// Its list could be read, and names something.
   case began(run: String, RunHistory.Command)
-  /// How long a mode took for a list. The time counts if the run did no less than the one before it in its
-  /// mode, or if `isOfAll`: all files were fetched, whatever an earlier run did.
-  case measured(DownloadMode, RunHistory.Run, isOfAll: Bool)
-  /// Every file of its list was there.
-  case ended(run: String, RunHistory.WholeRun)
+  /// It went through its list.
+  /// - Parameter run: nil for one that no command repeats (`dlm compare`).
+  case ended(run: String?, PastRun)
   /// Its list broke off after it had been taken for readable: as if it had never begun.
   case void(run: String)
-  /// How long a run of a command took. It stands in a file of its own (`PastRuns`).
-  case ran(String, DownloadMode, RunHistory.Run, adaptsJobs: Bool, sources: [String])
 }
 
 /// What the events of a folder come to.
@@ -21,13 +19,12 @@ enum RunEvent: Equatable {
 /// The run of the newest event is the last one. Runs before it are known too, because one that is void gives
 /// way to the one before it, and several may be under way at once.
 struct RunEvents: Equatable {
-  private var runs: [DownloadMode: RunHistory.Run] = [:]
   private var commands: [Begun] = []
 
   private struct Begun: Equatable {
     let run: String
     let command: RunHistory.Command
-    var last: RunHistory.WholeRun?
+    var last: PastRun?
   }
 
   /// How many runs are known by their commands.
@@ -46,206 +43,162 @@ struct RunEvents: Equatable {
       }
       commands.append(Begun(run: run, command: command))
       if commands.count > Self.mostCommands { commands.removeFirst() }
-    case .measured(let mode, let run, let isOfAll):
-      if isOfAll || run.replaces(runs[mode]) { runs[mode] = run }
-    case .ended(let run, let last):
-      guard let index = commands.lastIndex(where: { $0.run == run }) else { return }
+    case .ended(let run, let past):
+      guard past.directory != nil, let index = commands.lastIndex(where: { $0.run == run }) else { return }
       var begun = commands.remove(at: index)
-      begun.last = last
+      begun.last = past
       commands.append(begun)
     case .void(let run): commands.removeAll { $0.run == run }
-    case .ran: break
     }
   }
 
   /// - Returns: nil if no run is known.
   func history(of folder: String) -> RunHistory? {
-    commands.last.map { RunHistory(folder: folder, command: $0.command, last: $0.last, runs: runs) }
+    commands.last.map { RunHistory(folder: folder, command: $0.command, last: $0.last) }
   }
 
-  /// Where the runs that are known by their commands put their files, as far as they said so.
+  /// Where the runs that are known by their commands put their files.
   var outputFolders: [String] {
     commands.flatMap { [$0.command.directory, $0.last?.directory].compactMap(\.self) }
   }
 
-  /// The fewest events that come to the same.
-  var events: [RunEvent] {
-    let measured = runs.sorted { ($0.value.endedAt, $0.key.rawValue) < ($1.value.endedAt, $1.key.rawValue) }
-    return measured.map { .measured($0.key, $0.value, isOfAll: true) }
-      + commands.flatMap { begun -> [RunEvent] in
-        let began = RunEvent.began(run: begun.run, begun.command)
-        return begun.last.map { [began, .ended(run: begun.run, $0)] } ?? [began]
+  /// Fewer events that come to the same, with the newer half of the runs that fetched something.
+  static func fewer(_ events: [RunEvent]) -> [RunEvent] {
+    let commands = Dictionary(RunEvents(events).commands.map { ($0.run, $0.command) }) { $1 }
+    let runs = events.compactMap(\.ended)
+    let newest = runs.filter { $0.fetched > 0 }.suffix(runs.count { $0.fetched > 0 } / 2)
+    var older = runs.count { $0.fetched > 0 } - newest.count
+    let times = Dictionary(newest.map { ($0.listDigest, $0.listDigest) }) { $1 }.mapValues {
+      RunTimes(runs, of: $0)
+    }
+    return events.compactMap { event in
+      switch event {
+      case .began(let run, _): return commands[run].map { .began(run: run, $0) }
+      case .ended(let run, var past):
+        let isStanding = times[past.listDigest]?[past.mode] == past
+        if past.fetched > 0 { older -= 1 }
+        let isNew = past.fetched > 0 && older < 0
+        guard isStanding || isNew || run.map({ commands[$0] != nil }) ?? false else { return nil }
+        // What it replaced is gone.
+        if isStanding { past.isOfAll = true }
+        return .ended(run: run, past)
+      case .void: return nil
       }
+    }
   }
 }
 
-/// The events as text.
+extension RunEvent {
+  var ended: PastRun? { if case .ended(_, let past) = self { past } else { nil } }
+}
+
+/// The events as text, a JSON object a line.
 ///
-///     1 began 2k9zq3x8 source=/home/a/my%20urls.txt into=/home/a option=--jobs=4 withheld=proxy .
-///     1 measured parallel list=5d41… jobs=16 fetched=1000 bytes=67108864 seconds=4.1 at=1763816400123 .
-///     1 ended 2k9zq3x8 mode=parallel list=5d41… directory=/home/a .
-///     1 measured sequential list=5d41… jobs=1 fetched=9 bytes=67 seconds=12.3 at=1763816500123 of=all .
-///     1 void 7bb01kq .
-///     1 ran compare mode=parallel adapts=yes list=5d41… jobs=16 … source=/home/a/urls.txt .
+///     {"directory":"/home/a","event":"began","mode":"parallel","options":["--jobs=4"],"run":"2k9zq3x8",
+///      "sources":["/home/a/my urls.txt"],"v":1,"withheld":["proxy"]}
+///     {"at":1763816400123,"bytes":67108864,"directory":"/home/a","event":"ended","files":1000,"jobs":16,
+///      "list":"5d41…","mode":"parallel","run":"2k9zq3x8","seconds":4.1,…,"v":1}
+///     {"event":"void","run":"7bb01kq","v":1}
 ///
-/// A line is words between single blanks: the number of this format, the event, whose it is, values by their
-/// names, and a full stop. A blank, a control character or a percent sign in a value is percent-encoded.
-/// `withheld` is `proxy`, `logins`, or `header:` and a field's name. Readers must ignore names that they do
-/// not know. A line without the full stop was not written to its end (the power failed, or the disk is full);
-/// such a line, and one in another format, says nothing.
+/// `withheld` is `proxy`, `logins`, or `header:` and a field's name. A line that is no such object (the power
+/// failed, the disk was full, another version wrote it), or has numbers that no run has, says nothing.
 enum RunEventLines {
-  private static let format = "1"
-  private static let end = "."
+  private static let format = 1
 
   /// - Returns: text to be added behind whatever stands there. It begins with a line end, because the line
   ///   before it may be torn.
   static func text(_ events: [RunEvent]) -> [UInt8] {
-    var text: [UInt8] = [newline]
-    for event in events {
-      var line = Line()
-      switch event {
-      case .began(let run, let command):
-        line.add("began", run)
-        for source in command.sources { line.add(name: "source", source) }
-        if let directory = command.directory { line.add(name: "into", directory) }
-        for option in command.options { line.add(name: "option", option) }
-        for withheld in command.withheld { line.add(name: "withheld", word(withheld)) }
-      case .measured(let mode, let run, let isOfAll):
-        line.add("measured", mode.rawValue)
-        line.add(run)
-        if isOfAll { line.add(name: "of", "all") }
-      case .ended(let run, let last):
-        line.add("ended", run)
-        line.add(name: "mode", last.mode.rawValue)
-        line.add(name: "list", last.listDigest)
-        line.add(name: "directory", last.directory)
-      case .void(let run): line.add("void", run)
-      case .ran(let command, let mode, let run, let adaptsJobs, let sources):
-        line.add("ran", command)
-        line.add(name: "mode", mode.rawValue)
-        if adaptsJobs { line.add(name: "adapts", "yes") }
-        line.add(run)
-        for source in sources { line.add(name: "source", source) }
-      }
-      text += line.bytes
-    }
-    return text
+    Array(("\n" + events.map { JSONValue.object(fields($0)).text + "\n" }.joined()).utf8)
   }
 
   /// The events of a text; lines that say nothing are left out.
-  static func events(_ text: some Collection<UInt8>) -> [RunEvent] {
-    text.split(separator: newline).compactMap { line in
-      String(validating: line, as: UTF8.self).flatMap { event($0) }
+  /// - Parameter word: of the lines that are wanted; nil for all.
+  static func events(_ text: some Collection<UInt8>, with word: String? = nil) -> [RunEvent] {
+    let decoder = JSONDecoder()
+    return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      guard word.map({ line.firstRange(of: $0.utf8) != nil }) ?? true else { return nil }
+      return (try? decoder.decode(Line.self, from: Data(line)))?.runEvent
     }
   }
 
-  private static let newline = UInt8(ascii: "\n")
-
-  private struct Line {
-    private var words = Array("\(format)".utf8)
-
-    mutating func add(_ event: String, _ whose: String) {
-      add(event)
-      add(whose)
+  private static func fields(_ event: RunEvent) -> [String: JSONValue] {
+    var fields: [String: JSONValue] = ["v": .number(Int64(format))]
+    func add(_ word: String, _ run: String?, _ more: [String: JSONValue?]) {
+      fields["event"] = .text(word)
+      fields["run"] = run.map { .text($0) }
+      for (name, value) in more { fields[name] = value }
     }
-
-    mutating func add(name: String, _ value: String) {
-      words += [UInt8(ascii: " ")] + Array(name.utf8) + [UInt8(ascii: "=")]
-      addEncoded(value)
+    switch event {
+    case .began(let run, let command):
+      add(
+        "began", run,
+        [
+          "sources": texts(command.sources), "options": texts(command.options),
+          "withheld": texts(command.withheld.map(word)), "directory": command.directory.map { .text($0) },
+          "mode": command.mode.map { .text($0.rawValue) },
+        ])
+    case .ended(let run, let past):
+      fields.merge(past.fields) { $1 }
+      add(
+        "ended", run,
+        [
+          "at": .number(past.endedAt), "sources": texts(past.sources),
+          "directory": past.directory.map { .text($0) }, "all": past.isOfAll ? .flag(true) : nil,
+        ])
+    case .void(let run): add("void", run, [:])
     }
-
-    mutating func add(_ run: RunHistory.Run) {
-      add(name: "list", run.listDigest)
-      add(name: "jobs", "\(run.jobs)")
-      add(name: "fetched", "\(run.fetched)")
-      add(name: "bytes", "\(run.transferredBytes)")
-      add(name: "seconds", "\(run.seconds)")
-      add(name: "at", "\(run.endedAt)")
-    }
-
-    private mutating func add(_ word: String) {
-      words.append(UInt8(ascii: " "))
-      addEncoded(word)
-    }
-
-    private mutating func addEncoded(_ text: String) {
-      words += PercentEncoding.encode(text.utf8) { $0 <= 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "%") }
-    }
-
-    var bytes: [UInt8] { words + Array(" \(end)\n".utf8) }
+    return fields
   }
 
-  /// - Returns: nil for a line that says nothing.
-  private static func event(_ line: String) -> RunEvent? {
-    // What was lost with the power reads as zeros; no line that was written holds such a byte.
-    guard line.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else { return nil }
-    let words = line.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-      .map { Substring($0) }
-    guard words.count >= 4, words[0] == format, words[words.count - 1] == end,
-      let values = Values(words[3..<(words.count - 1)]), let whose = decoded(words[2])
-    else { return nil }
-    switch words[1] {
-    case "began":
-      let withheld = values.all("withheld").compactMap { Self.withheld($0) }
-      return .began(
-        run: whose,
-        RunHistory.Command(
-          sources: values.all("source"), options: values.all("option"), withheld: withheld,
-          directory: values["into"]))
-    case "measured":
-      guard let mode = DownloadMode(rawValue: whose), let run = values.run else { return nil }
-      return .measured(mode, run, isOfAll: values["of"] == "all")
-    case "ended":
-      guard let mode = values["mode"].flatMap({ DownloadMode(rawValue: $0) }), let list = values["list"],
-        let directory = values["directory"]
-      else { return nil }
-      return .ended(
-        run: whose, RunHistory.WholeRun(mode: mode, listDigest: list, directory: directory))
-    case "void": return .void(run: whose)
-    case "ran":
-      guard let mode = values["mode"].flatMap({ DownloadMode(rawValue: $0) }), let run = values.run else {
-        return nil
-      }
-      return .ran(
-        whose, mode, run, adaptsJobs: values["adapts"] == "yes", sources: values.all("source"))
-    default: return nil
-    }
-  }
+  private static func texts(_ texts: [String]) -> JSONValue { .list(texts.map { .text($0) }) }
 
-  private struct Values {
-    private var pairs: [(name: Substring, value: String)] = []
+  private struct Line: Decodable {
+    let v: Int
+    let event: String
+    let run, command, mode, list, directory: String?
+    let sources, options, withheld: [String]?
+    let adapts, all: Bool?
+    let jobs, files, failed: Int?
+    let bytes, at: Int64?
+    let seconds: Double?
 
-    /// - Returns: nil if a word is no value.
-    init?(_ words: ArraySlice<Substring>) {
-      for word in words {
-        guard let equals = word.utf8.firstIndex(of: UInt8(ascii: "=")),
-          let value = decoded(word[word.utf8.index(after: equals)...])
-        else { return nil }
-        pairs.append((word[..<equals], value))
+    /// Nil for a line that says nothing.
+    var runEvent: RunEvent? {
+      guard v == format else { return nil }
+      switch event {
+      case "began":
+        guard let run, let sources else { return nil }
+        return .began(
+          run: run,
+          RunHistory.Command(
+            sources: sources, options: options ?? [],
+            withheld: (withheld ?? []).compactMap { RunEventLines.withheld($0) }, directory: directory,
+            mode: mode.flatMap { DownloadMode(rawValue: $0) }))
+      case "ended": return past.map { .ended(run: run, $0) }
+      case "void": return run.map { .void(run: $0) }
+      default: return nil
       }
     }
 
-    subscript(name: String) -> String? { pairs.first { $0.name == name }?.value }
-
-    /// Nil if a value is missing, or none, or beyond all runs: the file may be damaged.
-    var run: RunHistory.Run? {
-      guard let list = self["list"], let jobs = self["jobs"].flatMap({ Int($0) }), 1...(1 << 16) ~= jobs,
-        let fetched = self["fetched"].flatMap({ Int($0) }), 0...(1 << 50) ~= fetched,
-        let bytes = self["bytes"].flatMap({ Int64($0) }), 0...(1 << 60) ~= bytes,
-        let seconds = self["seconds"].flatMap({ Double($0) }), 0...1e9 ~= seconds,
-        let time = self["at"].flatMap({ Int64($0) }), 0...(1 << 50) ~= time
+    private var past: PastRun? {
+      guard let command = command.flatMap({ PastRun.Command(rawValue: $0) }),
+        let mode = mode.flatMap({ DownloadMode(rawValue: $0) }), let list, let jobs, let files, let bytes,
+        let seconds, let at, 1...(1 << 16) ~= jobs, 0...(1 << 50) ~= files, 0...(1 << 50) ~= failed ?? 0,
+        0...(1 << 60) ~= bytes,
+        // More is no run's: it would be computed with, and shown as a time and a date.
+        (0...longestRun).contains(seconds), (0...latestEnd).contains(at)
       else { return nil }
-      return RunHistory.Run(
-        listDigest: list, jobs: jobs, fetched: fetched, transferredBytes: bytes, seconds: seconds,
-        endedAt: time)
+      return PastRun(
+        command: command, sources: sources ?? [], mode: mode, adaptsJobs: adapts ?? false, listDigest: list,
+        jobs: jobs, fetched: files, failed: failed ?? 0, transferredBytes: bytes, seconds: seconds,
+        endedAt: at, directory: directory, isOfAll: all ?? false)
     }
-
-    func all(_ name: String) -> [String] { pairs.filter { $0.name == name }.map(\.value) }
   }
 
-  private static func decoded(_ text: Substring) -> String? {
-    PercentEncoding.decodeStrictly(text).flatMap { String(validating: $0, as: UTF8.self) }
-  }
+  /// In seconds: thirty years.
+  private static let longestRun = 1e9
+  /// In milliseconds since 1970: the year 9999.
+  private static let latestEnd: Int64 = 253_402_300_799_999
 
   private static func word(_ withheld: Withheld) -> String {
     switch withheld {
@@ -261,5 +214,16 @@ enum RunEventLines {
     case "logins": .addressLogins
     default: word.hasPrefix("header:") ? .header(name: String(word.utf8.dropFirst(7)) ?? "") : nil
     }
+  }
+}
+
+extension PastRun {
+  /// For programs; its line in the history has the same fields.
+  var fields: [String: JSONValue] {
+    [
+      "command": .text(command.rawValue), "mode": .text(mode.rawValue), "jobs": .number(Int64(jobs)),
+      "adapts": .flag(adaptsJobs), "files": .number(Int64(fetched)), "failed": .number(Int64(failed)),
+      "bytes": .number(transferredBytes), "seconds": .decimal(seconds), "list": .text(listDigest),
+    ]
   }
 }

@@ -38,30 +38,27 @@ struct RunHistoryStore {
     return String(cString: path)
   }
 
-  private var file: FilePath? { stem.map { FilePath($0 + ".runs") } }
-
-  /// What earlier versions kept (`RunHistoryDocument`).
-  private var document: FilePath? { stem.map { FilePath($0 + ".json") } }
-
-  /// The runs of this folder (`dlm history`).
-  var past: PastRuns { PastRuns(stem.map { FilePath($0 + ".past") }) }
+  private var file: FilePath? { stem.map { FilePath($0 + Self.ending) } }
+  private static let ending = ".jsonl"
 
   /// Where a list from standard input is kept for the same folder.
   var spoolPath: FilePath? { stem.map { FilePath($0 + ".list") } }
 
   // MARK: Reading
 
-  /// Nil when there is none, or when a later version wrote all of it in its own format.
-  func load() -> RunHistory? {
-    guard let file, let document else { return nil }
-    return Self.standing(file, document).history(of: folder)
+  /// Nil when there is none.
+  func load() -> RunHistory? { RunEvents(events()).history(of: folder) }
+
+  /// How long the modes took for a list. Lines of others are passed over unread.
+  func times(of listDigest: String) -> RunTimes {
+    RunTimes(events(with: listDigest).compactMap(\.ended), of: listDigest)
   }
 
-  /// The earlier versions' document counts until there are lines, and is removed when they have taken it in.
-  private static func standing(_ file: FilePath, _ document: FilePath) -> RunEvents {
-    let text = bytes(of: file)
-    guard text.isEmpty else { return RunEvents(RunEventLines.events(text)) }
-    return RunEvents(RunHistoryDocument(json: bytes(of: document))?.events ?? [])
+  /// The runs that fetched something, the oldest first; what fetched nothing measured nothing.
+  var past: [PastRun] { events().compactMap(\.ended).filter { $0.fetched > 0 } }
+
+  private func events(with word: String? = nil) -> [RunEvent] {
+    file.map { RunEventLines.events(Self.bytes(of: $0), with: word) } ?? []
   }
 
   /// Where remembered runs of all working folders put their files.
@@ -75,7 +72,7 @@ struct RunHistoryStore {
       let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      guard name.utf8.suffix(5).elementsEqual(".runs".utf8) else { continue }
+      guard name.utf8.suffix(ending.utf8.count).elementsEqual(ending.utf8) else { continue }
       found.formUnion(RunEvents(RunEventLines.events(bytes(of: runs.appending(name)))).outputFolders)
     }
     return found.sorted()
@@ -85,46 +82,40 @@ struct RunHistoryStore {
   private static let longest = 64 << 20
 
   /// - Returns: nothing for a file that is missing, cannot be read or is not believed.
-  static func bytes(of path: FilePath) -> [UInt8] { OwnFiles.bytes(of: path, upTo: longest) }
+  private static func bytes(of path: FilePath) -> [UInt8] { OwnFiles.bytes(of: path, upTo: longest) }
 
   // MARK: Writing
 
-  /// A history that is longer is written anew with what still counts: some fifty runs.
-  static let longestFile = 16 << 10
+  /// A history that is longer is written anew with what still counts: some two hundred runs.
+  static let longestFile = 64 << 10
 
   /// Adds events, in one write, so that those of several processes do not mix.
   /// - Returns: whether anything was remembered before.
   /// - Throws: Errno.
   @discardableResult
   func append(_ events: [RunEvent]) throws(Errno) -> Bool {
-    guard let file, let document else { return false }
+    guard let file, !events.isEmpty else { return false }
     let text = RunEventLines.text(events)
-    var lines = try HistoryFile.open(file, lock: LOCK_SH)
-    if lines.size == 0, access(document.string, F_OK) == 0 {
-      lines.close()
-      try Self.compact(file, document)
-      lines = try HistoryFile.open(file, lock: LOCK_SH)
-    }
+    let lines = try HistoryFile.open(file, lock: LOCK_SH)
     let size = lines.size
     let failure = lines.append(text)
     lines.close()
     if let failure { throw failure }
-    if size + Int64(text.count) > Self.longestFile { try Self.compact(file, document) }
+    if size + Int64(text.count) > Self.longestFile { try Self.compact(file) }
     return size > 0
   }
 
   /// Replaces the file by one that says the same in fewer lines. Whoever adds a line meanwhile waits for the
   /// lock, and finds the new file then.
-  private static func compact(_ file: FilePath, _ document: FilePath) throws(Errno) {
+  private static func compact(_ file: FilePath) throws(Errno) {
     let lines = try HistoryFile.open(file, lock: LOCK_EX)
     defer { lines.close() }
     // Another process may have done it meanwhile.
-    guard lines.size == 0 || lines.size > longestFile else { return }
-    let text = RunEventLines.text(standing(file, document).events)
+    guard lines.size > longestFile else { return }
+    let text = RunEventLines.text(RunEvents.fewer(RunEventLines.events(bytes(of: file))))
     var draft = try DraftFile(for: file)
     try draft.write(text)
     try draft.commit()
-    _ = unlink(document.string)
   }
 }
 

@@ -10,7 +10,7 @@ import SystemPackage
 /// killed run can be repeated by name; a list from a pipe from its end on, since half of it is none. All else
 /// (a mistyped list, an empty pipe, a list that breaks off) leaves what was remembered before.
 ///
-/// It only adds to what is kept, and reads nothing of it before it is asked for `history`.
+/// It only adds to what is kept, and reads nothing of it before it is asked for `times`.
 final class RunMemory: Sendable {
   private let store: RunHistoryStore
   /// The run among those of its folder.
@@ -32,7 +32,7 @@ final class RunMemory: Sendable {
   /// - Parameter directory: the output folder, as the user wrote it.
   init(
     _ store: RunHistoryStore, _ sources: [Source], _ options: RememberedOptions, _ log: RunLog,
-    directory: String
+    directory: String, mode: DownloadMode
   ) {
     self.store = store
     self.log = log
@@ -42,7 +42,7 @@ final class RunMemory: Sendable {
       State(
         command: RunHistory.Command(
           sources: sources.compactMap { Self.name(of: $0, store) }, options: options.lasting,
-          withheld: options.withheld, directory: Self.absolute(directory, store))))
+          withheld: options.withheld, directory: Self.absolute(directory, store), mode: mode)))
   }
 
   /// Absolute; nil for what is no list file.
@@ -79,7 +79,7 @@ final class RunMemory: Sendable {
       return true
     }
     guard isNew, lists.allSatisfy({ access($0, R_OK) == 0 }) else { return }
-    note([])
+    note(nil)
   }
 
   /// An ordinary run ended.
@@ -90,46 +90,33 @@ final class RunMemory: Sendable {
       forget()
       return false
     }
-    var events: [RunEvent] = []
-    if report.isWhole {
-      events.append(.measured(report.mode, report.measurement(listDigest), isOfAll: false))
-      // Where the user's own file was left under the name (`--on-conflict skip`), there is nothing to compare
-      // with.
-      if report.tally.skipped == 0 { events += end(report, listDigest, directory) }
-    }
-    note(events)
-    keep(report, listDigest)
+    // Where the user's own file was left under the name (`--on-conflict skip`), there is nothing to compare
+    // with.
+    note(past(report, listDigest, report.tally.skipped == 0 ? directory : nil))
     return true
   }
 
-  /// Adds the run to those that `dlm history` shows.
-  private func keep(_ report: RunReport, _ listDigest: String) {
-    guard report.isWhole else { return }
-    let past = PastRun(
-      command: .get, sources: state.withLock { $0.command.sources }, mode: report.mode,
-      adaptsJobs: report.adaptsJobs, run: report.measurement(listDigest))
-    do throws(Errno) { try store.past.append([past]) } catch { log.historyNotSaved(error) }
-  }
-
-  /// A run that was only to be compared ended: what is here is as it was, so that only a whole one changes
-  /// anything.
+  /// A run that was only to be compared ended: what is here is as it was, so that only one that went through
+  /// its list changes anything. All of it was fetched, whatever an earlier run did.
   func compared(_ report: RunReport, listDigest: String, directory: String) {
-    // All of it was fetched, whatever an earlier run did.
-    note(
-      [.measured(report.mode, report.measurement(listDigest), isOfAll: true)]
-        + end(report, listDigest, directory))
-    keep(report, listDigest)
+    note(past(report, listDigest, directory, isOfAll: true))
   }
 
-  /// What is remembered of this folder by now; nil if nothing, or nothing but this run.
-  var history: RunHistory? { state.withLock { $0.hasEarlier } ? store.load() : nil }
+  /// How long the modes took for the run's list by now; nil if there was no run before this one.
+  func times(of listDigest: String) -> RunTimes? {
+    state.withLock { $0.hasEarlier } ? store.times(of: listDigest) : nil
+  }
 
-  private func end(_ report: RunReport, _ digest: String, _ directory: String) -> [RunEvent] {
-    guard let directory = Self.canonical(directory) else { return [] }
-    return [
-      .ended(
-        run: run, RunHistory.WholeRun(mode: report.mode, listDigest: digest, directory: directory))
-    ]
+  /// - Returns: nil for a run whose time says nothing.
+  private func past(
+    _ report: RunReport, _ listDigest: String, _ directory: String?, isOfAll: Bool = false
+  ) -> PastRun? {
+    guard report.isThrough else { return nil }
+    var past = report.past(listDigest)
+    past.sources = state.withLock { $0.command.sources }
+    past.directory = directory.flatMap(Self.canonical)
+    past.isOfAll = isOfAll
+    return past
   }
 
   /// Absolute and without links; nil if there is no such folder.
@@ -144,14 +131,11 @@ final class RunMemory: Sendable {
     if state.withLock({ $0.isNoted }) { append([.void(run: run)]) }
   }
 
-  /// Notes that the run began, unless that is noted, and what there is to be said of it.
-  private func note(_ events: [RunEvent]) {
+  /// Notes that the run began, unless that is noted, and how it ended.
+  private func note(_ past: PastRun?) {
     let began = state.withLock { $0.isNoted ? [] : [RunEvent.began(run: run, $0.command)] }
-    if began.isEmpty {
-      if !events.isEmpty { append(events) }
-    } else if let hasEarlier = append(began + events) {
-      state.withLock { ($0.isNoted, $0.hasEarlier) = (true, hasEarlier) }
-    }
+    let hasEarlier = append(began + (past.map { [.ended(run: run, $0)] } ?? []))
+    if !began.isEmpty, let hasEarlier { state.withLock { ($0.isNoted, $0.hasEarlier) = (true, hasEarlier) } }
   }
 
   /// - Returns: whether anything was remembered before; nil if nothing could be added.
@@ -169,6 +153,7 @@ final class RunMemory: Sendable {
 /// pipe must be named `-`.
 struct LastList {
   let history: RunHistory
+  let store: RunHistoryStore
   private let spoolPath: String?
 
   /// - Throws: `ValidationError` where nothing is remembered.
@@ -183,7 +168,7 @@ struct LastList {
     {
       throw ValidationError(UsageMessages.pipedListGone)
     }
-    self.history = history
+    (self.history, self.store) = (history, store)
   }
 
   /// The run again, as if what is remembered had been typed before what is typed now.

@@ -47,17 +47,23 @@ struct RunReport: Sendable {
     signal == nil ? ExitStatus(failures: failures, rejections: rejections) : ExitStatus(signal: signal)
   }
 
-  /// Whether it says something about the mode: it ran to its end, and its time is that of its work.
-  var isWhole: Bool { signal == nil && failures.isEmpty && rejections.isEmpty && tally.done > 0 && !isWatch }
+  /// Whether it says something about the mode: it went through its list, whatever failed of it, and its time
+  /// is that of its work.
+  var isThrough: Bool {
+    signal == nil && isListWhole && !isListUnreadable && !isWatch && tally.done > 0
+      && !failures.contains { $0.stopsWriting || $0.isOfUser }
+  }
 
   var isListUnreadable: Bool {
     rejections.contains(where: \.isOfList)
   }
 
-  func measurement(_ listDigest: String) -> RunHistory.Run {
-    RunHistory.Run(
-      listDigest: listDigest, jobs: jobs, fetched: tally.bodies, transferredBytes: tally.bodyBytes,
-      seconds: elapsed / .seconds(1), endedAt: WallClock.milliseconds())
+  /// It, as later runs know it.
+  func past(_ listDigest: String) -> PastRun {
+    PastRun(
+      mode: mode, adaptsJobs: adaptsJobs, listDigest: listDigest, jobs: jobs, fetched: tally.bodies,
+      failed: tally.failed, transferredBytes: tally.bodyBytes, seconds: elapsed / .seconds(1),
+      endedAt: WallClock.milliseconds())
   }
 }
 

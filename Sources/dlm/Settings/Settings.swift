@@ -10,6 +10,31 @@ struct DisplayOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "Write a report: .html with drawings, .json, or .md (default: none).", valueName: "file"),
+    completion: .file())
+  var report: String?
+
+  @Flag(name: .shortAndLong, help: "Leave out what went well.")
+  var quiet = false
+
+  @Flag(name: .shortAndLong, help: "Say what is done and why, on standard error.")
+  var verbose = false
+
+  /// As the parser makes it of no words.
+  static var blank: Self {
+    var options = Self()
+    options.progress = nil
+    options.report = nil
+    options.quiet = false
+    options.verbose = false
+    return options
+  }
+}
+
+/// What one run leaves for programs, and takes from the keyboard; several runs that are compared do neither.
+struct RecordOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
       "Write what failed, with the causes, as a list to get again (default: none).", valueName: "file"),
     completion: .file())
   var failed: String?
@@ -28,32 +53,16 @@ struct DisplayOptions: ParsableArguments {
     completion: .file())
   var summaryJSON: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Write a report with drawings: .html, or .svg, .json, .md, .csv (default: none).", valueName: "file"),
-    completion: .file())
-  var report: String?
-
   @Flag(help: "Take no keys as commands while bars stand; what is typed is for the next program.")
   var noKeys = false
-
-  @Flag(name: .shortAndLong, help: "Leave out what went well.")
-  var quiet = false
-
-  @Flag(name: .shortAndLong, help: "Say what is done and why, on standard error.")
-  var verbose = false
 
   /// As the parser makes it of no words.
   static var blank: Self {
     var options = Self()
-    options.progress = nil
     options.failed = nil
     options.events = nil
     options.summaryJSON = nil
-    options.report = nil
     options.noKeys = false
-    options.quiet = false
-    options.verbose = false
     return options
   }
 }
@@ -134,7 +143,8 @@ struct Settings {
   /// - Throws: `ValidationError`, which names the option or setting and the remedy.
   init(
     _ mode: DownloadMode?, _ connection: ConnectionOptions, _ output: OutputOptions, _ proof: ProofOptions,
-    _ order: OrderOptions, _ display: DisplayOptions, _ sources: SettingsSources, comparesWidths: Bool = false
+    _ order: OrderOptions, _ display: DisplayOptions, _ records: RecordOptions, _ sources: SettingsSources,
+    comparesWidths: Bool = false
   ) throws {
     self.order = try OrderSettings(order, sources)
     self.mode = try mode ?? sources.value("mode") ?? .parallel
@@ -156,23 +166,23 @@ struct Settings {
     self.output = outputs
     isQuiet = try display.quiet || sources.isOn("quiet")
     noCompare = try sources.isOn("no-compare")
-    takesKeys = try !display.noKeys && !sources.isOn("no-keys")
+    takesKeys = try !records.noKeys && !sources.isOn("no-keys")
     watches = try sources.isOn("watch")
     refreshEvery = try sources.value("refresh-every")
     isVerbose = try display.verbose || sources.isOn("verbose")
-    events = try sources.naming("events", unless: display.events != nil) {
-      try (display.events ?? sources.text("events")).map(EventTarget.init)
+    events = try sources.naming("events", unless: records.events != nil) {
+      try (records.events ?? sources.text("events")).map(EventTarget.init)
     }
-    summaryFile = try sources.naming("summary-json", unless: display.summaryJSON != nil) {
-      try (display.summaryJSON ?? sources.text("summary-json")).map {
+    summaryFile = try sources.naming("summary-json", unless: records.summaryJSON != nil) {
+      try (records.summaryJSON ?? sources.text("summary-json")).map {
         try FailedListFile($0, option: "--summary-json")
       }
     }
     report = try sources.naming("report", unless: display.report != nil) {
       try (display.report ?? sources.text("report")).map { try ReportFile($0) }
     }
-    failedList = try sources.naming("failed", unless: display.failed != nil) {
-      try (display.failed ?? sources.text("failed")).map { try FailedListFile($0) }
+    failedList = try sources.naming("failed", unless: records.failed != nil) {
+      try (records.failed ?? sources.text("failed")).map { try FailedListFile($0) }
     }
     let style = try display.progress ?? sources.value("progress") ?? .auto
     // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
@@ -185,7 +195,7 @@ struct Settings {
   init(measuring connection: ConnectionOptions, _ display: DisplayOptions, _ sources: SettingsSources) throws
   {
     try self.init(
-      nil, connection, .parse([]), .parse([]), .parse([]), display, sources, comparesWidths: true)
+      nil, connection, .parse([]), .parse([]), .parse([]), display, .parse([]), sources, comparesWidths: true)
     // All modes are to run alike, and a measured one not in the way that others leave it.
     order = try OrderSettings(.parse([]), .none)
   }

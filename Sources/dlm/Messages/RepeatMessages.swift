@@ -1,0 +1,103 @@
+import DownloadModel
+import TerminalProgress
+
+/// What is said by a `dlm get` that takes the last list of its folder again.
+enum RepeatMessages {
+  /// `Taking the last list of this folder: urls.txt, with --directory=data`
+  static func again(_ last: LastList, _ why: NotRepeated) -> [String] {
+    let options = last.history.command.options.map { CommandLineText.quoted(TerminalText.sanitized($0)) }
+    let line =
+      "Taking the last list of this folder: \(TerminalText.sanitized(last.names))"
+      + (options.isEmpty ? "" : ", with \(options.joined(separator: " "))")
+    guard case .because(let reason, let other) = why else { return [line] }
+    let text =
+      switch reason {
+      case .cutShort: "its run was cut short, or left files as they stood"
+      case .otherFolder: "its files are in another folder"
+      case .otherList: "the list has changed since"
+      case .readOnce: "the list can be read only once"
+      }
+    return [
+      line, "  Nothing is compared with mode \(other.rawValue): \(text). dlm compare measures them alike.",
+    ]
+  }
+
+  /// `urls.txt again, one by one, to compare with parallel (12.3 s): about 3 min`
+  static func announcement(_ plan: RepeatPlan) -> [String] {
+    let way = plan.mode == .sequential ? "one by one" : "in mode \(plan.mode.rawValue)"
+    let then =
+      plan.otherRun.map { " (\(Quantity.duration(.seconds($0.seconds))))" }
+      ?? ", of which no time is known yet"
+    return [
+      "\(TerminalText.sanitized(plan.list)) again, \(way), to compare with \(plan.other.rawValue)\(then)"
+        + (estimate(plan).map { ": \($0)" } ?? ""),
+      "  Everything is fetched into a scratch folder, compared with what is here, and dropped; --no-compare "
+        + "only fetches what is missing or has changed.",
+    ]
+  }
+
+  /// What is known, and else what it comes to if each file takes the time that it took.
+  static func estimate(_ plan: RepeatPlan) -> String? {
+    if let own = plan.ownRun { return "about \(rounded(own.seconds))" }
+    guard let other = plan.otherRun else { return nil }
+    if plan.mode == .sequential {
+      return "about \(rounded(other.seconds * Double(max(1, min(other.jobs, other.fetched)))))"
+    }
+    return plan.other == .sequential
+      ? "\(rounded(other.seconds)) at the most" : "about \(rounded(other.seconds))"
+  }
+
+  /// An estimate needs no tenths: `40 s`, `3 min`.
+  private static func rounded(_ seconds: Double) -> String {
+    if seconds < 1 { return "a second" }
+    if seconds < 90 { return "\(Int(seconds.rounded())) s" }
+    if seconds < 90 * 60 { return "\(Int((seconds / 60).rounded())) min" }
+    return "\(Int((seconds / 3600).rounded())) h"
+  }
+
+  static func noRoom(_ plan: RepeatPlan, free: Int64) -> String {
+    "dlm: to compare, \(Quantity.bytes(plan.bytes)) are to be fetched beside what is here, and "
+      + "\(Quantity.bytes(free)) are free: make room, or go on without comparing (dlm get --no-compare)"
+  }
+
+  /// - Parameter failed: files of this run, which are named with the other failures.
+  static func verdict(_ verdict: RepeatVerdict, failed: Int) -> [String] {
+    let files = { (count: Int) in "\(Quantity.count(count)) \(count == 1 ? "file" : "files")" }
+    let leftOut =
+      failed > 0 ? "; \(Quantity.count(failed)) that failed \(failed == 1 ? "is" : "are") left out" : ""
+    func named(_ files: [RepeatVerdict.Difference], _ what: String) -> [String] {
+      files.prefix(FailureLog.told).map {
+        "    \(TerminalText.sanitized($0.address)): \(TerminalText.sanitized($0.path)) \(what)"
+      }
+    }
+    var lines: [String] = []
+    if !verdict.missing.isEmpty {
+      lines.append("\(files(verdict.missing.count)) left out, to be had by dlm get --no-compare:")
+      lines += named(verdict.missing, "is not here")
+    }
+    if verdict.compared == 0 {
+      lines.append(nothing)
+    } else if verdict.differences.isEmpty {
+      lines.append(
+        "The same bytes as here, in \(files(verdict.compared))\(leftOut); what was fetched to compare is dropped."
+      )
+    } else {
+      lines.append(
+        "\(files(verdict.differences.count)) of \(Quantity.count(verdict.compared)) not as here\(leftOut):")
+      lines += named(verdict.differences, "has other bytes here")
+      lines.append(
+        "So the two runs cannot be compared. Your files are as they were; dlm get --no-compare brings them up "
+          + "to date.")
+    }
+    return lines
+  }
+
+  /// Of a run that was cut short, or brought nothing.
+  static let nothing =
+    "Nothing was compared: what was fetched for that is dropped, and your files are as they were."
+
+  static func nothingToCompare(_ other: DownloadMode) -> String {
+    "No time of mode \(other.rawValue) is known yet for this list: dlm get --mode \(other.rawValue) compares "
+      + "the two."
+  }
+}
