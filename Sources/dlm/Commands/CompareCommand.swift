@@ -35,8 +35,10 @@ struct CompareCommand: AsyncParsableCommand {
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
-    var settings = try Settings(measuring: connection, display, try await .load(environment: environment))
+    let values = try await SettingsSources.load(environment: environment)
     let sources = try namedOrLast(environment)
+    try NamedFiles.check(measuring: connection, display, sources, values)
+    var settings = try Settings(measuring: connection, display, values)
     settings.connection.sendHeaders(to: Source.homes(of: sources))
     let failures = FailureLog()
     let (requests, digest) = await ListReader.all(

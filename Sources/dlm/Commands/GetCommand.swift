@@ -143,8 +143,9 @@ struct GetCommand: AsyncParsableCommand {
   }
 
   private func settings(_ environment: [String: String], _ sources: [Source]) async throws -> Settings {
-    var settings = try Settings(
-      mode, connection, output, proof, order, display, try await .load(environment: environment))
+    let values = try await SettingsSources.load(environment: environment)
+    try NamedFiles.check(self, sources, values)
+    var settings = try Settings(mode, connection, output, proof, order, display, values)
     settings.connection.sendHeaders(to: Source.homes(of: sources))
     try OutputSettings.check(output, proof, of: sources)
     if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
