@@ -42,19 +42,22 @@ public enum Redaction {
   ///
   /// Signing schemes: AWS (`X-Amz-…`, version 2's `Signature`), Google (`X-Goog-…`), Azure (`sig`),
   /// CloudFront (`Signature`, `Policy`, `Key-Pair-Id`), Akamai (`hdnts`, `hdnea`); and the usual names of
-  /// tokens and keys.
+  /// tokens and keys. Of `auth[token]` each part is a name.
   public static func isSecret(parameter name: some StringProtocol) -> Bool {
-    let plain = String(decoding: name.utf8.filter { !"-_.".utf8.contains($0) }, as: UTF8.self).lowercased()
-    return names.contains(plain) || endings.contains { plain.hasSuffix($0) }
+    (PercentEncoding.decode(name) ?? Array(name.utf8)).split { "[]".utf8.contains($0) }.contains { part in
+      let plain = String(decoding: part.filter { !"-_.".utf8.contains($0) }, as: UTF8.self).lowercased()
+      return names.contains(plain) || endings.contains { plain.hasSuffix($0) }
+    }
   }
 
   private static let endings = [
     "token", "signature", "secret", "password", "apikey", "credential", "accesskey", "accesskeyid",
+    "secretkey", "privatekey", "passphrase", "passwd", "bearer", "ticket",
   ]
   private static let names: Set<String> = [
-    "sig", "policy", "keypairid", "hdnts", "hdnea", "hmac", "jwt", "auth", "authorization", "key", "passwd",
-    "pwd",
-    "pass", "session", "sessionid",
+    "sig", "policy", "keypairid", "hdnts", "hdnea", "hmac", "jwt", "auth", "authorization", "key", "pwd",
+    "pw",
+    "pass", "session", "sessionid", "code",
   ]
 
   // MARK: Scanning
@@ -101,7 +104,7 @@ public enum Redaction {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):
       true
-    default: "-_.".utf8.contains(byte)
+    default: "-_.%[]".utf8.contains(byte)
     }
   }
 

@@ -30,6 +30,17 @@ struct RedactionTests {
       "https://h/x?token=1&access_token=2&api_key=3&apiKey=4",
       "https://h/x?token=…&access_token=…&api_key=…&apiKey=…"
     ),
+    (
+      "https://h/x?secret_key=1&private-key=2&passphrase=3&bearer=4&ticket=5&code=6&pw=7&passwd=8",
+      "https://h/x?secret_key=…&private-key=…&passphrase=…&bearer=…&ticket=…&code=…&pw=…&passwd=…"
+    ),
+    (
+      "https://h/x?token[]=1&auth[token]=2&token[0]=3&token%5B%5D=4&to%6Ben=5&%74OKEN=6&access%5ftoken=7",
+      "https://h/x?token[]=…&auth[token]=…&token[0]=…&token%5B%5D=…&to%6Ben=…&%74OKEN=…&access%5ftoken=…"
+    ),
+    (
+      "https://h/x?encode=1&a%zz=2&a[b]=3&postcode=4&%=5", "https://h/x?encode=1&a%zz=2&a[b]=3&postcode=4&%=5"
+    ),
     ("\"https://h/x?token=1\" is no address", "\"https://h/x?token=…\" is no address"),
     ("https://h/x?page=1&monkeys=2&signatures=3", "https://h/x?page=1&monkeys=2&signatures=3"),
   ])

@@ -84,6 +84,7 @@ struct AgainMessagesTests {
 
   @Test(arguments: [
     (["-vHX-Key: CANARY", "u"], "Unknown option '-vHX-Key: CANARY'"),
+    (["-uNAME:CANARY"], "Unknown option '-uNAME:CANARY'"), (["-vUx:CANARY"], "Unknown option '-vUx:CANARY'"),
     (["--heade", "Cookie: CANARY"], "2 unexpected arguments: 'a', 'Cookie: CANARY'"),
     (["--header=X: CANARY"], "The option '--header' does not take any value, but 'X: CANARY' was specified."),
     (["--proxy", "http://u:CANARY@p"], "Unexpected argument 'http://u:CANARY@p'"),

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -63,6 +64,35 @@ struct EventRecordTests {
     #expect(run.outputText.isEmpty == (style != "json"))
   }
 
+  /// It was once made for all to read, and another name of the same file emptied.
+  @Test func aFileOfItsOwn() async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    _ = try place.folder.write(Array("before".utf8), to: "work/events")
+    #expect(link("\(place.work)/events", "\(place.work)/other") == 0)
+    #expect(try await place.dlm("get", origin.url("/a"), "--events", "events").status == 0)
+    let rights = try FileManager.default.attributesOfItem(atPath: "\(place.work)/events")[.posixPermissions]
+    #expect(rights as? Int == 0o600)
+    #expect(try place.file("other") == Array("before".utf8))
+    #expect(try Self.objects(String(decoding: place.file("events"), as: UTF8.self)).count > 2)
+    #expect(try place.names() == ["a", "events", "other"])
+  }
+
+  @Test(arguments: ["-", "/dev/stdout", "fd:1"])
+  func onStandardOutput(name: String) async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    let place = try Workplace()
+    let run = try await place.dlm("get", origin.url("/a"), "--events", name, "--summary-json", name)
+    #expect(run.status == 0, "\(run.errorText)")
+    let lines = try Self.objects(run.outputText)
+    #expect(lines.first?["type"] as? String != "summary" && lines.count > 3)
+    #expect(
+      lines.suffix(2).allSatisfy { $0["type"] as? String == "summary" } && lines.last?["status"] as? Int == 0)
+    #expect(try place.names() == ["a"])
+  }
+
   @Test func placesThatCannotBeWritten() async throws {
     let origin = try Self.origin()
     defer { origin.stop() }
@@ -72,7 +102,7 @@ struct EventRecordTests {
     for (arguments, status, words) in [
       (["--events", "fd:77"], 64, "fd:77"), (["--events", "fd:x"], 64, "fd:N"),
       (["--events", "no/events"], 74, "no/events cannot be written"),
-      (["--events", "link"], 74, "is a link"),
+      (["--events", "link"], 64, "--events link is a link"),
       (["--summary-json", "link"], 64, "--summary-json link is a link"),
       (["--events", "/dev/full"], 74, "/dev/full cannot be written"),
       (["--summary-json", "no/summary"], 74, "no/summary cannot be written"),

@@ -67,6 +67,111 @@ struct TrustTests {
     #expect(run.errorText.contains("not read"), "\(run.errorText)")
   }
 
+  @Test(
+    arguments: [
+      (.less, "2", "1"), (.less, "auto", "64"), (.less, "2G", "500M"), (.less, "1.5", "1.2"),
+      (.less, "1,16", "4"), (.less, "1", "0"), (.proof, "none", "length"), (.proof, "length", "digest"),
+      (.on, "no", "yes"), (.on, "", "true"), (.off, "yes", "no"),
+    ] as [(Strictness, String, String)])
+  func whichIsLooser(strictness: Strictness, loose: String, strict: String) {
+    #expect(strictness.isLooser(loose, than: strict))
+    #expect(!strictness.isLooser(strict, than: loose) && !strictness.isLooser(strict, than: strict))
+    #expect(!strictness.isLooser(loose, than: nil), "without the user's own it demands nothing")
+    #expect(!strictness.isLooser("neither", than: strict), "a mistake is told where it counts")
+  }
+
+  @Test func whichNeedNoOrder() {
+    #expect(Strictness.own.isLooser("b", than: "a") && !Strictness.own.isLooser("b", than: nil))
+    for own in [nil, "rename", "skip", "ask"] { #expect(Strictness.keeping.isLooser("overwrite", than: own)) }
+    #expect(!Strictness.keeping.isLooser("overwrite", than: "overwrite"))
+    #expect(!Strictness.keeping.isLooser("rename", than: "skip"))
+  }
+
+  /// `require-proof: none` in a folder once undid what its user demands of all files.
+  @Test func onlyStricter() async throws {
+    let place = try Workplace()
+    var (strict, loose): ([String: String], [String: String]) = ([:], [:])
+    for row in OptionTable.rows {
+      guard case .bounded(let strictness) = row.setting else { continue }
+      (strict[row.name], loose[row.name]) =
+        switch strictness {
+        case .less: ("1", "2")
+        case .proof: ("digest", "length")
+        case .on: ("yes", "no")
+        case .off: ("no", "yes")
+        case .own: ("a", "b")
+        case .keeping: ("skip", "overwrite")
+        }
+    }
+    for name in ["require-proof", "max-filesize", "checksums", "retries", "per-host", "on-conflict"] {
+      #expect(strict[name] != nil, "\(name)")
+    }
+    func inForce(own: [String: String], folder: [String: String]) async throws -> CommandResult {
+      func text(_ values: [String: String]) -> [UInt8] {
+        Array(values.sorted { $0.key < $1.key }.map { "\($0): \"\($1)\"\n" }.joined().utf8)
+      }
+      _ = try place.folder.write(text(own), to: "home/config/dlm/config.yaml")
+      _ = try place.folder.write(text(folder), to: "work/.dlm.yaml")
+      return try await place.dlm("config")
+    }
+    func values(_ run: CommandResult) -> [String: [Substring]] {
+      Dictionary(
+        run.outputText.split(separator: "\n").map { $0.split(separator: " ") }.map { (String($0[0]), $0) }
+      ) { first, _ in first }
+    }
+    let kept = try await inForce(own: strict, folder: loose)
+    for (name, value) in strict {
+      #expect(values(kept)[name]?[1] == value[...], "\(kept.outputText)")
+      #expect(values(kept)[name]?.last?.contains("config.yaml:") == true, "\(kept.outputText)")
+      #expect(kept.errorText.contains(": \(name): \(loose[name] ?? "") does not count"), "\(kept.errorText)")
+    }
+    // The other way about it holds, and without the user's own too.
+    loose["checksums"] = strict["checksums"]
+    loose["on-conflict"] = "rename"
+    for own in [loose, [:]] {
+      let tightened = try await inForce(own: own, folder: strict)
+      for (name, value) in strict {
+        #expect(values(tightened)[name]?[1] == value[...], "\(tightened.outputText)")
+        #expect(values(tightened)[name]?.last?.contains(".dlm.yaml:") == true, "\(tightened.outputText)")
+      }
+      #expect(tightened.errorText.isEmpty, "\(tightened.errorText)")
+    }
+  }
+
+  /// A file that never ends, or begins, and values that repeat each other until no memory holds them.
+  @Test func whatNeverEnds() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1]))
+    let place = try Workplace()
+    #expect(mkfifo("\(place.work)/pipe", 0o600) == 0)
+    for path in ["pipe", "/dev/zero"] {
+      _ = try place.folder.write(Array("checksums: \(path)\n".utf8), to: "work/.dlm.yaml")
+      let run = try await place.start(["get", "--refresh", origin.url("/f")]).waitForExit(
+        within: .seconds(20))
+      #expect(run.status == 0, "\(run.errorText)")
+      #expect(run.errorText.contains(".dlm.yaml:1: checksums: \(path) does not count"), "\(run.errorText)")
+    }
+    let zero = try await place.start(["get", origin.url("/f"), "--checksums", "/dev/zero"]).waitForExit(
+      within: .seconds(60))
+    #expect(zero.status == 66 && zero.errorText.contains("too large"), "\(zero.errorText)")
+    for name in ["a", "0", "_-"] {
+      var bomb = "x0: &\(name)0 {x: 1}\n"
+      for level in 1..<12 {
+        let references = (0..<10).map { "b\($0): *\(name)\(level - 1)" }.joined(separator: ",")
+        bomb += "x\(level): &\(name)\(level) {\(references)}\n"
+      }
+      _ = try place.folder.write(Array(bomb.utf8), to: "work/.dlm.yaml")
+      let run = try await place.start(["get", "--dry-run", "http://h/x"]).waitForExit(within: .seconds(20))
+      #expect(run.status == 64 && run.errorText.contains("repeats values by name"), "\(run.errorText)")
+    }
+    // Signs that are no names.
+    _ = try place.folder.write(
+      Array("first: |\n  *.pdf\n  a&b*c\nuser-agent: \"R&D & *\"\n".utf8), to: "work/.dlm.yaml")
+    let run = try await place.dlm("config")
+    #expect(run.status == 0 && run.outputText.contains("R&D & *"), "\(run.errorText)")
+  }
+
   /// A dotfile manager's link in one's own folder is followed, and what it leads to judged.
   @Test func ownFileBehindALink() async throws {
     let origin = try FaultyOrigin()

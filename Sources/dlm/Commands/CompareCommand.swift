@@ -35,8 +35,10 @@ struct CompareCommand: AsyncParsableCommand {
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
-    let settings = try Settings(measuring: connection, display, try await .load(environment: environment))
+    let values = try await SettingsSources.load(environment: environment)
     let sources = try namedOrLast(environment)
+    try NamedFiles.check(measuring: connection, display, sources, values)
+    let settings = try Settings(measuring: connection, display, values)
     let failures = FailureLog()
     let (requests, digest, downgrading) = await ListReader.all(
       sources, fetching: Wiring.listFetching(settings, environment), onReject: { failures.add($0) })

@@ -149,8 +149,9 @@ struct GetCommand: AsyncParsableCommand {
   }
 
   private func settings(_ environment: [String: String], _ sources: [Source]) async throws -> Settings {
-    var settings = try Settings(
-      mode, connection, output, proof, order, display, records, try await .load(environment: environment))
+    let values = try await SettingsSources.load(environment: environment)
+    try NamedFiles.check(self, sources, values)
+    var settings = try Settings(mode, connection, output, proof, order, display, records, values)
     try OutputSettings.check(output, proof, of: sources)
     if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     return settings

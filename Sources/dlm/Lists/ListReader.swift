@@ -1,6 +1,7 @@
 import Crypto
 import DownloadCaching
 import DownloadModel
+import Glibc
 import SystemPackage
 
 /// Reads sources a block at a time, on a thread that may wait for a pipe.
@@ -189,7 +190,9 @@ actor ListReader {
 
   private func openList(_ path: String, _ source: Source) -> OpenList? {
     do {
-      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
+      // A pipe without a writer is waited for where that can be interrupted, and then read as any other.
+      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
+      _ = fcntl(file.rawValue, F_SETFL, 0)
       return OpenList(source: source, bytes: .file(file))
     } catch {
       breakOff(source, line: nil, .unreadable(errno: Self.code(error)))

@@ -66,7 +66,7 @@ enum QuestionMessages {
 
   /// - Parameter written: what finished files there are.
   static func removal(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
-    "Remove \(TerminalText.sanitized(CacheMessages.removable(written, unfinished)))? This cannot be undone. [y/N] "
+    "Remove \(CacheMessages.removable(written, unfinished))? This cannot be undone. [y/N] "
   }
 
   static func passphrase(of path: String) -> String { "Pass phrase for \(path): " }

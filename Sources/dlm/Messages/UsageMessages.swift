@@ -163,7 +163,6 @@ enum UsageMessages {
     "\(place) holds no header line: it looks like Name: value, on one line and without control characters."
   }
 
-  static let longerThanHead = "it is longer than any request's head"
   static let notUTF8 = "it is not UTF-8"
 
   static func header(_ name: String, meddlesWith matter: ReservedMatter) -> String {
@@ -233,19 +232,15 @@ enum UsageMessages {
       + "DLM_CERT_PASSPHRASE."
   }
 
-  static func noPageOfPEM(_ option: String, _ path: String) -> String {
-    "\(option) \(path) cannot be used: it is no regular file of less than 1 MiB."
-  }
-
   /// `curl --cert me.pem:secret` puts the pass phrase behind a colon. It is not said again.
-  static func unreadableCertificate(_ option: String, _ path: String, _ error: Errno) -> String {
+  static func unreadableCertificate(_ option: String, _ path: String, _ cause: String) -> String {
     if option == "--cert", let colon = path.firstIndex(of: ":") {
       return
-        "--cert \(path[..<colon]):… cannot be read: \(error.description). It takes a file only. A pass "
+        "--cert \(path[..<colon]):… cannot be read: \(cause). It takes a file only. A pass "
         + "phrase on the command line is seen by every user; name a file that holds it with "
         + "--cert-passphrase-file, or set DLM_CERT_PASSPHRASE."
     }
-    return unreadable(option, path, error.description)
+    return unreadable(option, path, cause)
   }
 
   // MARK: Logins and cookies
@@ -267,13 +262,8 @@ enum UsageMessages {
 
   static func text(_ refusal: CookieJarFile.Refusal) -> String {
     switch refusal {
-    case .link: "it is a link. Name the file itself."
-    case .system(let error): "\(error). Name a file of yours."
-    case .unreadable(let error): "\(error)."
-    case .distrusted(.notRegular): "\(notRegular). Name one."
-    case .distrusted(.otherUser): "it belongs to another user. Name a file of yours."
-    case .distrusted(.othersWrite): "others can write it. chmod 600 makes it yours alone."
-    case .tooLong: "it is longer than any jar. Name another file."
+    case .file(.system(.tooManySymbolicLinkLevels)): "it is a link. Name the file itself."
+    case .file(let why): "\(cause(why)). Name a file of yours."
     case .foreignFormat:
       "it holds something else than cookies in Netscape's format. Name another file."
     case .held: "another process holds it"
@@ -308,11 +298,28 @@ enum UsageMessages {
     "\(place.name): \(key) is a list or a map; write one value behind it."
   }
 
-  static func uncountedKey(_ key: String, at place: SettingOrigin) -> String {
-    let setting = key == "on-conflict" ? "on-conflict: overwrite" : key
+  static func uncountedKey(
+    _ key: String, _ value: String, _ setting: OptionTable.Setting, at place: SettingOrigin
+  ) -> String {
+    var what = "\(key) does not count in a working folder"
+    switch setting {
+    case .bounded(.keeping): what = "\(key): \(value) does not count in a working folder"
+    case .bounded:
+      what =
+        "\(key): \(value) does not count, as a working folder loosens nothing that your own config.yaml says"
+    default: break
+    }
     return
-      "\(place.name): \(setting) does not count in a working folder; set it in your own config.yaml, in "
-      + "\(SettingsSources.variable(key)), or with --\(key)"
+      "\(place.name): \(what); set it in your own config.yaml, in \(SettingsSources.variable(key)), or with "
+      + "--\(key)"
+  }
+
+  static func uncountedStream(_ key: String, _ path: String, at place: SettingOrigin) -> String {
+    "\(place.name): \(key): \(path) does not count, since it is no regular file; name one"
+  }
+
+  static func aliases(_ path: FilePath) -> String {
+    "The settings file \(path) repeats values by name (&x and *x), and is not read: write them out."
   }
 
   static func settingsLink(_ path: FilePath) -> String {
@@ -339,13 +346,23 @@ enum UsageMessages {
   }
 
   static func distrusted(_ path: FilePath, _ why: Distrust) -> String {
-    let cause =
-      switch why {
-      case .notRegular: notRegular
-      case .otherUser: "it belongs to another user; copy it, if you trust what it says"
-      case .othersWrite: "others can write it; chmod go-w makes it yours alone"
-      }
-    return "\(path) is not read: \(cause)"
+    "\(path) is not read: \(cause(why))"
+  }
+
+  static func cause(_ refusal: UserFile.Refusal) -> String {
+    switch refusal {
+    case .system(let error): error.description
+    case .distrusted(let why): cause(why)
+    case .longer(let limit): longer(than: limit)
+    }
+  }
+
+  static func cause(_ why: Distrust) -> String {
+    switch why {
+    case .notRegular: notRegular
+    case .otherUser: "it belongs to another user; copy it, if you trust what it says"
+    case .othersWrite: "others can write it; chmod go-w makes it yours alone"
+    }
   }
 
   // MARK: The last list
@@ -374,7 +391,7 @@ enum UsageMessages {
     return "The last run had what dlm does not write down: give it again: \(names.joined(separator: ", "))."
   }
 
-  // MARK: --failed
+  // MARK: Files that are written
 
   static func isFolder(_ option: String, _ path: String) -> String {
     "\(option) \(path) is a folder; name a file."
@@ -383,12 +400,21 @@ enum UsageMessages {
     "\(option) \(path) is a link; name the file itself."
   }
 
-  static func noEventTarget(_ text: String) -> String {
-    "--events \"\(text)\" names no place: give a file, or fd:N for a descriptor that you have opened (fd:3)."
+  static func noDescriptor(_ option: String, _ text: String) -> String {
+    "\(option) \"\(text)\" names no place: give a file, or fd:N for a descriptor that you have opened (fd:3)."
   }
 
-  static func closedEventTarget(_ number: Int32) -> String {
-    "--events fd:\(number): that descriptor is not open for writing: open it, as in dlm … \(number)>FILE."
+  static func closedDescriptor(_ option: String, _ number: Int32) -> String {
+    "\(option) fd:\(number): that descriptor is not open for writing: open it, as in dlm … \(number)>FILE."
+  }
+
+  /// - Parameter other: a place where the same file is named, as `--failed again.txt`.
+  static func writesInput(_ output: String, _ other: String) -> String {
+    "\(output) would overwrite what is read: \(other) is the same file. Name another file."
+  }
+
+  static func oneOutput(_ output: String, _ other: String) -> String {
+    "\(output) and \(other) are one file: name two."
   }
   static func descriptor(_ number: Int32) -> String { "descriptor \(number)" }
 }
@@ -414,10 +440,16 @@ extension UsageMessages {
         guard takesSecret(name) else { continue }
         if let value { found.append(String(value)) } else { isValue = true }
       } else if argument.hasPrefix("-") {
-        // A cluster: `-vH`, `-HX-Key: 1`, `-vHX-Key: 1`.
-        guard let end = argument.firstIndex(of: "H") else { continue }
+        // A cluster: `-vH`, `-HX-Key: 1`, `-vHX-Key: 1`; or a letter of curl's, such as `-uNAME:PASSWORD`.
+        guard let end = argument.dropFirst().firstIndex(where: takesSecret) else { continue }
         let value = argument[argument.index(after: end)...]
-        if value.isEmpty { isValue = true } else { found.append(String(value)) }
+        if argument[end] != "H" {
+          if value.contains(":") { found.append(String(value)) }
+        } else if value.isEmpty {
+          isValue = true
+        } else {
+          found.append(String(value))
+        }
       } else if looksLikeHeader(argument) || Redaction.isLoginWithoutScheme(argument) {
         found.append(argument)
       }
@@ -430,6 +462,11 @@ extension UsageMessages {
   private static func takesSecret(_ name: Substring) -> Bool {
     ["h", "pro", "use"].contains { name.lowercased().hasPrefix($0) } && name != "help"
       && name != "http2"
+  }
+
+  /// `-H`, and what dlm has no letter for.
+  private static func takesSecret(_ letter: Character) -> Bool {
+    letter == "H" || !OptionTable.rows.contains { $0.letter == letter }
   }
 
   /// `Name: value`, which is no file's name and no address.

@@ -1,5 +1,6 @@
 import Glibc
 import SystemPackage
+import TerminalProgress
 
 /// A question that is answered with yes or no before anything is done.
 enum Confirmation {
@@ -10,7 +11,7 @@ enum Confirmation {
     guard terminal >= 0 else { return nil }
     defer { close(terminal) }
     // If the question cannot be written, nobody says yes to it.
-    try? FileDescriptor(rawValue: terminal).writeWhole(question.utf8)
+    try? FileDescriptor(rawValue: terminal).writeWhole(TerminalText.sanitized(question).utf8)
     var line: [UInt8] = []
     while true {
       var byte: UInt8 = 0

@@ -44,8 +44,9 @@ enum PicturePreview {
   /// - Returns: what shows it, and leaves the cursor behind it; nil for a file that the terminal cannot show.
   static func text(_ bytes: [UInt8], _ way: Way) -> String? {
     let isPNG = isPNG(bytes)
-    let isOther = bytes.starts(with: [0xFF, 0xD8, 0xFF]) || bytes.starts(with: Array("GIF8".utf8))
-    guard bytes.count <= mostBytes, isPNG || isOther && way == .iTerm else { return nil }
+    guard bytes.count <= mostBytes, isPNG || way == .iTerm && (isJPEG(bytes) || isGIF(bytes)) else {
+      return nil
+    }
     let data = Data(bytes).base64EncodedString()
     switch way {
     case .iTerm:
@@ -69,9 +70,34 @@ enum PicturePreview {
     guard bytes.count >= 24, bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) else {
       return false
     }
-    func number(at offset: Int) -> Int { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
-    return 1...mostPixels ~= number(at: 16) && 1...mostPixels ~= number(at: 20)
+    return isBounded(number(bytes[16..<20]), number(bytes[20..<24]))
   }
+
+  /// Likewise (ITU T.81, B.2.2: the first frame's header says how large it is).
+  private static func isJPEG(_ bytes: [UInt8]) -> Bool {
+    guard bytes.starts(with: [0xFF, 0xD8]) else { return false }
+    var index = 2
+    while index + 8 < bytes.count, bytes[index] == 0xFF {
+      let marker = bytes[index + 1]
+      if 0xC0...0xCF ~= marker, ![0xC4, 0xC8, 0xCC].contains(marker) {
+        return isBounded(number(bytes[index + 7..<index + 9]), number(bytes[index + 5..<index + 7]))
+      }
+      index += marker == 0xFF ? 1 : 2 + number(bytes[index + 2..<index + 4])
+    }
+    return false
+  }
+
+  /// Likewise (GIF89a §18: no frame is larger than the screen).
+  private static func isGIF(_ bytes: [UInt8]) -> Bool {
+    bytes.count > 13 && bytes.starts(with: "GIF8".utf8)
+      && isBounded(number(bytes[6..<8].reversed()), number(bytes[8..<10].reversed()))
+  }
+
+  private static func isBounded(_ width: Int, _ height: Int) -> Bool {
+    1...mostPixels ~= width && 1...mostPixels ~= height
+  }
+
+  private static func number(_ bytes: some Sequence<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
 
   /// - Returns: a whole file; nil for one that is too long, or cannot be read: there is no picture then.
   static func read(_ path: String) -> [UInt8]? {

@@ -1,6 +1,7 @@
 import DownloadModel
 import Glibc
 import Synchronization
+import TerminalProgress
 import SystemPackage
 
 /// The keys typed at the terminal, which the screen has set to give each at once and without echo: one owner
@@ -169,21 +170,26 @@ enum PassphrasePrompt {
     var found = termios()
     guard tcgetattr(terminal, &found) == 0 else { return nil }
     var mode = found
-    // Ctrl-C arrives as a key: as a signal it would end dlm and leave the terminal without echo.
+    // Ctrl-C arrives as a key, since Ctrl-Z as a signal would leave the terminal without echo.
     mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
-    guard tcsetattr(terminal, TCSAFLUSH, &mode) == 0 else { return nil }
-    say(question, terminal)
-    let answer = line(terminal)
-    say("\n", terminal)
-    tcsetattr(terminal, TCSAFLUSH, &found)
-    if answer == nil { raise(SIGINT) }
-    return answer
+    return Signals.hold { () -> String? in
+      guard tcsetattr(terminal, TCSAFLUSH, &mode) == 0 else { return nil }
+      say(TerminalText.sanitized(question), terminal)
+      let answer = line(terminal)
+      say("\n", terminal)
+      tcsetattr(terminal, TCSAFLUSH, &found)
+      if answer == nil, Signals.ending == nil { Signals.note(SIGINT) }
+      return answer
+    }
   }
 
-  /// - Returns: nil for Ctrl-C.
+  /// - Returns: nil for Ctrl-C, and for a signal.
   private static func line(_ terminal: Int32) -> String? {
     var bytes: [UInt8] = []
     while true {
+      var wanted = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
+      // The signal may be another thread's, whose handler wakes nobody here.
+      while poll(&wanted, 1, 100) <= 0 { if Signals.ending != nil { return nil } }
       var byte: UInt8 = 0
       let count = read(terminal, &byte, 1)
       if count < 0, errno == EINTR { continue }

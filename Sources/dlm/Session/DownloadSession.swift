@@ -36,7 +36,7 @@ struct DownloadOrder: Sendable {
   /// Whether only failures are shown.
   var isQuiet: Bool { settings.isSilent }
   /// `--failed`.
-  var failedList: FailedListFile? { settings.failedList }
+  var failedList: OutputFile? { settings.failedList }
 
   /// Whether the list, or some of it, comes through standard input.
   var readsInput: Bool { sources.contains(.standardInput) }
@@ -439,7 +439,7 @@ struct DownloadSession: Sendable {
   private func keepFailures(_ report: RunReport) -> Bool {
     guard let list = order.failedList else { return true }
     do {
-      try list.write(FailedList(report), more: report.moreFailures > 0 ? failures.spool : nil)
+      try list.write(FailedList(report).text, more: report.moreFailures > 0 ? failures.spool : nil)
       return true
     } catch {
       StandardError.say([TroubleMessages.failedListLost(list.name, error)])

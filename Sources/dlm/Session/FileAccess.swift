@@ -33,7 +33,8 @@ extension FileDescriptor {
     return bytes
   }
 
-  /// Writes all bytes, also to a descriptor that another program has made non-blocking.
+  /// Writes all bytes, also to a descriptor that does not block; one that takes nothing for a second is given
+  /// up once a signal ends the run.
   func writeWhole(_ text: some Sequence<UInt8>) throws(Errno) {
     var bytes = Array(text)[...]
     while !bytes.isEmpty {
@@ -46,16 +47,58 @@ extension FileDescriptor {
       case EINTR: continue
       case EAGAIN:
         var wanted = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&wanted, 1, -1)
+        if poll(&wanted, 1, 1000) == 0, Signals.ending != nil { throw .interrupted }
       case let code: throw Errno(rawValue: code)
       }
     }
   }
 }
 
+extension Character {
+  /// Whether a file's line ends with it. U+2028 and its like, also newlines to Swift, stand within lines.
+  var endsLine: Bool { self == "\n" || self == "\r\n" || self == "\r" }
+}
+
 extension Errno {
   /// What a call of SystemPackage threw, which is always an Errno although its declaration does not say so.
   init(_ error: any Error) { self = error as? Errno ?? .ioError }
+}
+
+/// Reads files that say whom dlm trusts, or as whom it logs in.
+enum UserFile {
+  enum Refusal: Error {
+    case system(Errno)
+    case distrusted(Distrust)
+    case longer(than: Int)
+  }
+
+  /// Opened once, judged, and read from the same descriptor, so that the file that was judged is the one that
+  /// is read.
+  /// - Parameters:
+  ///   - behindLink: whether a link may lead there; what is behind it is judged alike.
+  ///   - orPipe: whether it may be a pipe, whose writer is waited for.
+  static func bytes(
+    _ path: String, upTo limit: Int, behindLink: Bool = true, trustsRoot: Bool = true, orPipe: Bool = false
+  ) throws(Refusal) -> [UInt8] {
+    let flags = (behindLink ? 0 : O_NOFOLLOW) | (orPipe ? 0 : O_NONBLOCK)
+    let raw = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags)
+    guard raw >= 0 else { throw .system(Errno(rawValue: errno)) }
+    defer { close(raw) }
+    var status = stat()
+    guard fstat(raw, &status) == 0 else { throw .system(Errno(rawValue: errno)) }
+    let why = Distrust(FileOwnership(status), user: geteuid(), trustsRoot: trustsRoot)
+    if let why, !(orPipe && why == .notRegular) {
+      throw .distrusted(why)
+    }
+    let bytes: [UInt8]
+    do throws(Errno) {
+      bytes = try FileDescriptor(rawValue: raw).bytes(upTo: limit)
+    } catch {
+      throw .system(error)
+    }
+    if bytes.count > limit { throw .longer(than: limit) }
+    return bytes
+  }
 }
 
 extension FileOwnership {
@@ -123,6 +166,15 @@ struct DraftFile: ~Copyable {
       _ = unlink(path.string)
       throw code
     }
+  }
+
+  /// Gives the file its name before it is whole, for what is read while it grows.
+  /// - Returns: the file, open.
+  /// - Throws: Errno. Then nothing has changed.
+  mutating func publish() throws(Errno) -> FileDescriptor {
+    guard rename(path.string, target.string) == 0 else { throw Errno(rawValue: errno) }
+    isOpen = false
+    return descriptor
   }
 
   deinit {

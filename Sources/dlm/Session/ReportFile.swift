@@ -13,7 +13,7 @@ struct ReportFile {
   enum Form: String, CaseIterable { case html, json, md }
 
   let form: Form
-  private let file: FailedListFile
+  private let file: OutputFile
 
   /// Checks the target before the run.
   /// - Throws: `ValidationError` for an ending that is none of a report, a folder, or a link.
@@ -23,7 +23,7 @@ struct ReportFile {
       throw ValidationError(UsageMessages.noReportForm(path))
     }
     self.form = form
-    file = try FailedListFile(path, option: "--report")
+    file = try OutputFile(path, option: "--report")
   }
 
   var name: String { file.name }

@@ -20,6 +20,36 @@ final class Signals: AsyncSequence, Sendable {
     fileprivate var numbers: [Int32] { self == .ending ? [SIGINT, SIGTERM, SIGHUP] : [SIGTSTP, SIGCONT] }
   }
 
+  /// The last signal of `Purpose.ending` that was caught; nil before the first.
+  static var ending: Int32? {
+    let number = endingSignal.load(ordering: .relaxed)
+    return number == 0 ? nil : number
+  }
+
+  /// Does what must not be cut off in its middle: a signal that would end the process does so behind it.
+  static func hold<Value>(during work: () -> Value) -> Value {
+    let numbers = Purpose.ending.numbers
+    var found = numbers.map { _ in sigaction() }
+    for (index, number) in numbers.enumerated() {
+      sigaction(number, nil, &found[index])
+      install(number)
+    }
+    let value = work()
+    for (index, number) in numbers.enumerated() { sigaction(number, &found[index], nil) }
+    if let number = ending {
+      // Threads of Dispatch block signals.
+      var one = sigset_t()
+      sigemptyset(&one)
+      sigaddset(&one, number)
+      pthread_sigmask(SIG_UNBLOCK, &one, nil)
+      raise(number)
+    }
+    return value
+  }
+
+  /// Acts as if a signal had come that is caught.
+  static func note(_ number: Int32) { noteSignal(number) }
+
   private let stream: AsyncStream<Int32>
   /// Kept, as a stream ends when its last continuation has gone.
   private let continuation: AsyncStream<Int32>.Continuation
@@ -119,12 +149,14 @@ private final class SignalCount: Sendable {
 
 private let endingPipe = Atomic<Int32>(-1)
 private let stoppingPipe = Atomic<Int32>(-1)
+private let endingSignal = Atomic<Int32>(0)
 
-/// Async-signal-safe: a load, and a write of one byte. A full pipe holds thousands of signals already.
+/// Async-signal-safe: loads, a store, a write of one byte. A full pipe holds thousands of signals already.
 private func noteSignal(_ number: Int32) {
   let saved = errno
   var byte = UInt8(truncatingIfNeeded: number)
   let isStopping = number == SIGTSTP || number == SIGCONT
+  if !isStopping { endingSignal.store(number, ordering: .relaxed) }
   let descriptor =
     isStopping ? stoppingPipe.load(ordering: .relaxed) : endingPipe.load(ordering: .relaxed)
   if descriptor >= 0 { _ = write(descriptor, &byte, 1) }

@@ -1,8 +1,6 @@
 import ArgumentParser
 import Crypto
 import DownloadModel
-import Glibc
-import SystemPackage
 
 /// What a `--cert` holds.
 enum CertificateType: String, CaseIterable, ExpressibleByArgument {
@@ -73,20 +71,11 @@ struct ClientCertificateFiles {
   private static let longest = 1 << 20
 
   private static func bytes(_ option: String, _ path: String) throws -> [UInt8] {
-    do {
-      // A pipe gives what it holds once, and libcurl reads the file again for each connection.
-      let file = try FileDescriptor.open(
-        FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
-      return try file.closeAfter {
-        var status = stat()
-        guard fstat(file.rawValue, &status) == 0 else { throw Errno(rawValue: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= longest else {
-          throw ValidationError(UsageMessages.noPageOfPEM(option, path))
-        }
-        return try file.bytes(upTo: longest)
-      }
-    } catch let error as Errno {
-      throw ValidationError(UsageMessages.unreadableCertificate(option, path, error))
+    // Not of a pipe, which gives what it holds once: libcurl reads the file again for each connection.
+    do throws(UserFile.Refusal) {
+      return try UserFile.bytes(path, upTo: longest)
+    } catch {
+      throw ValidationError(UsageMessages.unreadableCertificate(option, path, UsageMessages.cause(error)))
     }
   }
 }

@@ -257,8 +257,15 @@ struct ConnectionSettings {
   }
 
   private static func requireReadable(_ option: String, _ path: String?) throws {
-    guard let path, access(path, R_OK) != 0 else { return }
-    throw ValidationError(UsageMessages.unreadable(option, path, String(cString: strerror(errno))))
+    guard let path else { return }
+    var status = stat()
+    guard access(path, R_OK) == 0, stat(path, &status) == 0 else {
+      throw ValidationError(UsageMessages.unreadable(option, path, String(cString: strerror(errno))))
+    }
+    // libcurl reads it for each connection, and would wait for a pipe with all transfers of its loop.
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw ValidationError(UsageMessages.unreadable(option, path, UsageMessages.notRegular))
+    }
   }
 
   private static func tls(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> TLSOptions {

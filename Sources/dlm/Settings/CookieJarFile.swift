@@ -18,10 +18,8 @@ struct CookieJarFile {
   /// - Throws: `ValidationError` naming path, cause and remedy.
   init(_ path: String) throws {
     self.path = FilePath(path)
-    do {
-      lines = try Self.lines(of: self.path)
-    } catch let refusal as Refusal {
-      throw ValidationError(UsageMessages.unusableJar(path, refusal))
+    do throws(Refusal) { lines = try Self.lines(of: self.path) } catch {
+      throw ValidationError(UsageMessages.unusableJar(path, error))
     }
     // Reported before the run rather than after it.
     let folder = self.path.removingLastComponent()
@@ -64,48 +62,35 @@ struct CookieJarFile {
 
   /// Why a file is not used as a jar.
   enum Refusal: Error {
-    case link
-    case system(Errno)
-    /// While it was read.
-    case unreadable(Errno)
-    /// Other users who can write it could choose as whom dlm logs in.
-    case distrusted(Distrust)
-    case tooLong, foreignFormat
+    case file(UserFile.Refusal)
+    case foreignFormat
     /// By another process.
     case held
   }
 
-  private static func lines(of path: FilePath) throws -> [String] {
-    let raw = open(path.string, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-    if raw < 0 {
-      if errno == ENOENT { return [] }
-      throw refusal(of: errno)
+  private static func lines(of path: FilePath) throws(Refusal) -> [String] {
+    let bytes: [UInt8]
+    do throws(UserFile.Refusal) {
+      // Other users who can write it could choose as whom dlm logs in.
+      bytes = try UserFile.bytes(path.string, upTo: longest, behindLink: false, trustsRoot: false)
+    } catch .system(.noSuchFileOrDirectory) {
+      return []
+    } catch {
+      throw .file(error)
     }
-    let file = FileDescriptor(rawValue: raw)
-    return try file.closeAfter {
-      try requireTrust(raw)
-      let bytes: [UInt8]
-      do throws(Errno) { bytes = try file.bytes(upTo: longest) } catch { throw Refusal.unreadable(error) }
-      guard bytes.count <= longest else { throw Refusal.tooLong }
-      let text = String(decoding: bytes, as: UTF8.self)
-      let lines = CookieLines.cookies(in: text)
-      // The file would be overwritten.
-      guard !lines.isEmpty || bytes.isEmpty || text.hasPrefix("# ") && text.contains("HTTP Cookie File")
-      else {
-        throw Refusal.foreignFormat
-      }
-      return lines
+    let text = String(decoding: bytes, as: UTF8.self)
+    let lines = CookieLines.cookies(in: text)
+    // The file would be overwritten.
+    guard !lines.isEmpty || bytes.isEmpty || text.hasPrefix("# ") && text.contains("HTTP Cookie File") else {
+      throw .foreignFormat
     }
-  }
-
-  private static func refusal(of code: Int32) -> Refusal {
-    code == ELOOP ? .link : .system(Errno(rawValue: code))
+    return lines
   }
 
   private static func requireTrust(_ descriptor: Int32) throws(Refusal) {
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw refusal(of: errno) }
-    if let distrust = Distrust(FileOwnership(status), user: geteuid()) { throw .distrusted(distrust) }
+    guard fstat(descriptor, &status) == 0 else { throw .file(.system(Errno(rawValue: errno))) }
+    if let why = Distrust(FileOwnership(status), user: geteuid()) { throw .file(.distrusted(why)) }
   }
 
   // MARK: Writing
@@ -118,7 +103,7 @@ struct CookieJarFile {
   private static func lock(_ path: FilePath) throws -> Int32 {
     for _ in 0..<attempts {
       let raw = open(path.string, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0o600)
-      guard raw >= 0 else { throw refusal(of: errno) }
+      guard raw >= 0 else { throw Refusal.file(.system(Errno(rawValue: errno))) }
       var isKept = false
       defer { if !isKept { _ = close(raw) } }
       try requireTrust(raw)
@@ -145,7 +130,7 @@ struct CookieJarFile {
 enum CookieLines {
   /// The lines of a file that hold a cookie.
   static func cookies(in text: String) -> [String] {
-    text.split(whereSeparator: \.isNewline).map(String.init).filter { fields($0) != nil }
+    text.split(whereSeparator: \.endsLine).map(String.init).filter { fields($0) != nil }
   }
 
   /// The content of a jar after a run: the run's changes, applied to the cookies that are in the file by

@@ -17,14 +17,19 @@ enum OptionTable {
   }
 
   /// Where an option can be set besides the command line.
-  enum Setting {
+  enum Setting: Equatable {
     /// It is of the one thing that is typed beside it.
     case nowhere
     /// DLM_… in the environment, `config.yaml`, and the working folder's `.dlm.yaml`.
     case anywhere
+    /// Likewise, but in the working folder only what is no looser than the user's own: proof, and bounds.
+    case bounded(Strictness)
     /// Not in the working folder: whom dlm trusts, and where it writes (HTTP rule 45).
     case byOwner
   }
+
+  /// What is done with the file that an option names. What is read and written counts as written.
+  enum FileUse { case read, written }
 
   /// The value that a command was given for one option.
   enum Given {
@@ -54,14 +59,16 @@ enum OptionTable {
     let memory: Memory
     let setting: Setting
     let builtIn: BuiltIn
+    /// Nil where its value names no file.
+    let file: FileUse?
     fileprivate let access: Access
 
     fileprivate init(
       _ name: String, _ letter: Character?, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
-      _ access: Access
+      file: FileUse? = nil, _ access: Access
     ) {
       (self.name, self.letter, self.memory, self.setting) = (name, letter, memory, setting)
-      (self.builtIn, self.access) = (builtIn, access)
+      (self.builtIn, self.file, self.access) = (builtIn, file, access)
     }
 
     /// As it is written on the command line.
@@ -70,6 +77,16 @@ enum OptionTable {
     var isFlag: Bool { access.isFlag }
 
     func given(in command: GetCommand) -> Given { access.read(command) }
+
+    /// Whether a value in the working folder's file holds.
+    /// - Parameter own: that of the user's own file.
+    func counts(_ text: String, besides own: String?) -> Bool {
+      switch setting {
+      case .nowhere, .byOwner: false
+      case .bounded(let strictness): !strictness.isLooser(text, than: own)
+      case .anywhere: true
+      }
+    }
 
     /// Gives it a value, as the command line does; nil for a flag.
     /// - Returns: false if that is no value of this option.
@@ -139,52 +156,58 @@ enum OptionTable {
     value("output", letter: "o", .lasting, .nowhere, .nothing("by address or server")) {
       $1(&$0.output.output)
     },
-    value("on-conflict", .lasting, .anywhere, .value("rename")) { $1(&$0.output.onConflict) },
-    value("max-filesize", .lasting, .anywhere, .nothing("any length")) { $1(&$0.output.maxFilesize) },
+    value("on-conflict", .lasting, .bounded(.keeping), .value("rename")) { $1(&$0.output.onConflict) },
+    value("max-filesize", .lasting, .bounded(.less), .nothing("any length")) { $1(&$0.output.maxFilesize) },
     flag("ask-names", .once, .anywhere) { $1(&$0.output.askNames) },
-    flag("no-cache", .lasting, .anywhere) { $1(&$0.output.noCache) },
+    flag("no-cache", .lasting, .bounded(.on)) { $1(&$0.output.noCache) },
     value("store", .lasting, .anywhere, .value("auto")) { $1(&$0.output.store) },
     value(
       "cache-max-size", .lasting, .byOwner, .nothing("10G, or a tenth of the disk")
     ) { $1(&$0.output.cacheMaxSize) },
     flag("refresh", .once, .anywhere) { $1(&$0.output.refresh) },
-    flag("offline", .once, .anywhere) { $1(&$0.output.offline) },
-    flag("revalidate", .once, .anywhere) { $1(&$0.output.revalidate) },
-    flag("heuristic", .lasting, .anywhere) { $1(&$0.output.heuristic) },
-    value("max-age", .lasting, .anywhere, .nothing("any age")) { $1(&$0.output.maxAge) },
-    value("max-stale", .lasting, .anywhere, .nothing("none")) { $1(&$0.output.maxStale) },
-    flag("fsync", .lasting, .anywhere) { $1(&$0.output.fsync) },
+    flag("offline", .once, .bounded(.on)) { $1(&$0.output.offline) },
+    flag("revalidate", .once, .bounded(.on)) { $1(&$0.output.revalidate) },
+    flag("heuristic", .lasting, .bounded(.off)) { $1(&$0.output.heuristic) },
+    value("max-age", .lasting, .bounded(.less), .nothing("any age")) { $1(&$0.output.maxAge) },
+    value("max-stale", .lasting, .bounded(.less), .nothing("none")) { $1(&$0.output.maxStale) },
+    flag("fsync", .lasting, .bounded(.on)) { $1(&$0.output.fsync) },
     flag("remote-time", .lasting, .anywhere) { $1(&$0.output.remoteTime) },
-    flag("no-content-disposition", .lasting, .anywhere) { $1(&$0.output.noContentDisposition) },
+    flag("no-content-disposition", .lasting, .bounded(.on)) { $1(&$0.output.noContentDisposition) },
     value("checksum", .lasting, .nowhere, .nothing("none")) { $1(&$0.proof.checksum) },
-    value("checksums", .lasting, .anywhere, .nothing("none")) { $1(&$0.proof.checksums) },
-    value("require-proof", .lasting, .anywhere, .value("none")) { $1(&$0.proof.requireProof) },
-    value("jobs", letter: "j", .lasting, .anywhere, .value("auto")) { $1(&$0.connection.jobs) },
-    value("per-host", .lasting, .anywhere, .value("auto")) { $1(&$0.connection.perHost) },
-    value("segments", letter: "s", .lasting, .anywhere, .value("auto")) { $1(&$0.connection.segments) },
+    value("checksums", .lasting, .bounded(.own), .nothing("none"), file: .read) { $1(&$0.proof.checksums) },
+    value("require-proof", .lasting, .bounded(.proof), .value("none")) { $1(&$0.proof.requireProof) },
+    value("jobs", letter: "j", .lasting, .bounded(.less), .value("auto")) { $1(&$0.connection.jobs) },
+    value("per-host", .lasting, .bounded(.less), .value("auto")) { $1(&$0.connection.perHost) },
+    value("segments", letter: "s", .lasting, .bounded(.less), .value("auto")) { $1(&$0.connection.segments) },
     Row(
       "first", nil, .lasting, .anywhere, .nothing("none"),
       .values({ $1(&$0.order.first) }, given: { .values($0) })),
     value("order", .lasting, .anywhere, .value("list")) { $1(&$0.order.order) },
-    flag("background", .lasting, .anywhere) { $1(&$0.order.background) },
-    value("limit-rate", .lasting, .anywhere, .nothing("no limit")) { $1(&$0.connection.limitRate) },
-    value("retries", .lasting, .anywhere, .value("5")) { $1(&$0.connection.retries) },
-    value("retry-max-time", .lasting, .anywhere, .nothing("no limit")) { $1(&$0.connection.retryMaxTime) },
-    value("connect-timeout", .lasting, .anywhere, .value("10")) { $1(&$0.connection.connectTimeout) },
-    value("stall-timeout", .lasting, .anywhere, .value("30")) { $1(&$0.connection.stallTimeout) },
+    flag("background", .lasting, .bounded(.on)) { $1(&$0.order.background) },
+    value("limit-rate", .lasting, .bounded(.less), .nothing("no limit")) { $1(&$0.connection.limitRate) },
+    value("retries", .lasting, .bounded(.less), .value("5")) { $1(&$0.connection.retries) },
+    value("retry-max-time", .lasting, .bounded(.less), .nothing("no limit")) {
+      $1(&$0.connection.retryMaxTime)
+    },
+    value("connect-timeout", .lasting, .bounded(.less), .value("10")) { $1(&$0.connection.connectTimeout) },
+    value("stall-timeout", .lasting, .bounded(.less), .value("30")) { $1(&$0.connection.stallTimeout) },
     Row(
-      "header", "H", .lasting, .byOwner, .nothing("none"),
+      "header", "H", .lasting, .byOwner, .nothing("none"), file: .read,
       .values({ $1(&$0.connection.header) }, given: { .headers($0) })),
     value("user-agent", .lasting, .anywhere, .value("dlm/\(DLM.version)")) { $1(&$0.connection.userAgent) },
-    value("cacert", .lasting, .byOwner, .nothing("the system's")) { $1(&$0.connection.cacert) },
-    value("crlfile", .lasting, .byOwner, .nothing("none")) { $1(&$0.connection.crlfile) },
-    value("cert", .lasting, .byOwner, .nothing("none")) { $1(&$0.connection.cert) },
+    value("cacert", .lasting, .byOwner, .nothing("the system's"), file: .read) { $1(&$0.connection.cacert) },
+    value("crlfile", .lasting, .byOwner, .nothing("none"), file: .read) { $1(&$0.connection.crlfile) },
+    value("cert", .lasting, .byOwner, .nothing("none"), file: .read) { $1(&$0.connection.cert) },
     value("cert-type", .lasting, .byOwner, .nothing("as it shows")) { $1(&$0.connection.certType) },
-    value("key", .lasting, .byOwner, .nothing("in the certificate's file")) { $1(&$0.connection.key) },
-    value("cert-passphrase-file", .lasting, .byOwner, .nothing("asked for")) {
+    value("key", .lasting, .byOwner, .nothing("in the certificate's file"), file: .read) {
+      $1(&$0.connection.key)
+    },
+    value("cert-passphrase-file", .lasting, .byOwner, .nothing("asked for"), file: .read) {
       $1(&$0.connection.certPassphraseFile)
     },
-    value("pinnedpubkey", .lasting, .byOwner, .nothing("any")) { $1(&$0.connection.pinnedpubkey) },
+    value("pinnedpubkey", .lasting, .byOwner, .nothing("any"), file: .read) {
+      $1(&$0.connection.pinnedpubkey)
+    },
     flag("tlsv1.2", .lasting, .byOwner) { $1(&$0.connection.tls12) },
     flag("tlsv1.3", .lasting, .byOwner) { $1(&$0.connection.tls13) },
     Row(
@@ -194,14 +217,16 @@ enum OptionTable {
     Row(
       "proxy", nil, .lasting, .byOwner, .nothing("http_proxy, https_proxy, all_proxy"),
       .value({ $1(&$0.connection.proxy) }, given: { .address($0) })),
-    value("netrc-file", .lasting, .byOwner, .nothing("none")) { $1(&$0.connection.netrcFile) },
-    value("cookie-jar", .lasting, .byOwner, .nothing("none")) { $1(&$0.connection.cookieJar) },
+    value("netrc-file", .lasting, .byOwner, .nothing("none"), file: .read) { $1(&$0.connection.netrcFile) },
+    value("cookie-jar", .lasting, .byOwner, .nothing("none"), file: .written) {
+      $1(&$0.connection.cookieJar)
+    },
     flag("http2", .lasting, .anywhere) { $1(&$0.connection.http2) },
     value("progress", .once, .anywhere, .value("auto")) { $1(&$0.display.progress) },
-    value("failed", .once, .byOwner, .nothing("none")) { $1(&$0.records.failed) },
-    value("events", .once, .byOwner, .nothing("none")) { $1(&$0.records.events) },
-    value("summary-json", .once, .byOwner, .nothing("none")) { $1(&$0.records.summaryJSON) },
-    value("report", .once, .byOwner, .nothing("none")) { $1(&$0.display.report) },
+    value("failed", .once, .byOwner, .nothing("none"), file: .written) { $1(&$0.records.failed) },
+    value("events", .once, .byOwner, .nothing("none"), file: .written) { $1(&$0.records.events) },
+    value("summary-json", .once, .byOwner, .nothing("none"), file: .written) { $1(&$0.records.summaryJSON) },
+    value("report", .once, .byOwner, .nothing("none"), file: .written) { $1(&$0.display.report) },
     flag("no-keys", .once, .anywhere) { $1(&$0.records.noKeys) },
     flag("quiet", letter: "q", .once, .anywhere) { $1(&$0.display.quiet) },
     flag("verbose", letter: "v", .once, .anywhere) { $1(&$0.display.verbose) },
@@ -214,21 +239,18 @@ enum OptionTable {
   /// Every key that a settings file, or DLM_… in the environment, may set. The number of loops has no option.
   static let settingKeys = Set(rows.filter { $0.setting != .nowhere }.map(\.name) + ["loops"])
 
-  /// Keys that do not count in the working folder.
-  static let ownersKeys = Set(rows.filter { $0.setting == .byOwner }.map(\.name))
-
   private static func value<Value: ExpressibleByArgument & CustomStringConvertible>(
     _ name: String, letter: Character? = nil, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
-    _ field: @escaping Access.Field<Value?>
+    file: FileUse? = nil, _ field: @escaping Access.Field<Value?>
   ) -> Row {
-    Row(name, letter, memory, setting, builtIn, .value(field, given: { .value($0?.description) }))
+    Row(name, letter, memory, setting, builtIn, file: file, .value(field, given: { .value($0?.description) }))
   }
 
   private static func value<Value: ExpressibleByArgument & RawRepresentable<String>>(
     _ name: String, letter: Character? = nil, _ memory: Memory, _ setting: Setting, _ builtIn: BuiltIn,
-    _ field: @escaping Access.Field<Value?>
+    file: FileUse? = nil, _ field: @escaping Access.Field<Value?>
   ) -> Row {
-    Row(name, letter, memory, setting, builtIn, .value(field, given: { .value($0?.rawValue) }))
+    Row(name, letter, memory, setting, builtIn, file: file, .value(field, given: { .value($0?.rawValue) }))
   }
 
   private static func flag(

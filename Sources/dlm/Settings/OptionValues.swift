@@ -202,7 +202,7 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
 
   /// Those of a setting: a line each.
   static func list(_ text: String) -> [HeaderArgument] {
-    text.split(whereSeparator: \.isNewline).filter { !$0.allSatisfy(\.isWhitespace) }
+    text.split(whereSeparator: \.endsLine).filter { !$0.allSatisfy(\.isWhitespace) }
       .map { HeaderArgument(argument: String($0)) }
   }
 
@@ -216,7 +216,7 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
       let path = String(argument.text.dropFirst())
       // As curl has it: a line each, the rest of the world's line ends too; blank ones say nothing.
       return try HeaderFile.text(of: path).split(
-        omittingEmptySubsequences: false, whereSeparator: \.isNewline
+        omittingEmptySubsequences: false, whereSeparator: \.endsLine
       ).enumerated().compactMap { number, text in
         text.allSatisfy(\.isWhitespace)
           ? nil : try line(text, place: UsageMessages.place(path, line: number + 1))
@@ -244,13 +244,12 @@ private enum HeaderFile {
       ValidationError(UsageMessages.unreadable("--header", "@\(path)", cause))
     }
     let bytes: [UInt8]
-    do {
-      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
-      bytes = try file.closeAfter { try file.bytes(upTo: longest) }
+    do throws(UserFile.Refusal) {
+      // A pipe is what the caller has opened (`-H @<(…)`).
+      bytes = try UserFile.bytes(path, upTo: longest, orPipe: true)
     } catch {
-      throw refusal(Errno(error).description)
+      throw refusal(UsageMessages.cause(error))
     }
-    guard bytes.count <= longest else { throw refusal(UsageMessages.longerThanHead) }
     guard let text = String(validating: bytes, as: UTF8.self) else { throw refusal(UsageMessages.notUTF8) }
     return text
   }

@@ -53,7 +53,7 @@ struct OrderSettings {
 
   /// Patterns of a setting: a line each.
   private static func list(_ text: String) -> [String] {
-    text.split(whereSeparator: \.isNewline).map(String.init)
+    text.split(whereSeparator: \.endsLine).map(String.init)
   }
 
   /// Whether another order than the list's may hold from the beginning.

@@ -1,7 +1,6 @@
 public import ArgumentParser
 public import DownloadCaching
 import DownloadModel
-import Glibc
 import SystemPackage
 
 // Where files go, what happens to those that stand there, and what proves the new ones: the options, and what
@@ -239,7 +238,9 @@ struct OutputSettings {
     let list: ChecksumList
     do {
       let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
-      list = ChecksumList(try file.closeAfter { try file.bytes() })
+      let bytes = try file.closeAfter { try file.bytes(upTo: Self.longestChecksums) }
+      guard bytes.count <= Self.longestChecksums else { throw Errno.fileTooLarge }
+      list = ChecksumList(bytes)
     } catch {
       StandardError.say([UsageMessages.unreadableChecksums(path, error)])
       throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
@@ -254,25 +255,20 @@ struct OutputSettings {
     checksums = list
   }
 
+  /// Two million lines; what is longer may have no end (`/dev/zero`).
+  private static let longestChecksums = 256 << 20
+
   /// Logins are a page; a file of more is something else.
   private static let longestNetrc = 1 << 20
 
   /// Reads `--netrc-file` for the cache's keys; the transport looks up each host in the file by itself.
   /// - Throws: `ValidationError` naming file, cause and remedy.
   private static func logins(_ path: String) throws -> NetrcLogins {
-    func refusal(_ cause: String) -> ValidationError {
-      ValidationError(UsageMessages.unusableNetrc(path, cause))
-    }
-    var status = stat()
-    guard stat(path, &status) == 0 else { throw refusal(String(cString: strerror(errno))) }
-    // A pipe can be read only once, and a login is looked up for each connection.
-    guard status.st_mode & S_IFMT == S_IFREG else { throw refusal(UsageMessages.notRegular) }
-    guard status.st_size <= longestNetrc else { throw refusal(UsageMessages.longer(than: longestNetrc)) }
-    do {
-      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
-      return NetrcLogins(try file.closeAfter { try file.bytes(upTo: longestNetrc) })
+    do throws(UserFile.Refusal) {
+      // Not of a pipe, which can be read only once: a login is looked up for each connection.
+      return NetrcLogins(try UserFile.bytes(path, upTo: longestNetrc))
     } catch {
-      throw refusal("\(Errno(error))")
+      throw ValidationError(UsageMessages.unusableNetrc(path, UsageMessages.cause(error)))
     }
   }
 }

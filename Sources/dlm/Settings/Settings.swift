@@ -35,21 +35,22 @@ struct DisplayOptions: ParsableArguments {
 struct RecordOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Write what failed, with the causes, as a list to get again (default: none).", valueName: "file"),
+      "Write what failed, with the causes, as a list to get again (default: none).", valueName: "file|-"),
     completion: .file())
   var failed: String?
 
   @Option(
     help: ArgumentHelp(
-      "Write JSON lines, as --progress json has them, into a file or to fd:N, beside any display "
-        + "(default: none).",
-      valueName: "file|fd:N"),
+      "Write JSON lines, as --progress json has them, into a file, to standard output (-) or to fd:N, beside "
+        + "any display (default: none).",
+      valueName: "file|-|fd:N"),
     completion: .file())
   var events: String?
 
   @Option(
     name: .customLong("summary-json"),
-    help: ArgumentHelp("Write the run's summary as a JSON object (default: none).", valueName: "file"),
+    help: ArgumentHelp(
+      "Write the run's summary as a JSON object, - for standard output (default: none).", valueName: "file|-"),
     completion: .file())
   var summaryJSON: String?
 
@@ -122,13 +123,13 @@ struct Settings {
   /// How often a watched run asks about everything again.
   var refreshEvery: TimeSpan?
   /// `--failed`.
-  var failedList: FailedListFile?
+  var failedList: OutputFile?
   /// `--events`.
-  var events: EventTarget?
+  var events: OutputFile?
   /// `--report`.
   var report: ReportFile?
   /// `--summary-json`.
-  var summaryFile: FailedListFile?
+  var summaryFile: OutputFile?
 
   /// Whether nothing is said of what went well.
   var isSilent: Bool { isQuiet || progress == .none }
@@ -171,18 +172,18 @@ struct Settings {
     refreshEvery = try sources.value("refresh-every")
     isVerbose = try display.verbose || sources.isOn("verbose")
     events = try sources.naming("events", unless: records.events != nil) {
-      try (records.events ?? sources.text("events")).map(EventTarget.init)
+      try (records.events ?? sources.text("events")).map { try OutputFile($0, option: "--events") }
     }
     summaryFile = try sources.naming("summary-json", unless: records.summaryJSON != nil) {
       try (records.summaryJSON ?? sources.text("summary-json")).map {
-        try FailedListFile($0, option: "--summary-json")
+        try OutputFile($0, option: "--summary-json")
       }
     }
     report = try sources.naming("report", unless: display.report != nil) {
       try (display.report ?? sources.text("report")).map { try ReportFile($0) }
     }
     failedList = try sources.naming("failed", unless: records.failed != nil) {
-      try (records.failed ?? sources.text("failed")).map { try FailedListFile($0) }
+      try (records.failed ?? sources.text("failed")).map { try OutputFile($0, option: "--failed") }
     }
     let style = try display.progress ?? sources.value("progress") ?? .auto
     // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
@@ -222,13 +223,16 @@ struct SettingsSources {
       unknownVariables(environment.keys).map { UsageMessages.unknownVariable($0) })
     let folders = XDGFolders(environment)
     StandardError.say([folders.configWarning].compactMap(\.self))
-    let config = folders.config?.appending("config.yaml")
-    return SettingsSources(
-      environment: environment,
-      files: try [
-        SettingsFile(at: ".dlm.yaml", .workingFolder, say: StandardError.say),
-        config.flatMap { try SettingsFile(at: $0, .ownFolder, say: StandardError.say) },
-      ].compactMap(\.self))
+    let own = try ownPath(environment).flatMap {
+      try SettingsFile(at: $0, .ownFolder, say: StandardError.say)
+    }
+    let here = try SettingsFile(at: folderPath, .workingFolder, besides: own, say: StandardError.say)
+    return SettingsSources(environment: environment, files: [here, own].compactMap(\.self))
+  }
+
+  static let folderPath: FilePath = ".dlm.yaml"
+  static func ownPath(_ environment: [String: String]) -> FilePath? {
+    XDGFolders(environment).config?.appending("config.yaml")
   }
 
   /// The variable of the environment that sets a key.

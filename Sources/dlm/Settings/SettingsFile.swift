@@ -9,22 +9,27 @@ struct SettingsFile {
   /// Where the file is from.
   enum Place {
     /// `./.dlm.yaml`: another user may have written it, so it may choose how dlm works, but never whom dlm
-    /// trusts or where it writes.
+    /// trusts or where it writes, nor loosen what its user demands.
     case workingFolder
     /// `$XDG_CONFIG_HOME/dlm/config.yaml`.
     case ownFolder
   }
 
   let path: FilePath
-  private let place: Place
   /// The lines of the keys, from 1.
   private let numbers: [String: Int]
   private let snapshot: YAMLSnapshot
+  /// Keys that stand there and do not count.
+  private var uncounted: Set<String> = []
 
   /// - Returns: nil where there is no file, where it holds nothing, or where it is not to be believed.
-  /// - Parameter say: told, in a line each, of what is not read or does not count, and what to do instead.
+  /// - Parameters:
+  ///   - own: the user's own file, beside that of a working folder.
+  ///   - say: told, in a line each, of what is not read or does not count, and what to do instead.
   /// - Throws: `ValidationError` naming a file that cannot be read or understood.
-  init?(at path: FilePath, _ place: Place, say: ([String]) -> Void) throws {
+  init?(
+    at path: FilePath, _ place: Place, besides own: SettingsFile? = nil, say: ([String]) -> Void
+  ) throws {
     guard let bytes = try Self.bytes(of: path, place, say: say) else { return nil }
     let keys = Self.keys(bytes)
     say(
@@ -32,8 +37,9 @@ struct SettingsFile {
         UsageMessages.unknownKey($0.name, at: .file(path, line: $0.line))
       })
     if Self.isEmpty(bytes) { return nil }
+    // Ten lines of them come to more values than any memory holds.
+    if Self.hasAlias(bytes) { throw ValidationError(UsageMessages.aliases(path)) }
     self.path = path
-    self.place = place
     numbers = Dictionary(keys.map { ($0.name, $0.line) }) { first, _ in first }
     do {
       snapshot = try YAMLSnapshot(
@@ -41,8 +47,8 @@ struct SettingsFile {
     } catch {
       throw ValidationError(UsageMessages.unintelligible(path, error))
     }
-    say(uncounted)
-    for key in keys where OptionTable.settingKeys.contains(key.name) && counts(key.name) {
+    if place == .workingFolder { leaveOut(besides: own, say) }
+    for key in keys where OptionTable.settingKeys.contains(key.name) && !uncounted.contains(key.name) {
       // A list or a map is no value. Taken for none, it would go unnoticed.
       if written(key.name) == nil {
         throw ValidationError(UsageMessages.notOneValue(key.name, at: .file(path, line: key.line)))
@@ -54,25 +60,35 @@ struct SettingsFile {
   func line(of key: String) -> Int? { numbers[key] }
 
   /// The value of a key, as written; nil where it says nothing, or nothing that counts here.
-  func text(_ key: String) -> String? { counts(key) ? written(key) : nil }
+  func text(_ key: String) -> String? { uncounted.contains(key) ? nil : written(key) }
 
   private func written(_ key: String) -> String? {
     // A list or a map has no text, which is a mistake (see `init`).
     try? snapshot.value(forKey: AbsoluteConfigKey([key]), type: .string).value?.content.text
   }
 
-  private func counts(_ key: String) -> Bool {
-    guard place == .workingFolder else { return true }
-    if key == "on-conflict" { return written(key) != "overwrite" }
-    return !OptionTable.ownersKeys.contains(key)
+  /// Finds what does not count in a working folder. Nothing is said of what holds anyway.
+  private mutating func leaveOut(besides own: SettingsFile?, _ say: ([String]) -> Void) {
+    for row in OptionTable.rows {
+      guard let value = written(row.name) else { continue }
+      let place = SettingOrigin.file(path, line: numbers[row.name])
+      if !row.counts(value, besides: own?.text(row.name)) {
+        if !Self.saysNothing(row.name, value) {
+          say([UsageMessages.uncountedKey(row.name, value, row.setting, at: place)])
+        }
+      } else if row.file != nil, Self.isStream(value) {
+        say([UsageMessages.uncountedStream(row.name, value, at: place)])
+      } else {
+        continue
+      }
+      uncounted.insert(row.name)
+    }
   }
 
-  /// A line for each key that stands there and does not count; not for one that says what holds anyway.
-  private var uncounted: [String] {
-    (OptionTable.ownersKeys.sorted() + ["on-conflict"]).compactMap { key in
-      guard !counts(key), let value = written(key), !Self.saysNothing(key, value) else { return nil }
-      return UsageMessages.uncountedKey(key, at: .file(path, line: numbers[key]))
-    }
+  /// Whether a path leads to something that may never end, or wait for a writer that never comes.
+  private static func isStream(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
   }
 
   private static func saysNothing(_ key: String, _ value: String) -> Bool {
@@ -85,44 +101,46 @@ struct SettingsFile {
 
   // MARK: Reading
 
-  /// Settings are a page; what is longer is not read to its end.
+  /// Settings are a page.
   private static let longest = 64 * 1024
 
-  /// Opened once, checked, and read from the same descriptor, so that the file that was checked is the one
-  /// that is read.
   private static func bytes(
     of path: FilePath, _ place: Place, say: ([String]) -> Void
   ) throws -> [UInt8]? {
-    // In the user's own folder a link is a dotfile manager's; its target is checked like any file.
-    let link = place == .workingFolder ? O_NOFOLLOW : 0
-    // A pipe without a writer must not block.
-    let raw = open(path.string, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | link)
-    if raw < 0 {
-      switch errno {
-      case ENOENT, ENOTDIR: return nil
-      case ELOOP:
-        say([UsageMessages.settingsLink(path)])
-        return nil
-      case EACCES where access(path.string, F_OK) != 0: return nil  // In another user's folder.
-      case let code:
-        throw ValidationError(UsageMessages.unreadableSettings(path, String(cString: strerror(code))))
-      }
-    }
-    let file = FileDescriptor(rawValue: raw)
-    return try file.closeAfter {
-      var status = stat()
-      guard fstat(raw, &status) == 0 else { throw Errno(rawValue: errno) }
-      if let why = Distrust(FileOwnership(status), user: geteuid(), trustsRoot: true) {
-        say([UsageMessages.distrusted(path, why)])
-        return nil
-      }
-      return Array(try file.bytes(upTo: longest).prefix(longest))
+    do throws(UserFile.Refusal) {
+      // In the user's own folder a link is a dotfile manager's; its target is checked like any file.
+      return try UserFile.bytes(path.string, upTo: longest, behindLink: place == .ownFolder)
+    } catch .system(.noSuchFileOrDirectory), .system(.notDirectory) {
+      return nil
+    } catch .system(.permissionDenied) where access(path.string, F_OK) != 0 {
+      return nil  // In another user's folder.
+    } catch .system(.tooManySymbolicLinkLevels) {
+      say([UsageMessages.settingsLink(path)])
+      return nil
+    } catch .distrusted(let why) {
+      say([UsageMessages.distrusted(path, why)])
+      return nil
+    } catch {
+      throw ValidationError(UsageMessages.unreadableSettings(path, UsageMessages.cause(error)))
     }
   }
 
   private static func lines(_ bytes: [UInt8]) -> [Substring] {
     String(decoding: bytes, as: UTF8.self).split(
-      omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      omittingEmptySubsequences: false, whereSeparator: \.endsLine)
+  }
+
+  /// Whether a value is named (`&x`) and repeated (`*x`).
+  private static func hasAlias(_ bytes: [UInt8]) -> Bool {
+    func names(behind mark: Unicode.Scalar) -> Set<[UInt8]> {
+      Set(
+        bytes.indices.filter { bytes[$0] == UInt8(ascii: mark) }.map { index in
+          bytes[(index + 1)...].prefix {
+            (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) || "-_".utf8.contains($0)
+          }.map(\.self)
+        })
+    }
+    return !names(behind: "&").isDisjoint(with: names(behind: "*").subtracting([[]]))
   }
 
   /// Whether there is nothing but blanks and comments.

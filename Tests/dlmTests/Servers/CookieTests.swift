@@ -27,6 +27,14 @@ struct CookieTests {
     return (mode ?? 0, text.split(separator: "\n").map(String.init))
   }
 
+  /// U+2028 and its like once ended a line of a jar, and of a file with header lines.
+  @Test(arguments: ["\u{2028}", "\u{2029}", "\u{85}", "\u{B}", "\u{C}"])
+  func whatEndsALine(text: String) throws {
+    let line = "h\tFALSE\t/\tFALSE\t0\tname\ta\(text)b"
+    #expect(CookieLines.cookies(in: "# x\r\n\(line)\r\n\(line)\n\n") == [line, line])
+    #expect(HeaderArgument.list("A: 1\(text)2\r\nB: 3\n").map(\.text) == ["A: 1\(text)2", "B: 3"])
+  }
+
   @Test(arguments: DownloadMode.allCases)
   func aPageThatSetsOneAndLeadsToTheFile(mode: DownloadMode) async throws {
     let origin = try origin()
@@ -114,7 +122,7 @@ struct CookieTests {
 
   @Test(arguments: [
     ("ln -s target jar", "link"), ("echo text of mine > jar", "something else"), ("mkdir jar", "regular"),
-    ("touch jar; chmod 666 jar", "chmod 600"), ("mkfifo jar", "regular"),
+    ("touch jar; chmod 666 jar", "chmod go-w"), ("mkfifo jar", "regular"),
   ])
   func whatIsNoJar(command: String, word: String) async throws {
     let origin = try origin()

@@ -1,0 +1,142 @@
+import ArgumentParser
+import Glibc
+import SystemPackage
+
+/// Where `--failed`, `--events`, `--summary-json` and `--report` write: a file, which is replaced as a whole,
+/// or something that takes a stream (a pipe, a terminal, `-` for standard output, `fd:3`).
+///
+/// What is written may hold addresses as they must be fetched again, signatures and all, so the file is this
+/// user's alone (0600).
+enum OutputFile {
+  case file(FilePath)
+  /// A device, opened by its name when there is something to write.
+  case device(FilePath)
+  /// A named pipe, likewise, as opening it waits for its reader.
+  case pipe(FilePath)
+  /// One that this process has open: `-`, `fd:3`, `/dev/stdout`, `/dev/fd/5` (a shell's `>(…)`). The last two
+  /// names are links, which lead to what the caller opened.
+  case descriptor(Int32)
+
+  /// Checks the target before the run.
+  /// - Throws: `ValidationError` for a folder, for a link, which may lead to another user's file, and for a
+  ///   descriptor that cannot be written.
+  init(_ text: String, option: String) throws {
+    if text.utf8.starts(with: "fd:".utf8) {
+      guard let number = Int32(text.dropFirst(3)), number >= 0 else {
+        throw ValidationError(UsageMessages.noDescriptor(option, text))
+      }
+      let flags = fcntl(number, F_GETFL)
+      guard flags >= 0, flags & O_ACCMODE != O_RDONLY else {
+        throw ValidationError(UsageMessages.closedDescriptor(option, number))
+      }
+      self = .descriptor(number)
+      return
+    }
+    if let number = Self.descriptor(text) {
+      self = .descriptor(number)
+      return
+    }
+    var status = stat()
+    guard lstat(text, &status) == 0 else {
+      // Not there, or not to be looked at: writing it will say so.
+      self = .file(FilePath(text))
+      return
+    }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: self = .file(FilePath(text))
+    case S_IFDIR: throw ValidationError(UsageMessages.isFolder(option, text))
+    case S_IFLNK: throw ValidationError(UsageMessages.isLink(option, text))
+    case S_IFIFO: self = .pipe(FilePath(text))
+    default: self = .device(FilePath(text))
+    }
+  }
+
+  /// As messages name it.
+  var name: String {
+    switch self {
+    case .file(let path), .device(let path), .pipe(let path): path.string
+    case .descriptor(let number): UsageMessages.descriptor(number)
+    }
+  }
+
+  /// The name by which the system knows what an option's value leads to.
+  static func path(_ text: String) -> String {
+    if text == "-" { return "/dev/stdout" }
+    return text.utf8.starts(with: "fd:".utf8) ? "/dev/fd/" + text.dropFirst(3) : text
+  }
+
+  /// The one that a path leads to; nil for a path of another file.
+  static func descriptor(_ path: String) -> Int32? {
+    switch path {
+    case "-", "/dev/stdout": return STDOUT_FILENO
+    case "/dev/stderr": return STDERR_FILENO
+    default:
+      for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
+        return Int32(path.dropFirst(folder.count))
+      }
+      return nil
+    }
+  }
+
+  /// What keeps a file from being written there now; nil if nothing does. It is found by trying, since a
+  /// folder's rights are not all that counts, and leaves nothing behind.
+  var obstacle: Errno? {
+    guard case .file(let path) = self else { return nil }
+    do throws(Errno) {
+      _ = try DraftFile(for: path)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  // MARK: Writing
+
+  /// Writes a text; a file is there as a whole or not at all.
+  /// - Parameter spool: what comes behind it.
+  /// - Throws: Errno of the file, or of the spool.
+  func write(_ text: String, more spool: FailureSpool? = nil) throws {
+    func write(to file: FileDescriptor) throws {
+      try file.writeWhole(text.utf8)
+      try spool?.copy(to: file)
+    }
+    switch self {
+    case .file(let path):
+      var draft = try DraftFile(for: path)
+      try write(to: draft.descriptor)
+      try draft.commit()
+    case .device, .pipe:
+      let file = try open()
+      try file.closeAfter { try write(to: file) }
+    case .descriptor(let number): try write(to: FileDescriptor(rawValue: number))
+    }
+  }
+
+  /// Opens it for what is written bit by bit while a run goes on: a file that is there is replaced at once,
+  /// so that no other user's file, and no other name of this one, is written.
+  func open() throws(Errno) -> FileDescriptor {
+    switch self {
+    case .file(let path):
+      var draft = try DraftFile(for: path)
+      return try draft.publish()
+    case .device(let path): return try Self.open(path)
+    case .pipe(let path):
+      // Who waits for a reader within the call is deaf to signals.
+      while true {
+        do throws(Errno) {
+          return try Self.open(path)
+        } catch .noSuchAddressOrDevice where Signals.ending == nil {
+          usleep(20_000)
+        }
+      }
+    case .descriptor(let number): return FileDescriptor(rawValue: number)
+    }
+  }
+
+  /// Not blocking: whoever writes waits for room where a signal can end that (`writeWhole`).
+  private static func open(_ path: FilePath) throws(Errno) -> FileDescriptor {
+    let raw = Glibc.open(path.string, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    return FileDescriptor(rawValue: raw)
+  }
+}
