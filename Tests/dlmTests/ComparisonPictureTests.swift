@@ -137,7 +137,7 @@ struct ComparisonPictureTests {
         ], ["…1/index", "…2/index", "…b/a-long-commo…"]
       ),
       (
-        ["http://h/very-long-names-here/", "http://h/very-long-names-here"], ["…mes-here/", "…mes-here"]
+        ["http://h/very-long-names-here/", "http://h/very-long-names-here"], ["…es-here/", "…mes-here"]
       ),
       // Only what may not be shown differs.
       (["http://h/f?token=a", "http://h/f?token=b"], ["…f?token=…", "…f?token=…"]),

@@ -11,14 +11,11 @@ import SystemPackage
 /// they check. Each process holds a lock on its section's byte of the file, and the kernel frees the lock
 /// however the process ends: an unlocked section was left by a process that ended, and is ignored.
 ///
-///     file   │ header │ segment 0: 512 slots │ segment 1 │ … │ hosts of 0: 64 │ hosts of 1 │ …
+///     file   │ header │ segment 0: 512 slots │ segment 1 │ …
 ///     locks  │        └ byte 0               └ byte 1
 ///
 /// A claim needs no system call, where a lock for each file would need two; the kernel is asked only when a
 /// hash is found twice.
-///
-/// Behind the requests each section has slots for hosts that have files under way, for those that leave them
-/// to others (`--background`). An earlier version makes the file shorter and knows nothing of them.
 final class ProcessClaims: Sendable {
   /// A request that this process has under way; dropping the value frees the request for other processes.
   struct Claim: ~Copyable, Sendable {
@@ -36,14 +33,12 @@ final class ProcessClaims: Sendable {
 
   private static let segments = 64
   private static let slots = 512
-  /// Hosts of one process; what is beyond them is not announced.
-  private static let hostSlots = 64
   /// Words before the first section: the format, how many sections were ever in use, how many processes ever
   /// began, how many journals were ever made; from `numbers` on, the process number of each section's owner.
   private static let header = 512
   private static let numbers = 8
   private static let format: UInt64 = 0x646C_6D31
-  private static var bytes: Int { (header + segments * (slots + hostSlots)) * 8 }
+  private static var bytes: Int { (header + segments * slots) * 8 }
 
   private typealias Word = Atomic<UInt64>
 
@@ -54,9 +49,6 @@ final class ProcessClaims: Sendable {
     let file: Descriptor
     let mine: Int
     var free: [Int]
-    /// How often each host began less how often it ended, and its slot while it has one.
-    var hosts: [UInt64: (count: Int, slot: Int?)] = [:]
-    var freeHosts = Array((0..<ProcessClaims.hostSlots).reversed())
 
     /// How many sections were ever in use. What stands there may be damaged.
     var count: Int {
@@ -65,12 +57,6 @@ final class ProcessClaims: Sendable {
 
     func word(_ segment: Int, _ slot: Int) -> UnsafeMutablePointer<Word> {
       words + (ProcessClaims.header + segment * ProcessClaims.slots + slot)
-    }
-
-    func host(_ segment: Int, _ slot: Int) -> UnsafeMutablePointer<Word> {
-      words
-        + (ProcessClaims.header + ProcessClaims.segments * ProcessClaims.slots
-          + segment * ProcessClaims.hostSlots + slot)
     }
 
     deinit { munmap(UnsafeMutableRawPointer(words), ProcessClaims.bytes) }
@@ -103,7 +89,6 @@ final class ProcessClaims: Sendable {
     let table = Table(words: words, file: file, mine: mine, free: Array((0..<Self.slots).reversed()))
     // Slots that a killed process left in the same section.
     for slot in 0..<Self.slots { table.word(mine, slot).pointee.store(0, ordering: .relaxed) }
-    for slot in 0..<Self.hostSlots { table.host(mine, slot).pointee.store(0, ordering: .relaxed) }
     words[Self.numbers + mine].store(UInt64(getpid()), ordering: .relaxed)
     words[1].max(UInt64(mine + 1), ordering: .sequentiallyConsistent)
     arrival = words[2].add(1, ordering: .sequentiallyConsistent).newValue
@@ -162,42 +147,6 @@ final class ProcessClaims: Sendable {
     table.withLock { table in
       table.word(table.mine, slot).pointee.store(0, ordering: .sequentiallyConsistent)
       table.free.append(slot)
-    }
-  }
-
-  // MARK: Hosts
-
-  /// Announces that files of a host are under way, or no more. Calls from several threads may overtake each
-  /// other; what counts is how many there were of each.
-  func announce(host: String, isUnderWay: Bool) {
-    let hash = Hash.of(host.utf8) | 1
-    table.withLock { table in
-      var (count, slot) = table.hosts[hash] ?? (0, nil)
-      count += isUnderWay ? 1 : -1
-      if count > 0, slot == nil {
-        slot = table.freeHosts.popLast()
-        if let slot { table.host(table.mine, slot).pointee.store(hash, ordering: .sequentiallyConsistent) }
-      } else if count <= 0, let taken = slot {
-        table.host(table.mine, taken).pointee.store(0, ordering: .sequentiallyConsistent)
-        table.freeHosts.append(taken)
-        slot = nil
-      }
-      table.hosts[hash] = count == 0 ? nil : (count, slot)
-    }
-  }
-
-  /// Whether another living process has announced a host.
-  func isAnnouncedElsewhere(host: String) -> Bool {
-    let hash = Hash.of(host.utf8) | 1
-    return table.withLock { table in
-      for segment in 0..<table.count where segment != table.mine {
-        for slot in 0..<Self.hostSlots
-        where table.host(segment, slot).pointee.load(ordering: .relaxed) == hash {
-          if Self.isAlive(segment, table.file) { return true }
-          break
-        }
-      }
-      return false
     }
   }
 

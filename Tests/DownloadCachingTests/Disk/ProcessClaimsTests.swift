@@ -53,40 +53,6 @@ struct ProcessClaimsTests {
     #expect(canTake(7, successor))
   }
 
-  /// A run in the background leaves hosts to the others.
-  @Test func hostsAreAnnounced() throws {
-    let folder = try TemporaryFolder()
-    let second = try #require(ProcessClaims(in: folder.filePath))
-    do {
-      let first = try #require(ProcessClaims(in: folder.filePath))
-      #expect(!second.isAnnouncedElsewhere(host: "a"))
-      first.announce(host: "a", isUnderWay: true)
-      #expect(second.isAnnouncedElsewhere(host: "a") && !second.isAnnouncedElsewhere(host: "a:81"))
-      #expect(!first.isAnnouncedElsewhere(host: "a"), "its own does not count")
-      // Two threads may tell in another order than it happened.
-      first.announce(host: "a", isUnderWay: true)
-      first.announce(host: "a", isUnderWay: false)
-      #expect(second.isAnnouncedElsewhere(host: "a"))
-      first.announce(host: "a", isUnderWay: false)
-      #expect(!second.isAnnouncedElsewhere(host: "a"))
-      first.announce(host: "b", isUnderWay: false)
-      first.announce(host: "b", isUnderWay: true)
-      #expect(!second.isAnnouncedElsewhere(host: "b"))
-      // What is beyond its slots is not told, and takes nobody else's.
-      for number in 0..<200 { first.announce(host: "h\(number)", isUnderWay: true) }
-      #expect((0..<200).count { second.isAnnouncedElsewhere(host: "h\($0)") } == 64)
-      let claim = try second.take(7)
-      let isMine = isTaken(claim)
-      #expect(isMine)
-      for number in 0..<200 { first.announce(host: "h\(number)", isUnderWay: false) }
-      #expect(!(0..<200).contains { second.isAnnouncedElsewhere(host: "h\($0)") })
-      first.announce(host: "a", isUnderWay: true)
-      #expect(second.isAnnouncedElsewhere(host: "a"))
-    }
-    // Its process has ended, and what it left counts no more.
-    #expect(!second.isAnnouncedElsewhere(host: "a"))
-  }
-
   @Test func moreThanASegmentHolds() throws {
     let folder = try TemporaryFolder()
     let claims = try #require(ProcessClaims(in: folder.filePath))
