@@ -210,8 +210,7 @@ private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
     switch self {
     case .index: name == "index.sqlite"
     case .secret: name == "scope-key"
-    case .history: name.hasSuffix(".past")
-    case .remembered: name.hasSuffix(".runs")
+    case .history, .remembered: name.hasSuffix(".jsonl")
     case .spool: name.hasSuffix(".list")
     case .settings: name == "config.yaml"
     case .store: name != "new"
@@ -370,7 +369,9 @@ struct DamagedStateTests {
   func secondsOfTheHistory(seconds: String) async throws {
     let (origin, place) = try await Self.place()
     defer { origin.stop() }
-    let edit = "sed -i 's/seconds=[^ ]*/seconds=\(seconds)/' \(place.folder.path("home/state/dlm/runs"))/*"
+    let runs = place.folder.path("home/state/dlm/runs")
+    let edit =
+      "sed -i 's/\"seconds\":[^,]*/\"seconds\":\(seconds)/' \(runs)/* && grep -q 'seconds\":\(seconds),' \(runs)/*"
     #expect(try await place.start("sh", ["-c", edit]).waitForExit().status == 0)
     for command in [["history"], ["history", "--json"], ["get"], ["get", "-m", "sequential"]] {
       let run = try await place.start(command).waitForExit(within: .seconds(30))
