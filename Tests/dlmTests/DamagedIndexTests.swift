@@ -41,13 +41,18 @@ struct DamagedIndexTests {
   @Test func aLargeNumberOfNonsenseTakesNoMemory() async throws {
     let (origin, place, _) = try await Self.damaged()
     defer { origin.stop() }
-    var nonsense = Array("SQLite format 3\0".utf8)
-    for page in 0..<64 {
-      var bytes = [UInt8](repeating: 0, count: 4096)
-      (bytes[0], bytes[3], bytes[4]) = (0x0A, 0x03, 0xE8)
-      for cell in 0..<1000 { (bytes[8 + 2 * cell], bytes[9 + 2 * cell]) = (0x0F, 0xF0) }
-      bytes.replaceSubrange(0xFF0..<0xFF4, with: [0xBF, 0xFF, 0xFF, UInt8(page)])
-      nonsense += bytes
+    // Cells, a thousand in a page, each of which says that it goes on for a megabyte in pages that follow each
+    // other in a circle.
+    var leaf = [UInt8](repeating: 0x61, count: 4096)
+    leaf.replaceSubrange(0..<8, with: [0x0A, 0, 0, 0x03, 0xE8, 0, 0, 0])
+    for cell in 0..<1000 { (leaf[8 + 2 * cell], leaf[9 + 2 * cell]) = (0x08, 0x34) }
+    leaf.replaceSubrange(2100..<2111, with: [0xBD, 0x84, 0x40, 8, 0xF9, 0xF9, 0x3D, 8, 8, 8, 8])
+    leaf.replaceSubrange(2592..<2596, with: [0, 0, 0, 33])
+    var nonsense = Array("SQLite format 3\0".utf8) + [0x10, 0]
+    nonsense += [UInt8](repeating: 0, count: 4096 - nonsense.count)
+    for _ in 1..<32 { nonsense += leaf }
+    for page in 32..<64 {
+      nonsense += [0, 0, 0, UInt8(page == 63 ? 33 : page + 2)] + [UInt8](repeating: 0x61, count: 4092)
     }
     _ = try place.folder.write(nonsense, to: Self.index)
     let run = try await place.start(

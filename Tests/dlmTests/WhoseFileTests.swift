@@ -189,3 +189,193 @@ struct ChangedFileTests {
     #expect(try place.file("x") == Self.old)
   }
 }
+
+/// A place in which every kind of what dlm keeps for itself is there, and how it shows whether that is believed.
+private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
+  case index, secret, history, remembered, spool, settings, store
+
+  var testDescription: String { rawValue }
+
+  /// The file below the home, and its ending where the name is not known.
+  private var folder: String {
+    switch self {
+    case .index, .secret: "home/cache/dlm"
+    case .history, .remembered, .spool: "home/state/dlm/runs"
+    case .settings: "home/config/dlm"
+    case .store: "home/cache/dlm/store"
+    }
+  }
+
+  private func isName(_ name: String) -> Bool {
+    switch self {
+    case .index: name == "index.sqlite"
+    case .secret: name == "scope-key"
+    case .history, .remembered: name.hasSuffix(".jsonl")
+    case .spool: name.hasSuffix(".list")
+    case .settings: name == "config.yaml"
+    case .store: name != "new"
+    }
+  }
+
+  func make(_ here: OtherUsersPlace) async throws {
+    here.origin.route("/x", .file([1, 2, 3], FileOptions(etag: "\"v1\"")))
+    if self == .settings {
+      _ = try here.place.folder.write(Array("directory: out\n".utf8), to: "home/config/dlm/config.yaml")
+      try here.giveAll()
+    } else {
+      let list = Array((here.origin.url("/x") + "\n").utf8)
+      _ = try here.place.folder.write(list, to: "work/urls.txt")
+      let run = try await here.run(
+        ["get", self == .spool ? "-" : "urls.txt", "--store", "copy"], input: self == .spool ? list : [])
+      #expect(run.status == 0, "\(run.errorText)")
+    }
+  }
+
+  func change(_ here: OtherUsersPlace, owner: uid_t, parent: mode_t) throws {
+    let name = try #require(here.place.folder.names(in: folder).first(where: isName))
+    let path = here.place.folder.path("\(folder)/\(name)")
+    // Whoever it belongs to, it could be read. To give a file to its owner would count as a change.
+    if owner != OtherUsersPlace.victim { #expect(lchown(path, owner, owner) == 0 && chmod(path, 0o644) == 0) }
+    #expect(chmod(here.place.folder.path(folder), parent) == 0)
+  }
+
+  func isBelieved(owner: uid_t, parent: mode_t) -> Bool {
+    switch self {
+    case .settings: owner != OtherUsersPlace.other && parent == 0o700
+    // As every finished file: by itself.
+    case .store: owner == OtherUsersPlace.victim
+    default: owner == OtherUsersPlace.victim && parent == 0o700
+    }
+  }
+
+  /// Whether it is believed, and the run's own words.
+  func look(_ here: OtherUsersPlace) async throws -> (Bool, CommandResult) {
+    let address = here.origin.url("/x")
+    switch self {
+    case .index:
+      let run = try await here.dlm("get", address)
+      return (run.errorText.contains("1 unchanged"), run)
+    case .secret:
+      // It is read where a name has to be made of it.
+      let run = try await here.dlm("get", "--refresh", "--store", "copy", address)
+      return (!run.errorText.contains("not believed"), run)
+    case .history:
+      let run = try await here.dlm("history")
+      return (run.status == 0, run)
+    case .remembered, .spool:
+      let run = try await here.dlm("get")
+      return (run.status == 0, run)
+    case .settings:
+      let run = try await here.dlm("get", address)
+      return (access("\(here.place.work)/out/x", F_OK) == 0, run)
+    case .store:
+      try here.place.folder.remove("work/x")
+      let run = try await here.dlm("get", "--offline", "--store", "copy", address)
+      return (run.status == 0, run)
+    }
+  }
+}
+
+@Suite(
+  "What dlm keeps for itself is believed only where the user alone can have written it",
+  .enabled(if: geteuid() == 0, needsRoot))
+struct OwnStateTests {
+  /// A planted history once chose proxy and folder, and a planted index whose bytes are served.
+  @Test(arguments: OwnState.allCases)
+  fileprivate func ownersAndFolders(state: OwnState) async throws {
+    for owner in [OtherUsersPlace.victim, OtherUsersPlace.other, 0] {
+      for parent in [0o700, 0o777, 0o1777] as [mode_t] {
+        let here = try OtherUsersPlace()
+        defer { here.origin.stop() }
+        try await state.make(here)
+        try state.change(here, owner: owner, parent: parent)
+        let (isBelieved, run) = try await state.look(here)
+        #expect(
+          isBelieved == state.isBelieved(owner: owner, parent: parent),
+          "\(owner) in \(String(parent, radix: 8)): \(run.errorText)")
+      }
+    }
+  }
+
+  /// It is said once, with what to do.
+  @Test(arguments: ["cache", "state"])
+  func itIsSaid(folder: String) async throws {
+    let here = try OtherUsersPlace()
+    defer { here.origin.stop() }
+    here.origin.route("/x", .file([1, 2, 3]))
+    #expect(try await here.dlm("get", here.origin.url("/x")).status == 0)
+    let path = here.place.folder.path("home/\(folder)/dlm")
+    for (owner, mode, word) in [
+      (OtherUsersPlace.victim, 0o777, "others can write it"), (OtherUsersPlace.other, 0o755, "another user"),
+      (0, 0o755, "another user"),
+    ] as [(uid_t, mode_t, String)] {
+      #expect(lchown(path, owner, owner) == 0 && chmod(path, mode) == 0)
+      let run = try await here.dlm("get", here.origin.url("/x"))
+      #expect(run.status == 0, "\(run.errorText)")
+      #expect(run.errorText.components(separatedBy: "\(path) is not believed").count == 2, "\(run.errorText)")
+      #expect(run.errorText.contains(word), "\(run.errorText)")
+    }
+  }
+}
+
+@Suite("Numbers that no dlm wrote stop none")
+struct DamagedStateTests {
+  private static func place() async throws -> (FaultyOrigin, Workplace) {
+    let (origin, place) = (try FaultyOrigin(), try Workplace())
+    origin.route("/x", .file([1, 2, 3], FileOptions(etag: "\"v1\"")))
+    _ = try place.list([origin.url("/x")])
+    #expect(try await place.dlm("get", "urls.txt").status == 0)
+    return (origin, place)
+  }
+
+  /// Each get ran through them, one by one.
+  @Test(arguments: [1_000_000_000_000, .max] as [UInt64])
+  func sectionsOfTheClaims(count: UInt64) async throws {
+    let (origin, place) = try await Self.place()
+    defer { origin.stop() }
+    let name = "home/state/dlm/under-way"
+    var bytes = try place.folder.read(name)
+    for index in 0..<8 { bytes[8 + index] = UInt8(truncatingIfNeeded: count >> (8 * UInt64(index))) }
+    _ = try place.folder.write(bytes, to: name)
+    #expect(chmod(place.folder.path(name), 0o600) == 0)
+    let run = try await place.start(["get", "urls.txt"]).waitForExit(within: .seconds(30))
+    #expect(run.status == 0, "\(run.errorText)")
+  }
+
+  @Test(arguments: ["-9223372036854775808", "9223372036854775807", "-1"])
+  func rows(number: String) async throws {
+    let (origin, place) = try await Self.place()
+    defer { origin.stop() }
+    let script = """
+      import sqlite3, sys
+      with sqlite3.connect(sys.argv[1]) as index:
+          for column in ["fetched_at", "used_at", "size", "modified", "changed", "status"]:
+              index.execute("UPDATE file SET %s = %s" % (column, sys.argv[2]))
+      """
+    let index = place.folder.path("home/cache/dlm/index.sqlite")
+    let change = try await place.start("/usr/bin/python3", ["-c", script, index, number]).waitForExit()
+    #expect(change.status == 0, "\(change.errorText)")
+    for command in [
+      ["cache", "show", origin.url("/x")], ["cache", "list", "--json"], ["cache", "status"],
+      ["get", "urls.txt"], ["get", "--heuristic", "--store", "copy", "urls.txt"], ["cache", "prune"],
+    ] {
+      let run = try await place.start(command).waitForExit(within: .seconds(30))
+      #expect([0, 1].contains(run.status), "\(command): \(run.status) \(run.errorText)")
+    }
+    #expect(try place.file("x") == [1, 2, 3])
+  }
+
+  @Test(arguments: ["1e300", "inf", "-1", "1e-310", "nan"])
+  func secondsOfTheHistory(seconds: String) async throws {
+    let (origin, place) = try await Self.place()
+    defer { origin.stop() }
+    let runs = place.folder.path("home/state/dlm/runs")
+    let edit =
+      "sed -i 's/\"seconds\":[^,]*/\"seconds\":\(seconds)/' \(runs)/* && grep -q 'seconds\":\(seconds),' \(runs)/*"
+    #expect(try await place.start("sh", ["-c", edit]).waitForExit().status == 0)
+    for command in [["history"], ["history", "--json"], ["get"], ["get", "-m", "sequential"]] {
+      let run = try await place.start(command).waitForExit(within: .seconds(30))
+      #expect([0, 66].contains(run.status), "\(command): \(run.status) \(run.errorText)")
+    }
+  }
+}

@@ -373,7 +373,11 @@ actor CacheIndex {
     let (entries, bytes) = try answering("reading the index") { queue in
       try queue.look { database in
         let row = try Row.fetchOne(
-          database, sql: "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM file WHERE requested <> '/'")
+          database,
+          sql: """
+            SELECT COUNT(*), COALESCE(SUM(\(CacheSchema.size)), 0) FROM file
+            WHERE requested <> '/'
+            """)
         return (row?[0] as Int? ?? 0, row?[1] as Int64? ?? 0)
       }
     }

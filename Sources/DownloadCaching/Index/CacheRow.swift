@@ -349,6 +349,9 @@ enum CacheSchema {
 
   private static let columnsOfFile = columns.dropFirst("address, directory, requested, trust, ".count)
 
+  /// A size within bounds, as `CacheRow` has it.
+  static let size = "MAX(0, MIN(size, \(CacheRow.sizes.upperBound)))"
+
   /// How long the file of an address was that was fetched last, by whomever.
   static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetched_at DESC LIMIT 1"
 

@@ -10,7 +10,7 @@ enum StoreBound {
   static func cost(of length: Int64) -> Int64 { (max(0, length) + 4095) / 4096 * 4096 }
 
   /// As SQLite computes it.
-  static let costInSQL = "(size + 4095) / 4096 * 4096"
+  static let costInSQL = "(\(CacheSchema.size) + 4095) / 4096 * 4096"
 
   /// How full the store is left: a tenth below its bound, so that entries go in batches and not one for each
   /// that comes.
