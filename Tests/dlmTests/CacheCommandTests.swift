@@ -64,7 +64,7 @@ struct CacheCommandTests {
     #expect(lines.first.map(String.init) == url)
     for text in [
       "here/a: 3 B, intact", "there/mine: 3 B, intact", "ETag: \"one\"", "Status: 200", "Name chosen: mine",
-      "Key: asked for with a login or header lines of its own",
+      "Key: asked for with a login, certificate or header lines of its own",
     ] {
       #expect(shown.outputText.contains(text), "\(shown.outputText)")
     }
