@@ -200,7 +200,7 @@ struct ListAtAddressTests {
     let gate = try Gate()
     let first = (0..<4096).map { _ in "a.bin" }.joined(separator: "\n") + "\nb.bin\n"
     let comment = Array(("#" + String(repeating: "-", count: 16_382) + "\n").utf8)
-    let list = Array(first.utf8) + Array(repeatElement(comment, count: 96 * 64).joined())
+    let list = Array(first.utf8) + Array(repeatElement(comment, count: 48 * 64).joined())
     origin.route("/files/a.bin", .late([1], until: gate))
     origin.route("/files/urls.txt", .file(list))
     origin.route("/files/clock", .file(list))
@@ -213,7 +213,7 @@ struct ListAtAddressTests {
       #expect(clock.status == 0, "\(clock.errorText)")
     }
     let sent = try #require(origin.record.bodyBytesSent["/files/urls.txt"])
-    #expect(sent < 64 << 20, "\(sent)")
+    #expect(sent < 36 << 20, "\(sent)")
     gate.open()
     let result = try await run.waitForExit()
     #expect(result.status == 0, "\(result.errorText)")
