@@ -755,15 +755,17 @@ public actor DownloadCache: DownloadStore {
     let old = outcome.name
     guard let new = try decision.carryOut(outcome, in: directory, for: request.address) else { return nil }
     guard !FileNaming.areSame(new, old) else { return outcome.path }
-    let key = rowKey(request, directory)
-    for cache in resources.members where await cache.note(key, from: old, to: new) {
+    // A new name changes the time by which the file is known.
+    guard let standing = try directory.standing(new) else { return directory.path(of: new) }
+    let (key, change) = (rowKey(request, directory), (new, ChangeTime(of: standing)))
+    for cache in resources.members where await cache.note(key, from: old, to: change) {
       return directory.path(of: new)
     }
-    await index.noteStored(key, from: old, to: new)
+    await index.noteStored(key, from: old, to: change)
     return directory.path(of: new)
   }
 
-  private func note(_ key: RowKey, from old: String, to new: String) -> Bool {
+  private func note(_ key: RowKey, from old: String, to new: (String, ChangeTime)) -> Bool {
     index.note(key, from: old, to: new)
   }
 

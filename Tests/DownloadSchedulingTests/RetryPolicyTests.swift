@@ -22,7 +22,7 @@ struct RetryPolicyTests {
   static let rows: [Row] = [
     Row(testDescription: "first: half of 1.1 s, and half of the other half", delay: .milliseconds(825)),
     Row(testDescription: "second: twice that", failures: 2, delay: .milliseconds(1650)),
-    Row(testDescription: "fifth: 16 times", failures: 5, delay: .seconds(13.2)),
+    Row(testDescription: "fifth: 16 times", failures: 5, delay: .milliseconds(13_200)),
     Row(testDescription: "half of it is never left out", random: 0, delay: .milliseconds(550)),
     Row(testDescription: "capped at 30 s", failures: 20, retries: 50, delay: .seconds(22.5)),
     Row(

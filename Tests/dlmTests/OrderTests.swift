@@ -110,11 +110,14 @@ struct OrderTests {
     origin.route("/long", .late([1], until: gate))
     Self.serve(origin, ["/a", "/b", "/urgent.txt", "/c"])
     let place = try Workplace()
-    let run = try place.start(["get", "-", "-j", "1", "-m", mode.rawValue, "--first", "*.txt"], input: .open)
+    let run = try place.start(["get", "-", "-j", "1", "-m", mode.rawValue, "--first", "*.txt", "--progress", "json"],
+      input: .open)
     run.write(Array(Self.lines(origin, ["/long", "/a", "/b"]).joined(separator: "\n").utf8))
     try await origin.wait(forRequests: 1, path: "/long")
     run.write(Array("\n\(origin.url("/urgent.txt"))\n\(origin.url("/c"))\n".utf8))
     run.closeInput()
+    // All five are read.
+    try await run.wait(forOutput: "\"type\":\"plan\"")
     gate.open()
     let result = try await run.waitForExit()
     #expect(result.status == 0, "\(result.errorText)")

@@ -251,19 +251,19 @@ final class IndexSession {
   var isFull: Bool { batch?.isFull == true }
   var pending: Int { batch?.count ?? 0 }
 
-  /// Notes the new name of a file: without it, the next run would fetch the file again.
+  /// Notes the new name of a file, and when it got that: without it, the next run would fetch the file again.
   /// - Returns: false if the file's row is not in the current batch.
-  func note(_ key: RowKey, from old: String, to new: String) -> Bool {
+  func note(_ key: RowKey, from old: String, to new: (String, ChangeTime)) -> Bool {
     guard var row = batch?[key], row.name == old else { return false }
-    row.name = new
+    (row.name, row.changed) = new
     addStored(row)
     return true
   }
 
   /// The same for a row that is in the index already.
-  nonisolated(nonsending) func noteStored(_ key: RowKey, from old: String, to new: String) async {
+  nonisolated(nonsending) func noteStored(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async {
     guard var row = await row(key), row.name == old else { return }
-    row.name = new
+    (row.name, row.changed) = new
     addStored(row)
     if isFull { await flush() }
   }

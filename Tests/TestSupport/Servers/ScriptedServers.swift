@@ -97,7 +97,7 @@ public final class TLSOrigin: Sendable {
   /// What came with each request for a path, once there is one: header line, cookie, certificate, login; `-` for
   /// none.
   public func brought(to path: String) async throws(SupportFailure) -> [[String]] {
-    try await server.process.wait(forOutput: "\n\(path)|")
+    try await server.process.wait(forOutput: "\(path)|")
     return server.process.outputText.split(separator: "\n")
       .map { $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init) }
       .filter { $0.count == 5 && $0[0] == path }.map { Array($0.dropFirst()) }

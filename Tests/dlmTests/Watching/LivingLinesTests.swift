@@ -128,7 +128,12 @@ struct LivingLinesTests {
     try bench.change("a")
     try bench.change("a", list: 1)
     try bench.change("")
-    #expect(bench.take() == "+0, +1, x0" && bench.lines.count(of: 1) == 1)
+    // What is under way goes on as the other's.
+    #expect(bench.take() == "+0, +1, x1" && bench.lines.count(of: 1) == 1)
+    bench.ended(1, .cancelled)
+    #expect(bench.take() == "-1 running")
+    bench.ended(0)
+    #expect(bench.lines.isSettled && bench.lines.count == 1)
   }
 
   @Test func askedAgain() throws {
