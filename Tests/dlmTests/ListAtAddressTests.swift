@@ -206,7 +206,9 @@ struct ListAtAddressTests {
     origin.route("/files/urls.txt", .file(list))
     origin.route("/files/clock", .file(list))
     let place = try Workplace()
-    let run = try place.start(["get", origin.url("/files/urls.txt"), "--list", "-m", "sequential", "--limit-rate", "400M"])
+    let run = try place.start([
+      "get", origin.url("/files/urls.txt"), "--list", "-m", "sequential", "--limit-rate", "400M",
+    ])
     try await origin.wait(forRequests: 1, path: "/files/a.bin")
     try await origin.wait(path: "/files/urls.txt", bodyBytesSent: 16 << 20)
     for _ in 0..<2 {

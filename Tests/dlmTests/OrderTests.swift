@@ -110,7 +110,8 @@ struct OrderTests {
     origin.route("/long", .late([1], until: gate))
     Self.serve(origin, ["/a", "/b", "/urgent.txt", "/c"])
     let place = try Workplace()
-    let run = try place.start(["get", "-", "-j", "1", "-m", mode.rawValue, "--first", "*.txt", "--progress", "json"],
+    let run = try place.start(
+      ["get", "-", "-j", "1", "-m", mode.rawValue, "--first", "*.txt", "--progress", "json"],
       input: .open)
     run.write(Array(Self.lines(origin, ["/long", "/a", "/b"]).joined(separator: "\n").utf8))
     try await origin.wait(forRequests: 1, path: "/long")

@@ -261,7 +261,8 @@ final class IndexSession {
   }
 
   /// The same for a row that is in the index already.
-  nonisolated(nonsending) func noteStored(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async {
+  nonisolated(nonsending) func noteStored(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async
+  {
     guard var row = await row(key), row.name == old else { return }
     (row.name, row.changed) = new
     addStored(row)
