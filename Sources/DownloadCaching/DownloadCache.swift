@@ -83,7 +83,7 @@ public actor DownloadCache: DownloadStore {
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     if let name = request.outputName { try checkName(name, request.address) }
-    let trust = index.trust(of: request.address)
+    let trust = index.trust(of: request)
     if let outcome = try fromMemory(request, trust, meter) { return .answered(outcome) }
     if let flight = inFlight[request.key] { return try await join(flight, request, trust, meter) }
     if let outcome = try hitAtOnce(request, trust, meter) {

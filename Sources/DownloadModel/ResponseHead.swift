@@ -49,6 +49,16 @@ public struct ResponseHead: Sendable {
     return String(scalars)
   }
 
+  /// Whether the body is all of what was asked for. 203 is a 200 that a proxy changed; no better body is
+  /// available. What was created or accepted is what the server has to give, and unknown codes of the class
+  /// 2xx are treated as 200 (RFC 9110 §15).
+  public var isWhole: Bool {
+    switch status {
+    case 200...203, 209...225, 227...299: true
+    default: false
+    }
+  }
+
   /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values.
   public var contentLength: Int64? {
     var length: Int64?

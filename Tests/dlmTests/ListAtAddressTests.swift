@@ -86,7 +86,18 @@ struct ListAtAddressTests {
     #expect(try place.names() == ["a.bin"])
   }
 
-  @Test(arguments: [(404, Int32(66)), (503, 75), (403, 66)])
+  /// As of files.
+  @Test(arguments: [201, 203, 250]) func otherSuccesses(status: Int) async throws {
+    let origin = try Self.origin()
+    defer { origin.stop() }
+    origin.route("/files/urls.txt", .status(status, body: Self.text("a.bin")))
+    let place = try Workplace()
+    let result = try await place.dlm("get", origin.url("/files/urls.txt"), "--list")
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.names() == ["a.bin"])
+  }
+
+  @Test(arguments: [(404, Int32(66)), (503, 75), (403, 66), (204, 66)])
   func cannotBeRead(status: Int, exit: Int32) async throws {
     let origin = try Self.origin()
     defer { origin.stop() }

@@ -359,7 +359,8 @@ struct WhoseAnswerTests {
     func mark(_ change: (inout Trust) -> Void) -> RequestTrust {
       var configuration = CacheConfiguration(directory: "/", cacheFolder: nil)
       change(&configuration.trust)
-      return RequestFingerprint(configuration, Self.secret, runNumber: 0).trust(of: address)
+      return RequestFingerprint(configuration, Self.secret, runNumber: 0).trust(
+        of: DownloadRequest(id: 0, address: address))
     }
     let identity = TLSOptions.Identity(certificate: "/c", digest: "1", isPKCS12: false)
     var other = identity

@@ -42,7 +42,7 @@ final class IndexSession {
   var folder: Folder? { index?.folder }
 
   /// Under which trust this run's request for an address is answered.
-  func trust(of address: Address) -> RequestTrust { fingerprint.trust(of: address) }
+  func trust(of request: DownloadRequest) -> RequestTrust { fingerprint.trust(of: request) }
 
   // MARK: Questions
 

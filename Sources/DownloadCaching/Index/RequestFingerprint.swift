@@ -10,8 +10,9 @@ final class RequestFingerprint {
   private let configuration: CacheConfiguration
   private let secret: UserSecret
   private let runNumber: UInt64
-  /// `RequestFields.key` and `security`, computed once.
-  private let keyedFields, security: String?
+  /// `RequestFields.key` and `security`, computed once; and the same for strangers, who get neither header lines
+  /// nor a certificate.
+  private let own, strangers: (fields: String?, security: String?)
   /// The selection for each `Vary` text: most servers send the same text in each answer.
   private var selections: [String: String?] = [:]
 
@@ -20,8 +21,12 @@ final class RequestFingerprint {
     self.configuration = configuration
     self.secret = secret
     self.runNumber = runNumber
-    keyedFields = configuration.fields.key
-    security = Self.security(configuration.trust)
+    own = (configuration.fields.key, Self.security(configuration.trust))
+    var trust = configuration.trust
+    (trust.headerLines, trust.tls.identity) = ([], nil)
+    // By lines that are not sent no answer is selected, as it would seem to be.
+    let lacksLines = !configuration.trust.headerLines.isEmpty
+    strangers = (RequestFields(trust).key ?? (lacksLines ? "" : nil), Self.security(trust))
   }
 
   /// Who the user is to servers over TLS, and how they are checked, as text; nil for what is usual. Versions
@@ -36,17 +41,36 @@ final class RequestFingerprint {
   }
 
   /// Under which trust a request is answered. Over plain HTTP nobody is checked, whatever the settings say.
-  func trust(of address: Address) -> RequestTrust {
-    let login = configuration.trust.logins?.login(for: address.host)
-    if security == nil, keyedFields == nil, login == nil, !address.hasCredentials { return .usual }
-    let redirected = mark(address, login, security)
+  func trust(of request: DownloadRequest) -> RequestTrust {
+    let (address, isStranger) = (request.address, request.provenance == .stranger)
+    let isTLS = address.scheme == .https
+    let logins = configuration.trust.logins
+    let hasLogin = logins?.hasLogin(for: address.host, isHome: !isStranger) == true
+    guard hasLogin || address.hasCredentials else {
+      let usual = isStranger ? usualOfStrangers : usualOfOwn
+      return isTLS ? usual.tls : usual.plain
+    }
+    let login = hasLogin ? logins?.login(for: address.host) : nil
+    return trust(isStranger ? strangers : own, Self.userInfo(address), login, isTLS)
+  }
+
+  /// The trust of requests without a login: of nearly all of them, so that it is computed once.
+  private lazy var usualOfOwn = (tls: trust(own, nil, nil, true), plain: trust(own, nil, nil, false))
+  private lazy var usualOfStrangers = (
+    tls: trust(strangers, nil, nil, true), plain: trust(strangers, nil, nil, false)
+  )
+
+  private func trust(
+    _ sent: (fields: String?, security: String?), _ userInfo: String?, _ login: String?, _ isTLS: Bool
+  ) -> RequestTrust {
+    let redirected = mark([userInfo, sent.fields, login], sent.security)
     return RequestTrust(
-      own: security == nil || address.scheme == .https ? redirected : mark(address, login, nil),
+      own: sent.security == nil || isTLS ? redirected : mark([userInfo, sent.fields, login], nil),
       redirected: redirected)
   }
 
-  private func mark(_ address: Address, _ login: String?, _ security: String?) -> TrustMark {
-    let parts = [Self.userInfo(address), keyedFields, login, security]
+  private func mark(_ sent: [String?], _ security: String?) -> TrustMark {
+    let parts = sent + [security]
     guard parts.contains(where: { $0 != nil }) else { return .usual }
     let text = parts.map { $0.map { "\($0.utf8.count)\0\($0)" } ?? "" }.joined(separator: "\0")
     let isUnchecked = security != nil && configuration.trust.isUnchecked

@@ -107,9 +107,7 @@ enum ResumeDecision: Equatable {
     asked: TransferPlan.Asked, held: HeldPart, known: KnownVersion? = nil, head: ResponseHead, now: Int64
   ) -> ResumeDecision {
     switch head.status {
-    // 203 is a 200 that a proxy changed; no better body is available. What was created or accepted is what
-    // the server has to give.
-    case 200...203: wholeFile(asked: asked, held: held, head: head)
+    case _ where head.isWhole: wholeFile(asked: asked, held: held, head: head)
     // 204 means no content at all, rather than content of length 0 (RFC 9110 §15.3.5): the file is empty, and
     // the user is told.
     case 204: .startOver(total: 0)
@@ -119,8 +117,6 @@ enum ResumeDecision: Equatable {
     case 304 where asked == .conditional:
       known?.isConfirmed(by: head) == true ? .unchanged : .askUnconditionally
     case 416: unsatisfiedRange(asked: asked, held: held, head: head)
-    // Unknown codes of the class 2xx are treated as 200 (RFC 9110 §15).
-    case 209..<300: wholeFile(asked: asked, held: held, head: head)
     case 300..<400: .reject(DownloadError(.badResponse, cause: .http(status: head.status)))
     default: .reject(failure(head, now: now))
     }

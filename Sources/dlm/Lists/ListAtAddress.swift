@@ -276,7 +276,7 @@ private final class ArrivingSink: ByteSink {
   }
 
   func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
-    guard head.status == 200 else { throw how.failure(head) }
+    guard head.isWhole else { throw how.failure(head) }
     try how.check(head.contentLength ?? 0)
     how.version?.note(head)
     arriving.answered(by: head.effectiveURL)

@@ -34,13 +34,41 @@ struct TrustMarkTests {
     }
   }
 
-  private func trust(_ text: String, _ change: (inout Trust) -> Void = { _ in }) throws -> RequestTrust {
+  private func trust(
+    _ text: String, from provenance: Provenance = .user, _ change: (inout Trust) -> Void = { _ in }
+  ) throws -> RequestTrust {
     var configuration = CacheConfiguration(directory: "/", cacheFolder: nil)
     change(&configuration.trust)
-    return RequestFingerprint(configuration, Self.secret, runNumber: 0).trust(of: try Address(text))
+    let request = DownloadRequest(id: 0, address: try Address(text), provenance: provenance)
+    return RequestFingerprint(configuration, Self.secret, runNumber: 0).trust(of: request)
   }
 
   private static let secret = UserSecret.forThisProcess()
+
+  /// What is not sent to servers that a list at an address names makes no answer of theirs the user's own.
+  @Test func strangers() throws {
+    let identity = TLSOptions.Identity(certificate: "/c", digest: "1", isPKCS12: false)
+    let kept: [(inout Trust) -> Void] = [
+      { $0.headerLines = ["X-Key: a"] }, { $0.tls.identity = identity },
+      { $0.logins = NetrcLogins(Array("default login a password b".utf8)) },
+    ]
+    let plain = try trust("https://h/x", from: .stranger)
+    #expect(try plain == trust("https://h/x"))
+    for change in kept {
+      #expect(try trust("https://h/x", from: .stranger, change) != trust("https://h/x", change))
+      #expect(try trust("https://h/x", from: .home, change) == trust("https://h/x", change))
+    }
+    for change in kept.dropFirst() { #expect(try trust("https://h/x", from: .stranger, change) == plain) }
+    let other = try trust("https://h/x", from: .stranger) { $0.headerLines = ["X-Key: b"] }
+    #expect(try trust("https://h/x", from: .stranger, kept[0]) == other, "they got neither")
+    let sent: [(inout Trust) -> Void] = [
+      { $0.logins = NetrcLogins(Array("machine h login a password b".utf8)) }, { $0.isInsecure = true },
+      { $0.cookieFile = "/jar" },
+    ]
+    for change in sent {
+      #expect(try trust("https://h/x", from: .stranger, change) == trust("https://h/x", change))
+    }
+  }
 
   @Test func credentialsOfAnAddress() throws {
     #expect(try trust("http://host/") == .usual)

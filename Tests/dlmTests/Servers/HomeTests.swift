@@ -84,6 +84,25 @@ struct HomeTests {
     #expect(try await other.brought(to: "/seen").allSatisfy { $0 == (way == .file ? all : none) })
   }
 
+  /// What a stranger's request brought without the header lines is no answer to one that has them.
+  @Test func theUsersOwnRequestIsAsked() async throws {
+    let origin = try FaultyOrigin()
+    let other = try FaultyOrigin()
+    defer {
+      origin.stop()
+      other.stop()
+    }
+    origin.route("/urls.txt", .file(Array(other.url("/f").utf8)))
+    other.route("/f", .file([1], FileOptions(headers: ["Cache-Control: max-age=1000"])))
+    let place = try Workplace()
+    let list = try await place.dlm("get", "--list", origin.url("/urls.txt"), "-H", "X-Key: k")
+    #expect(list.status == 0, "\(list.errorText)")
+    let own = try await place.dlm("get", other.url("/f"), "-H", "X-Key: k")
+    #expect(own.status == 0, "\(own.errorText)")
+    #expect(other.log.map { $0.headers["x-key"] } == [nil, "k"])
+    #expect(try place.names() == ["f"])
+  }
+
   /// The user named that host, so its login is for it whoever names the address.
   @Test func aLoginOfTheHostItself() async throws {
     let origin = try FaultyOrigin()
