@@ -91,6 +91,7 @@ actor CurlAgent {
         // (CURLOPT_MAXAGE_CONN).
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
         if !waitsToShare(transfer) { try loop.add(transfer.easy) }
+        if transfers.count - idle.count == 1 { loop.expectsAnswer() }
       } catch {
         _ = transfer.abort(.cancelled)  // releases the sink
         idle.append(transfer)

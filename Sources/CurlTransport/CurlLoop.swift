@@ -42,6 +42,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// How many turns it has made.
   private(set) var turns: UInt64 = 0
   private var isBehind = false
+  /// Whether the next wait is the one for the answer to the only request.
+  private var isAlone = false
   private var agent: CurlAgent?
   /// Refers back to this loop, so both live until the thread ends.
   private var tasks: LoopTaskExecutor?
@@ -138,6 +140,12 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   func look(at time: UInt64) {
     assertOnLoop()
     deadline = min(deadline ?? time, time)
+  }
+
+  /// The only transfer has begun, so that nothing else can be done before it is answered.
+  func expectsAnswer() {
+    assertOnLoop()
+    isAlone = true
   }
 
   /// In the next turn, bodies are decoded further that became more than one turn may decode.
@@ -283,7 +291,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
       }
       // A timer that is due already (a transfer was just added) comes before the sockets.
       if let due, due <= Self.now, mayWait { return }
-      try poll.wait(mayWait ? millisecondsUntilDue : 0, into: &sockets)
+      try poll.wait(mayWait ? millisecondsUntilDue : 0, isBrief: isAlone, into: &sockets)
+      isAlone = false
     } catch {
       let message = "\(error.call): \(String(cString: strerror(error.errno)))"
       agent?.assumeIsolated { $0.failAll(message) }
