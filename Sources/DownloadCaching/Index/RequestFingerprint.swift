@@ -10,8 +10,8 @@ final class RequestFingerprint {
   private let configuration: CacheConfiguration
   private let secret: UserSecret
   private let runNumber: UInt64
-  /// `RequestFields.key` and `security`, computed once; and the same for strangers, who get neither header lines
-  /// nor a certificate.
+  /// `RequestFields.key` and `security`, computed once; and the same for strangers, who get neither header
+  /// lines nor a certificate.
   private let own, strangers: (fields: String?, security: String?)
   /// The selection for each `Vary` text: most servers send the same text in each answer.
   private var selections: [String: String?] = [:]
