@@ -178,9 +178,9 @@ struct EventPoll: ~Copyable {
 
 /// Whether to look for an answer again and again for a moment before the thread sleeps for it.
 ///
-/// A server on this machine answers in less time than it takes to put a thread to sleep and wake it up. For
-/// one file after the other that sleep is a quarter of the time. Others take longer, so after each look in
-/// vain twice as many answers are slept for as after the last.
+/// A server on this machine answers in less time than it takes to put a thread to sleep and wake it up, which
+/// is a fifth of the time of one small file after the other. Others take longer, so after each look in vain
+/// twice as many answers are slept for as after the last.
 struct BriefLook {
   private var failures = 0
   private var left = 0

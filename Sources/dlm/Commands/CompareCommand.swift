@@ -131,24 +131,10 @@ struct MeasuringOptions: ParsableArguments {
       StandardError.say([TroubleMessages.temporaryFolder(temporaryFolder, error)])
       return .folderUnusable
     }
-    func show(_ report: ComparisonReport) throws(ExitCode) {
-      let messages = ComparisonMessages(
-        report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: discard)
-      if screen.style == .json {
-        // Standard output is for programs.
-        StandardError.say(screen.wrapped(messages.lines))
-        return try StandardOutput.write(
-          ComparisonMessages.json(ReportPages(report, facts(report, of: list, settings))))
-      }
-      try StandardOutput.say(StandardOutput.wrapped(messages.lines))
-      if let picture = ComparisonPicture(report, on: StandardOutput.terminal, environment) {
-        try StandardOutput.write((["", ""] + picture.lines).joined(separator: "\n") + "\n")
-      }
-    }
     switch result {
     case .success(let report):
       onReport(report)
-      try show(report)
+      try show(report, of: list, settings, screen, environment)
       if let file = settings.report {
         if let trouble = write(report, of: list, settings, to: file) {
           StandardError.say([trouble])
@@ -159,12 +145,33 @@ struct MeasuringOptions: ParsableArguments {
       return ExitStatus(failures: report.leftOut.map(\.error), rejections: [])
     case .failure(.cancelled(let measured)) where !measured.isEmpty:
       StandardError.say([ComparisonMessages.interrupted(after: measured.count, of: plan.modes.count * runs)])
-      try show(ComparisonReport(measurements: measured))
+      try show(ComparisonReport(measurements: measured), of: list, settings, screen, environment)
       return ExitStatus(.cancelled(measured), signal: signal)
     case .failure(let error):
       StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
       return ExitStatus(error, signal: signal)
     }
+  }
+
+  private func show(
+    _ report: ComparisonReport, of list: String, _ settings: Settings, _ screen: ProgressScreen,
+    _ environment: [String: String]
+  ) throws(ExitCode) {
+    let messages = messages(report, settings)
+    if screen.style == .json {
+      // Standard output is for programs.
+      StandardError.say(screen.wrapped(messages.lines))
+      return try StandardOutput.write(
+        ComparisonMessages.json(ReportPages(report, facts(report, of: list, settings))))
+    }
+    try StandardOutput.say(StandardOutput.wrapped(messages.lines))
+    if let picture = ComparisonPicture(report, on: StandardOutput.terminal, environment) {
+      try StandardOutput.write((["", ""] + picture.lines).joined(separator: "\n") + "\n")
+    }
+  }
+
+  private func messages(_ report: ComparisonReport, _ settings: Settings) -> ComparisonMessages {
+    ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: discard)
   }
 
   /// - Returns: what to say where it could not be written.
@@ -175,8 +182,7 @@ struct MeasuringOptions: ParsableArguments {
   }
 
   private func facts(_ report: ComparisonReport, of list: String, _ settings: Settings) -> ReportFacts {
-    let messages = ComparisonMessages(
-      report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: discard)
+    let messages = messages(report, settings)
     return ReportFacts(
       list: list, command: "dlm compare", headline: messages.headline,
       notes: messages.explanations + messages.warnings)
