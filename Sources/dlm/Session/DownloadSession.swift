@@ -370,7 +370,8 @@ struct DownloadSession: Sendable {
     defer { trial?.files.scratch.remove() }
     let listDigest = await reader.listDigest
     let times = remember(result, listDigest)
-    if !order.isQuiet { StandardError.say(RejectionMessages.downgrades(await reader.downgrading)) }
+    let downgrading = await reader.downgrading.union(watched?.downgrading ?? [])
+    if !order.isQuiet { StandardError.say(RejectionMessages.downgrades(downgrading)) }
     StandardError.say(result.warnings.map { CacheMessages.warning($0) })
     StandardError.say(
       SummaryMessages.unusedChecksums(order.settings.output.checksums?.unusedNames ?? []))

@@ -35,6 +35,8 @@ final class WatchedLines: RequestSource {
     var lastTicket = 0
     var isStopped = false
     var nextLook: ContinuousClock.Instant?
+    /// As `ListReader.downgrading`.
+    var downgrading: Set<String> = []
   }
 
   /// - Parameters:
@@ -55,6 +57,11 @@ final class WatchedLines: RequestSource {
 
   /// What is waited for.
   var status: WatchStatus { state.withLock { status($0) } }
+
+  /// Lists that came over https and name files that others can read and change on their way.
+  var downgrading: Set<String> { state.withLock { $0.downgrading } }
+
+  func note(downgrading lists: Set<String>) { state.withLock { $0.downgrading.formUnion(lists) } }
 
   // MARK: For the run
 

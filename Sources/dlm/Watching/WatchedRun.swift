@@ -72,7 +72,9 @@ struct WatchedRun {
         let reader = ListReader(
           [source], outputName: outputName, checksum: checksum, ordering: ordering, feed: ProgressFeed(),
           fetching: fetching, wantsWholeLines: wantsWholeLines, spool: nil, onReject: onReject)
-        return (await reader.all(), await reader.isWhole)
+        let requests = await reader.all()
+        lines.note(downgrading: await reader.downgrading)
+        return (requests, await reader.isWhole)
       },
       askAnew: askAnew,
       onRead: {

@@ -84,6 +84,26 @@ struct HomeTests {
     #expect(try await other.brought(to: "/seen").allSatisfy { $0 == (way == .file ? all : none) })
   }
 
+  /// What came safely may name what does not: the run says so at its end, however it read the list.
+  @Test(arguments: [[], ["--watch", "--refresh-every", "1h"]])
+  func aListOverTLSThatNamesPlainHTTP(watching: [String]) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1]))
+    let home = try await TLSOrigin(["/urls.txt": .body(origin.url("/f") + "\n")])
+    defer { home.stop() }
+    let place = try Workplace()
+    let run = try place.start(
+      ["get", "--list", home.url("/urls.txt"), "--cacert", home.certificatePath, "--progress", "json"]
+        + watching)
+    try await run.wait(forOutput: "\"how\":\"fetched\"")
+    if !watching.isEmpty { run.send(SIGINT) }
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(
+      result.errorText.contains("/urls.txt came over https, but names files at http"), "\(result.errorText)")
+  }
+
   /// What a stranger's request brought without the header lines is no answer to one that has them.
   @Test func theUsersOwnRequestIsAsked() async throws {
     let origin = try FaultyOrigin()
