@@ -23,26 +23,25 @@ final class Recorder: Sendable {
   var running: Int { state.withLock { $0.running } }
 
   func download(_ request: DownloadRequest) async {
-    let (isOpen, due) = state.withLock { state in
-      state.started.append(request.id)
-      state.running += 1
-      state.greatest = max(state.greatest, state.running)
-      let due = state.waiters.filter { $0.count <= state.started.count }
-      state.waiters.removeAll { $0.count <= state.started.count }
-      return (state.isOpen, due)
-    }
-    for waiter in due { waiter.continuation.resume() }
-    if !isOpen { await hold() } else { await Task.yield() }
+    await begin(request)
+    await Task.yield()
     state.withLock { $0.running -= 1 }
   }
 
-  private func hold() async {
+  /// A call counts as begun when it is held, not before: a test that let a call go which had begun, but was not
+  /// held yet, let nothing go, and waited for ever.
+  private func begin(_ request: DownloadRequest) async {
     await withCheckedContinuation { continuation in
-      let isOpen = state.withLock { state in
-        if !state.isOpen { state.held.append(continuation) }
-        return state.isOpen
+      let due = state.withLock { state in
+        state.started.append(request.id)
+        state.running += 1
+        state.greatest = max(state.greatest, state.running)
+        var due = state.waiters.filter { $0.count <= state.started.count }.map(\.continuation)
+        state.waiters.removeAll { $0.count <= state.started.count }
+        if state.isOpen { due.append(continuation) } else { state.held.append(continuation) }
+        return due
       }
-      if isOpen { continuation.resume() }
+      for continuation in due { continuation.resume() }
     }
   }
 
@@ -68,8 +67,5 @@ final class Recorder: Sendable {
   }
 
   /// Lets one held call go: the earliest, or the one at that place.
-  func release(at index: Int = 0) {
-    let continuation = state.withLock { index < $0.held.count ? $0.held.remove(at: index) : nil }
-    continuation?.resume()
-  }
+  func release(at index: Int = 0) { state.withLock { $0.held.remove(at: index) }.resume() }
 }
