@@ -27,7 +27,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
     .package(
       url: "https://github.com/apple/swift-configuration", .upToNextMinor(from: "1.4.0"), traits: ["YAML"]),
-    .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.0")),
     .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
     .package(url: "https://github.com/apple/swift-system", .upToNextMinor(from: "1.8.0")),
     .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
@@ -39,10 +38,11 @@ let package = Package(
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCoding", providers: [.apt(["zlib1g-dev", "libbrotli-dev"])]),
+    .systemLibrary(name: "CDigest", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CIDN", providers: [.apt(["libidn2-dev"])]),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
-    .target(name: "DownloadModel", dependencies: ["CIDN"], swiftSettings: settings),
+    .target(name: "DownloadModel", dependencies: ["CDigest", "CIDN"], swiftSettings: settings),
 
     // Level 1: these never import each other
     .target(
@@ -54,7 +54,6 @@ let package = Package(
       name: "DownloadCaching",
       dependencies: [
         "CLinux", "CSQLite", "DownloadModel",
-        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
@@ -94,7 +93,6 @@ let package = Package(
         "StrategyComparing", "ReportPages", "TerminalProgress", "DemoOrigin", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
-        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings,
@@ -117,7 +115,6 @@ let package = Package(
       name: "DownloadCachingTests",
       dependencies: [
         "DownloadCaching", "DownloadModel", "TestSupport",
-        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
@@ -150,7 +147,6 @@ let package = Package(
         "dlm", "TestSupport", "CurlTransport", "DownloadCaching", "DownloadModel", "DownloadScheduling",
         "StrategyComparing", "TerminalProgress",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
   ]

@@ -49,9 +49,9 @@ need_python_modules() {
     --no-deps --upgrade --target "$modules" $missing
 }
 
-# What a build links against: libcurl, what it brings along itself (zlib, brotli, libidn2), SQLite, an allocator, and the
+# What a build links against: libcurl, what it brings along itself (zlib, brotli, libidn2, libcrypto), SQLite, an allocator, and the
 # headers that Swift's runtime wants.
-build_packages="libcurl4-openssl-dev zlib1g-dev libbrotli-dev libidn2-dev libsqlite3-dev libmimalloc-dev pkg-config ca-certificates"
+build_packages="libcurl4-openssl-dev zlib1g-dev libbrotli-dev libidn2-dev libsqlite3-dev libssl-dev libmimalloc-dev pkg-config ca-certificates"
 
 # How every package is compiled, for release, tests and sanitizers alike. Asked for a type such as [String: Int], the compiler
 # would leave its mangled name behind, which the runtime parses and whose conformances it searches for at the first

@@ -27,6 +27,11 @@ public struct ContentDigest: Sendable, Hashable {
     self.bytes = bytes
   }
 
+  init(unchecked algorithm: Algorithm, _ bytes: [UInt8]) {
+    self.algorithm = algorithm
+    self.bytes = bytes
+  }
+
   /// From hexadecimal digits of either case.
   public init?(_ algorithm: Algorithm, hex: some StringProtocol) {
     let digits = Array(hex.utf8)

@@ -191,7 +191,7 @@ struct Commit: Sendable {
     let (file, head, held, digest, askedAt, source) = try download.access {
       reception throws(DownloadError) in
       (
-        try reception.standing(), reception.head, reception.held, reception.digest?.expected,
+        try reception.standing(), reception.head, reception.held, reception.comparedDigest,
         reception.askedAt, reception.source
       )
     }

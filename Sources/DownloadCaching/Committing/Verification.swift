@@ -1,10 +1,9 @@
-import Crypto
 import DownloadModel
 import FoundationEssentials
 import Synchronization
 
 /// The comparison of one file with the checksum that it must have.
-struct DigestCheck: Sendable {
+struct DigestCheck: ~Copyable, Sendable {
   let expected: ContentDigest
   private var hasher: ContentHasher
   /// Bytes of the file, from its start, that the hasher has taken.
@@ -23,8 +22,10 @@ struct DigestCheck: Sendable {
     hashed += Int64(bytes.count)
   }
 
-  /// The digest of a file of this length; nil if not all its bytes were taken.
-  func digest(of length: Int64) -> ContentDigest? { hashed == length ? hasher.finish() : nil }
+  /// How a file of this length compares.
+  func verdict(of length: Int64) -> DigestVerdict {
+    hashed == length ? DigestVerdict(expected: expected, found: hasher.finish()) : .unread(expected)
+  }
 }
 
 /// How a whole file compares with its checksum.
@@ -95,30 +96,6 @@ enum Verification {
       number += 1
     }
   }
-}
-
-/// Takes a file's bytes as they come and gives their digest.
-struct ContentHasher: Sendable {
-  let algorithm: ContentDigest.Algorithm
-  private var hash: any HashFunction & Sendable
-
-  init(_ algorithm: ContentDigest.Algorithm) {
-    self.algorithm = algorithm
-    hash =
-      switch algorithm {
-      case .md5: Insecure.MD5()
-      case .sha1: Insecure.SHA1()
-      case .sha256: SHA256()
-      case .sha384: SHA384()
-      case .sha512: SHA512()
-      }
-  }
-
-  mutating func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
-
-  func finish() -> ContentDigest? { ContentDigest(algorithm, Self.bytes(of: hash)) }
-
-  private static func bytes(of hash: some HashFunction) -> [UInt8] { Array(hash.finalize()) }
 }
 
 /// `Repr-Digest` (RFC 9530 §3): a dictionary of byte sequences, `sha-256=:base64:, sha-512=:base64:`. It is

@@ -1,4 +1,3 @@
-import Crypto
 import DownloadModel
 import Glibc
 import Synchronization
@@ -143,7 +142,7 @@ final class UserSecret: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    var key: SymmetricKey?
+    var key: [UInt8]?
     var failure: Errno?
   }
 
@@ -153,15 +152,14 @@ final class UserSecret: Sendable {
 
   static func forThisProcess() -> UserSecret { UserSecret(in: nil) }
 
-  var key: SymmetricKey {
+  var key: [UInt8] {
     state.withLock { state in
       if let key = state.key { return key }
-      var key = SymmetricKey(size: .bits256)
+      var kept: [UInt8]?
       if let folder {
-        do throws(Errno) { key = try Self.kept(in: Folder(own: folder), orElse: key) } catch {
-          state.failure = error
-        }
+        do throws(Errno) { kept = try Self.kept(in: Folder(own: folder)) } catch { state.failure = error }
       }
+      let key = kept ?? Self.random(Self.length)
       state.key = key
       return key
     }
@@ -186,30 +184,34 @@ final class UserSecret: Sendable {
   /// Authenticates a text: 128 bits of a keyed hash (HMAC-SHA-256), as hexadecimal digits.
   /// - Parameter purpose: separates kinds of text, so that a tag for one kind does not hold for another.
   func tag(_ purpose: String, _ text: [UInt8]) -> String {
-    let code = HMAC<SHA256>.authenticationCode(for: Array(purpose.utf8) + [0] + text, using: key)
-    return code.prefix(16).hexadecimal
+    ContentHasher.authenticationCode(of: Array(purpose.utf8) + [0] + text, key: key).prefix(16).hexadecimal
   }
 
   func tag(_ purpose: String, _ text: String) -> String { tag(purpose, Array(text.utf8)) }
 
   // MARK: The file
 
+  private static func random(_ count: Int) -> [UInt8] {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+  }
+
   /// - Throws: errno of reading or making it; EPERM when the file is not private to this user.
-  private static func kept(in folder: Folder, orElse made: SymmetricKey) throws(Errno) -> SymmetricKey {
+  private static func kept(in folder: Folder) throws(Errno) -> [UInt8] {
     if let key = try read(folder) { return key }
-    try write(made.withUnsafeBytes { Array($0) }, into: folder)
+    try write(random(length), into: folder)
     // Another process may have been faster. Its key is as good, and both processes must use the same one.
     guard let key = try read(folder) else { throw .noSuchFileOrDirectory }
     return key
   }
 
-  private static func read(_ folder: Folder) throws(Errno) -> SymmetricKey? {
+  private static func read(_ folder: Folder) throws(Errno) -> [UInt8]? {
     do throws(Errno) {
       let file = try folder.open(fileName, O_RDONLY | O_NONBLOCK)
       guard try file.isOwn(closedTo: 0o077) else { throw .notPermitted }
       let bytes = try file.read(length + 1)
       guard bytes.count == length else { throw .invalidArgument }
-      return SymmetricKey(data: bytes)
+      return bytes
     } catch .noSuchFileOrDirectory {
       return nil
     }
@@ -226,7 +228,7 @@ final class UserSecret: Sendable {
         try file.sync()
         return try folder.link(file, as: fileName, route)
       }
-      let draft = "\(fileName).\(SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }.hexadecimal)"
+      let draft = "\(fileName).\(random(16).hexadecimal)"
       let file = try folder.open(draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
       do throws(Errno) {
         try file.write(bytes, at: &offset)

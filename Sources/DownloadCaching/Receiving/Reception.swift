@@ -28,7 +28,14 @@ struct Reception: ~Copyable {
   private var compared: Int64?
   private var space = SpaceReservation()
   /// The comparison with a checksum, where there is one.
-  private(set) var digest: DigestCheck?
+  private var digest: DigestCheck?
+  /// The checksum that the bytes are compared with as they come.
+  var comparedDigest: ContentDigest? {
+    switch digest {
+    case .some(let check): check.expected
+    case .none: nil
+    }
+  }
   /// Whether a part that an earlier run left is gone on with.
   private let resumes: Bool
   /// Whether a checksum was looked for when the body began.
@@ -289,7 +296,7 @@ struct Reception: ~Copyable {
       return false
     }
     // The bytes of a part that this run wrote are hashed already.
-    if digest?.expected != expected { digest = DigestCheck(expected) }
+    if comparedDigest != expected { digest = DigestCheck(expected) }
     return true
   }
 
@@ -547,7 +554,8 @@ struct Reception: ~Copyable {
     (buffer, furtherBuffers, compared) = (BlockBuffer(), [:], nil)
     resumed = 0
     (metadataName, source) = (nil, nil)
-    (digest, hasLookedForDigest) = (nil, false)
+    digest = nil
+    hasLookedForDigest = false
   }
 
   /// Gives the part its visible name if it has none, and writes the metadata beside it.
@@ -590,12 +598,10 @@ struct Reception: ~Copyable {
 
   /// How the whole file compares with its checksum, as far as that can be told without reading the file.
   var verdict: DigestVerdict {
-    guard let digest else {
-      if hasLookedForDigest { return .none }
-      return expectedDigest(head).map { .unread($0) } ?? .none
+    switch digest {
+    case .some(let check): return check.verdict(of: segments.length)
+    case .none: return hasLookedForDigest ? .none : expectedDigest(head).map { .unread($0) } ?? .none
     }
-    guard let found = digest.digest(of: segments.length) else { return .unread(digest.expected) }
-    return DigestVerdict(expected: digest.expected, found: found)
   }
 
   /// The digest of the whole file, read from the disk. Blocks.

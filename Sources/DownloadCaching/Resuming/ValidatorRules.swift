@@ -1,4 +1,3 @@
-import Crypto
 import DownloadModel
 
 extension Validator {
@@ -129,9 +128,8 @@ enum EffectiveURL {
     guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
     let (place, query) = (url[..<mark], url[mark...].dropFirst())
     guard !query.isEmpty else { return String(place) }
-    let digest = SHA256.hash(data: Array(query.utf8))
     // 96 bits are enough to distinguish all queries of one path.
-    return "\(place)?~" + digest.prefix(12).hexadecimal
+    return "\(place)?~" + ContentHasher.digest(of: Array(query.utf8)).bytes.prefix(12).hexadecimal
   }
 }
 

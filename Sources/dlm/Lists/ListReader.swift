@@ -1,4 +1,3 @@
-import Crypto
 import DownloadCaching
 import DownloadModel
 import Glibc
@@ -22,7 +21,7 @@ actor ListReader {
   private let onReject: @Sendable (Rejection) -> Void
   private var open: OpenList?
   private var count = 0
-  private var digest = SHA256()
+  private var digest = ContentHasher(.sha256)
   /// Bytes for the digest: a block's addresses at once, because a call of the digest costs more than the
   /// bytes.
   private var keys: [UInt8] = []
@@ -171,7 +170,7 @@ actor ListReader {
 
   /// Identifies the list: equal for equal addresses in equal order. Meaningful once the list was read to its
   /// end.
-  var listDigest: String { String(digest.finalize().hex.prefix(32)) }
+  var listDigest: String { String(digest.finish().hex.prefix(32)) }
 
   /// The requests of the next block; nil at the end of the last source.
   private func readBlock() -> [DownloadRequest]? {
@@ -361,7 +360,7 @@ actor ListReader {
   }
 
   private func digestKeys() {
-    digest.update(data: keys)
+    digest.update(keys)
     keys.removeAll(keepingCapacity: true)
   }
 
@@ -390,9 +389,4 @@ actor ListReader {
   }
 
   private static func code(_ error: any Error) -> Int32 { Errno(error).rawValue }
-}
-
-extension SHA256.Digest {
-  /// In lower case.
-  var hex: String { ContentDigest(.sha256, Array(self))?.hex ?? "" }
 }

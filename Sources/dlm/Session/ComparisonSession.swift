@@ -1,4 +1,3 @@
-import Crypto
 import DownloadModel
 import StrategyComparing
 import Synchronization
@@ -144,12 +143,12 @@ enum RunManifest {
     do {
       let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
       return try file.closeAfter {
-        var hash = SHA256()
+        var hash = ContentHasher(.sha256)
         while true {
           if Task.isCancelled { throw DownloadError.cancelled }
           let block = try file.block(256 * 1024)
-          if block.isEmpty { return hash.finalize().hex }
-          hash.update(data: block)
+          if block.isEmpty { return hash.finish().hex }
+          hash.update(block)
         }
       }
     } catch {

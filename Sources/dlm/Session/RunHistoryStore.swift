@@ -1,4 +1,4 @@
-import Crypto
+import DownloadModel
 import Glibc
 import SystemPackage
 
@@ -21,7 +21,8 @@ struct RunHistoryStore {
     self.folder = folder
     self.warning = warning
     var name = ""
-    for byte in SHA256.hash(data: Array(folder.utf8)).prefix(8) { name += String(byte, radix: 36) }
+    let digest = ContentHasher.digest(of: Array(folder.utf8))
+    for byte in digest.bytes.prefix(8) { name += String(byte, radix: 36) }
     stem = state?.appending("runs/\(name)").string
   }
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Crypto
 import DownloadModel
 
 /// What a `--cert` holds.
@@ -53,7 +52,7 @@ struct ClientCertificateFiles {
       throw ValidationError(UsageMessages.locked(name))
     }
     return TLSOptions.Identity(
-      certificate: certificate, digest: "\(SHA256.hash(data: bytes))", isPKCS12: isPKCS12, key: key,
+      certificate: certificate, digest: ContentHasher.digest(of: bytes).hex, isPKCS12: isPKCS12, key: key,
       passphrase: secret ?? "")
   }
 

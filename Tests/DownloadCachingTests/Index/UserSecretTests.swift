@@ -1,4 +1,3 @@
-import Crypto
 import Glibc
 import SystemPackage
 import TestSupport
@@ -49,7 +48,7 @@ struct UserSecretTests {
     try folder.write(planted, to: UserSecret.fileName)
     #expect(chmod(folder.path(UserSecret.fileName), mode) == 0)
     let secret = UserSecret(in: folder.filePath)
-    #expect(secret.key != SymmetricKey(data: planted))
+    #expect(secret.key != planted)
     #expect(secret.takeFailure() == .notPermitted && secret.takeFailure() == nil)
     #expect(try folder.read(UserSecret.fileName) == planted)
   }

@@ -1,4 +1,3 @@
-import Crypto
 import DownloadModel
 import Foundation
 import Synchronization
@@ -11,7 +10,7 @@ struct LoginTests {
   private static func apache(_ more: [String] = []) async throws -> LoopbackServer {
     let folder = try TemporaryFolder()
     func md5(_ text: String) -> String {
-      Insecure.MD5.hash(data: Data(text.utf8)).map { String(format: "%02x", $0) }.joined()
+      ContentHasher.digest(.md5, of: Array(text.utf8)).hex
     }
     let digests = ["one", "two"].map { "user:\($0):\(md5("user:\($0):secret"))\n" }.joined()
     try folder.write(Array(digests.utf8), to: "digests")
@@ -174,7 +173,7 @@ struct LoginTests {
       values[sides[0].filter { $0 != " " }] = sides[1].filter { $0 != "\"" }
     }
     func sha(_ text: String) -> String {
-      SHA256.hash(data: Data(text.utf8)).map { String(format: "%02x", $0) }.joined()
+      ContentHasher.digest(of: Array(text.utf8)).hex
     }
     let user = sha("user:sha:\(password)")
     let request = sha("GET:\(target)")
