@@ -56,9 +56,16 @@ extension DownloadError {
     guard !end.isAnswered, !end.reusedConnection else { return false }
     return switch end.code {
     case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING: true
-    case CURLE_SSL_CONNECT_ERROR: end.errno == ECONNRESET || end.errno == EPIPE
+    case CURLE_SSL_CONNECT_ERROR: breaksHandshake(end)
     default: false
     }
+  }
+
+  /// Whether the other side closed the connection in the middle of a handshake, as a server does that is
+  /// killed: with a reset or, by OpenSSL's words, an end of the stream.
+  private static func breaksHandshake(_ end: TransferEnd) -> Bool {
+    end.errno == ECONNRESET || end.errno == EPIPE || end.message.contains("SSL_ERROR_SYSCALL")
+      || end.message.contains("unexpected eof")
   }
 
   /// Whether the request failed on a stale connection. Besides a reused one that was closed, HTTP/2 errors
@@ -106,7 +113,7 @@ extension DownloadError {
     case CURLE_SSL_CONNECT_ERROR:
       // A handshake that the network broke is a temporary failure; a disagreement of the two sides is
       // permanent.
-      (.tls, "connecting", end.errno == ECONNRESET || end.errno == EPIPE)
+      (.tls, "connecting", breaksHandshake(end))
     case CURLE_SSL_CERTPROBLEM: (.clientCertificate, "connecting", false)
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.pinnedKey, "connecting", false)
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,

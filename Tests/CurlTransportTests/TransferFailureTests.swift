@@ -44,6 +44,30 @@ struct TransferFailureTests {
       code: .redirect, isTransient: false),
   ]
 
+  /// The story: a server, or a proxy, that was killed cut a handshake, which counted as a disagreement of the
+  /// two sides: the file was lost.
+  @Test func aHandshakeThatIsCutMayPass() async throws {
+    let script = """
+      import socket
+      listener = socket.create_server(("127.0.0.1", 0))
+      print(listener.getsockname()[1], flush=True)
+      while True:
+          client, _ = listener.accept()
+          client.recv(65536)
+          client.close()
+      """
+    let server = try CommandRun("/usr/bin/python3", ["-c", script])
+    defer { server.send(SIGKILL) }
+    try await server.wait(forOutput: "\n")
+    let address = try Address("https://127.0.0.1:\(server.outputText.filter(\.isNumber))/f")
+    try await withTransport { transport, _ in
+      let error = try await #require(throws: DownloadError.self) {
+        _ = try await transport.fetch(address, into: CollectingSink())
+      }
+      #expect(error.code == .tls && error.isTransient && error.wasTurnedAway, "\(error)")
+    }
+  }
+
   @Test(arguments: cases)
   func originFails(_ test: Case) async throws {
     try await withTransport { transport, origin in

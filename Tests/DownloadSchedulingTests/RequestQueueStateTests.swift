@@ -269,7 +269,8 @@ private struct Simulation {
   /// What follows each change: lanes that wait are handed what they can have.
   private mutating func settle() -> String? {
     let time = look()
-    let handed = state.settle(at: time) { [tap] in tap.takeAtOnce() }
+    let handed = state.settle(at: time, received: { [done] in Int64(done.count) }) { [tap] in tap.takeAtOnce()
+    }
     takeQuotas()
     for (ticket, request) in handed {
       let index = lanes.firstIndex { if case .waiting(ticket) = $0.lane { true } else { false } }
@@ -281,6 +282,11 @@ private struct Simulation {
       if let complaint = give(request, to: index) { return complaint }
     }
     if let due = state.due(at: time), due <= time { return "the clock would be looked at without a pause" }
+    if state.isOpening, state.run.isFull, state.run.room == .max, done.isEmpty, isAnyWaiting,
+      state.due(at: time) == nil
+    {
+      return "in time more could begin, and nobody looks again"
+    }
     if state.takeReading() {
       if readerIsWanted { return "the source is read twice at a time" }
       readerIsWanted = true
@@ -297,15 +303,18 @@ private struct Simulation {
       default: false
       }
     }
-    guard !asks, !state.run.isFull, !readerIsWanted,
-      lanes.contains(where: { if case .waiting = $0.lane { true } else { false } })
-    else { return nil }
+    guard !asks, !state.run.isFull, !readerIsWanted, isAnyWaiting else { return nil }
+    let resting = Set(state.resting.lazy.filter { [now] in $0.until > now }.map(\.request.id))
     let full = Set(state.waits(at: now).map(\.host))
     let idle = list.prefix(tap.drawn).first {
       !out.contains($0.id) && !done.contains($0.id) && !full.contains($0.address.hostAndPort)
-        && !overtaken.contains($0.id) && keyCounts[$0.key] == 1
+        && !overtaken.contains($0.id) && !resting.contains($0.id) && keyCounts[$0.key] == 1
     }
     return idle.map { "\($0.id) could begin at \($0.address.hostAndPort), and a lane waits" }
+  }
+
+  private var isAnyWaiting: Bool {
+    lanes.contains { if case .waiting = $0.lane { true } else { false } }
   }
 
   private func isAsking(_ share: Int) -> Bool {
@@ -364,11 +373,7 @@ private struct Simulation {
     return nil
   }
 
-  private mutating func look() -> Duration {
-    let isOpening = state.isOpening
-    if isOpening { state.open(at: now, received: Int64(done.count)) }
-    return isOpening || state.needsTime ? now : .zero
-  }
+  private func look() -> Duration { state.isOpening || state.needsTime ? now : .zero }
 
   private mutating func takeQuotas() {
     for change in state.takeQuotaChanges() { quotas[change.host] = .some(change.quotas) }
@@ -494,6 +499,59 @@ private struct Simulation {
   private mutating func requeue(_ request: DownloadRequest, _ share: Int, _ error: DownloadError) -> Bool {
     state.requeue(
       request, share: share, after: error, at: now, random: Double.random(in: 0..<1, using: &random)) != nil
+  }
+}
+
+/// The story: a file that its server refused for some seconds, while it served others, was asked for ten times
+/// within a tenth of a second and given up.
+@Suite("A file that is refused while its host serves others rests between its attempts")
+struct RestingTests {
+  private static let busy = DownloadError(.status, cause: .http(status: 503), isTransient: true)
+  private static let turnedAway = DownloadError(.reset, isTransient: true, wasTurnedAway: true)
+
+  /// A host that serves a file every five milliseconds, but the first one never.
+  private struct Host {
+    var state = RequestQueueState(ceiling: 64, widths: [64], retry: RetryPolicy())
+    var now = Duration.zero
+    let refused: DownloadRequest
+    /// Those that are under way.
+    private(set) var others: ArraySlice<DownloadRequest>
+
+    init() throws {
+      let list = try (0..<40).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }
+      (refused, others) = (list[0], list[1...])
+      for request in list { _ = state.step(for: 0, at: now) { request } }
+      state.received(nil)
+    }
+
+    /// Refuses the first file.
+    /// - Returns: whether it comes again; then it is under way.
+    mutating func refuse(_ error: DownloadError, _ random: Double) -> Bool {
+      let next = state.requeue(refused, share: 0, after: error, at: now, random: random)
+      if next == nil { return false }
+      while true {
+        now += .milliseconds(5)
+        if let other = others.popFirst() { _ = state.ended(other, share: 0, wasAsked: true) }
+        if case .give = state.step(for: 0, at: now, { nil }) { return true }
+      }
+    }
+  }
+
+  @Test(arguments: [busy, turnedAway], [0, 0.99])
+  func itsAttemptsLast(error: DownloadError, random: Double) throws {
+    var host = try Host()
+    while host.refuse(error, random) {}
+    #expect(host.now >= .seconds(8) && host.now < .seconds(200), "\(host.now)")
+  }
+
+  @Test func whoRestsIsTakenOut() throws {
+    var host = try Host()
+    let comesAgain = host.refuse(Self.busy, 0)
+    #expect(comesAgain)
+    _ = host.state.requeue(host.refused, share: 0, after: Self.busy, at: host.now, random: 0)
+    #expect(host.state.resting.map(\.request.id) == [0])
+    let withdrawn = host.state.withdraw([0])
+    #expect(withdrawn.map(\.id) == [0] && host.state.resting.isEmpty)
   }
 }
 

@@ -74,8 +74,7 @@ struct SteeringTests {
       ceiling: 16, widths: [8], retry: RetryPolicy(), adaptive: AdaptiveConcurrency(ceiling: 8))
     var list = try (0..<20).map { try request($0) }[...]
     func settle(_ milliseconds: Int) -> [Int?] {
-      if state.isOpening { state.open(at: .milliseconds(milliseconds), received: 0) }
-      return state.settle(at: .milliseconds(milliseconds)) { list.popFirst() }.map(\.request?.id)
+      state.settle(at: .milliseconds(milliseconds), received: { 0 }) { list.popFirst() }.map(\.request?.id)
     }
     for ticket in 1...8 { state.wait(ticket, share: 0) }
     #expect(settle(0) == [0, 1])
@@ -87,6 +86,24 @@ struct SteeringTests {
     #expect(!state.isOpening)
     #expect(settle(6) == [4])
     #expect(state.due(at: .milliseconds(9)) == nil)
+  }
+
+  /// The story: a list came in two pieces, and what came second filled the run; the clock had been looked at
+  /// before, when it was not full, so nobody looked again before the first file ended.
+  @Test func theClockRunsFromWhereTheRunIsFull() throws {
+    var state = RequestQueueState(
+      ceiling: 64, widths: [32, 32], retry: RetryPolicy(), adaptive: AdaptiveConcurrency(ceiling: 64))
+    var list = try (0..<64).map { try request($0) }[...]
+    for ticket in 1...64 { state.wait(ticket, share: ticket % 2) }
+    let none = state.settle(at: .zero, received: { 0 }) { nil }
+    #expect(none.isEmpty && state.due(at: .zero) == nil)
+    state.received(list.popFirst())
+    var (now, begun) = (Duration.milliseconds(20), 0)
+    while begun < 64 {
+      begun += state.settle(at: now, received: { 0 }) { list.popFirst() }.count
+      guard begun < 64 else { break }
+      now = try #require(state.due(at: now), "\(begun) have begun, and nobody looks again")
+    }
   }
 
   // MARK: A pause
@@ -108,10 +125,10 @@ struct SteeringTests {
     guard case .wait = state.step(for: 0, at: .zero, { list.popFirst() }) else { return #expect(Bool(false)) }
     state.wait(7, share: 0)
     _ = state.ended(try request(0), share: 0, wasAsked: true)
-    let none = state.settle(at: .zero) { list.popFirst() }
+    let none = state.settle(at: .zero, received: { 0 }) { list.popFirst() }
     #expect(none.isEmpty)
     state.pause(false)
-    let handed = state.settle(at: .zero) { list.popFirst() }
+    let handed = state.settle(at: .zero, received: { 0 }) { list.popFirst() }
     #expect(handed.map(\.ticket) == [7] && handed.first?.request?.id == 1)
   }
 
@@ -127,10 +144,10 @@ struct SteeringTests {
     state.received(nil)
     state.pause(true)
     state.wait(7, share: 0)
-    let none = state.settle(at: .zero) { nil }
+    let none = state.settle(at: .zero, received: { 0 }) { nil }
     #expect(none.isEmpty)
     _ = state.ended(only, share: 0, wasAsked: true)
-    let handed = state.settle(at: .zero) { nil }
+    let handed = state.settle(at: .zero, received: { 0 }) { nil }
     #expect(handed.map(\.ticket) == [7] && handed.first?.request == nil)
   }
 }

@@ -160,17 +160,16 @@ struct HostLimiter: Sendable, Equatable {
   /// Whether no connection came about: then it matters neither which file was asked for nor what else is
   /// under way, since that may only not have noticed yet.
   static func isOfHost(_ error: DownloadError) -> Bool {
-    (error.code == .connect || error.code == .resolve) && error.isTransient
+    switch error.code {
+    case .connect, .resolve, .timeout: error.isTransient
+    default: false
+    }
   }
 
   /// Whether a failure is about the host and not about the file.
   static func isRefusal(_ error: DownloadError) -> Bool {
-    if error.wasTurnedAway || error.overtaken != nil { return true }
-    return switch error.code {
-    case .connect, .resolve, .timeout: error.isTransient
-    case .status: error.cause == .http(status: 429) || error.cause == .http(status: 503)
-    default: false
-    }
+    error.wasTurnedAway || error.overtaken != nil || isOfHost(error)
+      || error.cause == .http(status: 429) || error.cause == .http(status: 503)
   }
 }
 

@@ -164,7 +164,7 @@ public final class RequestQueue: Sendable {
   fileprivate nonisolated(nonsending) func next(for share: Int) async -> DownloadRequest? {
     while !Task.isCancelled {
       let step = effect { [self] guarded in
-        guarded.state.step(for: share, at: look(&guarded.state), source.takeAtOnce)
+        guarded.state.step(for: share, at: look(guarded.state), source.takeAtOnce)
       }
       switch step {
       case .give(let request): return request
@@ -203,11 +203,8 @@ public final class RequestQueue: Sendable {
   }
 
   /// The time, for the rules that need it; in most runs none does, and then no clock is read.
-  private func look(_ state: inout RequestQueueState) -> Duration {
-    let isOpening = state.isOpening
-    let now = isOpening || state.needsTime ? stopwatch.elapsed() : .zero
-    if isOpening { state.open(at: now, received: received()) }
-    return now
+  private func look(_ state: borrowing RequestQueueState) -> Duration {
+    state.isOpening || state.needsTime ? stopwatch.elapsed() : .zero
   }
 
   fileprivate func advice(on request: DownloadRequest) -> RequestQueueState.Advice {
@@ -233,8 +230,8 @@ public final class RequestQueue: Sendable {
   private func takeEffects(of guarded: inout Guarded) -> Effects {
     var effects = Effects()
     if guarded.state.hasWaiting {
-      let now = look(&guarded.state)
-      for (ticket, request) in guarded.state.settle(at: now, source.takeAtOnce) {
+      let now = look(guarded.state)
+      for (ticket, request) in guarded.state.settle(at: now, received: received, source.takeAtOnce) {
         if let lane = guarded.waiters.removeValue(forKey: ticket) { effects.handed.append((lane, request)) }
       }
       if let due = guarded.state.due(at: now), due < guarded.alarm ?? .seconds(Int64.max) {

@@ -20,6 +20,9 @@ struct RequestQueueState {
   /// A file that alone is refused, while its host serves others, is given up after so many refusals, or after
   /// `retries` if that is more.
   private static let refusalsOfOneFile = 10
+  /// After its first refusal a file is asked again at once, behind those that were never asked. Each further
+  /// one makes it wait, as after as many failures, but after no more than these.
+  private static let failuresOfRest = 3
   /// Longer than the transport keeps idle connections once descriptors are short.
   private static let roomPause = Duration.seconds(2.2)
 
@@ -44,6 +47,8 @@ struct RequestQueueState {
   private var isReading = false
   /// How often each requeued request was refused.
   private var refusals: [Int: Int] = [:]
+  /// Requests that were refused more than once while their hosts served others: each waits for its time.
+  private(set) var resting: [(until: Duration, request: DownloadRequest, refusals: Int)] = []
   /// For each request that is requeued because it was left unanswered, how long it was.
   private var overtaken: [Int: Duration] = [:]
   /// The failures of requests that were given out to fail fast.
@@ -133,6 +138,7 @@ struct RequestQueueState {
   /// - Parameter mayRead: whether the lane can itself wait for the source.
   mutating func step(for share: Int, at now: Duration, mayRead: Bool = true, _ source: AtOnce) -> Step {
     if run.isFull { return run.isPaused ? endOrWait : .wait }
+    if !resting.isEmpty { wake(at: now) }
     if window != nil {
       readAhead(source)
       return choose(for: share, at: now)
@@ -175,7 +181,16 @@ struct RequestQueueState {
   typealias Handed = (ticket: Int, request: DownloadRequest?)
 
   /// Hands out requests until no lane that waits can begin one. Must follow every change.
-  mutating func settle(at now: Duration, _ source: AtOnce) -> [Handed] {
+  /// - Parameter received: body bytes of the whole run so far.
+  mutating func settle(at now: Duration, received: () -> Int64, _ source: AtOnce) -> [Handed] {
+    if run.isOpening { opens = run.wait(at: now, received: received()) }
+    let handed = handOut(at: now, source)
+    // What was handed out may have filled the run: from now on the clock counts.
+    if run.isOpening, !handed.isEmpty { opens = run.wait(at: now, received: received()) }
+    return handed
+  }
+
+  private mutating func handOut(at now: Duration, _ source: AtOnce) -> [Handed] {
     // A paused run has an end too, where nothing is left to begin.
     if waiting.isEmpty || run.isFull && !(run.isPaused && run.total == 0) { return [] }
     var handed: [Handed] = []
@@ -203,16 +218,25 @@ struct RequestQueueState {
     if waiting.isEmpty { return nil }
     if run.isFull { return run.isOpening && !run.isPaused ? opens : nil }
     guard needsTime else { return nil }
-    return hosts.values.lazy.filter { ($0.isWaitedFor || $0.hasBound) && $0.limiter.cooldownUntil > now }
-      .map(\.limiter.cooldownUntil).min()
+    let cooldowns = hosts.values.lazy.filter {
+      ($0.isWaitedFor || $0.hasBound) && $0.limiter.cooldownUntil > now
+    }
+    .map(\.limiter.cooldownUntil)
+    return [cooldowns.min(), resting.map(\.until).min()].compactMap(\.self).min()
   }
 
-  /// Whether `open` must be called before `step` and `settle`.
-  var isOpening: Bool { run.isOpening }
+  /// Requests that have rested long enough wait for their hosts again.
+  private mutating func wake(at now: Duration) {
+    for one in resting where one.until <= now {
+      host(of: one.request).holdRefused(one.request, one.refusals)
+      hasMoved = true
+    }
+    resting.removeAll { $0.until <= now }
+  }
 
-  /// Lets more files go at a time if none has ended for some time.
-  /// - Parameter received: body bytes of the whole run so far.
-  mutating func open(at now: Duration, received: Int64) { opens = run.wait(at: now, received: received) }
+  /// Whether `settle` needs the time and the bytes, because more files may go at a time if none has ended for
+  /// some time.
+  var isOpening: Bool { run.isOpening }
 
   // MARK: What the source gives
 
@@ -562,13 +586,28 @@ struct RequestQueueState {
     let most = max(Self.refusalsOfOneFile, retry.retries)
     // Where no connection came about, the host alone decides how often that is tried.
     guard count <= most || HostLimiter.isOfHost(error) else { return nil }
-    holdRefused(request, at: host, count)
+    let rest = count > 1 && time <= now ? self.rest(after: error, count, random) : .zero
+    if rest > .zero {
+      needsTime = true
+      refusals[request.id] = count
+      resting.append((now + rest, request, count))
+      self.count(request)
+    } else {
+      holdRefused(request, at: host, count)
+    }
     // Two counts can end the retries, and the one that applies is told: the host's refusals in a row, or,
     // while it serves others, the file's own.
     let row = host.limiter.refusals
     return NextAttempt(
       attempt: count + 1, retry: row > 0 ? row : count, of: row > 0 ? retry.retries : most,
-      delay: max(.zero, time - now))
+      delay: max(rest, time - now))
+  }
+
+  /// How long a file rests that was refused while its host serves others.
+  private func rest(after error: DownloadError, _ refusals: Int, _ random: Double) -> Duration {
+    retry.delay(
+      after: error, failures: min(refusals - 1, Self.failuresOfRest, retry.retries), elapsed: .zero,
+      random: random) ?? .zero
   }
 
   /// Requeues a request that was left unanswered. It goes before others, and is still on its first attempt.
@@ -638,7 +677,9 @@ struct RequestQueueState {
   /// itself.
   /// - Returns: those that were held; they have ended.
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
-    let withdrawn = hosts.values.flatMap { $0.withdraw(ids) }
+    let withdrawn =
+      hosts.values.flatMap { $0.withdraw(ids) } + resting.map(\.request).filter { ids.contains($0.id) }
+    resting.removeAll { ids.contains($0.request.id) }
     heldCount -= withdrawn.count
     urgentCount -= withdrawn.count(where: \.isFirst)
     for request in withdrawn {

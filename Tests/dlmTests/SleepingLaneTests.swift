@@ -1,0 +1,66 @@
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("No lane sleeps while a file could begin, and a server that comes back loses none", .serialized)
+struct SleepingLaneTests {
+  /// Nothing is answered before all have been asked for, so that lanes that sleep wait for ever. The list comes
+  /// in two pieces: the second fills the run.
+  @Test(arguments: ["async-let", "parallel"], ["1", "2"])
+  func allAreAskedForBeforeAnyIsAnswered(mode: String, loops: String) async throws {
+    let (origin, gate) = (try FaultyOrigin(), try Gate())
+    defer { origin.stop() }
+    for number in 0..<60 { origin.route("/\(number)", .late([1], until: gate)) }
+    let place = try Workplace(["DLM_LOOPS": loops])
+    let run = try place.start(
+      ["get", "-", "--jobs", "auto", "--mode", mode, "--no-cache", "-d", "out"], input: .open)
+    run.write(Array((origin.url("/0") + "\n").utf8))
+    try await origin.wait(forRequests: 1)
+    run.write((1..<60).flatMap { Array((origin.url("/\($0)") + "\n").utf8) })
+    run.closeInput()
+    try await origin.wait(forRequests: 60)
+    gate.open()
+    let result = try await run.waitForExit()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.names(in: "out").count == 60)
+  }
+
+  /// The story: five attempts could be over within a second.
+  @Test func aServerThatIsKilledAndComesBack() async throws {
+    let script = """
+      import http.server, sys, time
+      class Handler(http.server.BaseHTTPRequestHandler):
+          protocol_version = "HTTP/1.1"
+          def do_GET(self):
+              time.sleep(0.05)
+              self.send_response(200)
+              self.send_header("Content-Length", "4")
+              self.end_headers()
+              self.wfile.write(b"body")
+          def log_message(self, *_):
+              pass
+      server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+      print("ready", flush=True)
+      server.serve_forever()
+      """
+    // Below the ports that the system gives to others meanwhile.
+    let port = 20_000 + Int(getpid()) % 10_000
+    let place = try Workplace()
+    let list = try place.list((0..<60).map { "http://127.0.0.1:\(port)/f\($0)" })
+    func serve() async throws -> CommandRun {
+      let server = try CommandRun("/usr/bin/python3", ["-c", script, "\(port)"])
+      try await server.wait(forOutput: "ready")
+      return server
+    }
+    var server = try await serve()
+    let run = try place.start(["get", list, "-j", "4", "-d", "out"])
+    try await place.wait(forSize: 4, of: "out/f3")
+    server.send(SIGKILL)
+    try await Task.sleep(for: .seconds(3))
+    server = try await serve()
+    let result = try await run.waitForExit()
+    server.send(SIGKILL)
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try place.names(in: "out").count == 60)
+  }
+}
