@@ -69,8 +69,8 @@ enum CacheLookup: Equatable {
     var now: Int64 = 0
     /// Whether the own file has the checksum that the user gave; nil where there is no such file or checksum.
     var hasDigest: Bool?
-    /// Whether only a checksum that was compared is proof enough (`--require-proof digest`).
-    var needsDigest = false
+    /// What proves less answers nothing (`--require-proof`).
+    var requiredProof = Proof.nothing
     /// Longer files answer nothing, in bytes (`--max-filesize`); nil for any length.
     var maxSize: Int64?
     /// What was known when the request began to wait for another process that had it under way; nil if it did
@@ -87,6 +87,7 @@ enum CacheLookup: Equatable {
     var directives = RequestDirectives()
 
     func allows(_ row: CacheRow) -> Bool { maxSize.map { row.identity.size <= $0 } ?? true }
+    func isProved(_ row: CacheRow) -> Bool { row.proof >= requiredProof }
   }
 
   /// - Parameter reader: of the freshness of one file after another.
@@ -106,14 +107,14 @@ enum CacheLookup: Equatable {
       guard question.allows(own) else { return nil }
       // A matching checksum proves more than an answer of the server could.
       if let hasDigest = question.hasDigest { return hasDigest ? .hit(own, .digest) : nil }
-      if known.ownReuse == .asOwn, !question.needsDigest, let basis = basis(own, question, reader) {
+      if known.ownReuse == .asOwn, question.isProved(own), let basis = basis(own, question, reader) {
         return .hit(own, basis)
       }
     }
     // Another process may have fetched a newer version into its folder.
     guard let elsewhere = known.elsewhere,
       known.own.map({ wasFetched(elsewhere, question) && $0.fetchedAt <= elsewhere.fetchedAt }) ?? true,
-      known.elsewhereReuse == .asOwn, !question.needsDigest, question.allows(elsewhere)
+      known.elsewhereReuse == .asOwn, question.isProved(elsewhere), question.allows(elsewhere)
     else { return nil }
     return basis(elsewhere, question, reader).map { .copy(elsewhere, $0) }
   }
@@ -141,9 +142,10 @@ enum CacheLookup: Equatable {
   /// The version to put into a conditional request, so that an unchanged file is not fetched again.
   private static func version(_ known: KnownFiles, _ question: Question) -> KnownVersion? {
     // A 304 says only that the server's file is the same, not that the file is the right one; so a file with
-    // a wrong checksum is fetched again.
+    // a wrong checksum is fetched again; and so is one that is proved by less than a length must be, since
+    // only its bytes can prove more.
     guard let row = known.own ?? known.elsewhere, known.own == nil || question.hasDigest != false,
-      !row.validator.isEmpty, question.allows(row)
+      !row.validator.isEmpty, question.allows(row), row.proof >= min(question.requiredProof, .length)
     else { return nil }
     let reuse = known.own == nil ? known.elsewhereReuse : known.ownReuse
     return reuse == .never ? nil : KnownVersion(row, isSelected: reuse == .asOwn)
@@ -172,13 +174,12 @@ enum CacheLookup: Equatable {
         "checking",
         at: row)
     }
-    guard isOwn else { return .copy(row, .offline) }
-    guard question.hasDigest != false else {
+    guard !isOwn || question.hasDigest != false else {
       return fail(.digest, "the file on disk has another checksum", activity, at: row)
     }
-    guard !question.needsDigest || row.digest != nil else {
-      return fail(.unproven, "no checksum is known for it", "checking", at: row)
+    guard question.isProved(row) else {
+      return fail(.unproven, Verification.lack(row.proof, question.requiredProof), "checking", at: row)
     }
-    return .hit(row, .offline)
+    return isOwn ? .hit(row, .offline) : .copy(row, .offline)
   }
 }

@@ -255,7 +255,7 @@ public actor DownloadCache: DownloadStore {
   ) -> CacheLookup.Question {
     CacheLookup.Question(
       now: configuration.now(), hasDigest: hasDigest,
-      needsDigest: configuration.requiredProof == .digest, maxSize: configuration.maxSize, before: before,
+      requiredProof: configuration.requiredProof, maxSize: configuration.maxSize, before: before,
       began: hasCompany ? resources.began : nil, refreshes: configuration.refresh,
       isOffline: configuration.offline, guesses: configuration.freshness.guesses,
       directives: shared.directives)
@@ -499,8 +499,8 @@ public actor DownloadCache: DownloadStore {
   @inline(never)
   private func standIn(for download: FileDownload) async -> DownloadOutcome? {
     let plan = download.plan
-    guard !configuration.refresh, configuration.requiredProof < .digest, !plan.hasUserDigests,
-      let row = plan.own ?? plan.elsewhere, index.reuse(of: row, under: plan.trust) == .asOwn,
+    guard !configuration.refresh, !plan.hasUserDigests, let row = plan.own ?? plan.elsewhere,
+      row.proof >= configuration.requiredProof, index.reuse(of: row, under: plan.trust) == .asOwn,
       row.identity.size <= configuration.maxSize ?? .max, download.look({ $0.doubted }) == nil,
       Freshness(of: row, at: configuration.now(), guesses: false).mayStandIn(for: shared.directives)
     else { return nil }
@@ -625,7 +625,7 @@ public actor DownloadCache: DownloadStore {
       }
       let (head, askedAt) = download.look { ($0.head, $0.askedAt) }
       if let outcome = try await copy(source, to: download) {
-        if let head { endStored(source, head, askedAt, plan.trust) }
+        if let head { await endStored(plan, head, askedAt) }
         return outcome
       }
     }
@@ -642,13 +642,13 @@ public actor DownloadCache: DownloadStore {
     let (head, meter) = (download.look { $0.head }, download.look { $0.meter })
     abandon(download)
     let expected = plan.expectedDigest(named: own.wanted, nil)
-    if expected == nil, own.digest == nil, configuration.requiredProof == .digest {
-      throw Verification.unproven("no checksum is known for it").at(plan.address)
+    if expected == nil, own.proof < configuration.requiredProof {
+      throw Verification.unproven(own.proof, configuration.requiredProof).at(plan.address)
     }
     let row = stamped(own, head)
     if row.changed != plan.own?.changed { index.addStored(row) }
     if let head, plan.trust[own.effectiveURL].mayRenew(own.trust) {
-      if let elsewhere = plan.elsewhere { endStored(elsewhere, head, askedAt, plan.trust) }
+      await endStored(plan, head, askedAt)
       var renewed = row.renewed(by: head, askedAt: askedAt, digest: expected)
       renewed.trust = plan.trust[own.effectiveURL]
       if await renew(row, to: renewed), store.isOn, store.noteConfirmed(renewed, of: plan, head) {
@@ -659,11 +659,16 @@ public actor DownloadCache: DownloadStore {
     return answer(row, plan.request, plan.trust, plan.directory, meter, isProved ? .digest : nil)
   }
 
-  /// A 304 that forbids storing ends what is stored of the address elsewhere, too (RFC 9111 §4.3.4,
-  /// §5.2.2.5).
-  private func endStored(_ row: CacheRow, _ head: ResponseHead, _ askedAt: Int64, _ trust: RequestTrust) {
-    guard FreshnessFields(head).forbidsStoring, trust[row.effectiveURL].mayRenew(row.trust) else { return }
-    index.addStored(row.renewed(by: head, askedAt: askedAt, digest: nil))
+  /// A 304 that forbids storing ends all that is stored of the address: in other folders, and in the store
+  /// (RFC 9111 §4.3.4, §5.2.2.5).
+  private func endStored(_ plan: DownloadPlan, _ head: ResponseHead, _ askedAt: Int64) async {
+    guard FreshnessFields(head).forbidsStoring else { return }
+    await index.flush()
+    let address = plan.rowKey.address
+    for row in await index.ask({ $0.noted(of: address) }) ?? []
+    where plan.trust[row.effectiveURL].mayRenew(row.trust) {
+      index.addStored(row.renewed(by: head, askedAt: askedAt, digest: nil))
+    }
   }
 
   /// Stores the header fields that a 304 renews (RFC 9111 §4.3.4), and the checksum that was compared. Writes
@@ -686,7 +691,7 @@ public actor DownloadCache: DownloadStore {
     -> DownloadOutcome?
   {
     guard try await fill(download, from: source) else { return nil }
-    guard var outcome = try await finish(download, .length, copyOf: source) else { return nil }
+    guard var outcome = try await finish(download, source.proof, copyOf: source) else { return nil }
     if outcome.kind == .fetched { outcome.kind = .copied }
     return outcome
   }

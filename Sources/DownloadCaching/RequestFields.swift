@@ -30,9 +30,7 @@ struct RequestFields: Sendable {
   /// - Parameters:
   ///   - lines: `Name: value` as the user wrote them, without line ends.
   ///   - userAgent: sent unless a line gives another; empty for none.
-  ///   - cookieJar: the path of the cookies that are kept between runs, which identify the user to servers;
-  ///     nil for none.
-  init(_ lines: [String] = [], userAgent: String = "", cookieJar: String? = nil) {
+  init(_ lines: [String] = [], userAgent: String = "") {
     var fields: [Field] = []
     for line in lines {
       let field = Self.field(line)
@@ -42,8 +40,6 @@ struct RequestFields: Sendable {
     if !userAgent.isEmpty, !fields.contains(where: { $0.name == "user-agent" }) {
       fields.append(Field(name: "user-agent", value: userAgent))
     }
-    // No real field's name contains a blank.
-    if let cookieJar { fields.append(Field(name: "cookie jar", value: cookieJar)) }
     // Stable: the order of lines with one name is part of what they say (RFC 9110 §5.3).
     let sorted = fields.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
     keyed = sorted.map(\.element).filter { !Self.harmlessNames.contains($0.name) }
@@ -56,7 +52,7 @@ struct RequestFields: Sendable {
   }
 
   init(_ trust: Trust) {
-    self.init(trust.headerLines, userAgent: trust.userAgent, cookieJar: trust.cookieFile)
+    self.init(trust.headerLines, userAgent: trust.userAgent)
   }
 
   /// Identifies these requests among other runs' requests, as text; nil if no field does. May hold secrets.

@@ -9,6 +9,7 @@ public struct FileOwnership: Sendable, Equatable {
     self.mode = mode
   }
 
+  fileprivate static let (regular, pipe): (UInt32, UInt32) = (0o100000, 0o010000)
   fileprivate var kind: UInt32 { mode & 0o170000 }
   fileprivate var othersWrite: Bool { mode & 0o022 != 0 }
 }
@@ -31,15 +32,19 @@ public enum Distrust: Sendable, Equatable {
   ///   - file: the open file, so that the file that is judged is the one that is read.
   ///   - folder: what it stands in; nil where that does not matter.
   ///   - trustsRoot: whether a file of the administrator is believed as well.
+  ///   - orPipe: whether it may be no regular file; a named pipe is then judged as a file is.
   /// - Returns: nil for a file that is believed.
   public init?(
-    _ file: FileOwnership, in folder: FileOwnership? = nil, user: UInt32, trustsRoot: Bool = false
+    _ file: FileOwnership, in folder: FileOwnership? = nil, user: UInt32, trustsRoot: Bool = false,
+    orPipe: Bool = false
   ) {
     if let folder, let why = Distrust(folder: folder, user: user, trustsRoot: trustsRoot) {
       self = why
-    } else if file.kind != 0o100000 {
+    } else if file.kind != FileOwnership.regular, !orPipe {
       self = .notRegular
-    } else if let why = Self.ofWriters(file, user: user, trustsRoot: trustsRoot) {
+    } else if [FileOwnership.regular, FileOwnership.pipe].contains(file.kind),
+      let why = Self.ofWriters(file, user: user, trustsRoot: trustsRoot)
+    {
       self = why
     } else {
       return nil

@@ -74,6 +74,7 @@ public struct DownloadError: Error, Sendable, Equatable {
     var retryAfter: Duration?
     var neededBytes: Int64?
     var isCoalesced = false
+    var provenance = Provenance.user
   }
 
   /// Behind a reference, because errors are rare and large, and every async function that can throw one would
@@ -134,6 +135,17 @@ public struct DownloadError: Error, Sendable, Equatable {
   }
   /// How long the server asked clients to wait (RFC 9110 §10.2.3).
   public var retryAfter: Duration? { box.fields.retryAfter }
+
+  /// Who named the address, so that a list of what failed can say it when it is read again.
+  public var provenance: Provenance { box.fields.provenance }
+
+  public func named(by provenance: Provenance) -> DownloadError {
+    if provenance == .user { return self }
+    var (error, fields) = (self, box.fields)
+    fields.provenance = provenance
+    error.box = Box(fields)
+    return error
+  }
 
   /// Whether an equal request, for which this one waited, met the failure. It is then no answer of the host
   /// to this request, and has been counted already.

@@ -57,7 +57,7 @@ public enum Redaction {
   private static let names: Set<String> = [
     "sig", "policy", "keypairid", "hdnts", "hdnea", "hmac", "jwt", "auth", "authorization", "key", "pwd",
     "pw",
-    "pass", "session", "sessionid", "code",
+    "pass", "session", "sessionid", "code", "authcode", "authorizationcode", "passcode", "otp",
   ]
 
   // MARK: Scanning

@@ -13,18 +13,28 @@ public struct Trust: Sendable {
   public var netrcFile: String?
   /// What that file says.
   public var logins: NetrcLogins?
-  /// The path of the cookies that are kept between runs; nil for none.
-  public var cookieFile: String?
+  /// The cookies kept from earlier runs, as they were when this one began: lines of Netscape's format.
+  public var cookies: [String] = []
   /// CURLOPT_CAINFO; nil for libcurl's default.
   public var caFile: String?
   /// Accepts any certificate (CURLOPT_SSL_VERIFYPEER and VERIFYHOST off).
   public var isInsecure = false
   public var tls = TLSOptions()
+  /// By the path of a file of authorities, keys or revoked certificates, a hash of what stands there: others
+  /// under the same path check servers otherwise.
+  public var fileDigests: [String: String] = [:]
 
   public init(userAgent: String = "") { self.userAgent = userAgent }
 
   /// Whether anybody may answer over TLS: no certificate is verified, and no key is pinned.
   public var isUnchecked: Bool { isInsecure && tls.pinnedKeys == nil }
+
+  /// The domain of a cookie's line, without the dot that says that its subdomains get it too.
+  package static func cookieDomain(_ line: String) -> String {
+    let field = line.prefix { $0 != "\t" }
+    let host = field.hasPrefix("#HttpOnly_") ? field.dropFirst("#HttpOnly_".count) : field
+    return (host.first == "." ? host.dropFirst() : host).lowercased()
+  }
 }
 
 /// The user's settings for TLS, except which authorities to trust.

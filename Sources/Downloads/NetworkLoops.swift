@@ -33,6 +33,7 @@ package struct NetworkLoops: Sendable {
     options.group = TransportGroup()
     configuration.holdsCookies = { jar.holdsCookies }
     configuration.trust = options.trust
+    configuration.trust.cookies = cookies ?? []
     var loops: [Loop] = []
     do throws(DownloadError) {
       for _ in 0..<max(1, count) {

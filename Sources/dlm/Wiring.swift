@@ -85,7 +85,6 @@ struct Wiring: Sendable {
   private static func transport(_ settings: Settings) -> TransportOptions {
     var options = settings.connection.transport
     options.logins = settings.output.logins
-    options.cookieFile = settings.connection.cookieJar?.identity
     return options
   }
 

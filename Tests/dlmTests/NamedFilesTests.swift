@@ -52,7 +52,9 @@ struct NamedFilesTests {
   @Test(arguments: written)
   func theList(option: String) async throws {
     let place = try Self.workplace()
-    for path in [Self.name, "sub/../\(Self.name)", "hard.html", "\(place.work)/\(Self.name)"] {
+    for path in [
+      Self.name, "sub/../\(Self.name)", "missing/../\(Self.name)", "hard.html", "\(place.work)/\(Self.name)",
+    ] {
       try await Self.expectRefusal(
         place, [Self.name, "--\(option)", path],
         ["--\(option) \(path)", "the list \(Self.name)", "Name another"])
@@ -128,7 +130,8 @@ struct NamedFilesTests {
     for _ in 0..<100 where !run.hasEnded { try await Task.sleep(for: .milliseconds(10)) }
     run.send(SIGTERM)
     do {
-      _ = try await run.waitForExit(within: .seconds(20))
+      let result = try await run.waitForExit(within: .seconds(20))
+      #expect(result.status != 74, "\(what): \(result.errorText)")
     } catch {
       Issue.record("\(what): still there after SIGTERM")
       run.send(SIGKILL)
@@ -239,6 +242,17 @@ struct NamedFilesTests {
     #expect(chown("\(place.work)/secret", 12345, 12345) == 0)
     let text = try await message()
     #expect(text.contains("it belongs to another user"), "\(text)")
+    if option == "header" {
+      // Nor is what comes through another's pipe.
+      #expect(unlink("\(place.work)/secret") == 0 && mkfifo("\(place.work)/secret", 0o600) == 0)
+      #expect(chown("\(place.work)/secret", 12345, 12345) == 0)
+      let run = try place.start(["get", origin.url("/f"), "-H", "@secret"])
+      let writer = try CommandRun("sh", ["-c", "echo 'X-Evil: 1' > '\(place.work)/secret'"])
+      let result = try await run.waitForExit()
+      writer.send(SIGKILL)
+      #expect(
+        result.status == 64 && result.errorText.contains("it belongs to another user"), "\(result.errorText)")
+    }
     #expect(origin.log.count < 2)
   }
 }

@@ -138,6 +138,21 @@ struct TrustTests {
     }
   }
 
+  /// The story: a folder's own list of checksums proved what its user wanted proved.
+  @Test func aFolderProvesNothing() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file([1]))
+    let place = try Workplace()
+    _ = try place.folder.write(Array("require-proof: digest\n".utf8), to: "home/config/dlm/config.yaml")
+    _ = try place.folder.write(Array("checksums: SUMS\n".utf8), to: "work/.dlm.yaml")
+    let sum = try await ProofTests.sum([1])
+    _ = try place.folder.write(Array("\(sum)  f\n".utf8), to: "work/SUMS")
+    let run = try await place.dlm("get", origin.url("/f"))
+    #expect(run.status == 1 && run.errorText.contains("checksums: SUMS does not count"), "\(run.errorText)")
+    #expect(try await place.dlm("get", origin.url("/f"), "--checksums", "SUMS").status == 0)
+  }
+
   /// A file that never ends, or begins, and values that repeat each other until no memory holds them.
   @Test func whatNeverEnds() async throws {
     let origin = try FaultyOrigin()

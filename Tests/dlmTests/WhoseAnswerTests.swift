@@ -17,8 +17,8 @@ struct WhoseAnswerTests {
 
   /// What a second run has otherwise than the first.
   enum Kind: String, CaseIterable, Sendable {
-    case same, token, login, netrc, cookie, header, certificate, noCertificate, insecure, insecureThenPinned,
-      pin, signature
+    case same, token, login, netrc, cookie, jar, header, certificate, noCertificate, insecure,
+      insecureThenPinned, pin, authorities, signature
 
     /// What the first run's answer is worth to the second.
     var isOwn: Bool { self == .same || self == .signature }
@@ -64,7 +64,7 @@ struct WhoseAnswerTests {
     }
 
     /// The words of a run.
-    func arguments(_ kind: Kind, second: Bool, _ path: String) -> [String] {
+    func arguments(_ kind: Kind, second: Bool, _ path: String) throws -> [String] {
       var address = server.tlsURL(path)
       let trusted = ["--cacert", server.caCertificatePath]
       let who = second ? "bob" : "alice"
@@ -77,6 +77,17 @@ struct WhoseAnswerTests {
         words = trusted
       case .netrc: words = trusted + ["--netrc-file", "\(who).netrc"]
       case .cookie: words = trusted + ["-H", "Cookie: who=\(who)"]
+      case .jar:
+        // The same path: what stands there says who it is.
+        try workplace.folder.write(
+          Array("# Netscape HTTP Cookie File\nlocalhost\tFALSE\t/\tTRUE\t0\twho\t\(who)\n".utf8),
+          to: "work/jar")
+        words = trusted + ["--cookie-jar", "jar"]
+      case .authorities:
+        let authorities = [UInt8](try Data(contentsOf: URL(filePath: server.caCertificatePath)))
+        let more = second ? try workplace.file("alice.pem") : []
+        try workplace.folder.write(authorities + more, to: "work/authorities.pem")
+        words = ["--cacert", "authorities.pem"]
       case .header: words = trusted + ["-H", "X-Key: \(who)"]
       case .certificate: words = trusted + ["--cert", "\(who).pem"]
       case .noCertificate: words = trusted + (second ? [] : ["--cert", "\(who).pem"])
@@ -118,12 +129,12 @@ struct WhoseAnswerTests {
       let folder = "\(situation)"
       let isCut = situation == .resumed
       let first = try await place.run(
-        place.arguments(kind, second: false, path) + ["-d", folder] + (isCut ? ["--retries", "0"] : []))
+        try place.arguments(kind, second: false, path) + ["-d", folder] + (isCut ? ["--retries", "0"] : []))
       #expect((first.status == 0) != isCut, "\(situation): \(first.errorText)")
       let before = place.origin.log.count
       let there = situation == .copied ? "copies" : folder
       let second = try await place.run(
-        place.arguments(kind, second: true, path) + ["-d", there]
+        try place.arguments(kind, second: true, path) + ["-d", there]
           + (situation == .offline ? ["--offline"] : []))
       let asked = place.origin.log.dropFirst(before)
       let lines = asked.first?.headers ?? [:]
@@ -153,13 +164,13 @@ struct WhoseAnswerTests {
     defer { place.stop() }
     place.origin.route("/f", .file(Self.one, FileOptions(headers: ["Cache-Control: max-age=1000"])))
     for (second, requests) in [(false, 1), (true, 2), (true, 2), (false, 3), (false, 3)] {
-      let run = try await place.run(place.arguments(.token, second: second, "/f"))
+      let run = try await place.run(try place.arguments(.token, second: second, "/f"))
       #expect(run.status == 0 && place.origin.log.count == requests, "\(run.errorText)")
     }
     // Who checks nobody renews nothing that was checked.
     for (second, requests) in [(true, 3), (false, 4), (true, 4)] {
       let run = try await place.run(
-        place.arguments(.insecure, second: second, "/f") + ["-H", "Authorization: Bearer alice"])
+        try place.arguments(.insecure, second: second, "/f") + ["-H", "Authorization: Bearer alice"])
       #expect(run.status == 0 && place.origin.log.count == requests, "\(second) \(run.errorText)")
     }
     #expect(place.origin.log.last?.headers["if-none-match"] != nil)
@@ -253,19 +264,24 @@ struct WhoseAnswerTests {
     #expect(try place.names() == ["f"])
   }
 
-  /// It went on to be asked about with the tag.
-  @Test(arguments: [false, true]) func a304ThatForbidsStoring(isCopied: Bool) async throws {
+  /// It went on to be asked about with the tag: from the same folder, from others, and from the store.
+  @Test(
+    arguments: [["a", "a", "a"], ["a", "b", "a"], ["a", "b", "c", "a", "b"]], [[], ["--store", "copy"]])
+  func a304ThatForbidsStoring(folders: [String], store: [String]) async throws {
     let origin = try FaultyOrigin()
     defer { origin.stop() }
-    origin.route(
-      "/f", .file(Self.one), .status(304, headers: ["ETag: \"v1\"", "Cache-Control: no-store"]),
-      .file(Self.one))
+    var answers: [OriginAnswer] = [.file(Self.one)]
+    if folders.count == 5 { answers.append(.status(304, headers: ["ETag: \"v1\""])) }
+    answers.append(.status(304, headers: ["ETag: \"v1\"", "Cache-Control: no-store"]))
+    origin.route("/f", script: answers + [.file(Self.one)])
     let place = try Workplace()
-    for folder in ["a", isCopied ? "b" : "a", "a"] {
-      #expect(try await place.dlm("get", origin.url("/f"), "-d", folder).status == 0)
+    for folder in folders {
+      let run = try await place.start(["get", origin.url("/f"), "-d", folder] + store).waitForExit()
+      #expect(run.status == 0, "\(run.errorText)")
       #expect(try place.names(in: folder) == ["f"])
     }
-    #expect(origin.log.map { $0.headers["if-none-match"] != nil } == [false, true, false])
+    let asked = origin.log.map { $0.headers["if-none-match"] != nil }
+    #expect(asked == folders.indices.map { $0 > 0 && $0 < answers.count })
   }
 
   @Test(arguments: [201, 202, 203, 250, 299]) func anySuccessWithABody(status: Int) async throws {
@@ -291,8 +307,8 @@ struct WhoseAnswerTests {
       .either(
         { $1["if-none-match"] != nil }, .status(304, headers: headers), else: .status(204, headers: headers)))
     let place = try Workplace()
-    for _ in 0..<3 {
-      let run = try await place.dlm("get", origin.url("/f"), "--progress", "plain")
+    for more in [[], [], [], ["-d", "copies"], ["--no-cache"]] {
+      let run = try await place.start(["get", origin.url("/f"), "--progress", "plain"] + more).waitForExit()
       #expect(run.status == 0, "\(run.errorText)")
       #expect(run.errorText.contains("1 empty (204 No Content)"), "\(run.errorText)")
       #expect(try place.file("f").isEmpty)
@@ -317,6 +333,42 @@ struct WhoseAnswerTests {
     let proved = try await place.start(proof).waitForExit()
     #expect(proved.status == 0, "\(proved.errorText)")
     #expect(origin.log.count == 1)
+  }
+
+  /// The story: what was proved by less was refused when it came, and was good enough from then on.
+  @Test(arguments: [true, false]) func whatIsProvedByLessAnswersNothing(isFresh: Bool) async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    let headers = isFresh ? ["Cache-Control: max-age=1000"] : []
+    // Without ranges, by which it would tell its length.
+    let options = FileOptions(
+      acceptRanges: nil, ranges: .ignored, framing: .chunked(size: 1000), headers: headers)
+    origin.route("/f", .file(Self.one, options))
+    let place = try Workplace()
+    #expect(try await place.dlm("get", origin.url("/f")).status == 0)
+    for more in [["--offline"], [], ["-d", "copies"], ["-d", "copies", "--offline"]] {
+      let run = try await place.start(["get", origin.url("/f"), "--require-proof", "length"] + more)
+        .waitForExit()
+      #expect(run.status == 1 && run.errorText.contains("gave no length"), "\(more): \(run.errorText)")
+      let enough =
+        ["get", origin.url("/f"), "--require-proof", "protocol"] + (more.isEmpty ? ["--offline"] : [])
+      #expect(try await place.start(enough).waitForExit().status == 0)
+    }
+    #expect(try place.names().contains("f") && !place.names().contains("f.1"))
+  }
+
+  /// A copy of what a checksum proved is as proved as that.
+  @Test func aCopyKeepsItsProof() async throws {
+    let origin = try FaultyOrigin()
+    defer { origin.stop() }
+    origin.route("/f", .file(Self.one))
+    let place = try Workplace()
+    let sum = "sha256:\(try await ProofTests.sum(Self.one))"
+    #expect(try await place.dlm("get", origin.url("/f"), "--checksum", sum).status == 0)
+    let copy = try await place.dlm(
+      "get", origin.url("/f"), "-d", "copies", "--offline", "--require-proof", "digest")
+    #expect(copy.status == 0, "\(copy.errorText)")
+    #expect(try place.file("copies/f") == Self.one)
   }
 
   @Test(arguments: [[], ["--offline"], ["--refresh"]], [[], ["-d", "copies"]])
@@ -368,11 +420,12 @@ struct WhoseAnswerTests {
     let changes: [String: (inout Trust) -> Void] = [
       "headerLines": { $0.headerLines = ["X-Key: a"] },
       "logins": { $0.logins = NetrcLogins(Array("machine host login a password b".utf8)) },
-      "cookieFile": { $0.cookieFile = "/jar" }, "caFile": { $0.caFile = "/ca" },
+      "cookies": { $0.cookies = ["host\tTRUE\t/\tFALSE\t0\twho\tme"] }, "caFile": { $0.caFile = "/ca" },
       "isInsecure": { $0.isInsecure = true }, "tls.identity": { $0.tls.identity = identity },
       "tls.identity.digest": { $0.tls.identity = other },
       "tls.pinnedKeys": { $0.tls.pinnedKeys = "sha256//a" },
       "tls.revocationList": { $0.tls.revocationList = "/crl" },
+      "fileDigests": { ($0.caFile, $0.fileDigests) = ("/ca", ["/ca": "1"]) },
     ]
     // A name is harmless, and what `Vary` may name of it is looked at; the file's text stands for its path;
     // versions say nothing of who answered; the pass phrase opens the same certificate.

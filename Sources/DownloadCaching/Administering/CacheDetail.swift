@@ -39,6 +39,6 @@ public struct CacheDetail: Sendable, Equatable {
     age = row.freshness.age
     vary = row.freshness.vary
     effectiveURL = row.effectiveURL
-    digest = row.digest
+    digest = row.checksum
   }
 }

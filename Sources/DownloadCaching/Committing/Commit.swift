@@ -208,7 +208,7 @@ struct Commit: Sendable {
       fetchedAt: askedAt, usedAt: plan.rules.now(),
       status: head?.status, freshness: freshness, effectiveURL: held.effectiveURL,
       trust: plan.trust[held.effectiveURL],
-      digest: proof == .digest ? digest.map { "\($0)" } : nil)
+      digest: CacheRow.digest(proof, digest))
   }
 
   /// The row of a copy: what is known of its source holds for it too, renewed by a 304 if its server was
@@ -260,7 +260,7 @@ struct Commit: Sendable {
     directory.give(standing.identity, to: plan.rowKey)
     var outcome = outcome(.fetched, name, size: standing.identity.size)
     try discard()
-    outcome.remark = .sameAsHere
+    if outcome.remark != .noContent { outcome.remark = .sameAsHere }
     return Committed(outcome: outcome, name: name, row: row)
   }
 

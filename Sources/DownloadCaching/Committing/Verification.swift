@@ -65,16 +65,16 @@ enum Verification {
         address: download.plan.address.key, path: try setAside(download), activity: "comparing checksums")
     case .none, .unread:
       let required = download.plan.rules.requiredProof
-      guard proof >= required else { throw unproven(lack(proof, required)).at(download.plan.address) }
+      guard proof >= required else { throw unproven(proof, required).at(download.plan.address) }
       return proof
     }
   }
 
-  static func unproven(_ why: String) -> DownloadError {
-    DownloadError(.unproven, cause: .detail(why), activity: "proving")
+  static func unproven(_ proof: Proof, _ required: Proof) -> DownloadError {
+    DownloadError(.unproven, cause: .detail(lack(proof, required)), activity: "proving")
   }
 
-  private static func lack(_ proof: Proof, _ required: Proof) -> String {
+  static func lack(_ proof: Proof, _ required: Proof) -> String {
     switch (required, proof) {
     case (.digest, _): "no checksum is known for it"
     case (_, .nothing): "the server gave no length, and only the closing connection ended the file"

@@ -91,7 +91,7 @@ final class ProcessClaims: Sendable {
     for slot in 0..<Self.slots { table.word(mine, slot).pointee.store(0, ordering: .relaxed) }
     words[Self.numbers + mine].store(UInt64(getpid()), ordering: .relaxed)
     words[1].max(UInt64(mine + 1), ordering: .sequentiallyConsistent)
-    arrival = words[2].add(1, ordering: .sequentiallyConsistent).newValue
+    arrival = words[2].wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     cameToOthers = (0..<table.count).contains { $0 != mine && Self.isAlive($0, table.file) }
     self.table = Mutex(table)
   }
@@ -107,7 +107,7 @@ final class ProcessClaims: Sendable {
   var journalsMade: UInt64 { table.withLock { $0.words[3].load(ordering: .sequentiallyConsistent) } }
 
   /// Must be called before the claim of the first request in the journal is freed.
-  func countJournal() { table.withLock { _ = $0.words[3].add(1, ordering: .sequentiallyConsistent) } }
+  func countJournal() { table.withLock { _ = $0.words[3].wrappingAdd(1, ordering: .sequentiallyConsistent) } }
 
   /// Claims a request, unless another process has it. Never waits.
   ///

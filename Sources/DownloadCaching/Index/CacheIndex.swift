@@ -82,6 +82,13 @@ actor CacheIndex {
       + rows.filter { $0.key != key }.sorted { $0.fetchedAt > $1.fetchedAt }
   }
 
+  /// All rows of an address.
+  func noted(of address: String) -> [CacheRow] {
+    noting { queue in
+      try queue.look { try CacheRow.fetchAll($0, sql: CacheSchema.ofAddress, arguments: [address]) }
+    } ?? []
+  }
+
   /// The path of the database, which is opened for that; nil where it cannot be.
   func openPath() -> String? { noting { _ in path(Self.fileName) } }
 

@@ -37,7 +37,8 @@ struct CacheRow: Sendable {
     /// A hash of what the request had in the fields that `Vary` names (`RequestFingerprint.selection`); nil
     /// for nothing.
     var selection: String?
-    /// `algorithm:hex`, once something has proved it.
+    /// What proves the file: `algorithm:hex`, or the name of a proof that is less than its length, which is
+    /// nil here. See `CacheRow.proof` and `checksum`.
     var digest: String?
     /// SHA-256 of an entry of the store that is the user's file under a further name (`StoreKind.link`), so
     /// that its bytes can be told when another name of the file has come or gone.
@@ -127,6 +128,21 @@ struct CacheRow: Sendable {
     row.freshness = FreshnessFields(vary: row.freshness.vary)
     return row
   }
+
+  /// What proved the file when it was fetched, or since.
+  var proof: Proof { self.digest.map { Proof(rawValue: $0) ?? .digest } ?? .length }
+
+  /// What is kept of a proof.
+  static func digest(_ proof: Proof, _ checksum: ContentDigest?) -> String? {
+    switch proof {
+    case .nothing, .framing: proof.rawValue
+    case .length: nil
+    case .digest: checksum.map { "\($0)" }
+    }
+  }
+
+  /// `algorithm:hex`, once something has proved it.
+  var checksum: String? { proof == .digest ? self.digest : nil }
 
   /// Whether it is worth a write that a request was answered with it: at most once a day, which is exact
   /// enough to tell what is used from what is not.

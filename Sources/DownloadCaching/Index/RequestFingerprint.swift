@@ -12,6 +12,8 @@ final class RequestFingerprint {
   /// `RequestFields.key` and `security`, computed once; and the same for strangers, who get neither header
   /// lines nor a certificate.
   private let own, strangers: (fields: String?, security: String?)
+  /// `Trust.cookies`, by domain.
+  private let cookies: [String: String]
   /// The selection for each `Vary` text: most servers send the same text in each answer.
   private var selections: [String: String?] = [:]
 
@@ -25,15 +27,19 @@ final class RequestFingerprint {
     (trust.headerLines, trust.tls.identity) = ([], nil)
     // By lines that are not sent no answer is selected, as it would seem to be.
     let lacksLines = !configuration.trust.headerLines.isEmpty
+    cookies = Dictionary(grouping: configuration.trust.cookies, by: Trust.cookieDomain)
+      .mapValues { $0.sorted().joined(separator: "\n") }
     strangers = (RequestFields(trust).key ?? (lacksLines ? "" : nil), Self.security(trust))
   }
 
   /// Who the user is to servers over TLS, and how they are checked, as text; nil for what is usual. Versions
   /// of TLS say nothing of either.
   private static func security(_ trust: Trust) -> String? {
+    func content(_ path: String) -> String { trust.fileDigests[path] ?? path }
     let settings = [
-      trust.isInsecure ? "insecure" : nil, trust.caFile.map { "authorities " + $0 },
-      trust.tls.pinnedKeys.map { "keys " + $0 }, trust.tls.revocationList.map { "revoked " + $0 },
+      trust.isInsecure ? "insecure" : nil, trust.caFile.map { "authorities " + content($0) },
+      trust.tls.pinnedKeys.map { "keys " + content($0) },
+      trust.tls.revocationList.map { "revoked " + content($0) },
       trust.tls.identity.map { "certificate " + $0.digest },
     ].compactMap(\.self)
     return settings.isEmpty ? nil : settings.joined(separator: "\0")
@@ -45,31 +51,43 @@ final class RequestFingerprint {
     let isTLS = address.scheme == .https
     let logins = configuration.trust.logins
     let hasLogin = logins?.hasLogin(for: address.host, isHome: !isStranger) == true
-    guard hasLogin || address.hasCredentials else {
+    let cookies = cookies(for: address.host)
+    guard hasLogin || address.hasCredentials || cookies != nil else {
       let usual = isStranger ? usualOfStrangers : usualOfOwn
       return isTLS ? usual.tls : usual.plain
     }
     let login = hasLogin ? logins?.login(for: address.host) : nil
-    return trust(isStranger ? strangers : own, Self.userInfo(address), login, isTLS)
+    return trust(isStranger ? strangers : own, [Self.userInfo(address), login, cookies], isTLS)
+  }
+
+  /// The cookies that a host may get (RFC 6265 §5.1.3), as text; nil for none.
+  private func cookies(for host: String) -> String? {
+    if cookies.isEmpty { return nil }
+    var found: String?
+    var domain = host[...]
+    while true {
+      if let lines = cookies[String(domain)] { found = (found ?? "") + lines + "\n" }
+      guard let dot = domain.firstIndex(of: ".") else { return found }
+      domain = domain[dot...].dropFirst()
+    }
   }
 
   /// The trust of requests without a login: of nearly all of them, so that it is computed once.
-  private lazy var usualOfOwn = (tls: trust(own, nil, nil, true), plain: trust(own, nil, nil, false))
-  private lazy var usualOfStrangers = (
-    tls: trust(strangers, nil, nil, true), plain: trust(strangers, nil, nil, false)
-  )
+  private lazy var usualOfOwn = (tls: trust(own, [], true), plain: trust(own, [], false))
+  private lazy var usualOfStrangers = (tls: trust(strangers, [], true), plain: trust(strangers, [], false))
 
+  /// - Parameter secrets: those of the host.
   private func trust(
-    _ sent: (fields: String?, security: String?), _ userInfo: String?, _ login: String?, _ isTLS: Bool
+    _ sent: (fields: String?, security: String?), _ secrets: [String?], _ isTLS: Bool
   ) -> RequestTrust {
-    let redirected = mark([userInfo, sent.fields, login], sent.security)
+    let redirected = mark([sent.fields] + secrets, sent.security)
     return RequestTrust(
-      own: sent.security == nil || isTLS ? redirected : mark([userInfo, sent.fields, login], nil),
+      own: sent.security == nil || isTLS ? redirected : mark([sent.fields] + secrets, nil),
       redirected: redirected)
   }
 
   private func mark(_ sent: [String?], _ security: String?) -> TrustMark {
-    let parts = sent + [security]
+    let parts = [security] + sent
     guard parts.contains(where: { $0 != nil }) else { return .usual }
     let text = parts.map { $0.map { "\($0.utf8.count)\0\($0)" } ?? "" }.joined(separator: "\0")
     let isUnchecked = security != nil && configuration.trust.isUnchecked
@@ -92,8 +110,8 @@ final class RequestFingerprint {
   }
 
   /// A hash of what an answer depends on beside its trust: the values of the harmless fields that its `Vary`
-  /// names (HTTP rule 29), and, where redirects led to it over other hosts, all logins, since any of them may
-  /// have been sent.
+  /// names (HTTP rule 29), and, where redirects led to it over other hosts, all logins and cookies, since any
+  /// of them may have been sent.
   ///
   /// Only the transport knows the cookies that servers set, and they differ in each run. So the selection of
   /// an answer that varies by cookies is the same within a run and matches in no later one.
@@ -101,7 +119,7 @@ final class RequestFingerprint {
     if let vary, configuration.holdsCookies(), RequestFields.isCookies(vary: vary) {
       return secret.tag("selection", "cookies of run \(runNumber)")
     }
-    guard let logins = effectiveURL == nil ? nil : configuration.trust.logins?.all else {
+    guard let secrets = effectiveURL == nil ? nil : secretsOfAllHosts else {
       guard let vary else { return nil }
       if let known = selections[vary] { return known }
       let made = configuration.fields.values(namedBy: vary).map { secret.tag("selection", $0) }
@@ -109,8 +127,15 @@ final class RequestFingerprint {
       return made
     }
     let values = vary.flatMap { configuration.fields.values(namedBy: $0) } ?? ""
-    return secret.tag("selection", values + "\0" + logins)
+    return secret.tag("selection", values + "\0" + secrets)
   }
+
+  /// Logins and cookies; nil for none.
+  private lazy var secretsOfAllHosts: String? = {
+    let logins = configuration.trust.logins?.all
+    if cookies.isEmpty { return logins }
+    return ([logins ?? ""] + configuration.trust.cookies.sorted()).joined(separator: "\n")
+  }()
 
   /// Whether a row's file was the answer to a request like those of this run.
   private func selects(_ row: CacheRow) -> Bool {

@@ -659,7 +659,7 @@ struct Reception: ~Copyable {
 
   /// What the user should know about the finished file.
   var remark: DownloadOutcome.Remark? {
-    if head?.status == 204 { return .noContent }
+    if (source?.status ?? head?.status) == 204 { return .noContent }
     // One layer of several was taken off.
     if version.isDecoded, version.encoding?.contains(",") != true { return .decoded }
     return version.encoding == nil ? nil : .stillCoded

@@ -138,7 +138,7 @@ struct MeasuringOptions: ParsableArguments {
       if let file = settings.report {
         if let trouble = write(report, of: list, settings, to: file) {
           StandardError.say([trouble])
-          return .diskFailed
+          return .unwritten
         }
         StandardError.say([ComparisonMessages.written(file)])
       }

@@ -1,4 +1,7 @@
-/// What a line of a list says of its address, behind it and a tab each: `first=yes`, `size=12M`.
+import DownloadModel
+
+/// What a line of a list says of its address, behind it and a tab each: `first=yes`, `size=12M`,
+/// `by=stranger`.
 ///
 /// A tab, since blanks may be part of an address.
 struct LineOptions: Equatable {
@@ -6,13 +9,17 @@ struct LineOptions: Equatable {
   var isFirst: Bool?
   /// Its length in bytes, for `--order`.
   var size: Int64?
+  /// Who named it first, in a list of what failed: a list at an address.
+  var provenance: Provenance?
 
   /// What is no option.
   struct Unknown: Error, Equatable {
     let text: String
   }
 
-  init(isFirst: Bool? = nil, size: Int64? = nil) { (self.isFirst, self.size) = (isFirst, size) }
+  init(isFirst: Bool? = nil, size: Int64? = nil, provenance: Provenance? = nil) {
+    (self.isFirst, self.size, self.provenance) = (isFirst, size, provenance)
+  }
 
   /// - Parameter text: what follows the address's tab.
   init(_ text: String) throws(Unknown) {
@@ -27,6 +34,9 @@ struct LineOptions: Equatable {
       case ("size", let value):
         guard let size = ByteCount(argument: value)?.bytes else { throw Unknown(text: String(word)) }
         self.size = size
+      case ("by", let value):
+        guard let provenance = Provenance(rawValue: value) else { throw Unknown(text: String(word)) }
+        self.provenance = provenance
       default: throw Unknown(text: String(word))
       }
     }
@@ -35,5 +45,6 @@ struct LineOptions: Equatable {
   /// As a line has them; empty for none.
   var text: String {
     (isFirst.map { $0 ? "\tfirst=yes" : "\tfirst=no" } ?? "") + (size.map { "\tsize=\($0)" } ?? "")
+      + (provenance.map { "\tby=\($0.rawValue)" } ?? "")
   }
 }

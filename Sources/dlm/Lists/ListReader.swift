@@ -346,7 +346,7 @@ actor ListReader {
   private func request(
     _ address: Address, _ options: LineOptions? = nil, from source: Source, at list: Address? = nil
   ) -> DownloadRequest {
-    let provenance = Provenance(of: address, listedAt: list)
+    let provenance = max(Provenance(of: address, listedAt: list), options?.provenance ?? .user)
     if let list, list.scheme == .https, address.scheme == .http { downgrading.insert(source.name) }
     let place = names.next(address, from: provenance)
     defer { count += 1 }

@@ -140,18 +140,7 @@ enum RunManifest {
   }
 
   private static func digest(of path: String) throws(DownloadError) -> String {
-    do {
-      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
-      return try file.closeAfter {
-        var hash = ContentHasher(.sha256)
-        while true {
-          if Task.isCancelled { throw DownloadError.cancelled }
-          let block = try file.block(256 * 1024)
-          if block.isEmpty { return hash.finish().hex }
-          hash.update(block)
-        }
-      }
-    } catch {
+    do { return try ContentDigest.ofFile(path).hex } catch {
       if let error = error as? DownloadError { throw error }
       throw DownloadError(
         .disk, cause: .errno(Errno(error).rawValue), path: path,

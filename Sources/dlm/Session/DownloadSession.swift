@@ -325,7 +325,7 @@ struct DownloadSession: Sendable {
       log.ended(request, result)
       if case .success(let outcome) = result { questions?.consider(request, outcome) }
       if case .failure(let error) = result, error.stopsWriting { watched.stop() }
-      watched.ended(request, result)
+      watched.ended(request, result.mapError { $0.named(by: request.provenance) })
     }
   }
 
@@ -341,7 +341,7 @@ struct DownloadSession: Sendable {
       trial?.files.fetched.add(request, outcome)
       questions?.consider(request, outcome)
     case .failure(let error):
-      failures.add(error)
+      failures.add(error.named(by: request.provenance))
       if error.stopsWriting { source.stop() }
     }
   }
@@ -419,7 +419,7 @@ struct DownloadSession: Sendable {
       return status
     } catch {
       StandardError.say([TroubleMessages.notWritten(file.name, error, option: "--summary-json")])
-      return status == .success ? .diskFailed : status
+      return status == .success ? .unwritten : status
     }
   }
 

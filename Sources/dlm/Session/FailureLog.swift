@@ -84,7 +84,7 @@ final class FailureSpool: Sendable {
   /// As a list has it: the address, under a comment where the cause is another than before.
   func add(_ error: DownloadError) {
     let heading = FailedList.oneLine(FailureMessages(error).heading)
-    let line = error.address ?? "# " + FailedList.oneLine(error.path ?? "")
+    let line = FailedList.line(error)
     state.withLock { state in
       if heading != state.heading {
         state.heading = heading
@@ -127,10 +127,15 @@ struct FailedList {
     lines += report.rejections.map { "# " + Self.oneLine(RejectionMessages($0).line) }
     for group in FailureGroup.groups(of: report.failures) {
       lines.append("# " + Self.oneLine(group.heading))
-      // A failure without an address concerns a folder or file, so there is nothing to fetch again.
-      lines += group.errors.map { $0.address ?? "# " + Self.oneLine($0.path ?? "") }
+      lines += group.errors.map(Self.line)
     }
     text = lines.joined(separator: "\n") + "\n"
+  }
+
+  /// A failure without an address concerns a folder or file, so there is nothing to fetch again.
+  static func line(_ error: DownloadError) -> String {
+    guard let address = error.address else { return "# " + oneLine(error.path ?? "") }
+    return address + (error.provenance == .user ? "" : LineOptions(provenance: error.provenance).text)
   }
 
   static func oneLine(_ text: String) -> String {

@@ -54,6 +54,23 @@ extension FileDescriptor {
   }
 }
 
+extension ContentDigest {
+  /// The SHA-256 digest of a file, which is read whole.
+  /// - Throws: `DownloadError.cancelled` in a cancelled task; errno.
+  static func ofFile(_ path: String) throws -> ContentDigest {
+    let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
+    return try file.closeAfter {
+      var hasher = ContentHasher(.sha256)
+      while true {
+        if Task.isCancelled { throw DownloadError.cancelled }
+        let block = try file.block(256 * 1024)
+        if block.isEmpty { return hasher.finish() }
+        hasher.update(block)
+      }
+    }
+  }
+}
+
 extension Character {
   /// Whether a file's line ends with it. U+2028 and its like, also newlines to Swift, stand within lines.
   var endsLine: Bool { self == "\n" || self == "\r\n" || self == "\r" }
@@ -86,8 +103,8 @@ enum UserFile {
     defer { close(raw) }
     var status = stat()
     guard fstat(raw, &status) == 0 else { throw .system(Errno(rawValue: errno)) }
-    let why = Distrust(FileOwnership(status), user: geteuid(), trustsRoot: trustsRoot)
-    if let why, !(orPipe && why == .notRegular) {
+    let ownership = FileOwnership(status)
+    if let why = Distrust(ownership, user: geteuid(), trustsRoot: trustsRoot, orPipe: orPipe) {
       throw .distrusted(why)
     }
     let bytes: [UInt8]

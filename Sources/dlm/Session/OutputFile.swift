@@ -125,7 +125,8 @@ enum OutputFile {
       while true {
         do throws(Errno) {
           return try Self.open(path)
-        } catch .noSuchAddressOrDevice where Signals.ending == nil {
+        } catch .noSuchAddressOrDevice {
+          if Signals.ending != nil { throw .interrupted }
           usleep(20_000)
         }
       }
@@ -135,7 +136,7 @@ enum OutputFile {
 
   /// Not blocking: whoever writes waits for room where a signal can end that (`writeWhole`).
   private static func open(_ path: FilePath) throws(Errno) -> FileDescriptor {
-    let raw = Glibc.open(path.string, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+    let raw = Glibc.open(path.string, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)
     guard raw >= 0 else { throw Errno(rawValue: errno) }
     return FileDescriptor(rawValue: raw)
   }

@@ -110,11 +110,11 @@ enum ExitStatus: Int32 {
     if report.status != .success {
       self = report.status
     } else if !hasKeptAll {
-      self = .diskFailed
+      self = .unwritten
     } else if !isAsHere {
       self = .failed
     } else {
-      self = hasLostData ? .diskFailed : .success
+      self = hasLostData ? .unwritten : .success
     }
   }
 
@@ -131,6 +131,9 @@ enum ExitStatus: Int32 {
       }
     }
   }
+
+  /// That of a run whose output could not be written: a signal may be why.
+  static var unwritten: ExitStatus { Signals.ending.map { ExitStatus(signal: $0) } ?? .diskFailed }
 
   init(signal: Int32?) {
     switch signal {

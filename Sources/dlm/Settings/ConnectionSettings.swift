@@ -206,6 +206,12 @@ struct ConnectionSettings {
       try Self.requireReadable("--netrc-file", netrcFile)
     }
     transport.tls = try Self.tls(options, sources)
+    for path in [transport.caFile, transport.tls.pinnedKeys, transport.tls.revocationList].compactMap(\.self)
+    where !path.hasPrefix("sha256//") {
+      do { transport.fileDigests[path] = try ContentDigest.ofFile(path).hex } catch {
+        throw ValidationError(UsageMessages.unreadable("The file", path, "\(error)"))
+      }
+    }
     transport.usesHTTP2 = try options.http2 || sources.isOn("http2")
     cookieJar = try sources.naming("cookie-jar", unless: options.cookieJar != nil) {
       try (options.cookieJar ?? sources.text("cookie-jar")).map { try CookieJarFile($0) }

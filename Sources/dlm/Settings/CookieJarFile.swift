@@ -28,14 +28,6 @@ struct CookieJarFile {
     }
   }
 
-  /// The path by which the cache distinguishes this jar from others.
-  var identity: String {
-    let folder = path.removingLastComponent()
-    guard let real = realpath(folder.isEmpty ? "." : folder.string, nil) else { return path.string }
-    defer { free(real) }
-    return String(cString: real) + "/" + (path.lastComponent?.string ?? "")
-  }
-
   /// Writes what this run has changed into what stands there by now: another run may have written meanwhile.
   /// - Parameters:
   ///   - before: the cookies at this run's start, as libcurl writes them.
@@ -154,9 +146,7 @@ enum CookieLines {
   /// What makes two lines one cookie: domain, path and name (RFC 6265 §5.3).
   private static func key(_ line: String) -> String? {
     fields(line).map { fields in
-      let host = fields[0].hasPrefix("#HttpOnly_") ? fields[0].dropFirst("#HttpOnly_".count) : fields[0][...]
-      let name = host.first == "." ? host.dropFirst() : host
-      return [name.lowercased(), fields[1].uppercased(), fields[2], fields[5]].joined(separator: "\t")
+      [Trust.cookieDomain(line), fields[1].uppercased(), fields[2], fields[5]].joined(separator: "\t")
     }
   }
 

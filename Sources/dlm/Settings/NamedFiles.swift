@@ -79,12 +79,14 @@ private struct FileIdentity: Equatable {
 
   init?(_ path: String) {
     var status = stat()
-    if stat(path, &status) == 0 {
+    // A folder on the way that is not there yet may be by the time of writing.
+    let normal = FilePath(path).lexicallyNormalized()
+    if stat(path, &status) == 0 || stat(normal.string, &status) == 0 {
       guard [S_IFREG, S_IFIFO].contains(status.st_mode & S_IFMT) else { return nil }
     } else {
-      let folder = FilePath(path).removingLastComponent()
+      let folder = normal.removingLastComponent()
       guard stat(folder.isEmpty ? "." : folder.string, &status) == 0 else { return nil }
-      name = FilePath(path).lastComponent?.string
+      name = normal.lastComponent?.string
     }
     (device, inode) = (status.st_dev, status.st_ino)
   }

@@ -72,7 +72,7 @@ struct SettingsFile {
     for row in OptionTable.rows {
       guard let value = written(row.name) else { continue }
       let place = SettingOrigin.file(path, line: numbers[row.name])
-      if !row.counts(value, besides: own?.text(row.name)) {
+      if !row.counts(value, besides: own?.demand(row.name)) {
         if !Self.saysNothing(row.name, value) {
           say([UsageMessages.uncountedKey(row.name, value, row.setting, at: place)])
         }
@@ -83,6 +83,13 @@ struct SettingsFile {
       }
       uncounted.insert(row.name)
     }
+  }
+
+  /// What the user's own file says of a setting. Who demands that checksums prove files chooses the checksums
+  /// too: a folder's list would prove whatever came with it.
+  private func demand(_ key: String) -> String? {
+    let isProof = key == "checksums" && text("require-proof").flatMap(Proof.init(argument:)) == .digest
+    return text(key) ?? (isProof ? "" : nil)
   }
 
   /// Whether a path leads to something that may never end, or wait for a writer that never comes.

@@ -92,11 +92,12 @@ struct LivingLines {
   ///   - change: from what the list had (`keys(of:)`) to what it has now.
   ///   - new: its lines as they are now.
   ///   - mayLose: whether lines may go; else only new ones begin.
+  ///   - isUnderWay: whether a line's download has begun.
   ///   - numbered: gives a request its name's number, among the names of all lines there ever were.
   /// - Returns: what is to be done.
   mutating func change(
     _ list: Int, by change: ListChange, to new: [DownloadRequest], mayLose: Bool,
-    numbered: (DownloadRequest) -> DownloadRequest
+    isUnderWay: (Int) -> Bool = { _ in false }, numbered: (DownloadRequest) -> DownloadRequest
   ) -> Effects {
     let old = lists[list]
     var effects = Effects()
@@ -118,20 +119,21 @@ struct LivingLines {
     if !mayLose { now += change.removed.map { old[$0] } }
     lists[list] = now
     keys[list] = mayLose ? new.map(\.key) : now.compactMap { lines[$0]?.request.key }
-    passOn(&effects)
+    passOn(&effects, isUnderWay)
     return effects
   }
 
-  /// Work that is to be cancelled goes on as that of an equal line, which has none or a later one; then that
-  /// one's is cancelled.
-  private mutating func passOn(_ effects: inout Effects) {
+  /// Work that is to be cancelled goes on as that of an equal line whose own has not begun; then that one's
+  /// is cancelled. One that has begun waits for the same transfer, and gets it (`InFlight.handOn`).
+  private mutating func passOn(_ effects: inout Effects, _ isUnderWay: (Int) -> Bool) {
     if effects.cancel.isEmpty { return }
     let cancelled = effects.cancel.compactMap { id in lines[id].map { ($0.request.key, id) } }
-    var given = Dictionary(cancelled, uniquingKeysWith: min)
+    var given = Dictionary(cancelled) { isUnderWay($1) ? $1 : $0 }
     for list in lists.indices {
       for place in lists[list].indices {
         let heir = lists[list][place]
-        guard let line = lines[heir], let id = given[line.request.key], heir > id else { continue }
+        guard let line = lines[heir], let id = given[line.request.key], heir != id, !isUnderWay(heir)
+        else { continue }
         switch line.life {
         case .behind, .ended: continue
         case .underWay, .again: break

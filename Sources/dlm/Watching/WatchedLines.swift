@@ -131,7 +131,8 @@ final class WatchedLines: RequestSource {
       let mended = mayLose ? reject(reading.rejections, of: list, &state) : 0
       state.unread[list] = nil
       let effects = state.lines.change(
-        list, by: change, to: reading.requests, mayLose: mayLose, numbered: numbered)
+        list, by: change, to: reading.requests, mayLose: mayLose, isUnderWay: scopes.isUnderWay,
+        numbered: numbered)
       carryOut(effects, &state)
       // What the run has not taken yet ends here.
       let taken = state.pending.remove(effects.cancel)

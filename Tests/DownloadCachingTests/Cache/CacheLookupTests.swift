@@ -70,7 +70,7 @@ struct CacheLookupTests {
         question: Question(now: 9, hasDigest: false), expected: .ask(nil)),
       Case(
         testDescription: "fresh, but only a checksum is proof enough", known: freshHere,
-        question: Question(now: 9, needsDigest: true), expected: .ask(version)),
+        question: Question(now: 9, requiredProof: .digest), expected: .ask(version)),
       Case(
         testDescription: "fresh behind a redirect", known: KnownFiles(.known(led), own: led),
         question: Question(now: 9), expected: .ask(KnownVersion(led, isSelected: true))),

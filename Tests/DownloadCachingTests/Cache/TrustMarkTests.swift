@@ -63,7 +63,7 @@ struct TrustMarkTests {
     #expect(try trust("https://h/x", from: .stranger, kept[0]) == other, "they got neither")
     let sent: [(inout Trust) -> Void] = [
       { $0.logins = NetrcLogins(Array("machine h login a password b".utf8)) }, { $0.isInsecure = true },
-      { $0.cookieFile = "/jar" },
+      { $0.cookies = [".h\tTRUE\t/\tFALSE\t0\twho\tme"] },
     ]
     for change in sent {
       #expect(try trust("https://h/x", from: .stranger, change) == trust("https://h/x", change))

@@ -173,7 +173,7 @@ struct CookieTests {
     #expect(origin.log.last?.headers["if-modified-since"] != nil)
   }
 
-  /// Whose cookies they are says whose answer it is.
+  /// Whose cookies they are says whose answer it is: those that stand in the jar for its host.
   @Test func anAnswerToAJarIsOnlyIts() async throws {
     let place = try Workplace()
     let origin = try FaultyOrigin()
@@ -182,9 +182,17 @@ struct CookieTests {
     func get(_ more: String...) async throws -> Int32? {
       try await place.start(["get", origin.url("/f")] + more, input: .bytes([])).waitForExit().status
     }
-    #expect(try await get("--cookie-jar", "one") == 0)
-    #expect(try await get("--cookie-jar", "one", "--offline") == 0)
-    #expect(try await get("--cookie-jar", "two", "--offline") == 1)
+    func keep(_ cookies: String...) throws {
+      let text = ["# Netscape HTTP Cookie File"] + cookies.map { $0 + "\tFALSE\t/\tFALSE\t0\twho\tme" }
+      try place.folder.write(Array((text.joined(separator: "\n") + "\n").utf8), to: "work/jar")
+    }
+    try keep("127.0.0.1")
+    #expect(try await get("--cookie-jar", "jar") == 0)
+    #expect(try await get("--cookie-jar", "jar", "--offline") == 0)
+    try keep("elsewhere", "127.0.0.1")
+    #expect(try await get("--cookie-jar", "jar", "--offline") == 0)
+    try keep("elsewhere")
+    #expect(try await get("--cookie-jar", "jar", "--offline") == 1)
     #expect(try await get("--offline") == 1)
   }
 }

@@ -8,6 +8,7 @@ struct LivingLinesTests {
   private final class Bench {
     var lines = LivingLines(lists: 2)
     var log: [String] = []
+    var underWay: Set<Int> = []
 
     func change(_ text: String, list: Int = 0, mayLose: Bool = true) throws {
       let requests = try text.split(separator: " ").map { word in
@@ -17,7 +18,9 @@ struct LivingLinesTests {
           outputName: parts.count > 1 ? String(parts[1]) : nil)
       }
       let change = ListChange(from: lines.keys(of: list), to: requests.map(\.key))
-      note(lines.change(list, by: change, to: requests, mayLose: mayLose) { $0 })
+      note(
+        lines.change(
+          list, by: change, to: requests, mayLose: mayLose, isUnderWay: underWay.contains, numbered: { $0 }))
     }
 
     func ended(_ id: Int, _ code: DownloadError.Code? = nil) {
@@ -90,6 +93,20 @@ struct LivingLinesTests {
     try bench.change("a b")
     bench.ended(0, .cancelled)
     #expect(bench.take() == "+4, -0 running")
+  }
+
+  /// The story: the lower number was taken for the one that transfers, which it is not where the later line
+  /// goes first: its transfer was broken off.
+  @Test(arguments: [[], [0], [2], [0, 2]] as [Set<Int>]) func theOneThatHasBegunGoesOn(underWay: Set<Int>)
+    throws
+  {
+    let bench = Bench()
+    try bench.change("a b")
+    try bench.change("a", list: 1)
+    bench.underWay = underWay
+    #expect(bench.take() == "+0, +1, +2")
+    try bench.change("b")
+    #expect(bench.take() == (underWay.contains(2) ? "x0" : "x2"))
   }
 
   @Test func aChangedLineBeginsAnewAlone() throws {

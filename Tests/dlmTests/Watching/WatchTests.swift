@@ -148,7 +148,7 @@ struct WatchTests {
     try await origin.wait(path: "/a", bodyBytesSent: 1)
     try await run.wait(forOutput: "\"type\":\"start\",\"id\":1,")
     try replace([], place)
-    try await run.wait(forOutput: removed(1))
+    try await run.wait(forOutput: removed(0))
     gate.open()
     try await run.wait(forOutput: waiting)
     _ = try await end(run, 0)
