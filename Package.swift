@@ -29,7 +29,6 @@ let package = Package(
       url: "https://github.com/apple/swift-configuration", .upToNextMinor(from: "1.4.0"), traits: ["YAML"]),
     .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
     .package(url: "https://github.com/apple/swift-system", .upToNextMinor(from: "1.8.0")),
-    .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
     .package(url: "https://github.com/hummingbird-project/swift-mustache", .upToNextMinor(from: "2.1.1")),
     .package(url: "https://github.com/swhitty/FlyingFox", .upToNextMinor(from: "0.27.0")),
   ],
@@ -54,7 +53,6 @@ let package = Package(
       name: "DownloadCaching",
       dependencies: [
         "CLinux", "CSQLite", "DownloadModel",
-        .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
     .target(
@@ -115,7 +113,6 @@ let package = Package(
       name: "DownloadCachingTests",
       dependencies: [
         "DownloadCaching", "DownloadModel", "TestSupport",
-        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
     .testTarget(

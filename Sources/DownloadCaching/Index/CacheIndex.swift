@@ -1,9 +1,7 @@
 // Long because: it holds the one database, its opening, its repair and its queries; split up, the database
 // would have to be visible outside.
 
-import CSQLite
 import DownloadModel
-import GRDB
 import Glibc
 import Synchronization
 import SystemPackage
@@ -23,10 +21,10 @@ actor CacheIndex {
   private let executor = BlockingExecutor(label: "dlm.cache-index")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private var queue: DatabaseQueue?
-  /// The identity of the file on which `queue` was, or was being, opened.
+  private var connection: Connection?
+  /// The identity of the file on which it was, or was being, opened.
   private var openedFile: FileIdentity?
-  var isOpen: Bool { queue != nil }
+  var isOpen: Bool { connection != nil }
   /// Whether this process has set a damaged index aside: the store's files are then in no row.
   var wasSetAside = false
   /// The database cannot be used; it is not tried again for each of ten thousand files.
@@ -67,11 +65,8 @@ actor CacheIndex {
 
   /// This address's rows: first that of the folder and name in the key, if there is one, then other folders'.
   func rows(_ key: RowKey) -> [CacheRow] {
-    noting { queue in
-      try queue.look { database in
-        let statement = try database.cachedStatement(sql: CacheSchema.lookup)
-        return Self.sorted(try CacheRow.fetchAll(statement, arguments: key.arguments), for: key)
-      }
+    noting { connection in
+      try connection.look { Self.sorted(try connection.rows(CacheSchema.lookup, key.values), for: key) }
     } ?? []
   }
 
@@ -84,8 +79,8 @@ actor CacheIndex {
 
   /// All rows of an address.
   func noted(of address: String) -> [CacheRow] {
-    noting { queue in
-      try queue.look { try CacheRow.fetchAll($0, sql: CacheSchema.ofAddress, arguments: [address]) }
+    noting { connection in
+      try connection.look { try connection.rows(CacheSchema.ofAddress, [.text(address)]) }
     } ?? []
   }
 
@@ -94,14 +89,16 @@ actor CacheIndex {
 
   /// Which request owns which file of a folder: by the database, and by the journals of living processes.
   func owners(in directory: String) -> FileOwners {
-    let stored = noting { queue in
-      try queue.look { database in
+    let stored = noting { connection in
+      try connection.look {
         var owners = FileOwners()
-        let rows = try Row.fetchCursor(database, sql: CacheSchema.ownership, arguments: [directory])
-        while let row = try rows.next() {
+        _ = try connection.statement(CacheSchema.ownership).rows([.text(directory)]) { row in
+          guard let device = row.number(0), let inode = row.number(1), let size = row.number(2),
+            let modified = row.number(3), let address = row.text(4), let requested = row.text(5)
+          else { throw RowReader.NoRow() }
           owners.add(
-            FileIdentity(device: row[0], inode: row[1], size: row[2], modified: row[3]),
-            of: RowKey(address: row[4], directory: directory, requested: row[5]))
+            FileIdentity(device: device, inode: inode, size: size, modified: modified),
+            of: RowKey(address: address, directory: directory, requested: requested))
         }
         return owners
       }
@@ -120,8 +117,8 @@ actor CacheIndex {
   ///
   /// If it fails, the journal stays, and the next process adopts it.
   func write(_ rows: [CacheRow], retiring journal: CommitJournal?) {
-    noting { queue in
-      try queue.write { database in try Self.store(rows, in: database) }
+    noting { connection in
+      try connection.write { try Self.store(rows, in: connection) }
       try journal?.retire()
     }
   }
@@ -129,9 +126,9 @@ actor CacheIndex {
   /// The same for those rows of a journal whose lines begin at these places.
   func write(_ journal: CommitJournal, _ places: [Int]) {
     let lines = journal.takeLines()
-    noting { queue in
-      try queue.write { database in
-        let inserter = try RowInserter(database)
+    noting { connection in
+      try connection.write {
+        let inserter = try RowInserter(connection)
         for place in places { try lines.withLine(at: place) { try inserter.insert(line: $0) } }
       }
       try journal.retire()
@@ -143,25 +140,24 @@ actor CacheIndex {
     return warnings
   }
 
+  /// The last connection moves the log into the database and removes the log, if it can write.
   func close() {
-    let open = queue
-    queue = nil
-    // The last connection moves the log into the database and removes the log, if it can write.
-    do { try open?.close() } catch { warn(.unusable, error) }
+    connection?.close()
+    connection = nil
   }
 
-  private static func store(_ rows: [CacheRow], in database: Database) throws {
-    let inserter = try RowInserter(database)
+  private static func store(_ rows: [CacheRow], in connection: Connection) throws {
+    let inserter = try RowInserter(connection)
     for row in rows { try inserter.insert(row) }
   }
 
   /// - Returns: nil where the index cannot be used; the user is warned.
-  func noting<Answer>(_ body: (DatabaseQueue) throws -> Answer) -> Answer? {
+  func noting<Answer>(_ body: (Connection) throws -> Answer) -> Answer? {
     guard !isUnusable else { return nil }
     do { return try repairing(body) } catch {
       warn(.unusable, error)
       // Without an open database every further query would fail in the same way, after the same wait.
-      isUnusable = queue == nil || (error as? DatabaseError)?.resultCode == .SQLITE_BUSY
+      isUnusable = connection == nil || (error as? DatabaseError)?.isBusy == true
       return nil
     }
   }
@@ -176,12 +172,12 @@ actor CacheIndex {
 
   /// Runs `body`. If the database proves damaged or of another version, it is replaced by a new one, and
   /// `body` runs again on that.
-  private func repairing<Answer>(_ body: (DatabaseQueue) throws -> Answer) throws -> Answer {
+  private func repairing<Answer>(_ body: (Connection) throws -> Answer) throws -> Answer {
     do { return try body(opened()) } catch {
       switch error {
-      case let error as DatabaseError where Self.isDamage(error):
-        try setAside(.damagedIndexSetAside, detail: error.message ?? "\(error.resultCode)")
-      case is RowDecodingError:
+      case let error as DatabaseError where error.isDamage:
+        try setAside(.damagedIndexSetAside, detail: error.message)
+      case is RowReader.NoRow:
         try setAside(.damagedIndexSetAside, detail: "a row holds what no row holds")
       case is OtherVersion: try setAside(.otherVersion, detail: "")
       default: throw error
@@ -190,8 +186,8 @@ actor CacheIndex {
     }
   }
 
-  private func opened() throws -> DatabaseQueue {
-    if let queue { return queue }
+  private func opened() throws -> Connection {
+    if let connection { return connection }
     let opened = try alone {
       // Rows hold addresses with their signatures. SQLite gives its log and its shared memory the rights of
       // the database.
@@ -201,60 +197,51 @@ actor CacheIndex {
         for ending in [Self.log, Self.memory] { try folder.remove(Self.fileName + ending) }
       } else if standing?.size == 0, try folder.identity(of: Self.fileName + Self.log) != nil {
         openedFile = standing
-        throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "it is empty, and its log is not")
+        throw DatabaseError(code: DatabaseError.damaged, message: "it is empty, and its log is not")
       }
       try folder.makePrivate(Self.fileName, creating: true)
       for ending in [Self.log, Self.memory] {
         try folder.makePrivate(Self.fileName + ending, creating: false)
       }
       openedFile = try folder.identity(of: Self.fileName)
-      _ = Self.countsNoMemory
-      let queue = try DatabaseQueue(
-        path: path(Self.fileName), configuration: databaseConfiguration(isNew: (standing?.size ?? 0) == 0))
-      try Self.prepareTables(queue)
-      try queue.look { database in _ = try database.cachedStatement(sql: CacheSchema.lookup) }
+      let connection = try Connection(path(Self.fileName), .readWrite) { [patience] in patience.waits(try: $0)
+      }
+      try Self.prepare(connection, isNew: (standing?.size ?? 0) == 0)
       openedFile = try folder.identity(of: Self.fileName)
-      try adoptJournals(queue)
-      return queue
+      try adoptJournals(connection)
+      return connection
     }
-    queue = opened
+    connection = opened
     return opened
   }
 
-  /// SQLite counts its memory under a lock, twice for each of the texts of a row, and nobody asks for the
-  /// count. Once for the process, before its first database; where another came first, it goes on counting.
-  private static let countsNoMemory = dlm_sqlite_counts_no_memory() == SQLITE_OK
+  private static func prepare(_ connection: Connection, isNew: Bool) throws {
+    if isNew { try IndexPages.prepare(connection) }
+    guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
+      throw DatabaseError(
+        code: DatabaseError.unusable,
+        message: "its file system has no memory that processes share (SQLite's WAL)")
+    }
+    // With SQLite's own 1,000 pages, each page of a run of ten thousand files would be moved from the log
+    // four times, with two syncs each time. The log takes 16 MiB at most, until the last process closes.
+    try connection.execute("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000")
+    try prepareTables(connection)
+    // Found to be of another kind now, and not by the first question.
+    _ = try connection.statement(CacheSchema.lookup)
+  }
 
   /// Makes the tables in a database that is new; writes nothing into any other.
-  private static func prepareTables(_ queue: DatabaseQueue) throws {
-    let format = try queue.look { database in
-      let format = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-      if format == 0, try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM sqlite_master") != 0 {
+  private static func prepareTables(_ connection: Connection) throws {
+    let format = try connection.look {
+      let format = try connection.number("PRAGMA user_version") ?? 0
+      if format == 0, try connection.number("SELECT COUNT(*) FROM sqlite_master") != 0 {
         throw OtherVersion()
       }
       return format
     }
     if format == CacheSchema.format { return }
     guard format == 0 else { throw OtherVersion() }
-    try queue.write { try $0.execute(sql: CacheSchema.tables) }
-  }
-
-  private func databaseConfiguration(isNew: Bool) -> Configuration {
-    var configuration = Configuration()
-    configuration.busyMode = .callback { [patience] tries in patience.waits(try: tries) }
-    configuration.label = "dlm.cache"
-    configuration.prepareDatabase { database in
-      if isNew { try IndexPages.prepare(database) }
-      // Not by GRDB, which writes something into a log that is empty: a run that only looks things up would
-      // end by moving it into the database.
-      guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
-        throw DatabaseError(message: "its file system has no memory that processes share (SQLite's WAL)")
-      }
-      // With SQLite's own 1,000 pages, each page of a run of ten thousand files would be moved from the log
-      // four times, with two syncs each time. The log takes 16 MiB at most, until the last process closes.
-      try database.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000")
-    }
-    return configuration
+    try connection.write { try connection.execute(CacheSchema.tables) }
   }
 
   /// Two processes must not begin, or set aside, the same file at once.
@@ -272,15 +259,15 @@ actor CacheIndex {
   }
 
   /// Stores the rows of processes that were killed before their batch was written.
-  private func adoptJournals(_ queue: DatabaseQueue) throws {
+  private func adoptJournals(_ connection: Connection) throws {
     do {
       try CommitJournal.forEachAbandoned(in: folder, secret) { rows in
         // A line whose file never got its name, or was replaced since, must not replace an older row that is
         // true.
         let own = rows.filter { row in StandingFile.of(path: row.path).map { row.isOwn($0) } ?? false }
-        try queue.write { database in try Self.store(own, in: database) }
+        try connection.write { try Self.store(own, in: connection) }
       }
-    } catch let error as DatabaseError where Self.isDamage(error) { throw error } catch {
+    } catch let error as DatabaseError where error.isDamage { throw error } catch {
       // A journal that cannot be read stays; the database does not need it.
       warn(.unusable, error)
     }
@@ -326,18 +313,6 @@ actor CacheIndex {
     }
   }
 
-  /// Broken pages, another kind of file, or a table that this version did not make.
-  private static func isDamage(_ error: DatabaseError) -> Bool {
-    switch error.resultCode {
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_MISMATCH: true
-    case .SQLITE_ERROR:
-      error.message.map { message in
-        ["no such", "malformed", "table ", "index ", "duplicate column"].contains { message.hasPrefix($0) }
-      } ?? false
-    default: false
-    }
-  }
-
   private func setAside(_ kind: CacheWarning.Kind, detail: String) throws {
     defer { close() }
     try alone {
@@ -365,7 +340,7 @@ actor CacheIndex {
   // MARK: For `dlm cache …` and `dlm clear-cache`: every failure is one, `.cache`
 
   private func answering<Answer>(
-    _ activity: String, _ body: (DatabaseQueue) throws -> Answer
+    _ activity: String, _ body: (Connection) throws -> Answer
   ) throws(DownloadError) -> Answer {
     do { return try repairing(body) } catch { throw failure(error, activity) }
   }
@@ -377,21 +352,16 @@ actor CacheIndex {
   }
 
   func status() throws(DownloadError) -> CacheStatus {
-    let (entries, bytes) = try answering("reading the index") { queue in
-      try queue.look { database in
-        let row = try Row.fetchOne(
-          database,
-          sql: """
-            SELECT COUNT(*), COALESCE(SUM(\(CacheSchema.size)), 0) FROM file
-            WHERE requested <> '/'
-            """)
-        return (row?[0] as Int? ?? 0, row?[1] as Int64? ?? 0)
-      }
-    }
+    let (entries, bytes) =
+      try answering("reading the index") { connection in
+        try connection.look {
+          try connection.statement(CacheSchema.figures).rows { ($0.number(0) ?? 0, $0.number(1) ?? 0) }.first
+        }
+      } ?? (0, 0)
     close()
     let taken = try bytesOnDisk()
     return CacheStatus(
-      entries: entries, indexBytes: taken.index, storeBytes: taken.store, fileBytes: bytes,
+      entries: Int(entries), indexBytes: taken.index, storeBytes: taken.store, fileBytes: bytes,
       folder: FilePath(folder.path))
   }
 
@@ -406,28 +376,24 @@ actor CacheIndex {
   }
 
   private func rows(after key: RowKey?, limit: Int, _ sql: String) throws(DownloadError) -> [CacheRow] {
-    try answering("reading the index") { queue in
-      try queue.look { database in
-        let key = key ?? RowKey(address: "", directory: "", requested: "")
-        return try CacheRow.fetchAll(database, sql: sql, arguments: key.arguments + [limit])
-      }
+    let key = key ?? RowKey(address: "", directory: "", requested: "")
+    return try answering("reading the index") { connection in
+      try connection.look { try connection.rows(sql, key.values + [.number(Int64(limit))]) }
     }
   }
 
   /// An address's rows in all folders and with all logins, in the order of their keys.
   func rows(of address: String) throws(DownloadError) -> [CacheRow] {
-    try answering("reading the index") { queue in
-      try queue.look { database in
-        try CacheRow.fetchAll(database, sql: CacheSchema.ofAddress, arguments: [address])
-      }
+    try answering("reading the index") { connection in
+      try connection.look { try connection.rows(CacheSchema.ofAddress, [.text(address)]) }
     }
   }
 
   /// The folders that have files.
   func directories() throws(DownloadError) -> [String] {
-    try answering("reading the index") { queue in
-      try queue.look { database in try String.fetchAll(database, sql: CacheSchema.directories) }
-    }
+    try answering("reading the index") { connection in
+      try connection.look { try connection.statement(CacheSchema.directories).rows { $0.text(0) } }
+    }.compactMap(\.self)
   }
 
   /// Forgets the files that are gone or no longer as they were written, and those that were last used before
@@ -452,12 +418,12 @@ actor CacheIndex {
   /// - Returns: how many users' files there were among them: those of the store are nobody's but the cache's.
   func forget(_ keys: [RowKey]) throws(DownloadError) -> Int {
     guard !keys.isEmpty else { return 0 }
-    return try answering("writing the index") { queue in
-      try queue.write { database in
-        let statement = try database.cachedStatement(sql: CacheSchema.delete)
+    return try answering("writing the index") { connection in
+      try connection.write {
+        let statement = try connection.statement(CacheSchema.delete)
         return try keys.reduce(0) { count, key in
-          try statement.execute(arguments: key.arguments)
-          return key.isStored ? count : count + database.changesCount
+          try statement.execute(key.values)
+          return key.isStored ? count : count + connection.changes
         }
       }
     }
@@ -474,12 +440,12 @@ actor CacheIndex {
     } catch {
       throw failure(error, "clearing the cache")
     }
-    let entries = try answering("clearing the index") { queue in
-      try queue.write { database in
-        let users = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM file WHERE requested <> '/'")
+    let entries = try answering("clearing the index") { connection in
+      try connection.write {
+        let users = try connection.number("SELECT COUNT(*) FROM file WHERE requested <> '/'")
         // Without a condition SQLite frees the pages and looks at no row.
-        try database.execute(sql: "DELETE FROM file")
-        return users ?? 0
+        try connection.execute("DELETE FROM file")
+        return Int(users ?? 0)
       }
     }
     return Freed(entries: entries, bytes: try shrunk(from: before), journals: journals)
@@ -515,8 +481,8 @@ actor CacheIndex {
   private func shrink() {
     sweep(FileStore(in: folder, secret), always: true)
     do {
-      if let queue { try IndexPages.giveBack(queue) }
-      try queue?.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
+      if let connection { try IndexPages.giveBack(connection) }
+      try connection?.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     } catch {
       warn(.unusable, error)
     }
@@ -549,26 +515,5 @@ actor CacheIndex {
       }
       return taken
     } catch { throw failure(error, "measuring the cache") }
-  }
-}
-
-extension DatabaseQueue {
-  /// Calls `body` in a transaction that sees the database as it is at its first look. It must change nothing.
-  ///
-  /// As `read`, which however forbids changes by a setting of the connection each time, and with each such
-  /// setting SQLite plans all statements anew: that took a hundred times as long as a lookup.
-  func look<Answer>(_ body: (Database) throws -> Answer) throws -> Answer {
-    try writeWithoutTransaction { database in
-      try database.beginTransaction(.deferred)
-      do {
-        let answer = try body(database)
-        try database.commit()
-        return answer
-      } catch {
-        // SQLite has ended it already after some failures. What the look came to is told.
-        if database.isInsideTransaction { try database.rollback() }
-        throw error
-      }
-    }
   }
 }

@@ -1,8 +1,6 @@
 // Long because: a row, its key and its columns belong side by side.
 
 import DownloadModel
-import GRDB
-import GRDBSQLite
 
 /// A file that dlm wrote, as it was when it was finished. The index never holds bodies.
 ///
@@ -312,7 +310,7 @@ struct FreshnessFields: Sendable, Equatable {
 /// The index's tables and statements.
 enum CacheSchema {
   /// Changes with the tables. An index of another format is set aside.
-  static let format = 2
+  static let format: Int64 = 2
 
   /// The address comes first in the key, so that its rows in all folders are neighbours. The index `stored`
   /// is of the store's files alone, so that rows of users' files cost nothing more.
@@ -350,20 +348,16 @@ enum CacheSchema {
     """
 
   /// All rows of an address, up to one more than `IndexReader` takes: whether it is that of the folder and
-  /// name in the key, what the address does not say of the key, and the rest.
+  /// name in the key, and the row.
   static let rowsOfAddress = """
-    SELECT directory = ?2 AND requested = ?3, directory, requested, \(columnsOfFile), trust FROM file
-    WHERE address = ?1 LIMIT 10
+    SELECT directory = ?2 AND requested = ?3, \(columns) FROM file WHERE address = ?1 LIMIT 10
     """
 
   /// The row of a key, in the same columns. Without the plus sign, SQLite would plan the statement anew for
   /// each value, since that decides whether the index `stored` is of use.
   static let ownRow = """
-    SELECT 1, NULL, NULL, \(columnsOfFile), trust FROM file
-    WHERE address = ?1 AND directory = ?2 AND +requested = ?3
+    SELECT 1, \(columns) FROM file WHERE address = ?1 AND directory = ?2 AND +requested = ?3
     """
-
-  private static let columnsOfFile = columns.dropFirst("address, directory, requested, trust, ".count)
 
   /// A size within bounds, as `CacheRow` has it.
   static let size = "MAX(0, MIN(size, \(CacheRow.sizes.upperBound)))"
@@ -387,6 +381,9 @@ enum CacheSchema {
     SELECT \(columns) FROM file WHERE address = ? ORDER BY directory, requested
     """
 
+  /// How many users' files there are, and their bytes.
+  static let figures = "SELECT COUNT(*), COALESCE(SUM(\(size)), 0) FROM file WHERE requested <> '/'"
+
   static let directories = "SELECT DISTINCT directory FROM file"
 
   static let ownership = """
@@ -398,28 +395,72 @@ enum CacheSchema {
 }
 
 extension RowKey {
-  var arguments: StatementArguments { [address, directory, requested] }
+  var values: [Statement.Value] { [.text(address), .text(directory), .text(requested)] }
 }
 
-extension CacheRow: FetchableRecord {
-  /// - Throws: for a value of the wrong type, because a damaged row must not crash the program.
-  init(row: Row) throws {
-    func text(_ index: Int) throws -> String { try row.decode(String.self, atIndex: index) }
-    func optional(_ index: Int) throws -> String? { try row.decode(String?.self, atIndex: index) }
-    func number(_ index: Int) throws -> Int64 { try row.decode(Int64.self, atIndex: index) }
-    self.init(
-      key: RowKey(address: try text(0), directory: try text(1), requested: try text(2)),
-      name: try text(4), wanted: try text(5),
+/// Reads rows from the columns of `CacheSchema.columns`.
+struct RowReader {
+  /// The last text of each column that is often the same as that of the row before: dates, and what the
+  /// server says of freshness.
+  private var lastTexts = [String?](repeating: nil, count: CacheSchema.columnCount)
+
+  /// A value of another type than its column's, which dlm never wrote.
+  struct NoRow: Error {}
+
+  /// - Parameters:
+  ///   - first: where the columns begin.
+  ///   - key: the row's, where it is known.
+  mutating func row(_ statement: Statement, from first: CInt = 0, key: RowKey? = nil) throws(NoRow)
+    -> CacheRow
+  {
+    func text(_ column: CInt) throws(NoRow) -> String {
+      guard let text = statement.text(first + column) else { throw NoRow() }
+      return text
+    }
+    func optional(_ column: CInt) throws(NoRow) -> String? {
+      statement.isNull(first + column) ? nil : try text(column)
+    }
+    func number(_ column: CInt) throws(NoRow) -> Int64 {
+      guard let number = statement.number(first + column) else { throw NoRow() }
+      return number
+    }
+    let rowKey =
+      if let key { key } else { RowKey(address: try text(0), directory: try text(1), requested: try text(2)) }
+    let (name, wanted) = (try text(4), try text(5))
+    return CacheRow(
+      key: rowKey, name: name, wanted: name == wanted ? name : wanted,
       identity: FileIdentity(
         device: try number(6), inode: try number(7), size: try number(8), modified: try number(9)),
       changed: ChangeTime(number: try number(24)),
-      validator: Validator(etag: try optional(10), lastModified: try optional(11), date: try optional(12)),
+      validator: Validator(
+        etag: try optional(10), lastModified: try repeated(11, statement, first),
+        date: try repeated(12, statement, first)),
       fetchedAt: try number(13), usedAt: try number(21),
-      status: try row.decode(Int?.self, atIndex: 22),
+      status: statement.isNull(first + 22) ? nil : Int(try number(22)),
       freshness: FreshnessFields(
-        cacheControl: try optional(14), expires: try optional(15), age: try optional(16),
-        vary: try optional(17)),
+        cacheControl: try repeated(14, statement, first), expires: try repeated(15, statement, first),
+        age: try optional(16), vary: try repeated(17, statement, first)),
       effectiveURL: try optional(18), trust: TrustMark(text: try text(3)), selection: try optional(20),
       digest: try optional(19), sum: try optional(23))
+  }
+
+  /// An optional text, without a new one where it is that of the row before.
+  private mutating func repeated(
+    _ column: CInt, _ statement: Statement, _ first: CInt
+  ) throws(NoRow) -> String? {
+    if statement.isNull(first + column) { return nil }
+    guard let utf8 = statement.utf8(first + column) else { throw NoRow() }
+    if var last = lastTexts[Int(column)], last.withUTF8({ FileNaming.areSame($0, utf8) }) { return last }
+    let text = String(decoding: utf8, as: UTF8.self)
+    lastTexts[Int(column)] = text
+    return text
+  }
+}
+
+extension Connection {
+  /// The rows that a statement finds.
+  func rows(_ sql: String, _ values: [Statement.Value] = []) throws -> [CacheRow] {
+    var reader = RowReader()
+    return try statement(sql).rows(values) { try reader.row($0) }
   }
 }

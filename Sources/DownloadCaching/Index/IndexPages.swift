@@ -1,4 +1,3 @@
-import GRDB
 import Glibc
 
 /// The pages of the database that hold nothing any more, and how they are given back to the disk without
@@ -11,17 +10,18 @@ enum IndexPages {
   private static let atOnce = 256
 
   /// To be called before the first table is made.
-  static func prepare(_ database: Database) throws {
-    try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+  static func prepare(_ connection: Connection) throws(DatabaseError) {
+    try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
   }
 
   /// Bytes in pages that hold something.
-  static func usedBytes(_ database: Database) throws -> Int64 {
-    try (number("page_count", database) - number("freelist_count", database)) * number("page_size", database)
+  static func usedBytes(_ connection: Connection) throws(DatabaseError) -> Int64 {
+    try (number("page_count", connection) - number("freelist_count", connection))
+      * number("page_size", connection)
   }
 
-  private static func number(_ pragma: String, _ database: Database) throws -> Int64 {
-    try Int64.fetchOne(database, sql: "PRAGMA \(pragma)") ?? 0
+  private static func number(_ pragma: String, _ connection: Connection) throws(DatabaseError) -> Int64 {
+    try connection.number("PRAGMA \(pragma)") ?? 0
   }
 
   /// Gives free pages back.
@@ -29,17 +29,15 @@ enum IndexPages {
   ///   - mostCopied: what VACUUM may copy at most, in bytes.
   ///   - pause: called between two steps.
   static func giveBack(
-    _ queue: DatabaseQueue, mostCopied: Int64 = mostCopied, pause: () throws -> Void = leaveAlone
+    _ connection: Connection, mostCopied: Int64 = mostCopied, pause: () throws -> Void = leaveAlone
   ) throws {
-    if try queue.look({ try usedBytes($0) }) <= mostCopied {
-      return try queue.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
+    if try connection.look({ try usedBytes(connection) }) <= mostCopied {
+      return try connection.execute("VACUUM")
     }
     var before = Int64.max
     while true {
-      let free = try queue.writeWithoutTransaction { database in
-        try database.execute(sql: "PRAGMA incremental_vacuum(\(atOnce))")
-        return try number("freelist_count", database)
-      }
+      try connection.execute("PRAGMA incremental_vacuum(\(atOnce))")
+      let free = try number("freelist_count", connection)
       try pause()
       // Others may make pages free at the same time: this goes on for as long as there are fewer.
       guard free > 0, free < before else { return }

@@ -1,5 +1,4 @@
 import DownloadModel
-import GRDB
 import SystemPackage
 
 /// The rows of the store's files, and the bounds of store and index.
@@ -26,14 +25,11 @@ extension CacheIndex {
   /// that address's entry anew.
   /// - Returns: nil where the index cannot be used.
   func evict(from store: FileStore, to bound: Int64) -> Evicted? {
-    noting { queue in
-      let (total, oldest) = try queue.look { database in
-        let total = try Int64.fetchOne(database, sql: CacheSchema.storedTotal) ?? 0
+    noting { connection in
+      let (total, oldest) = try connection.look {
+        let total = try connection.number(CacheSchema.storedTotal) ?? 0
         guard total > bound else { return (total, [CacheRow]()) }
-        return (
-          total,
-          try CacheRow.fetchAll(database, sql: CacheSchema.storedByUse, arguments: [Self.evictedAtOnce])
-        )
+        return (total, try connection.rows(CacheSchema.storedByUse, [.number(Int64(Self.evictedAtOnce))]))
       }
       var evicted = Evicted(rest: total)
       let victims = oldest.prefix(
@@ -65,27 +61,25 @@ extension CacheIndex {
   /// further name, or took it.
   func noteChange(_ rows: [CacheRow]) {
     guard !rows.isEmpty else { return }
-    noting { queue in
-      try queue.write { database in
-        let statement = try database.cachedStatement(sql: CacheSchema.noteChange)
+    noting { connection in
+      try connection.write {
+        let statement = try connection.statement(CacheSchema.noteChange)
         for row in rows {
-          try statement.execute(
-            arguments: [
-              row.changed.number, row.key.address, row.identity.device, row.identity.inode,
-              row.identity.size, row.identity.modified,
-            ])
+          try statement.execute([
+            .number(row.changed.number), .text(row.key.address), .number(row.identity.device),
+            .number(row.identity.inode), .number(row.identity.size), .number(row.identity.modified),
+          ])
         }
       }
     }
   }
 
   private func drop(_ rows: some Collection<CacheRow>) throws {
-    _ = noting { queue in
-      try queue.write { database in
-        let statement = try database.cachedStatement(sql: CacheSchema.deleteIfSame)
+    _ = noting { connection in
+      try connection.write {
+        let statement = try connection.statement(CacheSchema.deleteIfSame)
         for row in rows {
-          try statement.execute(
-            arguments: row.key.arguments + [row.identity.device, row.identity.inode])
+          try statement.execute(row.key.values + [.number(row.identity.device), .number(row.identity.inode)])
         }
       }
     }
@@ -93,12 +87,10 @@ extension CacheIndex {
 
   /// Those of some files that have no entry in the store, or one of another version.
   func missing(_ rows: [CacheRow]) -> [CacheRow] {
-    noting { queue in
-      try queue.look { database in
-        let statement = try database.cachedStatement(sql: CacheSchema.storedRow)
-        return try rows.filter { row in
-          let entry = try CacheRow.fetchOne(statement, arguments: [row.key.address])
-          return entry?.isEntry(of: row) != true
+    noting { connection in
+      try connection.look {
+        try rows.filter { row in
+          try connection.rows(CacheSchema.storedRow, [.text(row.key.address)]).first?.isEntry(of: row) != true
         }
       }
     } ?? []
@@ -112,17 +104,16 @@ extension CacheIndex {
   func sweep(_ store: FileStore, always: Bool = false) -> (entries: Int, bytes: Int64)? {
     guard always || wasEmpty || wasSetAside else { return nil }
     wasSetAside = false
-    return noting { queue in
+    return noting { connection in
       let names = try store.names()
       guard !names.isEmpty else { return (0, 0) }
       // In this order: a line is in the journal before its entry has its name, and moves from there into the
       // database.
       var known = journaledEntries()
-      let rows = try queue.look { database in
-        try Set<String>(
-          String.fetchCursor(database, sql: "SELECT name FROM file WHERE requested = '/'"))
+      let rows = try connection.look {
+        try connection.statement(CacheSchema.storedNames).rows { $0.text(0) }
       }
-      known.formUnion(rows)
+      known.formUnion(rows.compactMap(\.self))
       return try store.clear(names.filter { !known.contains($0) })
     }
   }
@@ -147,19 +138,17 @@ extension CacheIndex {
     pause: () throws -> Void = IndexPages.leaveAlone
   ) {
     guard isOpen else { return }
-    noting { queue in
-      let surplus = try queue.look { database in
-        let bytes = try IndexPages.usedBytes(database)
+    noting { connection in
+      let surplus = try connection.look {
+        let bytes = try IndexPages.usedBytes(connection)
         guard bytes > bound else { return 0 }
-        let rows = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM file") ?? 0
+        let rows = Int(try connection.number("SELECT COUNT(*) FROM file") ?? 0)
         return IndexBound.surplus(rows: rows, bytes: bytes, bound: bound)
       }
       var left = surplus
       while left > 0 {
         let count = min(left, Self.droppedAtOnce)
-        let rows = try queue.look { database in
-          try CacheRow.fetchAll(database, sql: CacheSchema.byUse, arguments: [2 * count])
-        }
+        let rows = try connection.look { try connection.rows(CacheSchema.byUse, [.number(Int64(2 * count))]) }
         let dropped = IndexBound.dropped(rows.map { !$0.isIntact }, count: count).map { rows[$0] }
         guard !dropped.isEmpty else { break }
         for start in stride(from: 0, to: dropped.count, by: Self.droppedInStep) {
@@ -183,6 +172,8 @@ extension CacheRow {
 
 extension CacheSchema {
   static let storedRow = "SELECT \(columns) FROM file WHERE address = ? AND requested = '/'"
+
+  static let storedNames = "SELECT name FROM file WHERE requested = '/'"
 
   static let storedTotal =
     "SELECT COALESCE(SUM(\(StoreBound.costInSQL)), 0) FROM file WHERE requested = '/'"

@@ -1,6 +1,4 @@
 import DownloadModel
-import GRDB
-import GRDBSQLite
 import Glibc
 import SystemPackage
 import TestSupport
@@ -105,9 +103,9 @@ struct CacheIndexTests {
 
   @Test func anotherTableIsDamageAsWell() async throws {
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
-    let database = try DatabaseQueue(path: folder.path("cache/index.sqlite"))
-    try await database.write { try $0.execute(sql: "DROP TABLE file; CREATE TABLE file (other INTEGER)") }
-    try database.close()
+    let database = try Connection(folder.path("cache/index.sqlite"), .readWrite)
+    try database.execute("DROP TABLE file; CREATE TABLE file (other INTEGER)")
+    database.close()
     let run = Run(in: folder, server)
     #expect(try await run.get("http://host/x").transferred > 0)
     #expect(await run.cache.close().map(\.kind) == [.damagedIndexSetAside])
@@ -116,9 +114,9 @@ struct CacheIndexTests {
   @Test(arguments: ["PRAGMA user_version = 99", "PRAGMA user_version = 0"])
   func anIndexOfAnotherVersionIsSetAside(sql: String) async throws {
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
-    let database = try DatabaseQueue(path: folder.path("cache/index.sqlite"))
-    try await database.write { try $0.execute(sql: sql) }
-    try database.close()
+    let database = try Connection(folder.path("cache/index.sqlite"), .readWrite)
+    try database.execute(sql)
+    database.close()
     let run = Run(in: folder, server)
     let outcome = try await run.get("http://host/x")
     #expect(outcome.remark == .sameAsHere, "it is adopted by its bytes")
@@ -285,17 +283,28 @@ struct CacheIndexTests {
 
   /// SQLite planned each statement anew at each look, because changes were forbidden by a setting before it.
   @Test func aLookPlansNothingAnew() throws {
-    let queue = try DatabaseQueue(path: folder.path("x.sqlite"))
-    try queue.write { try $0.execute(sql: "CREATE TABLE t (x)") }
+    let connection = try Connection(folder.path("x.sqlite"), .readWrite)
+    try connection.write { try connection.execute("CREATE TABLE t (x)") }
     let count = "SELECT COUNT(*) FROM t"
-    for _ in 0..<3 { #expect(try queue.look { try Int.fetchOne($0.cachedStatement(sql: count)) } == 0) }
-    let planned = try queue.look {
-      sqlite3_stmt_status(try $0.cachedStatement(sql: count).sqliteStatement, SQLITE_STMTSTATUS_REPREPARE, 0)
+    for _ in 0..<3 { #expect(try connection.look { try connection.number(count) } == 0) }
+    #expect(try connection.statement(count).plansMade == 0)
+    #expect(throws: DatabaseError.self) {
+      try connection.look { try connection.execute("SELECT * FROM missing") }
     }
-    #expect(planned == 0)
-    #expect(throws: DatabaseError.self) { try queue.look { try $0.execute(sql: "SELECT * FROM missing") } }
-    #expect(try queue.look { $0.isInsideTransaction })
-    #expect(try queue.writeWithoutTransaction { !$0.isInsideTransaction })
-    try queue.close()
+    #expect(!connection.isInTransaction)
+    #expect(try connection.look { connection.isInTransaction })
+  }
+
+  /// What is no text sorts behind all texts, so that a page began with it again and again.
+  @Test(arguments: ["address", "directory", "requested"]) func aKeyThatIsNoText(column: String) async throws {
+    for name in ["x", "y"] { _ = try await Run(in: folder, server).getAndClose("http://host/\(name)") }
+    let database = try Connection(folder.path("cache/index.sqlite"), .readWrite)
+    try database.execute("UPDATE OR IGNORE file SET \(column) = x'ff00ff'")
+    database.close()
+    let cache = Run(in: folder, server).administration
+    _ = try await cache.list()
+    _ = try await cache.verify()
+    _ = try await cache.prune()
+    #expect(await cache.close().map(\.kind) == [.damagedIndexSetAside])
   }
 }

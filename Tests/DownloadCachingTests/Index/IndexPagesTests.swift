@@ -1,5 +1,4 @@
 import DownloadModel
-import GRDB
 import Synchronization
 import SystemPackage
 import TestSupport
@@ -34,14 +33,10 @@ struct IndexPagesTests {
 
   /// Another connection, as another process has one, which waits for nobody.
   private final class Other: Sendable {
-    private let queue: DatabaseQueue
+    private let path: String
     private let writes = Mutex(0)
 
-    init(_ path: String) throws {
-      var configuration = Configuration()
-      configuration.busyMode = .immediateError
-      queue = try DatabaseQueue(path: path, configuration: configuration)
-    }
+    init(_ path: String) { self.path = path }
 
     func write() throws {
       let number = writes.withLock { count in
@@ -50,22 +45,20 @@ struct IndexPagesTests {
       }
       var row = JournalTests.row("other\(number)", directory: "/nowhere")
       row.usedAt = 1 << 40
-      try queue.inTransaction(.immediate) { database in
-        try RowInserter(database).insert(row)
-        return .commit
-      }
+      let connection = try Connection(path, .readWrite)
+      try connection.write { try RowInserter(connection).insert(row) }
     }
 
     var count: Int { writes.withLock { $0 } }
 
-    func number(_ sql: String) throws -> Int { try queue.read { try Int.fetchOne($0, sql: sql) ?? 0 } }
+    func number(_ sql: String) throws -> Int { Int(try Connection(path, .readOnly).number(sql) ?? 0) }
   }
 
   /// It ended in a VACUUM, for which all others waited.
   @Test func othersWriteWhileRowsAreDropped() async throws {
     let index = try index()
     await index.write(Self.rows(6000), retiring: nil)
-    let other = try Other(path)
+    let other = Other(path)
     let before = try other.number("PRAGMA page_count")
     let store = FileStore(in: try Folder(folder.filePath.appending("cache"), mode: 0o700), secret)
     await index.keepWithinBound(store, bound: 1_000_000) { try other.write() }
@@ -86,7 +79,7 @@ struct IndexPagesTests {
   @Test func othersWriteWhilePagesAreGivenBack() async throws {
     let index = try index()
     await index.write(Self.rows(20_000), retiring: nil)
-    let other = try Other(path)
+    let other = Other(path)
     let before = try other.number("PRAGMA page_count")
     _ = try await index.forget(Self.rows(20_000).dropLast(2000).map(\.key))
     #expect(try other.number("PRAGMA freelist_count") > 512)

@@ -1,5 +1,4 @@
 import DownloadModel
-import GRDB
 import SystemPackage
 import TestSupport
 import Testing
@@ -85,14 +84,14 @@ struct IndexReaderTests {
 
   @Test func whatItCannotReadIsLeftToTheIndex() async throws {
     let reader = try await reader([JournalTests.row("x"), JournalTests.row("y")])
-    let database = try DatabaseQueue(path: folder.path("cache/index.sqlite"))
-    try await database.write { try $0.execute(sql: "UPDATE file SET inode = 'many' WHERE name = 'x'") }
+    let database = try Connection(folder.path("cache/index.sqlite"), .readWrite)
+    try database.execute("UPDATE file SET inode = 'many' WHERE name = 'x'")
     #expect(reader.rows(JournalTests.row("x").key) == nil)
     #expect(reader.rows(JournalTests.row("y").key) == [JournalTests.row("y")])
     reader.endTransaction()
-    try await database.write { try $0.execute(sql: "DROP TABLE file") }
+    try database.execute("DROP TABLE file")
     #expect(reader.rows(JournalTests.row("y").key) == nil)
-    try database.close()
+    database.close()
   }
 
   /// Rows are stored as they stand in lines, in which some bytes are written otherwise.

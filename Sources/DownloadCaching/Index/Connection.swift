@@ -1,0 +1,255 @@
+import CSQLite
+
+/// A failure of SQLite.
+struct DatabaseError: Error, CustomStringConvertible {
+  /// SQLite's primary result code.
+  var code: CInt
+  var message: String
+
+  var description: String { "SQLite error \(code): \(message)" }
+
+  static let (damaged, unusable) = (SQLITE_CORRUPT, SQLITE_CANTOPEN)
+
+  /// Whether another connection has what was wanted.
+  var isBusy: Bool { code == SQLITE_BUSY }
+
+  /// Broken pages, another kind of file, or a table that this version did not make.
+  var isDamage: Bool {
+    switch code {
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_MISMATCH: true
+    case SQLITE_ERROR:
+      ["no such", "malformed", "table ", "index ", "duplicate column"].contains { message.hasPrefix($0) }
+    default: false
+    }
+  }
+}
+
+/// A connection to an SQLite database, and the statements that it has prepared. For one thread at a time.
+final class Connection {
+  /// Nil once it is closed.
+  private var handle: OpaquePointer?
+  private var statements: [String: Statement] = [:]
+  private let waits: (_ tries: Int) -> Bool
+
+  enum Access {
+    case readOnly
+    /// The file is made if it is missing.
+    case readWrite
+  }
+
+  /// SQLite counts its memory under a lock, twice for each of the texts of a row, and nobody asks for the
+  /// count. Once for the process, before its first database.
+  private static let countsNoMemory = dlm_sqlite_counts_no_memory()
+
+  /// - Parameter waits: called where another connection has the database, with how often it was before;
+  ///   whether to try again. It may pause.
+  init(
+    _ path: String, _ access: Access, waits: @escaping (_ tries: Int) -> Bool = { _ in false }
+  ) throws(DatabaseError) {
+    _ = Self.countsNoMemory
+    self.waits = waits
+    let flags = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    var handle: OpaquePointer?
+    let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK else {
+      let error = Self.error(code, handle)
+      sqlite3_close_v2(handle)
+      throw error
+    }
+    self.handle = handle
+  }
+
+  deinit { close() }
+
+  /// Gives the database up; nothing may be asked any more.
+  func close() {
+    for statement in statements.values { statement.finalize() }
+    statements = [:]
+    sqlite3_close_v2(handle)
+    handle = nil
+  }
+
+  private static func error(_ code: CInt, _ handle: OpaquePointer?) -> DatabaseError {
+    DatabaseError(
+      code: code & 0xFF, message: handle.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory")
+  }
+
+  fileprivate func error(_ code: CInt) -> DatabaseError { Self.error(code, handle) }
+
+  /// The statement of a text, which is prepared once.
+  func statement(_ sql: String) throws(DatabaseError) -> Statement {
+    if let known = statements[sql] { return known }
+    var prepared: OpaquePointer?
+    var tries = 0
+    var code: CInt
+    repeat {
+      code = sqlite3_prepare_v3(handle, sql, -1, CUnsignedInt(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+      tries += 1
+    } while code == SQLITE_BUSY && waits(tries - 1)
+    guard code == SQLITE_OK, let prepared else { throw error(code) }
+    let statement = Statement(prepared, of: self)
+    statements[sql] = statement
+    return statement
+  }
+
+  /// Whether another connection that has the database may be waited for: only where nothing would have to be
+  /// undone.
+  fileprivate func waits(tries: Int) -> Bool { !isInTransaction && waits(tries) }
+
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// How many rows the last statement has changed.
+  var changes: Int { Int(sqlite3_changes(handle)) }
+
+  /// Executes statements that give no row that matters, one after the other.
+  func execute(_ sql: String) throws(DatabaseError) {
+    for one in sql.split(separator: ";") where one.contains(where: { !$0.isWhitespace }) {
+      try statement(String(one)).execute()
+    }
+  }
+
+  /// The first column of the first row, a number; nil where there is none.
+  func number(_ sql: String) throws(DatabaseError) -> Int64? {
+    let statement = try statement(sql)
+    defer { statement.reset() }
+    return try statement.step() ? statement.number(0) : nil
+  }
+
+  /// The same of a text.
+  func text(_ sql: String) throws(DatabaseError) -> String? {
+    let statement = try statement(sql)
+    defer { statement.reset() }
+    return try statement.step() ? statement.text(0) : nil
+  }
+
+  /// Calls `body` in a transaction that sees the database as it is at its first look. It must change nothing.
+  func look<Answer>(_ body: () throws -> Answer) throws -> Answer { try transaction("BEGIN", body) }
+
+  /// Calls `body` in a transaction that changes the database.
+  func write<Answer>(_ body: () throws -> Answer) throws -> Answer {
+    try transaction("BEGIN IMMEDIATE", body)
+  }
+
+  private func transaction<Answer>(_ begin: String, _ body: () throws -> Answer) throws -> Answer {
+    try execute(begin)
+    do {
+      let answer = try body()
+      try execute("COMMIT")
+      return answer
+    } catch {
+      // SQLite has ended it already after some failures. What the body came to is told.
+      if isInTransaction { try execute("ROLLBACK") }
+      throw error
+    }
+  }
+}
+
+/// A prepared statement of a connection, which finalizes it.
+final class Statement {
+  /// What is bound to a parameter.
+  enum Value {
+    case text(String)
+    case number(Int64)
+  }
+
+  private let handle: OpaquePointer
+  private unowned let connection: Connection
+
+  fileprivate init(_ handle: OpaquePointer, of connection: Connection) {
+    (self.handle, self.connection) = (handle, connection)
+  }
+
+  fileprivate func finalize() { sqlite3_finalize(handle) }
+
+  /// How often SQLite has planned it anew.
+  var plansMade: Int32 { sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0) }
+
+  // MARK: All at once
+
+  func execute(_ values: [Value] = []) throws(DatabaseError) {
+    defer { reset() }
+    try bind(values)
+    while try step() {}
+  }
+
+  /// - Parameter read: called for each row.
+  func rows<Row>(_ values: [Value] = [], _ read: (Statement) throws -> Row) throws -> [Row] {
+    defer { reset() }
+    try bind(values)
+    var rows: [Row] = []
+    while try step() { rows.append(try read(self)) }
+    return rows
+  }
+
+  private func bind(_ values: [Value]) throws(DatabaseError) {
+    for (offset, value) in values.enumerated() {
+      let index = CInt(offset + 1)
+      let code =
+        switch value {
+        case .number(let number): sqlite3_bind_int64(handle, index, number)
+        case .text(let text): dlm_sqlite_bind_copy(handle, index, text, CInt(text.utf8.count))
+        }
+      if code != SQLITE_OK { throw connection.error(code) }
+    }
+  }
+
+  // MARK: Step by step, without a copy of what is bound
+
+  /// Binds bytes that stay where they are until `reset`.
+  func bindInPlace(_ text: UnsafeRawBufferPointer, _ index: CInt) throws(DatabaseError) {
+    // Without a place it would be NULL, which is not the empty text.
+    let code =
+      if let start = text.baseAddress {
+        sqlite3_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), CInt(text.count), nil)
+      } else {
+        dlm_sqlite_bind_copy(handle, index, "", 0)
+      }
+    if code != SQLITE_OK { throw connection.error(code) }
+  }
+
+  func bind(_ number: Int64, _ index: CInt) throws(DatabaseError) {
+    let code = sqlite3_bind_int64(handle, index, number)
+    if code != SQLITE_OK { throw connection.error(code) }
+  }
+
+  /// - Returns: whether there is a row.
+  func step() throws(DatabaseError) -> Bool {
+    var tries = 0
+    while true {
+      switch sqlite3_step(handle) {
+      case SQLITE_ROW: return true
+      case SQLITE_DONE: return false
+      case SQLITE_BUSY:
+        let error = connection.error(SQLITE_BUSY)
+        sqlite3_reset(handle)
+        guard connection.waits(tries: tries) else { throw error }
+        tries += 1
+      case let code: throw connection.error(code)
+      }
+    }
+  }
+
+  func reset() {
+    // Its result is that of the last step, which is known.
+    sqlite3_reset(handle)
+    sqlite3_clear_bindings(handle)
+  }
+
+  // MARK: The columns of a row
+
+  /// Nil for what is no number.
+  func number(_ column: CInt) -> Int64? {
+    sqlite3_column_type(handle, column) == SQLITE_INTEGER ? sqlite3_column_int64(handle, column) : nil
+  }
+
+  func text(_ column: CInt) -> String? { utf8(column).map { String(decoding: $0, as: UTF8.self) } }
+
+  /// Until the next step; nil for what is no text.
+  func utf8(_ column: CInt) -> UnsafeBufferPointer<UInt8>? {
+    guard sqlite3_column_type(handle, column) == SQLITE_TEXT, let start = sqlite3_column_text(handle, column)
+    else { return nil }
+    return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+  }
+
+  func isNull(_ column: CInt) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+}
