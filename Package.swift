@@ -29,7 +29,6 @@ let package = Package(
       url: "https://github.com/apple/swift-configuration", .upToNextMinor(from: "1.4.0"), traits: ["YAML"]),
     .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
     .package(url: "https://github.com/apple/swift-system", .upToNextMinor(from: "1.8.0")),
-    .package(url: "https://github.com/hummingbird-project/swift-mustache", .upToNextMinor(from: "2.1.1")),
     .package(url: "https://github.com/swhitty/FlyingFox", .upToNextMinor(from: "0.27.0")),
   ],
   targets: [
@@ -74,7 +73,6 @@ let package = Package(
       name: "ReportPages",
       dependencies: [
         "DownloadModel", "StrategyComparing", "TerminalProgress",
-        .product(name: "Mustache", package: "swift-mustache"),
       ], swiftSettings: settings),
     .target(
       name: "Downloads",

@@ -1,108 +1,192 @@
-import Mustache
 import StrategyComparing
 import TerminalProgress
 
-/// The HTML page: the contents, put into the frame of `PageFrame`.
+/// The HTML page. What is put into it is markup already: see `Markup.text`.
 struct ReportPage {
   let contents: ReportContents
   let facts: ReportFacts
 
   private static let curveHeight = 96.0
 
-  func html() throws(ReportFailure) -> String {
-    do {
-      return try MustacheTemplate(string: PageFrame.template).render(values)
-    } catch {
-      throw .badTemplate(String(describing: error))
-    }
+  var html: String {
+    let title = Markup.text(facts.headline)
+    let scope = [facts.list, contents.scope].filter { !$0.isEmpty }.map(Markup.text).joined(separator: " · ")
+    return """
+      <!doctype html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8">
+      <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
+      script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta name="color-scheme" content="light dark">
+      <meta name="referrer" content="no-referrer">
+      <title>\(title)</title>
+      <style>\(PageFrame.style + PagePalette.drawingStyle)</style>
+      </head>
+      <body>
+      <main>
+      <header>
+      <p class="kind">\(contents.isComparison ? "Download modes compared" : "A download, file by file")</p>
+      <h1>\(title)</h1>
+      <p class="scope">\(scope)<br><time>\(Markup.text(facts.date))</time></p>
+      </header>
+      \(contents.isComparison ? times : "")\(contents.isDetailed ? files : "")\(numbers)\(notes)\(about)\
+      </main>
+      \(contents.isDetailed ? script : "")\
+      </body>
+      </html>
+
+      """
   }
 
-  /// What the frame names. All of it is markup: see `Markup.text`.
-  private var values: [String: Any] {
-    let scope = [facts.list, contents.scope].filter { !$0.isEmpty }
-    return [
-      "title": Markup.text(facts.headline),
-      "kind": contents.isComparison ? "Download modes compared" : "A download, file by file",
-      "headline": Markup.text(facts.headline),
-      "scope": scope.map(Markup.text).joined(separator: " · "),
-      "date": Markup.text(facts.date),
-      "style": PageFrame.style + PagePalette.drawingStyle,
-      "script": PageFrame.script,
-      "bars": contents.isComparison ? [bars] : [],
-      "detailed": contents.isDetailed,
-      "phases": contents.phases.map { phase in
-        ["sample": PhaseSample(phase: phase).markup, "name": PhaseLook(phase).name]
-      },
-      "anyFailed": contents.anyFailed,
-      "axis": contents.isComparison
-        ? "One time axis for all modes: equal lengths are equal times."
-        : "A row a file, in the order in which they began.",
-      "columns": contents.modes.count == 1 ? "one" : "many",
-      "runs": contents.isDetailed ? runs : [],
-      "data": Markup.script(
-        WaterfallData(
-          runs: contents.modes.map(\.files), ends: contents.modes.map(\.end), axis: contents.axis
-        ).json),
-      "heads": contents.modes.map { ["name": Markup.text($0.name)] },
-      "measures": contents.measures.map { measure in
-        [
-          "name": Markup.text(measure.name), "values": measure.values.map { ["value": Markup.text($0)] },
-        ] as [String: Any]
-      },
-      "notes": facts.notes.isEmpty ? [] : [["items": facts.notes.map { ["text": Markup.text($0)] }]],
-      "command": facts.command.isEmpty ? [] : [["text": Markup.text(facts.command)]],
-      "machine": facts.machine.isEmpty
-        ? []
-        : [["items": facts.machine.map { ["name": Markup.text($0.name), "value": Markup.text($0.value)] }]],
-      "definitions": contents.definitions.map { ["text": Markup.text($0)] },
-    ]
-  }
+  // MARK: Sections
 
-  private var bars: [String: Any] {
+  private var times: String {
     let bars = contents.bars
-    return [
-      "caption": contents.hasSeveralRuns
-        ? "A bar is the median; below it a dot a run, from the fastest to the slowest."
-        : "A bar a mode.",
-      "baseline": Markup.text(contents.baseline.map { "× is the speed, \($0.name) being 1." } ?? ""),
-      "drawing": Self.drawing(
-        "bars", height: bars.totalHeight, title: "Time of each mode", words: bars.words, bars.markup),
-    ]
+    let caption =
+      contents.hasSeveralRuns
+      ? "A bar is the median; below it a dot a run, from the fastest to the slowest." : "A bar a mode."
+    let baseline = Markup.text(contents.baseline.map { "× is the speed, \($0.name) being 1." } ?? "")
+    let drawing = Self.drawing(
+      "bars", height: bars.totalHeight, title: "Time of each mode", words: bars.words, bars.markup)
+    return """
+      <section aria-labelledby="h-time">
+      <h2 id="h-time">Time</h2>
+      <p class="caption">\(caption) \(baseline)</p>
+      <figure>\(drawing)</figure>
+      </section>
+
+      """
   }
 
-  private var runs: [[String: Any]] {
+  private var files: String {
+    let axis =
+      contents.isComparison
+      ? "One time axis for all modes: equal lengths are equal times."
+      : "A row a file, in the order in which they began."
+    let phases = contents.phases.map {
+      Self.legend(PhaseSample(phase: $0).markup, PhaseLook($0).name)
+    }
+    let failed = contents.anyFailed ? Self.legend(PhaseSample.failed, "failed") : ""
+    return """
+      <section aria-labelledby="h-files">
+      <h2 id="h-files">Where the time went</h2>
+      <p class="caption" id="axis">\(axis)</p>
+      <ul class="legend" aria-label="Phases of a file">
+      \(phases.joined())\(failed)\
+      </ul>
+      <div class="runs \(contents.modes.count == 1 ? "one" : "many")">
+      \(runs.joined())\
+      </div>
+      </section>
+
+      """
+  }
+
+  private static func legend(_ sample: String, _ name: String) -> String {
+    "<li><svg aria-hidden=\"true\" width=\"22\" height=\"14\">\(sample)</svg>\(name)</li>\n"
+  }
+
+  private var runs: [String] {
     let (throughputs, fastest) = contents.throughputs
     let (atWork, most) = contents.filesAtWork
     return contents.modes.enumerated().map { index, mode in
       let fall = contents.waterfall(mode)
-      let shares = contents.phases.compactMap { phase in
-        mode.shares.times[phase].map {
-          "\(PhaseLook(phase).name) \(ReportWords.milliseconds($0 / max(1, mode.files.count)))"
-        }
-      }
       let throughput = throughputs[index].markup(
         on: contents.axis, top: fastest, label: Quantity.rate(fastest), height: Self.curveHeight)
       let work = atWork[index].markup(
         on: contents.axis, top: most, label: Markup.number((most * 10).rounded() / 10),
         height: Self.curveHeight)
-      return [
-        "name": Markup.text(mode.name), "index": index,
-        "time": Markup.text(ReportWords.time(mode.run.wall)),
-        "count": ReportWords.plural(mode.files.count, "file", "files"),
-        "fall": Self.drawing(
+      let name = Markup.text(mode.name)
+      return """
+        <section class="mode" aria-labelledby="m\(index)">
+        <h3 id="m\(index)">\(name) <span>\(Markup.text(ReportWords.time(mode.run.wall)))</span></h3>
+        <div class="fall" data-run="\(index)" data-rows="\(Markup.number(fall.height))" \
+        data-name="\(name)">\(Self.drawing(
           "fall\(index)", height: fall.totalHeight, title: "\(mode.name): its files over time",
-          words: "\(ReportWords.plural(mode.files.count, "file", "files")) in "
-            + "\(ReportWords.time(mode.run.wall)); on average a file was "
-            + "\(shares.isEmpty ? "not seen" : shares.joined(separator: ", ")).", fall.markup),
-        "rows": Markup.number(fall.height),
-        "throughput": Self.drawing(
+          words: words(of: mode), fall.markup))</div>
+        <p class="told"></p>
+        <h4>Throughput</h4>
+        \(Self.drawing(
           "rate\(index)", height: Self.curveHeight, title: "\(mode.name): throughput over time",
-          words: "Up to \(Quantity.rate(throughputs[index].peak)).", throughput),
-        "work": Self.drawing(
+          words: "Up to \(Quantity.rate(throughputs[index].peak)).", throughput))
+        <h4>Files at work</h4>
+        \(Self.drawing(
           "work\(index)", height: Self.curveHeight, title: "\(mode.name): files at work over time",
-          words: "Up to \(Markup.number((atWork[index].peak * 10).rounded() / 10)) at a time.", work),
-      ]
+          words: "Up to \(Markup.number((atWork[index].peak * 10).rounded() / 10)) at a time.", work))
+        </section>
+
+        """
     }
+  }
+
+  private func words(of mode: ReportContents.Mode) -> String {
+    let shares = contents.phases.compactMap { phase in
+      mode.shares.times[phase].map {
+        "\(PhaseLook(phase).name) \(ReportWords.milliseconds($0 / max(1, mode.files.count)))"
+      }
+    }
+    return "\(ReportWords.plural(mode.files.count, "file", "files")) in \(ReportWords.time(mode.run.wall)); "
+      + "on average a file was \(shares.isEmpty ? "not seen" : shares.joined(separator: ", "))."
+  }
+
+  private var numbers: String {
+    let heads = contents.modes.map { "<th scope=\"col\">\(Markup.text($0.name))</th>" }.joined()
+    let rows = contents.measures.map { measure in
+      "<tr><th scope=\"row\">\(Markup.text(measure.name))</th>"
+        + measure.values.map { "<td>\(Markup.text($0))</td>" }.joined() + "</tr>\n"
+    }
+    return """
+      <section aria-labelledby="h-numbers">
+      <h2 id="h-numbers">Numbers</h2>
+      <div class="scroll" role="region" aria-labelledby="h-numbers" tabindex="0">
+      <table>
+      <thead><tr><td></td>\(heads)</tr></thead>
+      <tbody>
+      \(rows.joined())\
+      </tbody>
+      </table>
+      </div>
+      </section>
+
+      """
+  }
+
+  private var notes: String {
+    if facts.notes.isEmpty { return "" }
+    return """
+      <section aria-labelledby="h-notes">
+      <h2 id="h-notes">Notes</h2>
+      <ul class="notes">\(facts.notes.map { "<li>\(Markup.text($0))</li>" }.joined())</ul>
+      </section>
+
+      """
+  }
+
+  private var about: String {
+    let command = facts.command.isEmpty ? "" : "<pre><code>\(Markup.text(facts.command))</code></pre>\n"
+    let machine = facts.machine.map {
+      "<div><dt>\(Markup.text($0.name))</dt><dd>\(Markup.text($0.value))</dd></div>"
+    }
+    return """
+      <section class="about" aria-labelledby="h-about">
+      <h2 id="h-about">How it was measured</h2>
+      \(command)\(machine.isEmpty ? "" : "<dl>\(machine.joined())</dl>\n")\
+      \(contents.definitions.map { "<p>\(Markup.text($0))</p>\n" }.joined())\
+      </section>
+
+      """
+  }
+
+  private var script: String {
+    let data = WaterfallData(
+      runs: contents.modes.map(\.files), ends: contents.modes.map(\.end), axis: contents.axis)
+    return """
+      <script type="application/json" id="rows">\(Markup.script(data.json))</script>
+      <script>\(PageFrame.script)</script>
+
+      """
   }
 
   private static func drawing(

@@ -16,9 +16,7 @@ public struct ReportPages: Sendable {
   }
 
   /// One HTML page with all drawings and tables, its style and its script.
-  public func html() throws(ReportFailure) -> String {
-    try ReportPage(contents: ReportContents(report), facts: facts).html()
-  }
+  public var html: String { ReportPage(contents: ReportContents(report), facts: facts).html }
 
   /// One document of RFC 8259 on one line. Fields may be added; what is not known is null.
   ///
@@ -71,10 +69,4 @@ public struct ReportFacts: Sendable {
     self.notes = notes
     self.machine = machine
   }
-}
-
-/// Why there is no page.
-public enum ReportFailure: Error, Sendable, Equatable {
-  /// The page's frame is no template; with what the parser said. A defect of dlm's own.
-  case badTemplate(String)
 }

@@ -31,7 +31,7 @@ struct BrowserTests {
   func isPleasant(page: Case) async throws {
     let folder = try TemporaryFolder()
     let pages = try #require(SamplePages.all.first { $0.name == page.name }?.pages)
-    let path = try folder.write(Array(try pages.html().utf8), to: "\(page.name).html")
+    let path = try folder.write(Array(pages.html.utf8), to: "\(page.name).html")
     let expectations = try JSONSerialization.data(withJSONObject: [
       "waterfalls": page.waterfalls, "files": page.files, "first": page.first,
     ])

@@ -110,7 +110,7 @@ struct ReportFormTests {
 
   @Test("names everything that a page has")
   func pageIsWhole() throws {
-    let html = try SamplePages.threeModes.html()
+    let html = try SamplePages.threeModes.html
     for part in [
       "<h1>parallel is 9.4 ± 0.2 times as fast as sequential, and async-let comes next.</h1>",
       "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'",
@@ -133,7 +133,7 @@ struct ReportFormTests {
   @Test("of a single run compares nothing")
   func oneRun() throws {
     let pages = SamplePages.oneRun
-    let html = try pages.html()
+    let html = pages.html
     #expect(!html.contains("id=\"h-time\"") && !html.contains("class=\"bar"))
     #expect(html.components(separatedBy: "class=\"fall\"").count == 2)
     #expect(html.components(separatedBy: "<path class=\"failed\"").count == 3)
@@ -144,7 +144,7 @@ struct ReportFormTests {
 
   @Test("without details has bars and a table, and no script")
   func noDetails() throws {
-    let html = try SamplePages.noDetails.html()
+    let html = try SamplePages.noDetails.html
     #expect(html.contains("id=\"h-time\"") && html.contains("<td>–</td>"))
     #expect(!html.contains("class=\"fall\"") && !html.contains("<script"))
   }
@@ -154,7 +154,7 @@ struct ReportFormTests {
     let pages = ReportPages(
       ComparisonReport(measurements: []),
       ReportFacts(list: "", command: "", date: "", headline: "Nothing ran."))
-    #expect(try pages.html().contains("<h1>Nothing ran.</h1>"))
+    #expect(pages.html.contains("<h1>Nothing ran.</h1>"))
     #expect(pages.json.contains("\"modes\":[]"))
     #expect(pages.markdown.hasPrefix("# Nothing ran."))
   }
@@ -162,7 +162,7 @@ struct ReportFormTests {
   @Test("lets nothing out of a text from outside")
   func hostile() throws {
     let pages = SamplePages.hostilePages
-    for page in [try pages.html()] {
+    for page in [pages.html] {
       #expect(!page.contains("<script>alert") && !page.contains("alert(1)</script>"))
       #expect(!page.unicodeScalars.contains { $0 == "\u{202E}" || $0 == "\u{7}" })
       // By scalars: as a Character, the quote is none.
@@ -172,7 +172,7 @@ struct ReportFormTests {
         })
     }
     #expect(
-      try pages.html().contains(
+      pages.html.contains(
         "&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&#39;&amp; gpj.exe&quot;\u{301} onload=x"))
     #expect(!pages.json.unicodeScalars.contains { $0 == "\u{202E}" || $0 == "\u{7}" })
     #expect(!pages.markdown.contains("<script") || pages.markdown.contains("    https://evil"))
@@ -180,7 +180,7 @@ struct ReportFormTests {
 
   @Test("of a thousand files in three modes stays below 300 KiB")
   func size() throws {
-    let html = try SamplePages.thousand.html()
+    let html = try SamplePages.thousand.html
     #expect(html.utf8.count < 300 * 1024, "\(html.utf8.count)")
     #expect(html.contains("leaf-100000-large.jpeg") && html.contains("999 "))
     // A path a phase and mode, and no row of its own.

@@ -38,7 +38,7 @@ struct ReportFile {
     do {
       let text =
         switch form {
-        case .html: try pages.html()
+        case .html: pages.html
         case .json: pages.json + "\n"
         case .md: pages.markdown
         }
