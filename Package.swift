@@ -25,8 +25,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.0")),
     .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
-    .package(
-      url: "https://github.com/apple/swift-configuration", .upToNextMinor(from: "1.4.0"), traits: ["YAML"]),
     .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
     .package(url: "https://github.com/apple/swift-system", .upToNextMinor(from: "1.8.0")),
     .package(url: "https://github.com/swhitty/FlyingFox", .upToNextMinor(from: "0.27.0")),
@@ -88,7 +86,6 @@ let package = Package(
         "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling", "Downloads",
         "StrategyComparing", "ReportPages", "TerminalProgress", "DemoOrigin", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings,

@@ -165,17 +165,17 @@ struct FailureTests {
     defer { origin.stop() }
     origin.route("/a", .file([1]))
     let place = try Workplace()
-    _ = try place.folder.write(Array("# nothing\n\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(Array("# nothing\n\n".utf8), to: "work/.dlm.conf")
     #expect(try await place.dlm("get", origin.url("/a")).status == 0)
-    _ = try place.folder.write(Array("jbos: 3\nmode: sequential\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(Array("jbos = 3\nmode = sequential\n".utf8), to: "work/.dlm.conf")
     let run = try await place.dlm("get", origin.url("/a"))
     #expect(run.status == 0)
     #expect(run.errorText.contains("jbos is no setting"), "\(run.errorText)")
     #expect(run.errorText.contains("sequential"), "\(run.errorText)")
-    _ = try place.folder.write(Array("jobs: [\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(Array("mode = parallel\njobs 3\n".utf8), to: "work/.dlm.conf")
     let broken = try await place.dlm("get", origin.url("/a"))
     #expect(broken.status == 64)
-    #expect(broken.errorText.contains(".dlm.yaml:2:1 cannot be understood"), "\(broken.errorText)")
+    #expect(broken.errorText.contains(".dlm.conf:2: this is no setting"), "\(broken.errorText)")
   }
 
   /// A service or a container may run without HOME: nothing is written into the root folder.

@@ -136,16 +136,16 @@ struct GetTests {
     defer { origin.stop() }
     let place = try Workplace(["DLM_USER_AGENT": "from-environment"])
     origin.route("/a", .file([1]))
-    _ = try place.folder.write(Array("jobs: 3\nuser-agent: from-file\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(Array("jobs = 3\nuser-agent = from-file\n".utf8), to: "work/.dlm.conf")
     _ = try place.folder.write(
-      Array("directory: here\njobs: many\n".utf8), to: "home/config/dlm/config.yaml")
+      Array("directory = here\njobs = many\n".utf8), to: "home/config/dlm/dlm.conf")
     #expect(try await place.dlm("get", origin.url("/a")).status == 0)
     #expect(try place.file("here/a") == [1])
     #expect(origin.log.last?.headers["user-agent"] == "from-environment")
     #expect(
       try await place.dlm("get", "--refresh", "--user-agent", "from-option", origin.url("/a")).status == 0)
     #expect(origin.log.last?.headers["user-agent"] == "from-option")
-    _ = try place.folder.write(Array("jobs: many\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(Array("jobs = many\n".utf8), to: "work/.dlm.conf")
     let bad = try await place.dlm("get", origin.url("/a"))
     #expect(bad.status == 64)
     #expect(bad.errorText.contains("\"many\" is no value for jobs"), "\(bad.errorText)")

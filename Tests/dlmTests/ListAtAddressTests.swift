@@ -167,20 +167,20 @@ struct ListAtAddressTests {
   @Test func hiddenNamesAreTheUsers() async throws {
     let origin = try Self.origin()
     defer { origin.stop() }
-    let names = [".bash_profile", ".ssh", ".dlm.yaml", "%2Enetrc"]
+    let names = [".bash_profile", ".ssh", ".dlm.conf", "%2Enetrc"]
     for name in names { origin.route("/files/\(name)", .file([1])) }
-    let list = Self.text(".bash_profile", "/files/.ssh", origin.url("/files/.dlm.yaml"), "%2Enetrc")
+    let list = Self.text(".bash_profile", "/files/.ssh", origin.url("/files/.dlm.conf"), "%2Enetrc")
     origin.route("/files/urls.txt", .file(list))
     let place = try Workplace()
     let result = try await place.dlm("get", origin.url("/files/urls.txt"), "--list", "-d", "out")
     #expect(result.status == 0, "\(result.errorText)")
-    let safe = ["_bash_profile", "_dlm.yaml", "_netrc", "_ssh"]
+    let safe = ["_bash_profile", "_dlm.conf", "_netrc", "_ssh"]
     #expect(try place.names(in: "out") == safe)
     let dry = try await place.dlm("get", origin.url("/files/urls.txt"), "--list", "-d", "out", "--dry-run")
     #expect(safe.allSatisfy { dry.outputText.contains("out/\($0)\n") }, "\(dry.outputText)")
     _ = try place.list(names.map { origin.url("/files/\($0)") })
     #expect(try await place.dlm("get", "urls.txt", "-d", "own").status == 0)
-    #expect(try place.names(in: "own") == [".bash_profile", ".dlm.yaml", ".ssh", "_netrc"])
+    #expect(try place.names(in: "own") == [".bash_profile", ".dlm.conf", ".ssh", "_netrc"])
   }
 
   // MARK: Bounds

@@ -85,16 +85,16 @@ struct NamedFilesTests {
   @Test(arguments: written)
   func settings(option: String) async throws {
     let place = try Self.workplace()
-    for path in [".dlm.yaml", "../home/config/dlm/config.yaml"] {
-      _ = try place.folder.write(Array("mode: parallel\n".utf8), to: "work/\(path)")
+    for path in [".dlm.conf", "../home/config/dlm/dlm.conf"] {
+      _ = try place.folder.write(Array("mode = parallel\n".utf8), to: "work/\(path)")
       try await Self.expectRefusal(
         place, ["http://127.0.0.1:9/x", "--\(option)", path], ["--\(option) \(path)", "the settings file"])
-      #expect(try place.file(path) == Array("mode: parallel\n".utf8))
+      #expect(try place.file(path) == Array("mode = parallel\n".utf8))
     }
     // Nor is one made there for the next run.
-    try FileManager.default.removeItem(atPath: "\(place.work)/.dlm.yaml")
+    try FileManager.default.removeItem(atPath: "\(place.work)/.dlm.conf")
     try await Self.expectRefusal(
-      place, ["http://127.0.0.1:9/x", "--\(option)", "sub/../.dlm.yaml"], ["the settings file .dlm.yaml"])
+      place, ["http://127.0.0.1:9/x", "--\(option)", "sub/../.dlm.conf"], ["the settings file .dlm.conf"])
   }
 
   @Test(arguments: written, written)

@@ -22,7 +22,7 @@ struct SentinelTests {
     "x.part", "x.part.json", "x.part.json.new", "x.1.part.json.new", "x.2.part", "a.part", "a.part.json.new",
     "b.part.json", "b.rejected", "foo.log", "1-a.log", "urls.txt.part", "urls.txt.new", "failed.txt.part",
     "index.sqlite.damaged-1", "index.sqlite.damaged-99-0", "scope-key.1", "index.lock.new",
-    "config.yaml.part", ".bashrc",
+    "dlm.conf.part", ".bashrc",
     "x.1", "list.new", "dlm-failed-AAAAAA", "1.json", "1.json.new",
   ]
 

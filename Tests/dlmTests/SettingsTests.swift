@@ -17,24 +17,25 @@ struct SettingsTests {
 
   @Test(
     arguments: [
-      ("mode: fast", "\"fast\" is no value for mode. Possible: sequential, async-let, parallel, auto."),
-      ("mode: paralel", "Did you mean parallel?"), ("jobs: many", "Possible: a number from 1, or auto."),
-      ("stall-timeout: long", "Possible: seconds"), ("retry-max-time: -1", "Possible: seconds"),
-      ("max-age: 1h", "Possible: a number from 0."), ("limit-rate: fast", "such as 500K"),
-      ("fsync: maybe", "Possible: yes, no."), ("jobs: [1, 2]", "write one value behind it"),
-      ("jobs:\n  most: 3", "write one value behind it"), ("\"jobs\": x", "\"x\" is no value for jobs"),
+      ("mode = fast", "\"fast\" is no value for mode. Possible: sequential, async-let, parallel, auto."),
+      ("mode = paralel", "Did you mean parallel?"), ("jobs = many", "Possible: a number from 1, or auto."),
+      ("stall-timeout = long", "Possible: seconds"), ("retry-max-time = -1", "Possible: seconds"),
+      ("max-age = 1h", "Possible: a number from 0."), ("limit-rate = fast", "such as 500K"),
+      ("fsync = maybe", "Possible: yes, no."), ("jobs = [1, 2]", "\"[1, 2]\" is no value for jobs"),
+      ("jobs: 3", "this is no setting; write name = value"), ("  jobs =  ", "jobs has no value"),
+      ("\tjobs=x\t", "\"x\" is no value for jobs"),
     ])
   func aBadValueNamesFileAndLine(setting: String, words: String) async throws {
     let place = try Workplace()
-    let text = "# mine\n\nno-cache: yes\n\(setting)\n"
-    _ = try place.folder.write(Array(text.utf8), to: "work/.dlm.yaml")
+    let text = "# mine\n\nno-cache = yes\n\(setting)\n"
+    _ = try place.folder.write(Array(text.utf8), to: "work/.dlm.conf")
     let here = try await Self.message(place)
-    #expect(here.contains("Error: .dlm.yaml:4: ") && here.contains(words), "\(here)")
+    #expect(here.contains("Error: .dlm.conf:4: ") && here.contains(words), "\(here)")
     #expect(here.contains("See 'dlm get --help'") && !here.contains("Usage:"), "\(here)")
-    try FileManager.default.removeItem(atPath: place.folder.path("work/.dlm.yaml"))
-    _ = try place.folder.write(Array(text.utf8), to: "home/config/dlm/config.yaml")
+    try FileManager.default.removeItem(atPath: place.folder.path("work/.dlm.conf"))
+    _ = try place.folder.write(Array(text.utf8), to: "home/config/dlm/dlm.conf")
     let own = try await Self.message(place)
-    #expect(own.contains("home/config/dlm/config.yaml:4: ") && own.contains(words), "\(own)")
+    #expect(own.contains("home/config/dlm/dlm.conf:4: ") && own.contains(words), "\(own)")
   }
 
   @Test(
@@ -45,15 +46,15 @@ struct SettingsTests {
     ])
   func aFileThatCannotBeUsed(key: String, value: String) async throws {
     let place = try Workplace()
-    _ = try place.folder.write(Array("\n\(key): \"\(value)\"\n".utf8), to: "home/config/dlm/config.yaml")
+    _ = try place.folder.write(Array("\n\(key) = \(value)\n".utf8), to: "home/config/dlm/dlm.conf")
     let own = try await Self.message(place)
-    #expect(own.contains("config.yaml:2: "), "\(own)")
+    #expect(own.contains("dlm.conf:2: "), "\(own)")
     let variable = SettingsSources.variable(key)
     let set = try await Self.message(try Workplace([variable: value]))
     #expect(set.contains("Error: \(variable)"), "\(set)")
     // What the option says itself needs no place.
     let given = try await Self.message(place, "--\(key)", value)
-    #expect(!given.contains("config.yaml") && given.contains(key), "\(given)")
+    #expect(!given.contains("dlm.conf") && given.contains(key), "\(given)")
   }
 
   @Test func settingsThatDoNotGoTogether() async throws {
@@ -66,17 +67,35 @@ struct SettingsTests {
 
   @Test func unknownKeysNameTheirLine() async throws {
     let place = try Workplace()
-    _ = try place.folder.write(Array("mode: sequential\njbos: 3\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(Array("mode = sequential\njbos = 3\n".utf8), to: "work/.dlm.conf")
     let text = try await place.dlm("get", "--dry-run", "http://h/x").errorText
-    #expect(text == ".dlm.yaml:2: jbos is no setting of dlm; left out: did you mean jobs?\n")
+    #expect(text == ".dlm.conf:2: jbos is no setting of dlm; left out: did you mean jobs?\n")
   }
 
-  @Test func whatYAMLDoesNotUnderstand() async throws {
+  /// With a byte order mark, line ends of Windows, blanks, comments, and names that stand there twice.
+  @Test func howSettingsAreWritten() async throws {
     let place = try Workplace()
-    _ = try place.folder.write(Array("mode: sequential\njobs: [\n".utf8), to: "work/.dlm.yaml")
-    let text = try await Self.message(place)
-    #expect(text.contains("The settings file .dlm.yaml:3:1 cannot be understood: "), "\(text)")
-    #expect(!text.contains("^") && !text.contains("error:"), "\(text)")
+    let text =
+      "\u{FEFF}# mine\r\n jobs=2\r\n\t# no = comment\r\njobs = 3\r\nfirst = *.pdf\r\n"
+      + "first=a = b # c\r\nuser-agent = \"R&D & *\""
+    _ = try place.folder.write(Array(text.utf8), to: "work/.dlm.conf")
+    let run = try await place.dlm("config", "--json")
+    #expect(run.status == 0 && run.errorText.isEmpty, "\(run.errorText)")
+    for words in [
+      #""line":4,"name":"jobs","place":".dlm.conf","value":"3""#, #""value":"*.pdf\na = b # c""#,
+      #""value":"\"R&D & *\"""#,
+    ] {
+      #expect(run.outputText.contains(words), "\(words): \(run.outputText)")
+    }
+  }
+
+  @Test func oldNamesAreSaidToBeGone() async throws {
+    let place = try Workplace()
+    _ = try place.folder.write(Array("jobs: 3\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(Array("jobs: 3\n".utf8), to: "home/config/dlm/config.yaml")
+    let text = try await place.dlm("get", "--dry-run", "http://h/x").errorText
+    #expect(text.contains("dlm: .dlm.yaml is not read") && text.contains("in .dlm.conf now"), "\(text)")
+    #expect(text.contains("dlm/config.yaml is not read") && text.contains("in dlm.conf now"), "\(text)")
   }
 
   @Test func unknownVariablesAreSaid() async throws {
@@ -136,7 +155,7 @@ struct SettingsTests {
   @Test func theHelpTellsStatusesFilesAndEnvironment() async throws {
     let help = try await Workplace().dlm("get", "--help").outputText
     for word in [
-      "EXIT STATUS", "75 only", "FILES", "./.dlm.yaml", "dlm/config.yaml", "ENVIRONMENT", "DLM_JOBS",
+      "EXIT STATUS", "75 only", "FILES", "./.dlm.conf", "dlm/dlm.conf", "ENVIRONMENT", "DLM_JOBS",
       "NO_COLOR",
     ] {
       #expect(help.contains(word), "\(word)")
@@ -150,10 +169,10 @@ struct SettingsTests {
 
   /// Every setting has its place in the file that explains them.
   @Test func everySettingIsExplained() throws {
-    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/dlm.yaml")
+    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/dlm.conf")
     let lines = try String(contentsOf: path.standardizedFileURL, encoding: .utf8).split(separator: "\n")
     for key in OptionTable.settingKeys {
-      #expect(lines.contains { $0.hasPrefix("\(key):") || $0.hasPrefix("# \(key):") }, "\(key)")
+      #expect(lines.contains { $0.hasPrefix("\(key) =") || $0.hasPrefix("# \(key) =") }, "\(key)")
     }
   }
 
@@ -163,7 +182,7 @@ struct SettingsTests {
     origin.route("/f", .file([1]))
     origin.route("/none", .status(404))
     let place = try Workplace(["DLM_QUIET": "yes", "DLM_HEADER": "X-One: 1\nX-Two: 2"])
-    _ = try place.folder.write(Array("failed: again.txt\n".utf8), to: "home/config/dlm/config.yaml")
+    _ = try place.folder.write(Array("failed = again.txt\n".utf8), to: "home/config/dlm/dlm.conf")
     let run = try await place.dlm("get", origin.url("/f"), origin.url("/none"))
     #expect(run.status == 1)
     #expect(!run.errorText.contains("1 file"), "\(run.errorText)")
@@ -180,18 +199,18 @@ struct SettingsTests {
     let place = try Workplace([
       "DLM_JOBS": "7", "DLM_PROXY": "http://user:CANARY@h:1", "DLM_HEADER": "Authorization: CANARY",
     ])
-    _ = try place.folder.write(Array("\nretries: 2\ninsecure: yes\n".utf8), to: "work/.dlm.yaml")
+    _ = try place.folder.write(Array("\nretries = 2\ninsecure = yes\n".utf8), to: "work/.dlm.conf")
     _ = try place.folder.write(
-      Array("jobs: 3\nretries: 9\ndirectory: /out\n".utf8), to: "home/config/dlm/config.yaml")
+      Array("jobs = 3\nretries = 9\ndirectory = /out\n".utf8), to: "home/config/dlm/dlm.conf")
     let run = try await place.dlm("config", "--mode", "sequential", "--http2")
     #expect(run.status == 0, "\(run.errorText)")
     let rows = run.outputText.split(separator: "\n").map {
       $0.split(separator: "  ").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
-    let own = place.folder.path("home/config/dlm/config.yaml")
+    let own = place.folder.path("home/config/dlm/dlm.conf")
     for row in [
       ["mode", "sequential", "--mode"], ["http2", "yes", "--http2"], ["jobs", "7", "DLM_JOBS"],
-      ["retries", "2", ".dlm.yaml:2"], ["directory", "/out", "\(own):3"], ["insecure", "no", "built-in"],
+      ["retries", "2", ".dlm.conf:2"], ["directory", "/out", "\(own):3"], ["insecure", "no", "built-in"],
       ["stall-timeout", "30", "built-in"], ["limit-rate", "(no limit)", "built-in"],
       ["proxy", "http://h:1", "DLM_PROXY"], ["header", "Authorization: …", "DLM_HEADER"],
     ] {
@@ -207,7 +226,7 @@ struct SettingsTests {
     #expect(objects.count == rows.count && !json.outputText.contains("CANARY"))
     let retries = try #require(objects.first { $0["name"] as? String == "retries" })
     #expect(retries["value"] as? String == "2" && retries["from"] as? String == "file")
-    #expect(retries["place"] as? String == ".dlm.yaml" && retries["line"] as? Int == 2)
+    #expect(retries["place"] as? String == ".dlm.conf" && retries["line"] as? Int == 2)
     let rate = try #require(objects.first { $0["name"] as? String == "limit-rate" })
     #expect(rate["value"] is NSNull && rate["from"] as? String == "built-in" && rate["place"] is NSNull)
     let source = try await place.dlm("config", "urls.txt")

@@ -118,7 +118,7 @@ struct StandardStreamTests {
     ]
     for command in commands + [["get", "with-settings"]] {
       if command.last == "with-settings" {
-        _ = try place.folder.write(Array("na\u{202E}\u{200B}me: 1\n\(evil): [\n".utf8), to: "work/.dlm.yaml")
+        _ = try place.folder.write(Array("na\u{202E}\u{200B}me: 1\n\(evil) = [\n".utf8), to: "work/.dlm.conf")
       }
       let run = try await place.start(command).waitForExit()
       #expect(!run.errorText.isEmpty || !run.outputText.isEmpty, "\(command) said nothing to look at")

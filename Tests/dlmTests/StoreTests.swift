@@ -216,7 +216,7 @@ struct StoreTests {
     let count = try Self.entries(place).count
     #expect(count > 5 && count <= 10, "\(count)")
     // A folder's file must not empty the user's cache.
-    try place.folder.write("cache-max-size: 1\n", to: "work/.dlm.yaml")
+    try place.folder.write("cache-max-size = 1\n", to: "work/.dlm.conf")
     let run = try await place.dlm("get", origin.url("/0"), "-d", "other")
     #expect(run.errorText.contains("cache-max-size"), "\(run.errorText)")
     #expect(try Self.entries(place).count >= count)
@@ -277,7 +277,7 @@ struct StoreTests {
     let wrong = try await place.dlm("get", origin.url("/f"), "--store", "magic")
     #expect(wrong.status == 64)
     #expect(wrong.errorText.contains("'auto', 'clone', 'copy', 'link'"), "\(wrong.errorText)")
-    try place.folder.write("store: copy\n", to: "work/.dlm.yaml")
+    try place.folder.write("store = copy\n", to: "work/.dlm.conf")
     #expect(try await place.dlm("get", origin.url("/f")).status == 0)
     #expect(try Self.entries(place).count == 1)
   }

@@ -212,7 +212,7 @@ private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
     case .secret: name == "scope-key"
     case .history, .remembered: name.hasSuffix(".jsonl")
     case .spool: name.hasSuffix(".list")
-    case .settings: name == "config.yaml"
+    case .settings: name == "dlm.conf"
     case .store: name != "new"
     }
   }
@@ -220,7 +220,7 @@ private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
   func make(_ here: OtherUsersPlace) async throws {
     here.origin.route("/x", .file([1, 2, 3], FileOptions(etag: "\"v1\"")))
     if self == .settings {
-      _ = try here.place.folder.write(Array("directory: out\n".utf8), to: "home/config/dlm/config.yaml")
+      _ = try here.place.folder.write(Array("directory = out\n".utf8), to: "home/config/dlm/dlm.conf")
       try here.giveAll()
     } else {
       let list = Array((here.origin.url("/x") + "\n").utf8)

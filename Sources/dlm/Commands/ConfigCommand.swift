@@ -14,7 +14,7 @@ struct ConfigCommand: AsyncParsableCommand {
     discussion: """
       A line a setting: its name, its value, and what sets it: an option, a variable of the environment, a \
       file with its line, or dlm itself (built-in). Strongest first: option, DLM_… in the environment, \
-      ./.dlm.yaml, $XDG_CONFIG_HOME/dlm/config.yaml, built-in. What may be secret is not shown.
+      ./.dlm.conf, $XDG_CONFIG_HOME/dlm/dlm.conf, built-in. What may be secret is not shown.
 
       EXAMPLES
         dlm config

@@ -55,8 +55,8 @@ struct GetCommand: AsyncParsableCommand {
       full or broken, or output cannot be written; 130, 143 interrupted, terminated (what has come is kept).
 
       FILES
-        ./.dlm.yaml                         settings for one folder: how dlm works, not whom it trusts
-        $XDG_CONFIG_HOME/dlm/config.yaml    your settings (~/.config/dlm)
+        ./.dlm.conf                         settings for one folder: how dlm works, not whom it trusts
+        $XDG_CONFIG_HOME/dlm/dlm.conf       your settings (~/.config/dlm)
         $XDG_CACHE_HOME/dlm                 what is remembered of files (~/.cache/dlm)
         $XDG_STATE_HOME/dlm                 the last list of each folder (~/.local/state/dlm)
         *.part                              unfinished files, beside the finished ones

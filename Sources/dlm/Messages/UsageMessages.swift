@@ -294,8 +294,16 @@ enum UsageMessages {
     return "\(place.name): \(key) is no setting of dlm; left out\(meant ?? "")"
   }
 
-  static func notOneValue(_ key: String, at place: SettingOrigin) -> String {
-    "\(place.name): \(key) is a list or a map; write one value behind it."
+  static func noSetting(at place: SettingOrigin) -> String {
+    "\(place.name): this is no setting; write name = value, or # before a comment."
+  }
+
+  static func noValue(of key: String, at place: SettingOrigin) -> String {
+    "\(place.name): \(key) has no value; write one behind the =, or # before the line."
+  }
+
+  static func oldSettings(_ path: FilePath, now: FilePath) -> String {
+    "dlm: \(path) is not read: settings are lines name = value in \(now.lastComponent?.string ?? "dlm.conf") now"
   }
 
   static func uncountedKey(
@@ -306,20 +314,16 @@ enum UsageMessages {
     case .bounded(.keeping): what = "\(key): \(value) does not count in a working folder"
     case .bounded:
       what =
-        "\(key): \(value) does not count, as a working folder loosens nothing that your own config.yaml says"
+        "\(key): \(value) does not count, as a working folder loosens nothing that your own dlm.conf says"
     default: break
     }
     return
-      "\(place.name): \(what); set it in your own config.yaml, in \(SettingsSources.variable(key)), or with "
+      "\(place.name): \(what); set it in your own dlm.conf, in \(SettingsSources.variable(key)), or with "
       + "--\(key)"
   }
 
   static func uncountedStream(_ key: String, _ path: String, at place: SettingOrigin) -> String {
     "\(place.name): \(key): \(path) does not count, since it is no regular file; name one"
-  }
-
-  static func aliases(_ path: FilePath) -> String {
-    "The settings file \(path) repeats values by name (&x and *x), and is not read: write them out."
   }
 
   static func settingsLink(_ path: FilePath) -> String {
@@ -328,21 +332,6 @@ enum UsageMessages {
 
   static func unreadableSettings(_ path: FilePath, _ cause: String) -> String {
     "The settings file \(path) cannot be read: \(cause). Mend its rights or move it away."
-  }
-
-  /// The YAML parser says line and column first, and behind its words shows the place.
-  static func unintelligible(_ path: FilePath, _ error: any Error) -> String {
-    var lines = "\(error)".split(separator: "\n").map { $0.drop { $0 == " " } }
-    if lines.count > 2, lines.last?.first == "^" { lines.removeLast(2) }
-    var words = lines.joined(separator: ", ").replacing("error: ", with: "")
-    while let last = words.last, ":., ".contains(last) { words.removeLast() }
-    var place = path.string
-    let mark = words.prefix { $0.isNumber || $0 == ":" }
-    if mark.last == ":" {
-      place += ":\(mark.dropLast())"
-      words = String(words.dropFirst(mark.count + 1))
-    }
-    return "The settings file \(place) cannot be understood: \(words). Mend it or move it away."
   }
 
   static func distrusted(_ path: FilePath, _ why: Distrust) -> String {

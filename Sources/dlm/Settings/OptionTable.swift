@@ -20,7 +20,7 @@ enum OptionTable {
   enum Setting: Equatable {
     /// It is of the one thing that is typed beside it.
     case nowhere
-    /// DLM_… in the environment, `config.yaml`, and the working folder's `.dlm.yaml`.
+    /// DLM_… in the environment, `dlm.conf`, and the working folder's `.dlm.conf`.
     case anywhere
     /// Likewise, but in the working folder only what is no looser than the user's own: proof, and bounds.
     case bounded(Strictness)
@@ -235,6 +235,9 @@ enum OptionTable {
     value("refresh-every", .once, .anywhere, .nothing("never")) { $1(&$0.watching.refreshEvery) },
     flag("dry-run", .once, .nowhere) { $1(&$0.dryRun) },
   ]
+
+  /// What may be given several times.
+  static let repeated: Set = ["first", "header"]
 
   /// Every key that a settings file, or DLM_… in the environment, may set. The number of loops has no option.
   static let settingKeys = Set(rows.filter { $0.setting != .nowhere }.map(\.name) + ["loops"])

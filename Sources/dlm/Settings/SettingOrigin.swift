@@ -8,7 +8,7 @@ enum SettingOrigin: Equatable {
   case file(FilePath, line: Int?)
   case builtIn
 
-  /// As messages name it: `DLM_JOBS`, `.dlm.yaml:3`.
+  /// As messages name it: `DLM_JOBS`, `.dlm.conf:3`.
   var name: String {
     switch self {
     case .option(let name): name

@@ -1,3 +1,4 @@
+import Glibc
 import ArgumentParser
 import DownloadModel
 import FoundationEssentials
@@ -88,8 +89,8 @@ struct WatchOptions: ParsableArguments {
   }
 }
 
-/// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.yaml`, else
-/// `$XDG_CONFIG_HOME/dlm/config.yaml`, else the default here. Config/dlm.yaml explains each.
+/// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.conf`, else
+/// `$XDG_CONFIG_HOME/dlm/dlm.conf`, else the default here. Config/dlm.conf explains each.
 struct Settings {
   var mode: DownloadMode
   var jobs: Int
@@ -223,6 +224,7 @@ struct SettingsSources {
       unknownVariables(environment.keys).map { UsageMessages.unknownVariable($0) })
     let folders = XDGFolders(environment)
     StandardError.say([folders.configWarning].compactMap(\.self))
+    sayOldNames(environment)
     let own = try ownPath(environment).flatMap {
       try SettingsFile(at: $0, .ownFolder, say: StandardError.say)
     }
@@ -230,9 +232,20 @@ struct SettingsSources {
     return SettingsSources(environment: environment, files: [here, own].compactMap(\.self))
   }
 
-  static let folderPath: FilePath = ".dlm.yaml"
+  /// The settings were YAML once.
+  private static func sayOldNames(_ environment: [String: String]) {
+    for (path, isOwn) in [(".dlm.yaml" as FilePath?, false), (ownPath(environment), true)] {
+      guard let path else { continue }
+      let old = isOwn ? path.removingLastComponent().appending("config.yaml") : path
+      if access(old.string, F_OK) == 0 {
+        StandardError.say([UsageMessages.oldSettings(old, now: isOwn ? path : folderPath)])
+      }
+    }
+  }
+
+  static let folderPath: FilePath = ".dlm.conf"
   static func ownPath(_ environment: [String: String]) -> FilePath? {
-    XDGFolders(environment).config?.appending("config.yaml")
+    XDGFolders(environment).config?.appending("dlm.conf")
   }
 
   /// The variable of the environment that sets a key.

@@ -1,77 +1,86 @@
 import DownloadModel
 import ArgumentParser
-import Configuration
 import Glibc
 import SystemPackage
 
 /// A settings file, and which of its settings count (HTTP rule 45).
+///
+/// A setting a line, `name = value`, as in aria2.conf: the name is that of the option, and the value is what
+/// is behind the sign, without outer blanks. Lines that begin with `#` are comments. `first` and `header` may
+/// stand there several times; of the others the last one counts.
 struct SettingsFile {
   /// Where the file is from.
   enum Place {
-    /// `./.dlm.yaml`: another user may have written it, so it may choose how dlm works, but never whom dlm
+    /// `./.dlm.conf`: another user may have written it, so it may choose how dlm works, but never whom dlm
     /// trusts or where it writes, nor loosen what its user demands.
     case workingFolder
-    /// `$XDG_CONFIG_HOME/dlm/config.yaml`.
+    /// `$XDG_CONFIG_HOME/dlm/dlm.conf`.
     case ownFolder
   }
 
   let path: FilePath
-  /// The lines of the keys, from 1.
-  private let numbers: [String: Int]
-  private let snapshot: YAMLSnapshot
-  /// Keys that stand there and do not count.
+  /// By name, with the numbers of their lines, from 1.
+  private var settings: [String: (text: String, line: Int)] = [:]
+  /// Names that stand there and do not count.
   private var uncounted: Set<String> = []
 
-  /// - Returns: nil where there is no file, where it holds nothing, or where it is not to be believed.
+  /// - Returns: nil where there is no file, or where it is not to be believed.
   /// - Parameters:
   ///   - own: the user's own file, beside that of a working folder.
   ///   - say: told, in a line each, of what is not read or does not count, and what to do instead.
-  /// - Throws: `ValidationError` naming a file that cannot be read or understood.
+  /// - Throws: `ValidationError` naming a file that cannot be read, or a line of it that is no setting.
   init?(
     at path: FilePath, _ place: Place, besides own: SettingsFile? = nil, say: ([String]) -> Void
   ) throws {
     guard let bytes = try Self.bytes(of: path, place, say: say) else { return nil }
-    let keys = Self.keys(bytes)
-    say(
-      keys.filter { !OptionTable.settingKeys.contains($0.name) }.map {
-        UsageMessages.unknownKey($0.name, at: .file(path, line: $0.line))
-      })
-    if Self.isEmpty(bytes) { return nil }
-    // Ten lines of them come to more values than any memory holds.
-    if Self.hasAlias(bytes) { throw ValidationError(UsageMessages.aliases(path)) }
     self.path = path
-    numbers = Dictionary(keys.map { ($0.name, $0.line) }) { first, _ in first }
-    do {
-      snapshot = try YAMLSnapshot(
-        data: bytes.span.bytes, providerName: path.string, parsingOptions: .default)
-    } catch {
-      throw ValidationError(UsageMessages.unintelligible(path, error))
+    let lines = String(decoding: bytes, as: UTF8.self).split(
+      omittingEmptySubsequences: false, whereSeparator: \.endsLine)
+    for (index, line) in lines.enumerated() {
+      let text = Self.trimmed(line)
+      if !text.isEmpty, !text.hasPrefix("#") { try read(text, at: index + 1, say) }
     }
     if place == .workingFolder { leaveOut(besides: own, say) }
-    for key in keys where OptionTable.settingKeys.contains(key.name) && !uncounted.contains(key.name) {
-      // A list or a map is no value. Taken for none, it would go unnoticed.
-      if written(key.name) == nil {
-        throw ValidationError(UsageMessages.notOneValue(key.name, at: .file(path, line: key.line)))
-      }
+  }
+
+  private mutating func read(_ text: Substring, at line: Int, _ say: ([String]) -> Void) throws {
+    let place = SettingOrigin.file(path, line: line)
+    guard let sign = text.firstIndex(of: "=") else {
+      throw ValidationError(UsageMessages.noSetting(at: place))
+    }
+    let name = String(Self.trimmed(text[..<sign]))
+    let value = String(Self.trimmed(text[sign...].dropFirst()))
+    guard OptionTable.settingKeys.contains(name) else {
+      return say([UsageMessages.unknownKey(name, at: place)])
+    }
+    if value.isEmpty { throw ValidationError(UsageMessages.noValue(of: name, at: place)) }
+    if let before = settings[name], OptionTable.repeated.contains(name) {
+      settings[name] = (before.text + "\n" + value, before.line)
+    } else {
+      settings[name] = (value, line)
     }
   }
 
-  /// The line of a key; nil where it does not begin one.
-  func line(of key: String) -> Int? { numbers[key] }
-
-  /// The value of a key, as written; nil where it says nothing, or nothing that counts here.
-  func text(_ key: String) -> String? { uncounted.contains(key) ? nil : written(key) }
-
-  private func written(_ key: String) -> String? {
-    // A list or a map has no text, which is a mistake (see `init`).
-    try? snapshot.value(forKey: AbsoluteConfigKey([key]), type: .string).value?.content.text
+  private static func trimmed(_ text: Substring) -> Substring {
+    func isBlank(_ character: Character) -> Bool {
+      character == " " || character == "\t" || character == "\u{FEFF}"
+    }
+    var text = text.drop(while: isBlank)
+    while let last = text.last, isBlank(last) { text.removeLast() }
+    return text
   }
+
+  /// The line of a setting; nil where it does not stand there.
+  func line(of name: String) -> Int? { settings[name]?.line }
+
+  /// The value of a setting, as written; nil where it does not stand there, or does not count.
+  func text(_ name: String) -> String? { uncounted.contains(name) ? nil : settings[name]?.text }
 
   /// Finds what does not count in a working folder. Nothing is said of what holds anyway.
   private mutating func leaveOut(besides own: SettingsFile?, _ say: ([String]) -> Void) {
     for row in OptionTable.rows {
-      guard let value = written(row.name) else { continue }
-      let place = SettingOrigin.file(path, line: numbers[row.name])
+      guard let (value, line) = settings[row.name] else { continue }
+      let place = SettingOrigin.file(path, line: line)
       if !row.counts(value, besides: own?.demand(row.name)) {
         if !Self.saysNothing(row.name, value) {
           say([UsageMessages.uncountedKey(row.name, value, row.setting, at: place)])
@@ -130,53 +139,6 @@ struct SettingsFile {
     } catch {
       throw ValidationError(UsageMessages.unreadableSettings(path, UsageMessages.cause(error)))
     }
-  }
-
-  private static func lines(_ bytes: [UInt8]) -> [Substring] {
-    String(decoding: bytes, as: UTF8.self).split(
-      omittingEmptySubsequences: false, whereSeparator: \.endsLine)
-  }
-
-  /// Whether a value is named (`&x`) and repeated (`*x`).
-  private static func hasAlias(_ bytes: [UInt8]) -> Bool {
-    func names(behind mark: Unicode.Scalar) -> Set<[UInt8]> {
-      Set(
-        bytes.indices.filter { bytes[$0] == UInt8(ascii: mark) }.map { index in
-          bytes[(index + 1)...].prefix {
-            (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) || "-_".utf8.contains($0)
-          }.map(\.self)
-        })
-    }
-    return !names(behind: "&").isDisjoint(with: names(behind: "*").subtracting([[]]))
-  }
-
-  /// Whether there is nothing but blanks and comments.
-  private static func isEmpty(_ bytes: [UInt8]) -> Bool {
-    lines(bytes).allSatisfy { line in
-      let text = line.drop { $0 == " " || $0 == "\t" }
-      return text.isEmpty || text.hasPrefix("#") || text == "---"
-    }
-  }
-
-  /// The keys that begin a line, as written but for quotes, with its number.
-  private static func keys(_ bytes: [UInt8]) -> [(name: String, line: Int)] {
-    lines(bytes).enumerated().compactMap { offset, line in
-      guard let first = line.first, !" \t-#{".contains(first), let colon = line.firstIndex(of: ":") else {
-        return nil
-      }
-      var name = line[..<colon]
-      while let last = name.last, last == " " || last == "\t" { name.removeLast() }
-      if name.count > 2, first == "\"" || first == "'", name.last == first {
-        name = name.dropFirst().dropLast()
-      }
-      return (String(name), offset + 1)
-    }
-  }
-}
-
-extension ConfigContent {
-  fileprivate var text: String? {
-    if case .string(let text) = self { text } else { nil }
   }
 }
 

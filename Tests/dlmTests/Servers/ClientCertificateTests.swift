@@ -195,7 +195,7 @@ struct ClientCertificateTests {
     let variable = try await Workplace(["DLM_TLSV1_3": "yes"]).dlm("get", address, "--cacert", ca)
     #expect(variable.status == 1)
     let place = try Workplace()
-    try place.folder.write(Array("tlsv1.3: yes\n".utf8), to: "home/config/dlm/config.yaml")
+    try place.folder.write(Array("tlsv1.3 = yes\n".utf8), to: "home/config/dlm/dlm.conf")
     #expect(try await place.dlm("get", address, "--cacert", ca).status == 1)
   }
 

@@ -246,8 +246,8 @@ struct ProxyTests {
     }
     let place = try Workplace()
     try await refused(place, ["get", origin.url("/f"), "--proxy", text], "--proxy", words)
-    _ = try place.folder.write(Array("proxy: \(text)\n".utf8), to: "home/config/dlm/config.yaml")
-    try await refused(place, ["get", origin.url("/f")], "config.yaml:1: proxy", words)
+    _ = try place.folder.write(Array("proxy = \(text)\n".utf8), to: "home/config/dlm/dlm.conf")
+    try await refused(place, ["get", origin.url("/f")], "dlm.conf:1: proxy", words)
     #expect(origin.log.isEmpty)
   }
 
