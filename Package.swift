@@ -60,9 +60,7 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(name: "TerminalProgress", dependencies: ["DownloadModel"], swiftSettings: settings),
-    .target(
-      name: "DemoOrigin",
-      dependencies: [.product(name: "FlyingFox", package: "FlyingFox")], swiftSettings: settings),
+    .target(name: "DemoOrigin", dependencies: ["CLinux"], swiftSettings: settings),
 
     // Level 2
     .target(
@@ -128,11 +126,7 @@ let package = Package(
       name: "TerminalProgressTests", dependencies: ["TerminalProgress", "DownloadModel", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "DemoOriginTests",
-      dependencies: [
-        "DemoOrigin", "TestSupport", .product(name: "FlyingFox", package: "FlyingFox"),
-        .product(name: "FlyingSocks", package: "FlyingFox"),
-      ], swiftSettings: settings),
+      name: "DemoOriginTests", dependencies: ["DemoOrigin", "TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "dlmTests",
       dependencies: [

@@ -1,7 +1,9 @@
 // Calls of Linux that Swift's Glibc module does not export.
 
 #pragma once
+#include <poll.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -15,4 +17,9 @@ static inline ssize_t dlm_copy_file_range(int from, int to, long long offset, si
 static inline int dlm_set_idle_io(pid_t thread) {
   const int whoIsThread = 1, idleClass = 3, classShift = 13;
   return (int)syscall(SYS_ioprio_set, whoIsThread, thread, idleClass << classShift);
+}
+
+// ppoll(2) without signals, for a wait that is more exact than poll's milliseconds. How many are ready, or -1 with errno.
+static inline int dlm_poll(struct pollfd *polled, unsigned long count, struct timespec timeout) {
+  return (int)syscall(SYS_ppoll, polled, count, &timeout, (void *)0, 8);
 }

@@ -1,5 +1,4 @@
-import FlyingFox
-import FlyingSocks
+import Dispatch
 
 /// A small HTTP/1.1 origin on the loopback interface, with the latency and the bandwidth of a distant one:
 /// for `dlm demo` and for tests.
@@ -8,14 +7,13 @@ import FlyingSocks
 /// connections that stay open. It writes no log.
 public actor DemoOrigin {
   public nonisolated let catalogue: DemoCatalogue
-  private let responder: DemoResponder
+  private let conduct: DemoServer.Conduct
   private let port: UInt16
   private var running: Running?
 
   private struct Running {
-    let serving: Task<Void, any Error>
-    /// nil until the socket listens.
-    var port: UInt16?
+    let server: DemoServer
+    let serving: Task<Void, Never>
   }
 
   /// - Parameters:
@@ -30,51 +28,39 @@ public actor DemoOrigin {
   ) {
     self.port = port
     self.catalogue = catalogue
-    responder = DemoResponder(
+    conduct = DemoServer.Conduct(
       files: Dictionary(catalogue.files.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first }),
       latency: latency,
       schedule: PacingSchedule(bytesPerSecond: bytesPerSecondPerConnection, loss: loss, roundTrip: latency),
-      workers: workers.map(WorkerPool.init))
+      workers: workers)
   }
 
   /// Listens on 127.0.0.1 and serves until `stop()`.
   /// - Returns: the port, open for connections.
   @discardableResult
-  public func start() async throws(DemoOriginError) -> UInt16 {
+  public func start() throws(DemoOriginError) -> UInt16 {
     guard running == nil else { throw .alreadyRunning }
-    let server: HTTPServer
-    do {
-      server = try makeServer()
-    } catch {
-      throw .cannotListen(String(describing: error))
-    }
-    // Unstructured, both: the origin outlives the call that starts it. `stop()` cancels and awaits the one;
-    // the other ends with the first line after it, and at once when the server fails.
-    let listening = Task { try await server.waitUntilListening() }
+    let server = try DemoServer(port: port, conduct)
+    // Unstructured: the origin outlives the call that starts it, and `stop()` awaits it.
     let serving = Task {
-      defer { listening.cancel() }
-      try await server.run()
+      await withCheckedContinuation { continuation in
+        // A thread of its own, since it waits for its sockets.
+        DispatchQueue(label: "dlm.demo-origin").async {
+          server.run()
+          continuation.resume()
+        }
+      }
     }
-    running = Running(serving: serving)
-    _ = await listening.result
-    // The actor was left: by now `stop()` may have ended this server, and another `start()` begun the next.
-    guard case .ip4(_, let port) = await server.listeningAddress, running?.serving == serving else {
-      serving.cancel()
-      let reason = await serving.result
-      forget(serving)
-      throw .cannotListen(String(describing: reason))
-    }
-    running?.port = port
-    return port
+    running = Running(server: server, serving: serving)
+    return server.port
   }
 
-  /// Closes the socket and every connection, whatever they are doing, and returns when no task is left.
+  /// Closes the socket and every connection, whatever they are doing, and returns when nothing is served.
   public func stop() async {
-    guard let serving = running?.serving else { return }
-    serving.cancel()
-    // Ends with CancellationError, because it was cancelled.
-    _ = await serving.result
-    forget(serving)
+    guard let running else { return }
+    running.server.stop()
+    await running.serving.value
+    if self.running?.server === running.server { self.running = nil }
   }
 
   /// Runs `body` with the addresses of the files, and stops the origin however `body` ends.
@@ -94,21 +80,8 @@ public actor DemoOrigin {
 
   /// Every file's address, in the catalogue's order; none while the origin does not run.
   public var addresses: [String] {
-    guard let port = running?.port else { return [] }
+    guard let port = running?.server.port else { return [] }
     return catalogue.files.map { "http://127.0.0.1:\(port)\($0.path)" }
-  }
-
-  private func forget(_ serving: Task<Void, any Error>) {
-    if running?.serving == serving { running = nil }
-  }
-
-  private func makeServer() throws -> HTTPServer {
-    // The library gives up on a handler after its timeout; the latency is no reason to.
-    // (Its pool in turn leaves one descriptor, an eventfd, open for every server that ran.)
-    let timeout = 15 + responder.latency / .seconds(1)
-    return HTTPServer(
-      address: try .inet(ip4: "127.0.0.1", port: port), timeout: timeout,
-      pool: PromptSocketPool(base: HTTPServer.defaultPool()), logger: .disabled, handler: responder)
   }
 }
 
