@@ -91,6 +91,11 @@ let package = Package(
       // Release builds only, since the sanitizers bring their own.
       linkerSettings: [.linkedLibrary("mimalloc", .when(configuration: .release))]),
 
+    // Uses the library as another package does: what is `package` is closed to it.
+    .executableTarget(
+      name: "LibraryUser", dependencies: ["Downloads"], path: "Tests/LibraryUser", packageAccess: false,
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+
     // Tests: one target a room, and the program from outside
     .target(
       name: "TestSupport", dependencies: ["DownloadModel"], path: "Tests/TestSupport",
@@ -120,7 +125,9 @@ let package = Package(
       exclude: ["Browser/browser.py"], swiftSettings: settings),
     .testTarget(
       name: "DownloadsTests",
-      dependencies: ["Downloads", "DownloadCaching", "DownloadModel", "DownloadScheduling", "TestSupport"],
+      dependencies: [
+        "Downloads", "LibraryUser", "DownloadCaching", "DownloadModel", "DownloadScheduling", "TestSupport",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "TerminalProgressTests", dependencies: ["TerminalProgress", "DownloadModel", "TestSupport"],

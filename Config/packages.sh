@@ -31,13 +31,16 @@ need_swift() {
   return 1
 }
 
-# The terminal emulator that the tests look at screens with (Debian's is older, and takes some sequences for text), and what
-# they look at pages with: selenium drives Debian's Chromium. What these need is named too, so that nothing moves by itself.
+# What the tests look at screens with (Debian's pyte is older, and takes some sequences for text), and what they look at
+# pages with: selenium drives Debian's Chromium. What these need is named too, so that nothing moves by itself.
+terminal_modules='pyte==0.8.2 wcwidth==0.2.13'
+browser_modules='selenium==4.51.0 attrs==26.1.0 certifi==2026.10.18 h11==0.16.0 idna==3.20 outcome==1.3.0.post0
+  PySocks==1.7.1 sniffio==1.3.1 sortedcontainers==2.4.0 trio==0.35.0 trio-websocket==0.12.2 typing_extensions==4.16.0
+  urllib3==2.8.0 websocket-client==1.9.2 wsproto==1.3.2'
+
+# usage: need_python_modules MODULE==VERSION…
 need_python_modules() {
   modules="$root/.build/python"
-  set -- pyte==0.8.2 wcwidth==0.2.13 selenium==4.51.0 attrs==26.1.0 certifi==2026.10.18 h11==0.16.0 idna==3.20 \
-    outcome==1.3.0.post0 PySocks==1.7.1 sniffio==1.3.1 sortedcontainers==2.4.0 trio==0.35.0 trio-websocket==0.12.2 \
-    typing_extensions==4.16.0 urllib3==2.8.0 websocket-client==1.9.2 wsproto==1.3.2
   missing=
   for module in "$@"; do
     [ -d "$modules/$(echo "$module" | sed 's/-/_/g; s/==/-/').dist-info" ] || missing="$missing $module"

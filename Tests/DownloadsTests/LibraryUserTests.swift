@@ -2,41 +2,27 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The package that uses the library from outside, built once for all tests that run it.
+/// A program that uses the library as another package does: its target has no access to what is `package`.
 enum LibraryUser {
   /// Of this package.
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().path
-  static var sources: String { "\(root)/Tests/LibraryUser/Sources/LibraryUser" }
+  static var sources: String { "\(root)/Tests/LibraryUser" }
 
-  /// The path of its program.
-  static let program = Task { () throws -> String in
-    // Beside this package's own builds, so that neither waits for the other's lock. The first build
-    // compiles the library and what it depends on once more; later ones only what has changed.
-    let scratch = "\(root)/.build/library-user"
-    let build = try CommandRun(
-      "swift", ["build", "--package-path", "\(root)/Tests/LibraryUser", "--scratch-path", scratch])
-    let result = try await build.waitForExit(within: .seconds(3000))
-    guard result.status == 0 else {
-      throw SupportFailure("swift build: \(result.outputText)\(result.errorText)")
-    }
-    return "\(scratch)/debug/LibraryUser"
-  }
-
-  static func start(_ arguments: [String]) async throws -> CommandRun {
+  static func start(_ arguments: [String]) throws -> CommandRun {
     // Lines are to come when they are said, not when a pipe's buffer is full.
-    try CommandRun("stdbuf", ["-oL", try await program.value] + arguments)
+    try CommandRun("stdbuf", ["-oL", try DLMExecutable.path(of: "LibraryUser")] + arguments)
   }
 }
 
-@Suite("Another package uses the library", .timeLimit(.minutes(60)))
+@Suite("Another program uses the library", .timeLimit(.minutes(10)))
 struct LibraryUserTests {
   @Test func aListWithProgress() async throws {
     let place = try Place()
     let (gate, body) = (try Gate(), SplitMix64.bytes(count: 300_000, seed: 5))
     place.origin.route("/large", .file(body, FileOptions(ending: .stall(after: 100_000, until: gate))))
     let addresses = place.serve(20) + [place.origin.url("/large"), place.origin.url("/nothing")]
-    let run = try await LibraryUser.start(["list", place.files] + addresses)
+    let run = try LibraryUser.start(["list", place.files] + addresses)
     try await run.wait(forOutput: "/large: 100000 of 300000 bytes\n")
     gate.open()
     let result = try await run.waitForExit()
@@ -98,7 +84,7 @@ struct DocumentationTests {
     var files: [String] = []
     // What reads the command line is no example.
     for name in try FileManager.default.contentsOfDirectory(atPath: LibraryUser.sources)
-    where name != "main.swift" {
+    where name.hasSuffix(".swift") && name != "main.swift" {
       files.append(try Self.text("\(LibraryUser.sources)/\(name)"))
     }
     #expect(files.count == 4 && quoted.sorted() == files.sorted())

@@ -72,18 +72,28 @@ public enum DLMExecutable {
   /// Its absolute path: `DLM_BINARY` if that is set, else `dlm` beside the running test binary.
   /// - Throws: when there is no executable file.
   public static func path() throws(SupportFailure) -> String {
-    let environment = ProcessInfo.processInfo.environment
+    try path(environment: ProcessInfo.processInfo.environment, testBinary: testBinary)
+  }
+
+  /// That of another program of this package, beside the running test binary.
+  public static func path(of program: String) throws(SupportFailure) -> String {
+    try path(environment: [:], testBinary: testBinary, program)
+  }
+
+  private static var testBinary: String {
     // Tests are run from the products folder. Without /proc the first argument says which it is.
     let link = "/proc/self/exe"
     let binary = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
-    return try path(environment: environment, testBinary: binary ?? CommandLine.arguments[0])
+    return binary ?? CommandLine.arguments[0]
   }
 
-  static func path(environment: [String: String], testBinary: String) throws(SupportFailure) -> String {
-    let beside = URL(filePath: testBinary).deletingLastPathComponent().appending(path: "dlm").path
+  static func path(
+    environment: [String: String], testBinary: String, _ program: String = "dlm"
+  ) throws(SupportFailure) -> String {
+    let beside = URL(filePath: testBinary).deletingLastPathComponent().appending(path: program).path
     let candidate = environment["DLM_BINARY"] ?? beside
     guard FileManager.default.isExecutableFile(atPath: candidate) else {
-      throw SupportFailure("no executable at \(candidate); build dlm first, or name it in DLM_BINARY")
+      throw SupportFailure("no executable at \(candidate); build \(program) first, or name it in DLM_BINARY")
     }
     return candidate
   }

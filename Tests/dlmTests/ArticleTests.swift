@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+/// What README and articles name exists: an article is believed as long as its names lead somewhere.
+struct ArticleTests {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    .standardizedFileURL
+
+  private static let articles: [String] = ["README.md"] + files(endingWith: ".md", below: "Sources")
+
+  /// What is no name of dlm's own: header fields, words of other programs, of the system and of standards.
+  private static let others: Set = [
+    "Config", "Misbehaviour", "Tests",  // folders
+    "Age", "Authorization", "Basic", "Character", "Content", "Date", "Digest", "Expires", "Linux", "Mutex",
+    "Negotiate",
+    "Range", "SerialExecutor", "TaskExecutor", "TaskGroup", "Vary", "AsyncSequence", "Swift", "Sendable",
+  ]
+
+  @Test(arguments: articles) func everyNameStandsForSomething(article: String) throws {
+    let names = try Self.codeSpans(in: article).flatMap { $0.split(separator: ".") }.filter(Self.isTypeName)
+    let unknown = Set(names.map(String.init)).subtracting(Self.declared).subtracting(Self.others)
+    #expect(unknown.sorted() == [])
+  }
+
+  @Test(arguments: articles) func everyPathIsThere(article: String) throws {
+    for span in try Self.codeSpans(in: article) {
+      guard let path = span.split(separator: " ").first, path.contains("/"),
+        ["Sources/", "Tests/", "Config/"].contains(where: { path.hasPrefix($0) })
+      else { continue }
+      #expect(
+        FileManager.default.fileExists(atPath: Self.root.appending(path: String(path)).path),
+        "\(article): \(path)")
+    }
+  }
+
+  @Test func everyTestThatProvesARuleIsThere() throws {
+    let proofs = try Self.codeSpans(in: "Sources/dlm/dlm.docc/Freshness.md").filter { $0.contains("Tests.") }
+    #expect(!proofs.isEmpty)
+    let unknown = Set(proofs.map { String($0.split(separator: ".")[1]) }).subtracting(Self.declared)
+    #expect(unknown.sorted() == [])
+  }
+
+  /// Every name that is declared in the sources or the tests.
+  private static let declared: Set<String> = {
+    let declaration = /(?:struct|class|actor|enum|protocol|typealias|func|case|var|let|name:)\s+"?`?(\w+)/
+    let texts = (files(endingWith: ".swift", below: "Sources") + files(endingWith: ".swift", below: "Tests"))
+      .compactMap { try? text(of: $0) }
+    return Set(
+      (texts + [(try? text(of: "Package.swift")) ?? ""]).flatMap {
+        $0.matches(of: declaration).map { String($0.1) }
+      })
+  }()
+
+  private static func isTypeName(_ name: Substring) -> Bool {
+    name.first?.isUppercase == true && name.allSatisfy { $0.isLetter || $0.isNumber }
+      && name.contains { $0.isLowercase }
+  }
+
+  /// What stands between single backticks, outside of blocks of code.
+  private static func codeSpans(in article: String) throws -> [Substring] {
+    try text(of: article).split(separator: "```", omittingEmptySubsequences: false).enumerated()
+      .filter { $0.offset.isMultiple(of: 2) }
+      .flatMap { $0.element.matches(of: /`([^`\n]+)`/).map { $0.1 } }
+  }
+
+  private static func text(of path: String) throws -> String {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  private static func files(endingWith ending: String, below folder: String) -> [String] {
+    let all = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
+    return (all?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(ending) }.map { "\(folder)/\($0)" }
+      .sorted()
+  }
+}
