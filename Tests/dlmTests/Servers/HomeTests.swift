@@ -34,6 +34,36 @@ struct HomeTests {
     case compare
   }
 
+  /// The story: what a list at an address had named, and failed, was the user's own when it was tried again.
+  @Test func aListOfFailuresKeepsWhoNamedThem() async throws {
+    let (home, other) = (try FaultyOrigin(), try FaultyOrigin())
+    defer {
+      home.stop()
+      other.stop()
+    }
+    let foreign = other.url("/.bashrc")
+    home.route("/urls.txt", .file(Array("none\n\(foreign)\n".utf8)))
+    other.route("/.bashrc", .status(404), .file([1]))
+    let place = try Workplace()
+    let keys = ["-H", "Cookie: c=1", "-H", "X-Key: k"]
+    let first = try await place.start(
+      ["get", home.url("/urls.txt"), "--list", "--failed", "again.txt"] + keys
+    ).waitForExit()
+    #expect(first.status == 1, "\(first.errorText)")
+    let lines = try String(decoding: place.file("again.txt"), as: UTF8.self).split(separator: "\n")
+    #expect(
+      lines.contains("\(foreign)\tby=stranger") && lines.contains("\(home.url("/none"))\tby=home"), "\(lines)"
+    )
+    let again = try await place.start(["get", "again.txt"] + keys).waitForExit()
+    #expect(again.status == 1, "\(again.errorText)")
+    #expect(home.log.last?.headers["x-key"] == "k")
+    #expect(other.log.count == 2)
+    for request in other.log {
+      #expect(request.headers["cookie"] == nil && request.headers["x-key"] == nil, "\(request.headers)")
+    }
+    #expect(try place.names().contains("_bashrc") && !place.names().contains(".bashrc"))
+  }
+
   @Test(arguments: Way.allCases) func staysAtHome(way: Way) async throws {
     let authority = try await TestAuthority()
     try await authority.issue("me")
