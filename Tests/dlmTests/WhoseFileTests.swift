@@ -190,9 +190,11 @@ struct ChangedFileTests {
   }
 }
 
-/// A place in which every kind of what dlm keeps for itself is there, and how it shows whether that is believed.
+/// A place in which every kind of file that dlm reads is there, and how it shows whether it is believed: what dlm
+/// keeps for itself, and what the user names.
 private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
-  case index, secret, history, remembered, spool, settings, store
+  case index, secret, history, remembered, spool, settings, store, part, record
+  case settingsOfTheFolder, logins, headerLines
 
   var testDescription: String { rawValue }
 
@@ -203,6 +205,7 @@ private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
     case .history, .remembered, .spool: "home/state/dlm/runs"
     case .settings: "home/config/dlm"
     case .store: "home/cache/dlm/store"
+    case .part, .record, .settingsOfTheFolder, .logins, .headerLines: "work"
     }
   }
 
@@ -214,6 +217,10 @@ private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
     case .spool: name.hasSuffix(".list")
     case .settings: name == "dlm.conf"
     case .store: name != "new"
+    case .part: name == "x.part"
+    case .record: name == "x.part.json"
+    case .settingsOfTheFolder: name == ".dlm.conf"
+    case .logins, .headerLines: name == "secret"
     }
   }
 
@@ -222,12 +229,29 @@ private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
     if self == .settings {
       _ = try here.place.folder.write(Array("directory = out\n".utf8), to: "home/config/dlm/dlm.conf")
       try here.giveAll()
+    } else if self == .part || self == .record {
+      let body = SplitMix64.bytes(count: 100_000, seed: 3)
+      here.origin.route("/x", .file(body, FileOptions(ending: .close(after: 50_000))), .file(body))
+      #expect(try await here.run(["get", here.origin.url("/x"), "--retries", "0"]).status != 0)
+    } else if let text {
+      let name = self == .settingsOfTheFolder ? ".dlm.conf" : "secret"
+      _ = try here.place.folder.write(Array(text.utf8), to: "work/\(name)")
+      try here.giveAll()
     } else {
       let list = Array((here.origin.url("/x") + "\n").utf8)
       _ = try here.place.folder.write(list, to: "work/urls.txt")
       let run = try await here.run(
         ["get", self == .spool ? "-" : "urls.txt", "--store", "copy"], input: self == .spool ? list : [])
       #expect(run.status == 0, "\(run.errorText)")
+    }
+  }
+
+  private var text: String? {
+    switch self {
+    case .settingsOfTheFolder: "user-agent = believed\n"
+    case .logins: "default login user password secret\n"
+    case .headerLines: "User-Agent: believed\n"
+    default: nil
     }
   }
 
@@ -243,7 +267,8 @@ private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
     switch self {
     case .settings: owner != OtherUsersPlace.other && parent == 0o700
     // As every finished file: by itself.
-    case .store: owner == OtherUsersPlace.victim
+    case .store, .part, .record: owner == OtherUsersPlace.victim
+    case .settingsOfTheFolder, .logins, .headerLines: owner != OtherUsersPlace.other
     default: owner == OtherUsersPlace.victim && parent == 0o700
     }
   }
@@ -271,6 +296,16 @@ private enum OwnState: String, CaseIterable, CustomTestStringConvertible {
     case .store:
       try here.place.folder.remove("work/x")
       let run = try await here.dlm("get", "--offline", "--store", "copy", address)
+      return (run.status == 0, run)
+    case .part, .record:
+      let run = try await here.dlm("get", address)
+      return (here.origin.log.last?.headers["range"] != nil, run)
+    case .settingsOfTheFolder, .headerLines:
+      let more = self == .headerLines ? ["-H", "@secret"] : []
+      let run = try await here.run(["get", address] + more)
+      return (here.origin.log.last?.headers["user-agent"] == "believed", run)
+    case .logins:
+      let run = try await here.dlm("get", address, "--netrc-file", "secret")
       return (run.status == 0, run)
     }
   }
