@@ -15,8 +15,6 @@ struct RequestQueueState {
   private static let lookahead = 1024
   /// So many urgent requests wait for their hosts; more of them wait in the window.
   private static let urgentLookahead = 4096
-  /// So many hosts are kept even if nothing needs to be remembered of them.
-  private static let rememberedHosts = 64
   /// A file that alone is refused, while its host serves others, is given up after so many refusals, or after
   /// `retries` if that is more.
   private static let refusalsOfOneFile = 10
@@ -26,43 +24,21 @@ struct RequestQueueState {
   /// Longer than the transport keeps idle connections once descriptors are short.
   private static let roomPause = Duration.seconds(2.2)
 
-  private let ceiling: Int
   private let widths: [Int]
   private let retry: RetryPolicy
-  private let ranking: RequestRanking
 
-  private var hosts: [String: QueuedHost] = [:]
-  private var heldCount = 0
-  /// Those of them that are urgent.
-  private var urgentCount = 0
+  private var hosts: HostTable
   /// What was read ahead, where the order is not simply the list's; nil while it is.
   private var window: RequestWindow?
-  /// Whether the source has more without waiting for whoever writes the list.
-  private var sourceGoesOn = true
+  private var source = SourceReading()
   private var urgentInARow = 0
   private(set) var run: RunLimiter
   private var homes = KeyHomes()
-  private var sourceHasEnded = false
-  /// Whether a lane or the reader is waiting for the source.
-  private var isReading = false
-  /// How often each requeued request was refused.
-  private var refusals: [Int: Int] = [:]
-  /// Requests that were refused more than once while their hosts served others: each waits for its time.
-  private(set) var resting: [(until: Duration, request: DownloadRequest, refusals: Int)] = []
-  /// For each request that is requeued because it was left unanswered, how long it was.
-  private var overtaken: [Int: Duration] = [:]
-  /// The failures of requests that were given out to fail fast.
-  private var verdicts: [Int: DownloadError] = [:]
-  /// Why hosts were given up.
-  private var failures: [String: DownloadError] = [:]
-
+  private var refused = RefusedRequests()
   /// Waiting lanes, the one that waits longest first.
   private var waiting: [Lane] = []
-  private var lastTicket = 0
   /// When more files may go at a time although none has ended; nil for never.
   private var opens: Duration?
-  /// Whether the source must be waited for.
-  private var wantsReader = false
   /// Whether a request has come to where another share may take it.
   private var hasMoved = false
   private var quotaChanges: [QuotaChange] = []
@@ -83,27 +59,18 @@ struct RequestQueueState {
     ceiling: Int, widths: [Int], retry: RetryPolicy, adaptive: AdaptiveConcurrency? = nil,
     ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false
   ) {
-    self.ceiling = ceiling
     self.widths = widths
     self.retry = retry
-    self.ranking = ranking
+    hosts = HostTable(ceiling: ceiling, shares: widths.count, ranking: ranking)
     if looksAhead || ranking.order != .list { window = RequestWindow(ranking) }
     run = RunLimiter(widths: widths, adaptive: adaptive)
   }
 
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
-  func waits(at now: Duration) -> [HostWait] {
-    if heldCount == 0 { return [] }
-    var waits: [HostWait] = []
-    for host in hosts.values where host.isWaitedFor && !host.hasRoom(at: now) {
-      let pause = host.limiter.cooldownUntil - now
-      waits.append(
-        HostWait(
-          host: host.name, limit: host.limiter.limit, isLearnt: host.limiter.limit < host.limiter.ceiling,
-          waiting: host.waitingCount, pause: pause > .zero ? pause : nil))
-    }
-    return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }
-  }
+  func waits(at now: Duration) -> [HostWait] { hosts.waits(at: now) }
+
+  /// Requests that rest between two attempts.
+  var resting: [(until: Duration, request: DownloadRequest, count: Int)] { refused.resting }
 
   // MARK: What the user changes while it runs
 
@@ -138,13 +105,16 @@ struct RequestQueueState {
   /// - Parameter mayRead: whether the lane can itself wait for the source.
   mutating func step(for share: Int, at now: Duration, mayRead: Bool = true, _ source: AtOnce) -> Step {
     if run.isFull { return run.isPaused ? endOrWait : .wait }
-    if !resting.isEmpty { wake(at: now) }
+    for one in refused.takeRested(at: now) {
+      hosts.host(of: one.request).holdRefused(one.request, one.count)
+      hasMoved = true
+    }
     if window != nil {
       readAhead(source)
       return choose(for: share, at: now)
     }
-    if heldCount > 0, let request = takeHeld(for: share, at: now) { return .give(request) }
-    while !sourceHasEnded, heldCount < Self.lookahead {
+    if hosts.held > 0, let request = takeHeld(for: share, at: now) { return .give(request) }
+    while !self.source.hasEnded, hosts.held < Self.lookahead {
       guard let request = source() else { return waitForSource(mayRead) }
       switch admit(request, share, at: now) {
       case .begun: return .give(request)
@@ -156,15 +126,15 @@ struct RequestQueueState {
   }
 
   private mutating func waitForSource(_ mayRead: Bool) -> Step {
-    if isReading { return .wait }
-    isReading = true
-    if mayRead, heldCount == 0, run.total == 0 { return .read }
-    wantsReader = true
+    if source.isReading { return .wait }
+    source.isReading = true
+    if mayRead, hosts.held == 0, run.total == 0 { return .read }
+    source.isWanted = true
     return .wait
   }
 
   private var endOrWait: Step {
-    sourceHasEnded && heldCount == 0 && run.total == 0 && window?.count ?? 0 == 0 ? .end : .wait
+    source.hasEnded && hosts.held == 0 && run.total == 0 && window?.count ?? 0 == 0 ? .end : .wait
   }
 
   // MARK: Lanes that wait
@@ -218,20 +188,7 @@ struct RequestQueueState {
     if waiting.isEmpty { return nil }
     if run.isFull { return run.isOpening && !run.isPaused ? opens : nil }
     guard needsTime else { return nil }
-    let cooldowns = hosts.values.lazy.filter {
-      ($0.isWaitedFor || $0.hasBound) && $0.limiter.cooldownUntil > now
-    }
-    .map(\.limiter.cooldownUntil)
-    return [cooldowns.min(), resting.map(\.until).min()].compactMap(\.self).min()
-  }
-
-  /// Requests that have rested long enough wait for their hosts again.
-  private mutating func wake(at now: Duration) {
-    for one in resting where one.until <= now {
-      host(of: one.request).holdRefused(one.request, one.refusals)
-      hasMoved = true
-    }
-    resting.removeAll { $0.until <= now }
+    return [hosts.nextCooldownEnd(after: now), refused.resting.map(\.until).min()].compactMap(\.self).min()
   }
 
   /// Whether `settle` needs the time and the bytes, because more files may go at a time if none has ended for
@@ -244,22 +201,17 @@ struct RequestQueueState {
   mutating func received(
     _ request: DownloadRequest?, _ outlook: SourceOutlook = SourceOutlook(goesOn: true, hasFirst: false)
   ) {
-    isReading = false
-    sourceGoesOn = outlook.goesOn
-    if outlook.hasFirst, window == nil { window = RequestWindow(ranking) }
-    guard let request else { return sourceHasEnded = true }
+    source.isReading = false
+    source.goesOn = outlook.goesOn
+    if outlook.hasFirst, window == nil { window = RequestWindow(hosts.ranking) }
+    guard let request else { return source.hasEnded = true }
     if window != nil { return window?.add(request) ?? () }
-    host(of: request).hold(request)
-    count(request)
+    hosts.host(of: request).hold(request)
+    hosts.count(request)
   }
 
   /// The task that waited for the source was cancelled, so what the source still has is unknown.
-  mutating func stopReading() { isReading = false }
-
-  private mutating func count(_ request: DownloadRequest) {
-    heldCount += 1
-    if request.isFirst { urgentCount += 1 }
-  }
+  mutating func stopReading() { source.isReading = false }
 
   /// Takes the foremost request of those whose hosts can take one, so that the run's order is kept as far as
   /// possible.
@@ -269,7 +221,7 @@ struct RequestQueueState {
   ) -> DownloadRequest? {
     while true {
       var first: (host: QueuedHost, place: QueuedHost.Place, rank: RequestRank)?
-      for host in hosts.values {
+      for host in hosts.all {
         guard let place = place(at: host, for: share, at: now) else { continue }
         let rank = host.foremost
         if besidesUrgent, rank.isFirst { continue }
@@ -278,9 +230,8 @@ struct RequestQueueState {
       guard let (host, place, _) = first, let request = host.take(from: place) else { return nil }
       // The loop ends: each request is rerouted at most once before its key begins or ends again.
       if isSentOn(request, from: place, by: share, at: host) { continue }
-      if case .failFast = place { verdicts[request.id] = failures[host.name] }
-      heldCount -= 1
-      if request.isFirst { urgentCount -= 1 }
+      if case .failFast = place { refused.failFast(request, of: host.name) }
+      hosts.uncount(request)
       begin(request, share, host)
       return request
     }
@@ -320,7 +271,7 @@ struct RequestQueueState {
   }
 
   private mutating func admit(_ request: DownloadRequest, _ share: Int, at now: Duration) -> Admission {
-    let host = host(of: request)
+    let host = hosts.host(of: request)
     let hasRoom = host.hasRoom(at: now)
     let route = route(request, at: host)
     // It must not overtake requests that wait already.
@@ -329,17 +280,9 @@ struct RequestQueueState {
       return .begun
     }
     hold(request, route, at: host)
-    count(request)
+    hosts.count(request)
     if case .any = route { return hasRoom ? .anothersTurn : .held }
     return .held
-  }
-
-  private mutating func host(of request: DownloadRequest) -> QueuedHost {
-    let name = request.address.hostAndPort
-    if let host = hosts[name] { return host }
-    let host = QueuedHost(HostLimiter(ceiling: ceiling), shares: widths.count, name, ranking)
-    hosts[name] = host
-    return host
   }
 
   private mutating func begin(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
@@ -376,8 +319,8 @@ struct RequestQueueState {
 
   /// Whether more of the list should be read ahead.
   private var mayReadOn: Bool {
-    guard let window, !sourceHasEnded else { return false }
-    return heldCount + window.count < RequestWindow.limit
+    guard let window, !source.hasEnded else { return false }
+    return hosts.held + window.count < RequestWindow.limit
   }
 
   /// Reads what the source has at once, as far as the window goes.
@@ -388,18 +331,18 @@ struct RequestQueueState {
   /// Whether the reader should now wait for the source. Where urgent requests may come, it reads on although
   /// all lanes are busy. If so, `received` must be called.
   mutating func takeReading() -> Bool {
-    defer { wantsReader = false }
-    if window == nil || isReading || !mayReadOn { return wantsReader }
-    isReading = true
+    defer { source.isWanted = false }
+    if window == nil || source.isReading || !mayReadOn { return source.isWanted }
+    source.isReading = true
     return true
   }
 
   /// Sorts urgent requests to their hosts.
   private mutating func sortUrgent() {
-    while urgentCount < Self.urgentLookahead, let request = window?.takeUrgent() {
-      let host = host(of: request)
+    while hosts.heldUrgent < Self.urgentLookahead, let request = window?.takeUrgent() {
+      let host = hosts.host(of: request)
       hold(request, route(request, at: host), at: host)
-      count(request)
+      hosts.count(request)
     }
   }
 
@@ -411,23 +354,23 @@ struct RequestQueueState {
   /// The foremost request that can go, of all that are read.
   private mutating func choose(for share: Int, at now: Duration) -> Step {
     // The smallest of a list is known when it is read, as far as it can be read without waiting.
-    if ranking.order != .list, sourceGoesOn, mayReadOn { return endOrWait }
+    if hosts.ranking.order != .list, source.goesOn, mayReadOn { return endOrWait }
     sortUrgent()
-    if RequestRanking.letsOthersGo(urgentInARow: urgentInARow, isListRead: sourceHasEnded) {
+    if RequestRanking.letsOthersGo(urgentInARow: urgentInARow, isListRead: source.hasEnded) {
       if let request = takeHeld(for: share, at: now, besidesUrgent: true) { return give(request) }
       switch takeOther(for: share, at: now) {
       case .some(let step): return step
       case nil: break
       }
     }
-    if heldCount > 0, let request = takeHeld(for: share, at: now) { return give(request) }
+    if hosts.held > 0, let request = takeHeld(for: share, at: now) { return give(request) }
     return takeOther(for: share, at: now) ?? endOrWait
   }
 
   /// Sorts requests that are not urgent to their hosts, until one can go.
   /// - Returns: nil if none can.
   private mutating func takeOther(for share: Int, at now: Duration) -> Step? {
-    while heldCount - urgentCount < Self.lookahead, let request = window?.takeOther() {
+    while hosts.held - hosts.heldUrgent < Self.lookahead, let request = window?.takeOther() {
       switch admit(request, share, at: now) {
       case .begun: return give(request)
       case .held: continue
@@ -506,14 +449,11 @@ struct RequestQueueState {
   }
 
   /// Whether some request may have any but the usual advice: to be asked, and nothing else.
-  var hasAdvice: Bool { !verdicts.isEmpty || !overtaken.isEmpty }
+  var hasAdvice: Bool { refused.hasAdvice }
 
   /// Must be called once for each request that was given out, before it is asked, unless there was no advice
   /// yet when it was.
-  mutating func advice(on request: DownloadRequest) -> Advice {
-    if !verdicts.isEmpty, let error = verdicts.removeValue(forKey: request.id) { return .fail(error) }
-    return .ask(waited: overtaken.isEmpty ? nil : overtaken[request.id])
-  }
+  mutating func advice(on request: DownloadRequest) -> Advice { refused.advice(on: request) }
 
   /// Notes that a download ended, well or badly, and does not come again.
   /// - Parameters:
@@ -524,10 +464,9 @@ struct RequestQueueState {
     _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil
   ) -> Bool {
     let measures = run.learn(brokenAt: brokenAt)
-    if !refusals.isEmpty { refusals[request.id] = nil }
-    if !overtaken.isEmpty { overtaken[request.id] = nil }
+    refused.forget(request.id)
     // A host with anything in flight is not forgotten.
-    guard let host = hosts[request.address.hostAndPort] else { return measures }
+    guard let host = hosts.known(request) else { return measures }
     end(request, share, host)
     if wasAsked {
       host.limiter.end()
@@ -535,8 +474,7 @@ struct RequestQueueState {
     } else {
       host.limiter.drop()
     }
-    // So memory does not grow with the number of hosts.
-    if hosts.count > Self.rememberedHosts, host.isForgettable { hosts[host.name] = nil }
+    hosts.forget(host)
     return measures
   }
 
@@ -550,7 +488,7 @@ struct RequestQueueState {
   ///   - received: body bytes of the whole run so far.
   ///   - left: how many requests the source has; nil where that is not known.
   mutating func measure(at now: Duration, received: Int64, left: Int?) {
-    let held = heldCount + (window?.count ?? 0)
+    let held = hosts.held + (window?.count ?? 0)
     run.measure(at: now, received: received, left: left.map { $0 + held })
   }
 
@@ -561,14 +499,14 @@ struct RequestQueueState {
   mutating func requeue(
     _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double
   ) -> NextAttempt? {
-    guard let host = hosts[request.address.hostAndPort] else { return nil }
+    guard let host = hosts.known(request) else { return nil }
     end(request, share, host)
     if let overtaken = error.overtaken {
       _ = refuse(host, error, at: now, random)
       noteQuotas(of: host, answering: overtaken.answering)
       return requeue(request, overtaken, host)
     }
-    let count = (refusals.removeValue(forKey: request.id) ?? 0) + 1
+    let count = refused.count(request)
     // Without retries each request is asked once, whatever the host answered to others.
     if retry.retries == 0 {
       host.limiter.drop()
@@ -578,7 +516,7 @@ struct RequestQueueState {
     defer { noteQuotas(of: host) }
     guard case .again(let time) = refusal else {
       if host.limiter.inUse == 0 {
-        failures[host.name] = error
+        refused.giveUp(host.name, because: error)
         host.giveUp(retry)
       }
       return nil
@@ -589,9 +527,8 @@ struct RequestQueueState {
     let rest = count > 1 && time <= now ? self.rest(after: error, count, random) : .zero
     if rest > .zero {
       needsTime = true
-      refusals[request.id] = count
-      resting.append((now + rest, request, count))
-      self.count(request)
+      refused.rest(request, count, until: now + rest)
+      hosts.count(request)
     } else {
       holdRefused(request, at: host, count)
     }
@@ -614,24 +551,24 @@ struct RequestQueueState {
   private mutating func requeue(
     _ request: DownloadRequest, _ overtaken: DownloadError.Overtaken, _ host: QueuedHost
   ) -> NextAttempt {
-    self.overtaken[request.id] = overtaken.waited
+    refused.wasUnanswered(request, for: overtaken.waited)
     if overtaken.answering == nil, widths.indices.contains(overtaken.loop) {
       let ends = host.ends[overtaken.loop] + (overtaken.isIdle ? 0 : 1)
       host.reserve(request, for: overtaken.loop, afterEnds: ends)
     } else {
       host.holdFirst(request)
     }
-    count(request)
+    hosts.count(request)
     return NextAttempt(attempt: 1, retry: 0, of: nil, delay: .zero)
   }
 
   /// Requeues a request that was never sent: it comes again when the host has room.
   mutating func requeueUnasked(_ request: DownloadRequest, share: Int) {
-    let host = host(of: request)
+    let host = hosts.host(of: request)
     end(request, share, host)
     host.limiter.drop()
     host.holdRefused(request)
-    count(request)
+    hosts.count(request)
   }
 
   /// Requeues a request for which this machine was short of descriptors or memory
@@ -640,10 +577,10 @@ struct RequestQueueState {
   /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then
   ///   its download has ended.
   mutating func requeueForRoom(_ request: DownloadRequest, share: Int, at now: Duration) -> NextAttempt? {
-    guard let host = hosts[request.address.hostAndPort] else { return nil }
+    guard let host = hosts.known(request) else { return nil }
     end(request, share, host)
     host.limiter.drop()
-    let count = (refusals.removeValue(forKey: request.id) ?? 0) + 1
+    let count = refused.count(request)
     // With others in flight this ends, because the limit falls each time; alone, the request is tried as
     // often as after any failure.
     let isAlone = run.total == 0
@@ -660,9 +597,9 @@ struct RequestQueueState {
   }
 
   private mutating func holdRefused(_ request: DownloadRequest, at host: QueuedHost, _ count: Int) {
-    refusals[request.id] = count
+    refused.keep(count, of: request)
     host.holdRefused(request, count)
-    self.count(request)
+    hosts.count(request)
   }
 
   private mutating func refuse(
@@ -677,14 +614,10 @@ struct RequestQueueState {
   /// itself.
   /// - Returns: those that were held; they have ended.
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
-    let withdrawn =
-      hosts.values.flatMap { $0.withdraw(ids) } + resting.map(\.request).filter { ids.contains($0.id) }
-    resting.removeAll { ids.contains($0.request.id) }
-    heldCount -= withdrawn.count
-    urgentCount -= withdrawn.count(where: \.isFirst)
+    let withdrawn = hosts.all.flatMap { $0.withdraw(ids) } + refused.withdraw(ids)
     for request in withdrawn {
-      refusals[request.id] = nil
-      overtaken[request.id] = nil
+      hosts.uncount(request)
+      refused.forget(request.id)
     }
     return withdrawn + (window?.withdraw(ids) ?? [])
   }

@@ -45,3 +45,14 @@ struct RequestWindow {
     return withdrawn.map(\.request)
   }
 }
+
+/// How far the source has been read.
+struct SourceReading {
+  /// Whether it has more without waiting for whoever writes the list.
+  var goesOn = true
+  var hasEnded = false
+  /// Whether a lane or the reader is waiting for it.
+  var isReading = false
+  /// Whether the reader must wait for it, since no lane may.
+  var isWanted = false
+}
