@@ -35,7 +35,7 @@ public actor DownloadCache: DownloadStore {
   /// Counts the requests that ever waited for an equal one; the count identifies each of them.
   private var waited = 0
 
-  /// Touches nothing on disk yet.
+  /// Opens the table of what other processes have under way, and nothing else yet.
   /// - Parameters:
   ///   - executor: the transport's, so that transport and cache need not wait for each other's threads.
   public init(configuration: CacheConfiguration, executor: any SerialExecutor) {

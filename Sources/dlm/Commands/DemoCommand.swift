@@ -31,7 +31,7 @@ struct DemoCommand: AsyncParsableCommand {
 
   @Option(
     name: [.customLong("rate"), .customLong("connection-rate")],
-    help: ArgumentHelp("Bytes a second of one connection (default: 4M).", valueName: "rate"))
+    help: ArgumentHelp("Bytes a second of one connection (default: 4000000).", valueName: "rate"))
   var connectionRate: ByteRate?
 
   @Option(help: ArgumentHelp("Per cent of the packets that are lost.", valueName: "PERCENT"))

@@ -52,7 +52,7 @@ struct GetCommand: AsyncParsableCommand {
         0 everything there and right; 1 something failed for good, or is not what was compared with; 75 only \
       temporary failures, or files skipped by key; 64 usage; 66 a source cannot be read; 73 the folder \
       cannot be used; 74 the disk is \
-      full or broken, or output cannot be written; 130, 143 interrupted, terminated (what has come is kept).
+      full or broken, or output cannot be written; 129, 130, 143 hung up, interrupted, terminated (what has come is kept).
 
       FILES
         ./.dlm.conf                         settings for one folder: how dlm works, not whom it trusts
