@@ -102,17 +102,6 @@ struct GetCommand: AsyncParsableCommand {
   @Flag(help: "Say what would be fetched under which name, and fetch nothing.")
   var dryRun = false
 
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var command = Self()
-    (command.sources, command.mode, command.list) = ([], nil, false)
-    (command.output, command.proof, command.order) = (.blank, .blank, .blank)
-    (command.connection, command.display, command.records) = (.blank, .blank, .blank)
-    command.watching = .blank
-    (command.noCompare, command.dryRun) = (false, false)
-    return command
-  }
-
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
     guard sources.isEmpty else { return try await get(environment, again: nil, typed: self) }

@@ -141,37 +141,6 @@ struct ConnectionOptions: ParsableArguments {
 
   @Flag(name: .customLong("http2"), help: "Ask for HTTP/2 over TLS.")
   var http2 = false
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.jobs = nil
-    options.perHost = nil
-    options.segments = nil
-    options.limitRate = nil
-    options.retries = nil
-    options.retryMaxTime = nil
-    options.connectTimeout = nil
-    options.stallTimeout = nil
-    options.userAgent = nil
-    options.cacert = nil
-    options.crlfile = nil
-    options.cert = nil
-    options.certType = nil
-    options.key = nil
-    options.certPassphraseFile = nil
-    options.pinnedpubkey = nil
-    options.tlsMax = nil
-    options.proxy = nil
-    options.netrcFile = nil
-    options.cookieJar = nil
-    options.header = []
-    options.tls12 = false
-    options.tls13 = false
-    options.insecure = false
-    options.http2 = false
-    return options
-  }
 }
 
 /// How a run speaks to servers.

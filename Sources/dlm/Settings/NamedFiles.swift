@@ -41,7 +41,7 @@ enum NamedFiles {
     measuring connection: ConnectionOptions, _ display: DisplayOptions, _ lists: [Source],
     _ sources: SettingsSources
   ) throws {
-    var command = GetCommand.blank
+    var command = try GetCommand.parse([])
     (command.connection, command.display) = (connection, display)
     try check(command, lists, sources)
   }

@@ -25,15 +25,6 @@ struct OrderOptions: ParsableArguments {
   @Flag(
     help: "Give way: idle processor and disk time only, one connection a host, none that another dlm uses.")
   var background = false
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.first = []
-    options.order = nil
-    options.background = false
-    return options
-  }
 }
 
 /// Which files of a run go before others, and whether others go before the run.

@@ -85,29 +85,6 @@ struct OutputOptions: ParsableArguments {
 
   @Flag(help: "Name files by their address, whatever the server suggests.")
   var noContentDisposition = false
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.directory = nil
-    options.output = nil
-    options.onConflict = nil
-    options.maxFilesize = nil
-    options.store = nil
-    options.cacheMaxSize = nil
-    options.maxAge = nil
-    options.maxStale = nil
-    options.askNames = false
-    options.noCache = false
-    options.refresh = false
-    options.offline = false
-    options.revalidate = false
-    options.heuristic = false
-    options.fsync = false
-    options.remoteTime = false
-    options.noContentDisposition = false
-    return options
-  }
 }
 
 struct ProofOptions: ParsableArguments {
@@ -128,15 +105,6 @@ struct ProofOptions: ParsableArguments {
     help: ArgumentHelp(
       "Refuse a file that less than this proves (default: none).", valueName: "proof"))
   var requireProof: Proof?
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.checksum = nil
-    options.checksums = nil
-    options.requireProof = nil
-    return options
-  }
 }
 
 /// How a run uses the disk and the cache.

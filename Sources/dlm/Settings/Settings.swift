@@ -20,16 +20,6 @@ struct DisplayOptions: ParsableArguments {
 
   @Flag(name: .shortAndLong, help: "Say what is done and why, on standard error.")
   var verbose = false
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.progress = nil
-    options.report = nil
-    options.quiet = false
-    options.verbose = false
-    return options
-  }
 }
 
 /// What one run leaves for programs, and takes from the keyboard; several runs that are compared do neither.
@@ -57,16 +47,6 @@ struct RecordOptions: ParsableArguments {
 
   @Flag(help: "Take no keys as commands while bars stand; what is typed is for the next program.")
   var noKeys = false
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.failed = nil
-    options.events = nil
-    options.summaryJSON = nil
-    options.noKeys = false
-    return options
-  }
 }
 
 struct WatchOptions: ParsableArguments {
@@ -79,14 +59,6 @@ struct WatchOptions: ParsableArguments {
         + "(default: never).",
       valueName: "time"))
   var refreshEvery: TimeSpan?
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.watch = false
-    options.refreshEvery = nil
-    return options
-  }
 }
 
 /// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.conf`, else
