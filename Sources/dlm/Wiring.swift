@@ -31,7 +31,7 @@ struct Wiring: Sendable {
       mode, jobs: settings.jobs, segments: settings.segments,
       // One file needs no count of the cores, which is read from several files of the system.
       loops: files == 1 ? 1 : settings.loops, files: files)
-    var options = Self.transport(settings)
+    var options = settings.connection.transport
     options.width = settings.jobs
     var configuration = Self.configuration(settings, cacheFolder: cacheFolder)
     configuration.splits = concurrency.segments > 1
@@ -63,12 +63,12 @@ struct Wiring: Sendable {
       useContentDisposition: output.usesContentDisposition,
       checksums: output.checksums, requiredProof: output.requiredProof, maxSize: output.maxSize,
       syncs: output.syncs, usesRemoteTime: output.usesRemoteTime, store: output.store,
-      maxStoreBytes: output.maxStoreBytes, trust: transport(settings).trust)
+      maxStoreBytes: output.maxStoreBytes, trust: settings.connection.transport.trust)
   }
 
   /// How lists at addresses are fetched: as files are, one at a time.
   static func listFetching(_ settings: Settings, _ environment: [String: String]) -> ListAtAddress.Fetching {
-    var options = transport(settings)
+    var options = settings.connection.transport
     options.width = 1
     let retry = retry(settings)
     return ListAtAddress.Fetching(
@@ -80,12 +80,6 @@ struct Wiring: Sendable {
       refusal: settings.output.offline
         ? DownloadError(
           .cache, cause: .detail("no list at an address is kept"), activity: "answering offline") : nil)
-  }
-
-  private static func transport(_ settings: Settings) -> TransportOptions {
-    var options = settings.connection.transport
-    options.logins = settings.output.logins
-    return options
   }
 
   private static func retry(_ settings: Settings) -> RetryPolicy {

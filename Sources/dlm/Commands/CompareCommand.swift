@@ -37,8 +37,7 @@ struct CompareCommand: AsyncParsableCommand {
     let environment = ProcessInfo.processInfo.environment
     let values = try await SettingsSources.load(environment: environment)
     let sources = try namedOrLast(environment)
-    try NamedFiles.check(measuring: connection, display, sources, values)
-    let settings = try Settings(measuring: connection, display, values)
+    let settings = try Settings(measuring: connection, display, sources, values)
     let failures = FailureLog()
     let (requests, digest, downgrading) = await ListReader.all(
       sources, fetching: Wiring.listFetching(settings, environment), onReject: { failures.add($0) })

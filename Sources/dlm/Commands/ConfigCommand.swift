@@ -54,11 +54,13 @@ struct SettingInForce: Equatable {
   }
 
   private init(_ row: OptionTable.Row, _ command: GetCommand, _ sources: SettingsSources) {
-    guard let given = Self.text(row.given(in: command)) else {
+    let given = row.texts(command)
+    if given.isEmpty {
       self.init(row.name, sources, row.builtIn)
-      return
+    } else {
+      let text = Self.shown(given.joined(separator: "\n"), of: row.name)
+      self.init(name: row.name, value: text, origin: .option(row.spelled))
     }
-    self.init(name: row.name, value: Self.shown(given, of: row.name), origin: .option(row.spelled))
   }
 
   private init(_ name: String, _ sources: SettingsSources, _ builtIn: OptionTable.BuiltIn) {
@@ -75,20 +77,13 @@ struct SettingInForce: Equatable {
     (self.name, self.value, self.meaning, self.origin) = (name, value, meaning, origin)
   }
 
-  private static func text(_ given: OptionTable.Given) -> String? {
-    switch given {
-    case .flag(let isOn): isOn ? "yes" : nil
-    case .value(let text), .address(let text): text
-    case .values(let texts): texts.isEmpty ? nil : texts.joined(separator: "\n")
-    case .headers(let headers): headers.isEmpty ? nil : headers.map(\.text).joined(separator: "\n")
-    }
-  }
-
   private static func shown(_ text: String, of name: String) -> String {
     switch name {
     case "header":
-      HeaderArgument.list(text).map { $0.isFile ? $0.text : "\($0.name): \(Redaction.mark)" }
-        .joined(separator: ", ")
+      OptionTable.lines(of: text).map(HeaderArgument.init).map {
+        $0.isFile ? $0.text : "\($0.name): \(Redaction.mark)"
+      }
+      .joined(separator: ", ")
     case "proxy": ProxyAddress.redacted(text)
     default: Redaction.redacted(text)
     }

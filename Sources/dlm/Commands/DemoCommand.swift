@@ -60,9 +60,7 @@ struct DemoCommand: AsyncParsableCommand {
       loss: loss / 100, workers: workers, port: port)
     if serve { return try await Self.serve(origin) }
     let environment = ProcessInfo.processInfo.environment
-    let values = try await SettingsSources.load(environment: environment)
-    try NamedFiles.check(measuring: connection, display, [], values)
-    var settings = try Settings(measuring: connection, display, values)
+    var settings = try Settings(measuring: connection, display, [], await .load(environment: environment))
     // Who looks on gets the page too; a script only what it asks for.
     let page = settings.report == nil && StandardOutput.terminal != nil ? Self.page(environment) : nil
     settings.report = settings.report ?? page

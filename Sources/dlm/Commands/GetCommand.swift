@@ -114,7 +114,8 @@ struct GetCommand: AsyncParsableCommand {
   ///   - typed: the command without what is remembered.
   private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
     let sources = sources.map { Source($0, isList: list) }
-    let settings = try await settings(environment, sources)
+    var settings = try Settings(self, sources, await .load(environment: environment))
+    if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     let fetching = Wiring.listFetching(settings, environment)
     if dryRun { throw ExitCode(try await sayNames(of: sources, settings, fetching).rawValue) }
     let watch = try WatchOrder(
@@ -123,7 +124,7 @@ struct GetCommand: AsyncParsableCommand {
     if let again {
       do throws(NotRepeated) {
         plan = try await RepeatPlan(
-          again, sources, settings, noCompare: settings.noCompare || noCompare || watch != nil,
+          again, sources, settings, noCompare: settings.noCompare || watch != nil,
           fetching: fetching)
       } catch {
         if !settings.isSilent { StandardError.say(RepeatMessages.again(again, error)) }
@@ -135,15 +136,6 @@ struct GetCommand: AsyncParsableCommand {
       typed: typed,
       options: RememberedOptions(self), plan: plan, watching: watch)
     throw ExitCode(await DownloadSession.run(order).rawValue)
-  }
-
-  private func settings(_ environment: [String: String], _ sources: [Source]) async throws -> Settings {
-    let values = try await SettingsSources.load(environment: environment)
-    try NamedFiles.check(self, sources, values)
-    var settings = try Settings(mode, connection, output, proof, order, display, records, values)
-    try OutputSettings.check(output, proof, of: sources)
-    if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
-    return settings
   }
 
   /// `--dry-run`: reads the sources and says what would be fetched under which name. No file, and no network

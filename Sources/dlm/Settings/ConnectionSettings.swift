@@ -14,7 +14,7 @@ extension TLSOptions.Version: ExpressibleByArgument {
     }
   }
   public static var allValueStrings: [String] { ["1.2", "1.3"] }
-  var text: String { self == .tls12 ? "1.2" : "1.3" }
+  public var defaultValueDescription: String { self == .tls12 ? "1.2" : "1.3" }
 }
 
 struct ConnectionOptions: ParsableArguments {
@@ -145,35 +145,23 @@ struct ConnectionOptions: ParsableArguments {
 
 /// How a run speaks to servers.
 struct ConnectionSettings {
-  /// Without what is the run's own: its cookies, its width, and the netrc file's logins (see `Wiring`).
+  /// Without what is the run's own: its cookies and its width (see `Wiring`).
   private(set) var transport: TransportOptions
   /// `--cookie-jar`, with the cookies of earlier runs.
   let cookieJar: CookieJarFile?
 
-  /// The path that `--netrc-file` came to.
-  var netrcFile: String? { transport.netrcFile }
-  var headerLines: [String] { transport.headerLines }
-  var userAgent: String { transport.userAgent }
-
   /// - Throws: `ValidationError` that names the option, never a secret.
   init(_ options: ConnectionOptions, _ sources: SettingsSources) throws {
     transport = TransportOptions(
-      userAgent: try sources.naming("user-agent", unless: options.userAgent != nil) {
-        try Self.userAgent(options.userAgent ?? sources.text("user-agent") ?? "dlm/\(DLM.version)")
-      })
-    transport.headerLines = try Self.headerLines(options.header, sources)
-    let connect: Seconds? = try options.connectTimeout ?? sources.value("connect-timeout")
-    let stall: Seconds? = try options.stallTimeout ?? sources.value("stall-timeout")
-    transport.connectTimeout = connect?.duration ?? .seconds(10)
-    transport.stallTimeout = stall?.duration ?? .seconds(30)
+      userAgent: try sources.naming("user-agent", options.userAgent, Self.userAgent) ?? "dlm/\(DLM.version)")
+    transport.headerLines = try sources.naming("header", options.header, Self.headerLines) ?? []
+    transport.connectTimeout = options.connectTimeout?.duration ?? .seconds(10)
+    transport.stallTimeout = options.stallTimeout?.duration ?? .seconds(30)
     transport.caFile = try Self.authorities(options, sources)
-    transport.isInsecure = try options.insecure || sources.isOn("insecure")
-    transport.proxies = try ProxySetting.routes(option: options.proxy, sources)
-    let netrcFile = options.netrcFile ?? sources.text("netrc-file")
-    transport.netrcFile = netrcFile
-    try sources.naming("netrc-file", unless: options.netrcFile != nil) {
-      try Self.requireReadable("--netrc-file", netrcFile)
-    }
+    transport.isInsecure = options.insecure
+    transport.proxies = try Self.proxies(options.proxy, sources)
+    transport.netrcFile = try Self.readable("netrc-file", options.netrcFile, sources)
+    transport.logins = try sources.naming("netrc-file", options.netrcFile, Self.logins)
     transport.tls = try Self.tls(options, sources)
     for path in [transport.caFile, transport.tls.pinnedKeys, transport.tls.revocationList].compactMap(\.self)
     where !path.hasPrefix("sha256//") {
@@ -181,46 +169,34 @@ struct ConnectionSettings {
         throw ValidationError(UsageMessages.unreadable("The file", path, "\(error)"))
       }
     }
-    transport.usesHTTP2 = try options.http2 || sources.isOn("http2")
-    cookieJar = try sources.naming("cookie-jar", unless: options.cookieJar != nil) {
-      try (options.cookieJar ?? sources.text("cookie-jar")).map { try CookieJarFile($0) }
-    }
-    let rate: ByteRate? = try options.limitRate ?? sources.value("limit-rate")
-    transport.rateLimit = rate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
-  }
-
-  /// Those of the options, else those of a setting: a line each, or a file with some.
-  private static func headerLines(
-    _ options: [HeaderArgument], _ sources: SettingsSources
-  ) throws -> [String] {
-    try sources.naming("header", unless: !options.isEmpty) {
-      let arguments = options.isEmpty ? HeaderArgument.list(sources.text("header") ?? "") : options
-      let lines = try HeaderArgument.lines(of: arguments)
-      for line in lines {
-        if let text = HeaderLine.refusal(of: line) { throw ValidationError(text) }
-      }
-      return lines
-    }
-  }
-
-  /// The file of the certificates to trust.
-  private static func authorities(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> String?
-  {
-    if let path = options.cacert ?? sources.text("cacert") {
-      try sources.naming("cacert", unless: options.cacert != nil) { try requireReadable("--cacert", path) }
-      return path
-    }
-    for variable in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
-      guard let path = sources.environment[variable] else { continue }
-      try requireReadable(variable, path)
-      return path
-    }
-    return nil
+    transport.usesHTTP2 = options.http2
+    cookieJar = try sources.naming("cookie-jar", options.cookieJar, CookieJarFile.init)
+    transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
   }
 
   /// Has each transfer of the run tell when it did what.
   mutating func report(to onTransfer: @escaping @Sendable (TransferTimes) -> Void) {
     transport.onTransfer = onTransfer
+  }
+
+  private static func headerLines(_ arguments: [HeaderArgument]) throws -> [String] {
+    let lines = try HeaderArgument.lines(of: arguments)
+    for line in lines {
+      if let text = HeaderLine.refusal(of: line) { throw ValidationError(text) }
+    }
+    return lines
+  }
+
+  /// The file of the certificates to trust.
+  private static func authorities(
+    _ options: ConnectionOptions, _ sources: SettingsSources
+  ) throws -> String? {
+    if let path = try readable("cacert", options.cacert, sources) { return path }
+    for variable in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
+      guard let path = sources.environment[variable] else { continue }
+      return try requireReadable(variable, path)
+    }
+    return nil
   }
 
   /// A line end in it would start another header line (RFC 9110 §5.5).
@@ -231,8 +207,14 @@ struct ConnectionSettings {
     return text
   }
 
-  private static func requireReadable(_ option: String, _ path: String?) throws {
-    guard let path else { return }
+  private static func readable(
+    _ name: String, _ path: String?, _ sources: SettingsSources
+  ) throws -> String? {
+    try sources.naming(name, path) { try requireReadable("--\(name)", $0) }
+  }
+
+  /// - Returns: the path.
+  private static func requireReadable(_ option: String, _ path: String) throws -> String {
     var status = stat()
     guard access(path, R_OK) == 0, stat(path, &status) == 0 else {
       throw ValidationError(UsageMessages.unreadable(option, path, String(cString: strerror(errno))))
@@ -241,77 +223,70 @@ struct ConnectionSettings {
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw ValidationError(UsageMessages.unreadable(option, path, UsageMessages.notRegular))
     }
+    return path
+  }
+
+  /// Logins are a page; a file of more is something else.
+  private static let longestNetrc = 1 << 20
+
+  /// Reads `--netrc-file` for the cache's keys, as entries serve only the logins that made them (RFC 9111
+  /// §3.5); the transport looks up each host in the file by itself.
+  /// - Throws: `ValidationError` naming file, cause and remedy.
+  private static func logins(_ path: String) throws -> NetrcLogins {
+    do throws(UserFile.Refusal) {
+      // Not of a pipe, which can be read only once: a login is looked up for each connection.
+      return NetrcLogins(try UserFile.bytes(path, upTo: longestNetrc))
+    } catch {
+      throw ValidationError(UsageMessages.unusableNetrc(path, UsageMessages.cause(error)))
+    }
   }
 
   private static func tls(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> TLSOptions {
     var tls = TLSOptions()
-    tls.newest = try options.tlsMax ?? sources.value("tls-max")
-    if options.tls12 || options.tls13 {
-      tls.oldest = options.tls13 ? .tls13 : .tls12
-    } else if try sources.isOn("tlsv1.3") {
-      tls.oldest = .tls13
-    } else if try sources.isOn("tlsv1.2") {
-      tls.oldest = .tls12
-    }
+    tls.newest = options.tlsMax
+    tls.oldest = options.tls13 ? .tls13 : options.tls12 ? .tls12 : nil
     if let oldest = tls.oldest, let newest = tls.newest, newest < oldest {
+      let name = oldest.defaultValueDescription
       throw sources.conflict(
-        UsageMessages.noVersionLeft(newest: newest.text, oldest: oldest.text),
-        ("tls-max", options.tlsMax != nil), ("tlsv\(oldest.text)", options.tls12 || options.tls13))
+        UsageMessages.noVersionLeft(newest: newest.defaultValueDescription, oldest: name), "tls-max",
+        "tlsv\(name)")
     }
-    tls.pinnedKeys = options.pinnedpubkey ?? sources.text("pinnedpubkey")
-    tls.revocationList = options.crlfile ?? sources.text("crlfile")
-    try sources.naming("crlfile", unless: options.crlfile != nil) {
-      try requireReadable("--crlfile", tls.revocationList)
-    }
+    tls.pinnedKeys = options.pinnedpubkey
+    tls.revocationList = try readable("crlfile", options.crlfile, sources)
     if let keys = tls.pinnedKeys, !keys.hasPrefix("sha256//") {
-      try sources.naming("pinnedpubkey", unless: options.pinnedpubkey != nil) {
-        try requireReadable("--pinnedpubkey", keys)
-      }
+      _ = try readable("pinnedpubkey", keys, sources)
     }
-    tls.identity = try identity(options, sources)
+    if options.cert == nil, let key = options.key, sources.found("key") == nil {
+      throw ValidationError(UsageMessages.keyAlone(key))
+    }
+    tls.identity = try sources.naming("cert", options.cert) { certificate in
+      try ClientCertificateFiles(
+        certificate: certificate, type: options.certType, key: options.key,
+        passphraseFile: options.certPassphraseFile, passphrase: sources.environment["DLM_CERT_PASSPHRASE"]
+      ).identity(ask: PassphrasePrompt.ask)
+    }
     return tls
   }
 
-  private static func identity(
-    _ options: ConnectionOptions, _ sources: SettingsSources
-  ) throws -> TLSOptions.Identity? {
-    guard let certificate = options.cert ?? sources.text("cert") else {
-      if let key = options.key { throw ValidationError(UsageMessages.keyAlone(key)) }
-      return nil
-    }
-    let files = ClientCertificateFiles(
-      certificate: certificate, type: try options.certType ?? sources.value("cert-type"),
-      key: options.key ?? sources.text("key"),
-      passphraseFile: options.certPassphraseFile ?? sources.text("cert-passphrase-file"),
-      passphrase: sources.environment["DLM_CERT_PASSPHRASE"])
-    return try sources.naming("cert", unless: options.cert != nil) {
-      try files.identity(ask: PassphrasePrompt.ask)
-    }
-  }
-}
+  // MARK: Proxies
 
-/// Which proxy holds: `--proxy`, else `DLM_PROXY`, else the settings file, else the variables that curl
-/// knows. What is none is refused before the first request; an empty one is no proxy.
-enum ProxySetting {
+  /// `--proxy`, else `DLM_PROXY`, else the settings file, else the variables that curl knows. What is none is
+  /// refused before the first request; an empty one is no proxy.
   /// - Throws: `ValidationError` that names the place, never the login.
-  static func routes(option: String?, _ sources: SettingsSources) throws -> ProxyRoutes {
-    if let option { return try one(option, from: "--proxy") }
-    if let (text, origin) = sources.found("proxy") {
-      return try one(text, from: UsageMessages.proxy(origin))
+  private static func proxies(_ text: String?, _ sources: SettingsSources) throws -> ProxyRoutes {
+    guard let text else {
+      return ProxyRoutes(
+        http: try first(of: httpVariables, in: sources.environment),
+        https: try first(of: httpsVariables, in: sources.environment))
     }
-    return ProxyRoutes(
-      http: try first(of: httpVariables, in: sources.environment),
-      https: try first(of: httpsVariables, in: sources.environment))
+    let place = sources.found("proxy").map { UsageMessages.proxy($0.origin) } ?? "--proxy"
+    return ProxyRoutes(text.isEmpty ? nil : Proxy(try address(text, from: place)))
   }
 
   /// libcurl's own lists, in its order. HTTP_PROXY counts in lower case only, since a CGI server sets it from
   /// a header.
-  static let httpVariables = ["http_proxy", "all_proxy", "ALL_PROXY"]
-  static let httpsVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-
-  private static func one(_ text: String, from place: String) throws -> ProxyRoutes {
-    ProxyRoutes(text.isEmpty ? nil : Proxy(try address(text, from: place)))
-  }
+  private static let httpVariables = ["http_proxy", "all_proxy", "ALL_PROXY"]
+  private static let httpsVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
 
   private static func first(
     of names: [String], in environment: [String: String]

@@ -189,6 +189,7 @@ struct HeaderLine: ExpressibleByArgument, Equatable {
 /// The option parser takes any text, since it would echo one that it refuses, and this may be a password.
 struct HeaderArgument: ExpressibleByArgument, Equatable {
   let text: String
+  var defaultValueDescription: String { text }
 
   init(argument: String) { text = argument }
 
@@ -198,12 +199,6 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
   /// `Accept` of `Accept: text/html`.
   var name: String {
     String(decoding: text.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }, as: UTF8.self)
-  }
-
-  /// Those of a setting: a line each.
-  static func list(_ text: String) -> [HeaderArgument] {
-    text.split(whereSeparator: \.endsLine).filter { !$0.allSatisfy(\.isWhitespace) }
-      .map { HeaderArgument(argument: String($0)) }
   }
 
   /// The header lines that all of them come to.

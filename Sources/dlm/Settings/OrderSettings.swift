@@ -34,17 +34,10 @@ struct OrderSettings {
   /// `--background`.
   let isBackground: Bool
 
-  /// - Throws: `ValidationError` that names the setting.
-  init(_ options: OrderOptions, _ sources: SettingsSources) throws {
-    let patterns = options.first.isEmpty ? Self.list(sources.text("first") ?? "") : options.first
-    first = patterns.map { NamePattern($0) }
-    order = try options.order ?? sources.value("order") ?? .list
-    isBackground = try options.background || sources.isOn("background")
-  }
-
-  /// Patterns of a setting: a line each.
-  private static func list(_ text: String) -> [String] {
-    text.split(whereSeparator: \.endsLine).map(String.init)
+  init(_ options: OrderOptions) {
+    first = options.first.map { NamePattern($0) }
+    order = options.order ?? .list
+    isBackground = options.background
   }
 
   /// Whether another order than the list's may hold from the beginning.

@@ -132,70 +132,52 @@ struct OutputSettings {
   var refresh: Bool
   var offline: Bool
   var freshness: FreshnessPolicy
-  /// The netrc file's logins: entries of the cache serve only those that made them (RFC 9111 §3.5).
-  var logins: NetrcLogins?
 
   /// Whether names or conflicts are questions for the user.
   var asks: Bool { asksNames || conflicts == .ask }
 
-  /// - Parameter netrcFile: the path that `--netrc-file` came to.
-  /// - Throws: `ValidationError`; `ExitCode` 66 for a checksum list that cannot be read, having said why.
+  /// - Parameter lists: what the command downloads.
+  /// - Throws: `ValidationError`.
   init(
-    _ output: OutputOptions, _ proof: ProofOptions, netrcFile: String?, _ sources: SettingsSources
+    _ output: OutputOptions, _ proof: ProofOptions, _ lists: [Source], _ sources: SettingsSources
   ) throws {
-    logins = try sources.naming("netrc-file", unless: netrcFile != sources.text("netrc-file")) {
-      try netrcFile.map(Self.logins)
-    }
-    directory = output.directory ?? sources.text("directory") ?? "."
-    conflicts = try output.onConflict ?? sources.value("on-conflict") ?? .rename
+    directory = output.directory ?? "."
+    conflicts = output.onConflict ?? .rename
     checksum = proof.checksum
-    checksumsFile = proof.checksums ?? sources.text("checksums")
-    requiredProof = try proof.requireProof ?? sources.value("require-proof") ?? .nothing
-    let most: ByteRate? = try output.maxFilesize ?? sources.value("max-filesize")
-    maxSize = most?.bytesPerSecond
-    asksNames = try output.askNames || sources.isOn("ask-names")
-    syncs = try output.fsync || sources.isOn("fsync")
-    usesCache = try !(output.noCache || sources.isOn("no-cache"))
-    store = try output.store ?? sources.value("store") ?? .auto
-    let mostStored: ByteRate? = try output.cacheMaxSize ?? sources.value("cache-max-size")
-    maxStoreBytes = mostStored?.bytesPerSecond
-    refresh = try output.refresh || sources.isOn("refresh")
-    offline = try output.offline || sources.isOn("offline")
-    let maxAge: Count? = try output.maxAge ?? sources.value("max-age")
-    let maxStale: Count? = try output.maxStale ?? sources.value("max-stale")
+    checksumsFile = proof.checksums
+    requiredProof = proof.requireProof ?? .nothing
+    maxSize = output.maxFilesize?.bytesPerSecond
+    asksNames = output.askNames
+    syncs = output.fsync
+    usesCache = !output.noCache
+    store = output.store ?? .auto
+    maxStoreBytes = output.cacheMaxSize?.bytesPerSecond
+    refresh = output.refresh
+    offline = output.offline
     freshness = FreshnessPolicy(
-      revalidates: try output.revalidate || sources.isOn("revalidate"),
-      guesses: try output.heuristic || sources.isOn("heuristic"), maxAge: maxAge?.number,
-      maxStale: maxStale?.number)
-    usesContentDisposition = try !(output.noContentDisposition || sources.isOn("no-content-disposition"))
-    usesRemoteTime = try output.remoteTime || sources.isOn("remote-time")
-    let isOffline = ("offline", output.offline)
-    if offline && !usesCache {
-      throw sources.conflict(UsageMessages.offlineWithoutCache, isOffline, ("no-cache", output.noCache))
+      revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge?.number,
+      maxStale: output.maxStale?.number)
+    usesContentDisposition = !output.noContentDisposition
+    usesRemoteTime = output.remoteTime
+    for (isOther, other, message) in [
+      (output.noCache, "no-cache", UsageMessages.offlineWithoutCache),
+      (output.revalidate, "revalidate", UsageMessages.offlineAsking),
+      (output.refresh, "refresh", UsageMessages.offlineAnew),
+    ] where offline && isOther {
+      throw sources.conflict(message, "offline", other)
     }
-    if offline && freshness.revalidates {
-      throw sources.conflict(UsageMessages.offlineAsking, isOffline, ("revalidate", output.revalidate))
+    let isSingle = lists.count == 1 && lists[0].isAddress
+    if let name = output.output {
+      guard FileNaming.isUsable(name) else { throw ValidationError(UsageMessages.noFileName(name)) }
+      guard isSingle else { throw ValidationError(UsageMessages.outputOfList) }
     }
-    if offline && refresh {
-      throw sources.conflict(UsageMessages.offlineAnew, isOffline, ("refresh", output.refresh))
-    }
+    if checksum != nil, !isSingle { throw ValidationError(UsageMessages.checksumOfList) }
   }
 
   /// Where a request's file would go, before any server was asked.
   func path(of request: DownloadRequest) -> String {
     let name = request.outputName ?? FileNaming.name(of: request)
     return "\(directory)/\(name)"
-  }
-
-  /// A name that fits a file, and one address for what is of a single address.
-  /// - Throws: `ValidationError`.
-  static func check(_ output: OutputOptions, _ proof: ProofOptions, of sources: [Source]) throws {
-    let isSingle = sources.count == 1 && sources[0].isAddress
-    if let name = output.output {
-      guard FileNaming.isUsable(name) else { throw ValidationError(UsageMessages.noFileName(name)) }
-      guard isSingle else { throw ValidationError(UsageMessages.outputOfList) }
-    }
-    if proof.checksum != nil, !isSingle { throw ValidationError(UsageMessages.checksumOfList) }
   }
 
   // MARK: Files of the user's
@@ -225,18 +207,4 @@ struct OutputSettings {
 
   /// Two million lines; what is longer may have no end (`/dev/zero`).
   private static let longestChecksums = 256 << 20
-
-  /// Logins are a page; a file of more is something else.
-  private static let longestNetrc = 1 << 20
-
-  /// Reads `--netrc-file` for the cache's keys; the transport looks up each host in the file by itself.
-  /// - Throws: `ValidationError` naming file, cause and remedy.
-  private static func logins(_ path: String) throws -> NetrcLogins {
-    do throws(UserFile.Refusal) {
-      // Not of a pipe, which can be read only once: a login is looked up for each connection.
-      return NetrcLogins(try UserFile.bytes(path, upTo: longestNetrc))
-    } catch {
-      throw ValidationError(UsageMessages.unusableNetrc(path, UsageMessages.cause(error)))
-    }
-  }
 }
