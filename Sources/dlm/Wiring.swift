@@ -56,14 +56,11 @@ struct Wiring: Sendable {
 
   /// How a run uses the disk.
   static func configuration(_ settings: Settings, cacheFolder: FilePath?) -> CacheConfiguration {
-    let output = settings.output
-    return CacheConfiguration(
-      directory: FilePath(output.directory), cacheFolder: cacheFolder, conflictPolicy: output.conflicts,
-      refresh: output.refresh, offline: output.offline, freshness: output.freshness,
-      useContentDisposition: output.usesContentDisposition,
-      checksums: output.checksums, requiredProof: output.requiredProof, maxSize: output.maxSize,
-      syncs: output.syncs, usesRemoteTime: output.usesRemoteTime, store: output.store,
-      maxStoreBytes: output.maxStoreBytes, trust: settings.connection.transport.trust)
+    var configuration = settings.output.cache
+    configuration.directory = FilePath(settings.output.directory)
+    configuration.cacheFolder = cacheFolder
+    configuration.trust = settings.connection.transport.trust
+    return configuration
   }
 
   /// How lists at addresses are fetched: as files are, one at a time.
@@ -76,8 +73,8 @@ struct Wiring: Sendable {
       delay: { error, failures, elapsed in
         retry.delay(after: error, failures: failures, elapsed: elapsed, random: .random(in: 0..<1))
       },
-      failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.maxSize ?? 256 << 20,
-      refusal: settings.output.offline
+      failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.cache.maxSize ?? 256 << 20,
+      refusal: settings.output.cache.offline
         ? DownloadError(
           .cache, cause: .detail("no list at an address is kept"), activity: "answering offline") : nil)
   }

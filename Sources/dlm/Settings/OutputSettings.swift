@@ -109,32 +109,19 @@ struct ProofOptions: ParsableArguments {
 
 /// How a run uses the disk and the cache.
 struct OutputSettings {
+  /// As the user wrote it.
   var directory: String
-  var conflicts: ConflictPolicy
-  var asksNames: Bool
-  var usesContentDisposition: Bool
-  var usesRemoteTime: Bool
-  var syncs: Bool
-  /// Bytes; nil for any length.
-  var maxSize: Int64?
-
+  let asksNames: Bool
   /// The checksum of the single address's file.
-  var checksum: ContentDigest?
-  /// Those of a list, and the file that they come from.
-  var checksums: ChecksumList?
+  let checksum: ContentDigest?
+  /// `--checksums`.
   let checksumsFile: String?
-  var requiredProof: Proof
-
-  var usesCache: Bool
-  /// How the cache keeps bytes of its own, and how many; nil for the usual bound.
-  var store: StoreKind
-  var maxStoreBytes: Int64?
-  var refresh: Bool
-  var offline: Bool
-  var freshness: FreshnessPolicy
+  let usesCache: Bool
+  /// Without what is the run's own: its folders, and what an answer depends on (see `Wiring`).
+  var cache: CacheConfiguration
 
   /// Whether names or conflicts are questions for the user.
-  var asks: Bool { asksNames || conflicts == .ask }
+  var asks: Bool { asksNames || cache.conflictPolicy == .ask }
 
   /// - Parameter lists: what the command downloads.
   /// - Throws: `ValidationError`.
@@ -142,28 +129,24 @@ struct OutputSettings {
     _ output: OutputOptions, _ proof: ProofOptions, _ lists: [Source], _ sources: SettingsSources
   ) throws {
     directory = output.directory ?? "."
-    conflicts = output.onConflict ?? .rename
+    asksNames = output.askNames
     checksum = proof.checksum
     checksumsFile = proof.checksums
-    requiredProof = proof.requireProof ?? .nothing
-    maxSize = output.maxFilesize?.bytesPerSecond
-    asksNames = output.askNames
-    syncs = output.fsync
     usesCache = !output.noCache
-    store = output.store ?? .auto
-    maxStoreBytes = output.cacheMaxSize?.bytesPerSecond
-    refresh = output.refresh
-    offline = output.offline
-    freshness = FreshnessPolicy(
-      revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge?.number,
-      maxStale: output.maxStale?.number)
-    usesContentDisposition = !output.noContentDisposition
-    usesRemoteTime = output.remoteTime
+    cache = CacheConfiguration(
+      directory: FilePath(directory), cacheFolder: nil, conflictPolicy: output.onConflict ?? .rename,
+      refresh: output.refresh, offline: output.offline,
+      freshness: FreshnessPolicy(
+        revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge?.number,
+        maxStale: output.maxStale?.number),
+      useContentDisposition: !output.noContentDisposition, requiredProof: proof.requireProof ?? .nothing,
+      maxSize: output.maxFilesize?.bytesPerSecond, syncs: output.fsync, usesRemoteTime: output.remoteTime,
+      store: output.store ?? .auto, maxStoreBytes: output.cacheMaxSize?.bytesPerSecond)
     for (isOther, other, message) in [
       (output.noCache, "no-cache", UsageMessages.offlineWithoutCache),
       (output.revalidate, "revalidate", UsageMessages.offlineAsking),
       (output.refresh, "refresh", UsageMessages.offlineAnew),
-    ] where offline && isOther {
+    ] where output.offline && isOther {
       throw sources.conflict(message, "offline", other)
     }
     let isSingle = lists.count == 1 && lists[0].isAddress
@@ -202,7 +185,7 @@ struct OutputSettings {
       StandardError.say([UsageMessages.noChecksums(path)])
       throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
     }
-    checksums = list
+    cache.checksums = list
   }
 
   /// Two million lines; what is longer may have no end (`/dev/zero`).
