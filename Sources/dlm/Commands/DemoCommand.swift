@@ -23,25 +23,24 @@ struct DemoCommand: AsyncParsableCommand {
   @Flag(help: "Only serve, for any downloader to be tried against; the addresses go to standard output.")
   var serve = false
 
-  @Option(help: ArgumentHelp("With --serve: the port.", valueName: "N"))
+  @Option(help: .value("N", "With --serve: the port."))
   var port: UInt16 = 0
 
-  @Option(help: ArgumentHelp("Milliseconds to the first byte of an answer.", valueName: "MS"))
+  @Option(help: .value("MS", "Milliseconds to the first byte of an answer."))
   var latency = 40
 
   @Option(
     name: [.customLong("rate"), .customLong("connection-rate")],
-    help: ArgumentHelp("Bytes a second of one connection (default: 4M).", valueName: "rate"))
+    help: .value("rate", "Bytes a second of one connection (default: 4M)."))
   var connectionRate: ByteRate?
 
-  @Option(help: ArgumentHelp("Per cent of the packets that are lost.", valueName: "PERCENT"))
+  @Option(help: .value("PERCENT", "Per cent of the packets that are lost."))
   var loss = 0.0
 
-  @Option(
-    help: ArgumentHelp("Requests that the server answers at a time (default: any number).", valueName: "N"))
+  @Option(help: .value("N", "Requests that the server answers at a time (default: any number)."))
   var workers: Int?
 
-  @Option(help: ArgumentHelp("Other files than the sample: 500x4K, 1x64M.", valueName: "NxSIZE"))
+  @Option(help: .value("NxSIZE", "Other files than the sample: 500x4K, 1x64M."))
   var files: [FileSet] = []
 
   @OptionGroup var measuring: MeasuringOptions

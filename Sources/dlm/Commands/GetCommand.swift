@@ -70,14 +70,12 @@ struct GetCommand: AsyncParsableCommand {
         TMPDIR                                          scratch files
       """)
 
-  @Argument(
-    help: ArgumentHelp("A list file, - for standard input, or an address.", valueName: "source"),
-    completion: .file())
+  @Argument(help: .value("source", "A list file, - for standard input, or an address."), completion: .file())
   var sources: [String] = []
 
   @Option(
     name: [.customShort("m", allowingJoined: true), .long],
-    help: ArgumentHelp("How to run the list (default: parallel).", valueName: "mode"))
+    help: .value("mode", "How to run the list (default: parallel)."))
   var mode: DownloadMode?
 
   @Flag(

@@ -258,11 +258,10 @@ struct AgainMessages {
     ]
 
     private mutating func shown(header text: String) -> String {
-      if text.first == "@" { return text }
-      let end = text.firstIndex { $0 == ":" || $0 == ";" } ?? text.endIndex
-      if Self.harmless.contains(text[..<end].lowercased()) { return text }
+      let header = HeaderArgument(argument: text)
+      if header.isFile || Self.harmless.contains(header.name.lowercased()) { return text }
       hidesSecrets = true
-      return "\(text[..<end]): \(Redaction.mark)"
+      return "\(header.name): \(Redaction.mark)"
     }
   }
 }

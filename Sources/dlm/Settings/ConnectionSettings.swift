@@ -20,95 +20,82 @@ extension TLSOptions.Version: ExpressibleByArgument {
 struct ConnectionOptions: ParsableArguments {
   @Option(
     name: [.customShort("j", allowingJoined: true), .long],
-    help: ArgumentHelp("Files at a time; auto: up to 64 at once (default: auto).", valueName: "N|auto"))
+    help: .value("N|auto", "Files at a time; auto: up to 64 at once (default: auto)."))
   var jobs: Jobs?
 
-  @Option(
-    help: ArgumentHelp(
-      "Connections to one host, over all files and pieces (default: auto).", valueName: "N|auto"))
+  @Option(help: .value("N|auto", "Connections to one host, over all files and pieces (default: auto)."))
   var perHost: Parallelism?
 
   @Option(
     name: [.customShort("s", allowingJoined: true), .long],
-    help: ArgumentHelp(
-      "Pieces of one large file at a time; auto splits where it helps, sequential never (default: auto).",
-      valueName: "N|auto"
-    )
-  )
+    help: .value(
+      "N|auto",
+      "Pieces of one large file at a time; auto splits where it helps, sequential never (default: "
+        + "auto)."))
   var segments: Parallelism?
 
-  @Option(
-    help: ArgumentHelp("Bytes a second over everything: 500K, 5M (default: no limit).", valueName: "rate"))
+  @Option(help: .value("rate", "Bytes a second over everything: 500K, 5M (default: no limit)."))
   var limitRate: ByteRate?
 
-  @Option(
-    help: ArgumentHelp("Attempts after the first, for temporary failures (default: 5).", valueName: "N"))
+  @Option(help: .value("N", "Attempts after the first, for temporary failures (default: 5)."))
   var retries: Count?
 
-  @Option(
-    help: ArgumentHelp(
-      "No retry begins later than this after the first attempt (default: no limit).", valueName: "S"))
+  @Option(help: .value("S", "No retry begins later than this after the first attempt (default: no limit)."))
   var retryMaxTime: Seconds?
 
-  @Option(help: ArgumentHelp("Seconds until a connection must be up (default: 10).", valueName: "S"))
+  @Option(help: .value("S", "Seconds until a connection must be up (default: 10)."))
   var connectTimeout: Seconds?
 
-  @Option(
-    help: ArgumentHelp("Seconds without a byte until a transfer has stalled (default: 30).", valueName: "S"))
+  @Option(help: .value("S", "Seconds without a byte until a transfer has stalled (default: 30)."))
   var stallTimeout: Seconds?
 
   @Option(
     name: [.customShort("H", allowingJoined: true), .long],
-    help: ArgumentHelp(
+    help: .value(
+      "line",
       "A header line for the address's own server; @FILE takes them from a file, a line each "
-        + "(default: none).",
-      valueName: "line")
-  )
+        + "(default: none)."))
   var header: [HeaderArgument] = []
 
-  @Option(help: ArgumentHelp("How dlm names itself to servers (default: dlm/\(DLM.version))."))
+  @Option(help: "How dlm names itself to servers (default: dlm/\(DLM.version)).")
   var userAgent: String?
 
-  @Option(
-    help: ArgumentHelp("Certificates to trust, in PEM (default: the system's).", valueName: "file"),
-    completion: .file())
+  @Option(help: .value("file", "Certificates to trust, in PEM (default: the system's)."), completion: .file())
   var cacert: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Revoked certificates, in PEM: a list from each issuer, the root's too (default: none).",
-      valueName: "file"),
+    help: .value(
+      "file", "Revoked certificates, in PEM: a list from each issuer, the root's too (default: none)."),
     completion: .file())
   var crlfile: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Your certificate, in PEM or PKCS #12 (default: none). Its pass phrase: DLM_CERT_PASSPHRASE, a file, "
-        + "or as asked at the terminal.",
-      valueName: "file"),
+    help: .value(
+      "file",
+      "Your certificate, in PEM or PKCS #12 (default: none). Its pass phrase: DLM_CERT_PASSPHRASE, "
+        + "a file, or as asked at the terminal."),
     completion: .file())
   var cert: String?
 
-  @Option(help: ArgumentHelp("What --cert holds (default: as it shows).", valueName: "PEM|P12"))
+  @Option(help: .value("PEM|P12", "What --cert holds (default: as it shows)."))
   var certType: CertificateType?
 
   @Option(
-    help: ArgumentHelp(
-      "The private key of --cert, in PEM (default: in the certificate's file).", valueName: "file"),
+    help: .value("file", "The private key of --cert, in PEM (default: in the certificate's file)."),
     completion: .file())
   var key: String?
 
   @Option(
-    help: ArgumentHelp(
-      "A file whose first line is the pass phrase of --cert or --key (default: asked for).", valueName: "file"
-    ),
+    help: .value(
+      "file", "A file whose first line is the pass phrase of --cert or --key (default: asked for)."),
     completion: .file())
   var certPassphraseFile: String?
 
   @Option(
-    help: ArgumentHelp(
-      "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file (default: any).",
-      valueName: "keys"),
+    help: .value(
+      "keys",
+      "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file (default: "
+        + "any)."),
     completion: .file())
   var pinnedpubkey: String?
 
@@ -118,24 +105,21 @@ struct ConnectionOptions: ParsableArguments {
   @Flag(name: .customLong("tlsv1.3"), help: "TLS 1.3 or newer.")
   var tls13 = false
 
-  @Option(help: ArgumentHelp("The newest TLS to speak (default: the newest there is).", valueName: "1.2|1.3"))
+  @Option(help: .value("1.2|1.3", "The newest TLS to speak (default: the newest there is)."))
   var tlsMax: TLSOptions.Version?
 
   @Flag(help: "Accept any certificate.")
   var insecure = false
 
-  @Option(
-    help: ArgumentHelp(
-      "The proxy to go through (default: http_proxy, https_proxy, all_proxy).", valueName: "url"))
+  @Option(help: .value("url", "The proxy to go through (default: http_proxy, https_proxy, all_proxy)."))
   var proxy: String?
 
-  @Option(help: ArgumentHelp("Logins by host (default: none).", valueName: "file"), completion: .file())
+  @Option(help: .value("file", "Logins by host (default: none)."), completion: .file())
   var netrcFile: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Keep cookies between runs, as curl does (default: none); without it they end with the run.",
-      valueName: "file"),
+    help: .value(
+      "file", "Keep cookies between runs, as curl does (default: none); without it they end with the run."),
     completion: .file())
   var cookieJar: String?
 
@@ -154,7 +138,7 @@ struct ConnectionSettings {
   init(_ options: ConnectionOptions, _ sources: SettingsSources) throws {
     transport = TransportOptions(
       userAgent: try sources.naming("user-agent", options.userAgent, Self.userAgent) ?? "dlm/\(DLM.version)")
-    transport.headerLines = try sources.naming("header", options.header, Self.headerLines) ?? []
+    transport.headerLines = try sources.naming("header", options.header, HeaderArgument.lines) ?? []
     transport.connectTimeout = options.connectTimeout?.duration ?? .seconds(10)
     transport.stallTimeout = options.stallTimeout?.duration ?? .seconds(30)
     transport.caFile = try Self.authorities(options, sources)
@@ -179,14 +163,6 @@ struct ConnectionSettings {
     transport.onTransfer = onTransfer
   }
 
-  private static func headerLines(_ arguments: [HeaderArgument]) throws -> [String] {
-    let lines = try HeaderArgument.lines(of: arguments)
-    for line in lines {
-      if let text = HeaderLine.refusal(of: line) { throw ValidationError(text) }
-    }
-    return lines
-  }
-
   /// The file of the certificates to trust.
   private static func authorities(
     _ options: ConnectionOptions, _ sources: SettingsSources
@@ -201,7 +177,7 @@ struct ConnectionSettings {
 
   /// A line end in it would start another header line (RFC 9110 §5.5).
   private static func userAgent(_ text: String) throws -> String {
-    guard !text.unicodeScalars.contains(where: HeaderLine.isForbidden) else {
+    guard !text.unicodeScalars.contains(where: HeaderArgument.isForbidden) else {
       throw ValidationError(UsageMessages.badUserAgent(text))
     }
     return text

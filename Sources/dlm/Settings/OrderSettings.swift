@@ -10,16 +10,17 @@ extension RequestOrder: ExpressibleByArgument {
 
 struct OrderOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "What matches goes first: names as the shell matches them, *.pdf, or the end of a path, docs/*; may be "
-        + "repeated (default: none).",
-      valueName: "pattern"))
+    help: .value(
+      "pattern",
+      "What matches goes first: names as the shell matches them, *.pdf, or the end of a path, "
+        + "docs/*; may be repeated (default: none)."))
   var first: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "Which files go before others, as far as the list is read and sizes are known (default: list).",
-      valueName: "order"))
+    help: .value(
+      "order",
+      "Which files go before others, as far as the list is read and sizes are known (default: "
+        + "list)."))
   var order: RequestOrder?
 
   @Flag(

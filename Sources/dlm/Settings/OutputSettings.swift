@@ -19,23 +19,18 @@ extension StoreKind: ExpressibleByArgument {
 struct OutputOptions: ParsableArguments {
   @Option(
     name: [.customShort("d", allowingJoined: true), .long],
-    help: ArgumentHelp("Where files go; made if missing (default: .).", valueName: "dir"),
-    completion: .directory)
+    help: .value("dir", "Where files go; made if missing (default: .)."), completion: .directory)
   var directory: String?
 
   @Option(
     name: [.customShort("o", allowingJoined: true), .long],
-    help: ArgumentHelp("The name, for a single address (default: by address or server).", valueName: "name"))
+    help: .value("name", "The name, for a single address (default: by address or server)."))
   var output: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "What to do with a file that dlm did not write (default: rename).", valueName: "policy"))
+  @Option(help: .value("policy", "What to do with a file that dlm did not write (default: rename)."))
   var onConflict: ConflictPolicy?
 
-  @Option(
-    help: ArgumentHelp(
-      "A file that is, or becomes, longer fails: 500K, 2G (default: any length).", valueName: "size"))
+  @Option(help: .value("size", "A file that is, or becomes, longer fails: 500K, 2G (default: any length)."))
   var maxFilesize: ByteRate?
 
   @Flag(help: "Ask a name for each file, one at a time, while others go on.")
@@ -44,15 +39,12 @@ struct OutputOptions: ParsableArguments {
   @Flag(help: "Neither use nor fill the cache.")
   var noCache = false
 
-  @Option(
-    help: ArgumentHelp(
-      "How the cache keeps what outlives your files (default: auto).", valueName: "kind"))
+  @Option(help: .value("kind", "How the cache keeps what outlives your files (default: auto)."))
   var store: StoreKind?
 
   @Option(
-    help: ArgumentHelp(
-      "How much the cache may keep of its own: 500M, 20G (default: 10G, or a tenth of the disk).",
-      valueName: "size"))
+    help: .value(
+      "size", "How much the cache may keep of its own: 500M, 20G (default: 10G, or a tenth of the disk)."))
   var cacheMaxSize: ByteRate?
 
   @Flag(help: "Fetch anew what the cache knows.")
@@ -67,14 +59,10 @@ struct OutputOptions: ParsableArguments {
   @Flag(help: "Guess how long a file is fresh where the server does not say.")
   var heuristic = false
 
-  @Option(
-    help: ArgumentHelp(
-      "Ask about files that are older, fresh or not (default: any age).", valueName: "seconds"))
+  @Option(help: .value("seconds", "Ask about files that are older, fresh or not (default: any age)."))
   var maxAge: Count?
 
-  @Option(
-    help: ArgumentHelp(
-      "Use a file unasked until it has been stale for so long (default: none).", valueName: "seconds"))
+  @Option(help: .value("seconds", "Use a file unasked until it has been stale for so long (default: none)."))
   var maxStale: Count?
 
   @Flag(help: "Have each file on the disk itself, then its name, before it counts as done.")
@@ -89,21 +77,18 @@ struct OutputOptions: ParsableArguments {
 
 struct ProofOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "The checksum that a single address's file must have: sha256:HEX, also sha512, sha384, sha1, md5 "
-        + "(default: none).",
-      valueName: "algo:hex"))
+    help: .value(
+      "algo:hex",
+      "The checksum that a single address's file must have: sha256:HEX, also sha512, sha384, "
+        + "sha1, md5 (default: none)."))
   var checksum: ContentDigest?
 
   @Option(
-    help: ArgumentHelp(
-      "Checksums for a list, by file name, as sha256sum writes them (default: none).", valueName: "file"),
+    help: .value("file", "Checksums for a list, by file name, as sha256sum writes them (default: none)."),
     completion: .file())
   var checksums: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Refuse a file that less than this proves (default: none).", valueName: "proof"))
+  @Option(help: .value("proof", "Refuse a file that less than this proves (default: none)."))
   var requireProof: Proof?
 }
 

@@ -6,12 +6,11 @@ import SystemPackage
 import TerminalProgress
 
 struct DisplayOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("How to show progress (default: auto).", valueName: "style"))
+  @Option(help: .value("style", "How to show progress (default: auto)."))
   var progress: ProgressStyle?
 
   @Option(
-    help: ArgumentHelp(
-      "Write a report: .html with drawings, .json, or .md (default: none).", valueName: "file"),
+    help: .value("file", "Write a report: .html with drawings, .json, or .md (default: none)."),
     completion: .file())
   var report: String?
 
@@ -25,23 +24,22 @@ struct DisplayOptions: ParsableArguments {
 /// What one run leaves for programs, and takes from the keyboard; several runs that are compared do neither.
 struct RecordOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "Write what failed, with the causes, as a list to get again (default: none).", valueName: "file|-"),
+    help: .value("file|-", "Write what failed, with the causes, as a list to get again (default: none)."),
     completion: .file())
   var failed: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Write JSON lines, as --progress json has them, into a file, to standard output (-) or to fd:N, beside "
-        + "any display (default: none).",
-      valueName: "file|-|fd:N"),
+    help: .value(
+      "file|-|fd:N",
+      "Write JSON lines, as --progress json has them, into a file, to standard output (-) or "
+        + "to fd:N, beside any display (default: none)."),
     completion: .file())
   var events: String?
 
   @Option(
     name: .customLong("summary-json"),
-    help: ArgumentHelp(
-      "Write the run's summary as a JSON object, - for standard output (default: none).", valueName: "file|-"),
+    help: .value(
+      "file|-", "Write the run's summary as a JSON object, - for standard output (default: none)."),
     completion: .file())
   var summaryJSON: String?
 
@@ -54,10 +52,10 @@ struct WatchOptions: ParsableArguments {
   var watch = false
 
   @Option(
-    help: ArgumentHelp(
+    help: .value(
+      "time",
       "With --watch: ask again about what has come, and about lists at addresses: 30s, 10m, 6h "
-        + "(default: never).",
-      valueName: "time"))
+        + "(default: never)."))
   var refreshEvery: TimeSpan?
 }
 
