@@ -40,41 +40,30 @@ struct ConfigCommand: AsyncParsableCommand {
 }
 
 /// The value that a run would use for one setting, and where it is from.
-struct SettingInForce: Equatable {
+struct SettingInForce {
   let name: String
   /// Without what may be secret; nil where nothing is set.
   let value: String?
-  /// What that means.
+  /// What it means that nothing is.
   let meaning: String?
   let origin: SettingOrigin
 
   static func all(_ command: GetCommand, _ sources: SettingsSources) -> [SettingInForce] {
-    OptionTable.rows.filter { $0.setting != .nowhere }.map { SettingInForce($0, command, sources) }
-      + [SettingInForce("loops", sources, .nothing("one a core, at most 8"))]
+    OptionTable.rows.filter { $0.setting != .nowhere }.map {
+      SettingInForce($0.name, given: $0.texts(command), sources, $0.builtIn)
+    } + [SettingInForce("loops", given: [], sources, .nothing("one a core, at most 8"))]
   }
 
-  private init(_ row: OptionTable.Row, _ command: GetCommand, _ sources: SettingsSources) {
-    let given = row.texts(command)
-    if given.isEmpty {
-      self.init(row.name, sources, row.builtIn)
-    } else {
-      let text = Self.shown(given.joined(separator: "\n"), of: row.name)
-      self.init(name: row.name, value: text, origin: .option(row.spelled))
-    }
-  }
-
-  private init(_ name: String, _ sources: SettingsSources, _ builtIn: OptionTable.BuiltIn) {
-    if let (text, origin) = sources.found(name) {
-      self.init(name: name, value: Self.shown(text, of: name), origin: origin)
-    } else if case .nothing(let words) = builtIn {
-      self.init(name: name, value: nil, meaning: words, origin: .builtIn)
-    } else {
-      self.init(name: name, value: builtIn.value, origin: .builtIn)
-    }
-  }
-
-  private init(name: String, value: String?, meaning: String? = nil, origin: SettingOrigin) {
-    (self.name, self.value, self.meaning, self.origin) = (name, value, meaning, origin)
+  private init(
+    _ name: String, given: [String], _ sources: SettingsSources, _ builtIn: OptionTable.BuiltIn
+  ) {
+    let set =
+      given.isEmpty
+      ? sources.found(name) : (text: given.joined(separator: "\n"), origin: .option("--\(name)"))
+    self.name = name
+    value = set.map { Self.shown($0.text, of: name) } ?? builtIn.value
+    meaning = if case .nothing(let words) = builtIn { words } else { nil }
+    origin = set?.origin ?? .builtIn
   }
 
   private static func shown(_ text: String, of name: String) -> String {
