@@ -31,7 +31,7 @@ struct Wiring: Sendable {
       mode, jobs: settings.jobs, segments: settings.segments,
       // One file needs no count of the cores, which is read from several files of the system.
       loops: files == 1 ? 1 : settings.loops, files: files)
-    var options = Self.transport(settings)
+    var options = settings.connection.transport
     options.width = settings.jobs
     var configuration = Self.configuration(settings, cacheFolder: cacheFolder)
     configuration.splits = concurrency.segments > 1
@@ -56,19 +56,16 @@ struct Wiring: Sendable {
 
   /// How a run uses the disk.
   static func configuration(_ settings: Settings, cacheFolder: FilePath?) -> CacheConfiguration {
-    let output = settings.output
-    return CacheConfiguration(
-      directory: FilePath(output.directory), cacheFolder: cacheFolder, conflictPolicy: output.conflicts,
-      refresh: output.refresh, offline: output.offline, freshness: output.freshness,
-      useContentDisposition: output.usesContentDisposition,
-      checksums: output.checksums, requiredProof: output.requiredProof, maxSize: output.maxSize,
-      syncs: output.syncs, usesRemoteTime: output.usesRemoteTime, store: output.store,
-      maxStoreBytes: output.maxStoreBytes, trust: transport(settings).trust)
+    var configuration = settings.output.cache
+    configuration.directory = FilePath(settings.output.directory)
+    configuration.cacheFolder = cacheFolder
+    configuration.trust = settings.connection.transport.trust
+    return configuration
   }
 
   /// How lists at addresses are fetched: as files are, one at a time.
   static func listFetching(_ settings: Settings, _ environment: [String: String]) -> ListAtAddress.Fetching {
-    var options = transport(settings)
+    var options = settings.connection.transport
     options.width = 1
     let retry = retry(settings)
     return ListAtAddress.Fetching(
@@ -76,16 +73,10 @@ struct Wiring: Sendable {
       delay: { error, failures, elapsed in
         retry.delay(after: error, failures: failures, elapsed: elapsed, random: .random(in: 0..<1))
       },
-      failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.maxSize ?? 256 << 20,
-      refusal: settings.output.offline
+      failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.cache.maxSize ?? 256 << 20,
+      refusal: settings.output.cache.offline
         ? DownloadError(
           .cache, cause: .detail("no list at an address is kept"), activity: "answering offline") : nil)
-  }
-
-  private static func transport(_ settings: Settings) -> TransportOptions {
-    var options = settings.connection.transport
-    options.logins = settings.output.logins
-    return options
   }
 
   private static func retry(_ settings: Settings) -> RetryPolicy {

@@ -34,56 +34,6 @@ struct CommandLineParseTests {
     }
   }
 
-  /// Words that come near to what is read without the parser, in any order: what is read so means the same.
-  @Test(arguments: 0..<40) func anyWords(seed: UInt64) throws {
-    var random = SplitMix64(seed: seed)
-    let values = [
-      "4", "auto", "x", "-1", "", "a b", "1.5M", "10m", "parallel", "-", "=", "2026", "json", "skip", "none",
-    ]
-    var plain = 0
-    for _ in 0..<25 {
-      var words = ["get"]
-      for _ in 0..<Int.random(in: 0..<5, using: &random) {
-        let row = OptionTable.rows.randomElement(using: &random)
-        let value = values.randomElement(using: &random) ?? ""
-        guard let row else { continue }
-        switch Int.random(in: 0..<8, using: &random) {
-        case 0...2: words += row.isFlag ? [row.spelled] : [row.spelled, value]
-        case 3: words += ["\(row.spelled)=\(value)"]
-        case 4: if let letter = row.letter { words += row.isFlag ? ["-\(letter)"] : ["-\(letter)", value] }
-        case 5: if let letter = row.letter { words.append("-\(letter)\(value)") }
-        case 6: words.append(value)
-        default:
-          words.append(
-            ["--", "-h", "--nothing", "-qv", "http://a/b", "-x"].randomElement(using: &random) ?? "")
-        }
-      }
-      guard let short = PlainCommandLine.get(Array(words.dropFirst())) else { continue }
-      plain += 1
-      let long = try #require(try? DLM.parseAsRoot(words) as? GetCommand, "\(words)")
-      #expect("\(short)" == "\(long)", "\(words)")
-      #expect(RememberedOptions(short) == RememberedOptions(long), "\(words)")
-      #expect(short.sources == long.sources, "\(words)")
-    }
-    #expect(plain > 0)
-  }
-
-  /// Each option is read without the parser, in each way that it is spelled.
-  @Test func eachOption() throws {
-    let values = ["sequential", "4", "rename", "1M", "auto", "10m", "json", "A: b", "1.3", "small", "PEM"]
-    for row in OptionTable.rows {
-      let spellings = ["--\(row.name)"] + (row.letter.map { ["-\($0)"] } ?? [])
-      for spelled in spellings {
-        let lines = row.isFlag ? [[spelled]] : values.flatMap { [[spelled, $0]] }
-        let read = lines.compactMap { words in PlainCommandLine.get(words).map { (words, $0) } }
-        #expect(row.name == "checksum" || row.name == "require-proof" || !read.isEmpty, "\(spelled)")
-        for (words, short) in read {
-          #expect("\(short)" == "\(try GetCommand.parse(words))", "\(words)")
-        }
-      }
-    }
-  }
-
   /// What a command prints as shows its values, or the comparison above would mean nothing.
   @Test func otherValuesPrintOtherwise() throws {
     let lines = [

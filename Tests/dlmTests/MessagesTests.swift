@@ -137,10 +137,10 @@ struct MessagesTests {
   /// HTTP rule 42; by bytes.
   @Test func linesThatAreNotTheUsersAreKnownByTheirName() {
     for line in ["Range: x", "RANGE:x", "range ;", "Range:\u{301}x", "proxy-authorization:x"] {
-      #expect(HeaderLine.refusal(of: line) != nil, "\(line)")
+      #expect(HeaderArgument(argument: line).refusal != nil, "\(line)")
     }
     for line in ["X-Range: x", "Host: x", "Accept: x", "Cookie: Range: x"] {
-      #expect(HeaderLine.refusal(of: line) == nil, "\(line)")
+      #expect(HeaderArgument(argument: line).refusal == nil, "\(line)")
     }
   }
 

@@ -137,10 +137,7 @@ struct SettingsTests {
   @Test func builtInValuesAreThoseInForce() async throws {
     var variables: [String: String] = ["XDG_CONFIG_HOME": "/nowhere"]
     func settings() async throws -> Settings {
-      let get = try GetCommand.parse([])
-      return try Settings(
-        get.mode, get.connection, get.output, get.proof, get.order, get.display, get.records,
-        try await .load(environment: variables))
+      try await Settings(.parse([]), [], .load(environment: variables))
     }
     let usual = try await settings()
     for row in OptionTable.rows where row.setting != .nowhere {

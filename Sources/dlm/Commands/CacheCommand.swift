@@ -127,14 +127,15 @@ struct CacheCommand: AsyncParsableCommand {
 
     @Option(
       name: .customLong("older-than"),
-      help: ArgumentHelp("Forget also what was not used for so long: 30d, 12h, 90m, 45s.", valueName: "time"))
+      help: .value("time", "Forget also what was not used for so long: 30d, 12h, 90m, 45s."))
     var olderThan: TimeSpan?
 
     @Option(
       name: .customLong("max-size"),
-      help: ArgumentHelp(
-        "Remove the bodies used least recently from the cache's own store until it takes no more than this.",
-        valueName: "size"))
+      help: .value(
+        "size",
+        "Remove the bodies used least recently from the cache's own store until it takes no more "
+          + "than this."))
     var maxSize: ByteCount?
 
     @Flag(help: "As one JSON object.")

@@ -3,11 +3,9 @@ import Glibc
 
 /// From the words of a command line to a command.
 ///
-/// The parser goes down its tree of commands, and looks on the way at every option of each several times,
-/// which takes longer than a small file. Nearly every command line begins with a command's name, and has no
-/// mistake: so a plain `get` is read by its table of options (`PlainCommandLine`), and another is given to
-/// its command alone first. All else (a mistake, `--help`, a script) goes the long way, whose texts name the
-/// whole command.
+/// The parser goes down its tree of commands, and looks on the way at every option of each several times.
+/// Nearly every command line begins with a command's name, and has no mistake: so that command alone gets it
+/// first. All else (a mistake, `--help`, a script) goes the long way, whose texts name the whole command.
 enum CommandLineParse {
   /// - Throws: what the parser says, and a `ValidationError` for a first word that is nothing at all.
   static func command(_ words: [String]) throws -> any ParsableCommand {
@@ -49,7 +47,6 @@ enum CommandLineParse {
 
   /// - Returns: nil for what has to go the long way.
   static func directly(_ words: [String]) -> (any ParsableCommand)? {
-    if words.first == "get", let get = PlainCommandLine.get(Array(words.dropFirst())) { return get }
     let commands = DLM.configuration.subcommands
     guard let name = words.first, let type = commands.first(where: { $0.configuration.commandName == name }),
       let command = try? type.parseAsRoot(Array(words.dropFirst()))

@@ -21,9 +21,7 @@ struct CompareCommand: AsyncParsableCommand {
         dlm compare urls.txt --runs 5 --jobs 32
       """)
 
-  @Argument(
-    help: ArgumentHelp("A list file, - for standard input, or an address.", valueName: "source"),
-    completion: .file())
+  @Argument(help: .value("source", "A list file, - for standard input, or an address."), completion: .file())
   var sources: [String] = []
 
   @Flag(help: "Addresses given are those of lists.")
@@ -37,8 +35,7 @@ struct CompareCommand: AsyncParsableCommand {
     let environment = ProcessInfo.processInfo.environment
     let values = try await SettingsSources.load(environment: environment)
     let sources = try namedOrLast(environment)
-    try NamedFiles.check(measuring: connection, display, sources, values)
-    let settings = try Settings(measuring: connection, display, values)
+    let settings = try Settings(measuring: connection, display, sources, values)
     let failures = FailureLog()
     let (requests, digest, downgrading) = await ListReader.all(
       sources, fetching: Wiring.listFetching(settings, environment), onReject: { failures.add($0) })
@@ -75,15 +72,15 @@ struct CompareCommand: AsyncParsableCommand {
 
 /// What `compare` and `demo` measure, and how often.
 struct MeasuringOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Runs of each mode.", valueName: "N"))
+  @Option(help: .value("N", "Runs of each mode."))
   var runs = 3
 
-  @Option(help: ArgumentHelp("Rounds before those, which are not measured.", valueName: "N"))
+  @Option(help: .value("N", "Rounds before those, which are not measured."))
   var warmup = 0
 
   @Option(
     name: [.short, .long, .customLong("modes")], parsing: .upToNextOption,
-    help: ArgumentHelp("Only these modes (default: all but auto).", valueName: "mode"))
+    help: .value("mode", "Only these modes (default: all but auto)."))
   var mode: [DownloadMode] = []
 
   @Flag(help: "End at a file that fails, instead of leaving it out of all runs.")

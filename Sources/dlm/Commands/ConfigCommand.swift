@@ -40,55 +40,39 @@ struct ConfigCommand: AsyncParsableCommand {
 }
 
 /// The value that a run would use for one setting, and where it is from.
-struct SettingInForce: Equatable {
+struct SettingInForce {
   let name: String
   /// Without what may be secret; nil where nothing is set.
   let value: String?
-  /// What that means.
+  /// What it means that nothing is.
   let meaning: String?
   let origin: SettingOrigin
 
   static func all(_ command: GetCommand, _ sources: SettingsSources) -> [SettingInForce] {
-    OptionTable.rows.filter { $0.setting != .nowhere }.map { SettingInForce($0, command, sources) }
-      + [SettingInForce("loops", sources, .nothing("one a core, at most 8"))]
+    OptionTable.rows.filter { $0.setting != .nowhere }.map {
+      SettingInForce($0.name, given: $0.texts(command), sources, $0.builtIn)
+    } + [SettingInForce("loops", given: [], sources, .nothing("one a core, at most 8"))]
   }
 
-  private init(_ row: OptionTable.Row, _ command: GetCommand, _ sources: SettingsSources) {
-    guard let given = Self.text(row.given(in: command)) else {
-      self.init(row.name, sources, row.builtIn)
-      return
-    }
-    self.init(name: row.name, value: Self.shown(given, of: row.name), origin: .option(row.spelled))
-  }
-
-  private init(_ name: String, _ sources: SettingsSources, _ builtIn: OptionTable.BuiltIn) {
-    if let (text, origin) = sources.found(name) {
-      self.init(name: name, value: Self.shown(text, of: name), origin: origin)
-    } else if case .nothing(let words) = builtIn {
-      self.init(name: name, value: nil, meaning: words, origin: .builtIn)
-    } else {
-      self.init(name: name, value: builtIn.value, origin: .builtIn)
-    }
-  }
-
-  private init(name: String, value: String?, meaning: String? = nil, origin: SettingOrigin) {
-    (self.name, self.value, self.meaning, self.origin) = (name, value, meaning, origin)
-  }
-
-  private static func text(_ given: OptionTable.Given) -> String? {
-    switch given {
-    case .flag(let isOn): isOn ? "yes" : nil
-    case .value(let text), .address(let text): text
-    case .values(let texts): texts.isEmpty ? nil : texts.joined(separator: "\n")
-    case .headers(let headers): headers.isEmpty ? nil : headers.map(\.text).joined(separator: "\n")
-    }
+  private init(
+    _ name: String, given: [String], _ sources: SettingsSources, _ builtIn: OptionTable.BuiltIn
+  ) {
+    let set =
+      given.isEmpty
+      ? sources.found(name) : (text: given.joined(separator: "\n"), origin: .option("--\(name)"))
+    self.name = name
+    value = set.map { Self.shown($0.text, of: name) } ?? builtIn.value
+    meaning = if case .nothing(let words) = builtIn { words } else { nil }
+    origin = set?.origin ?? .builtIn
   }
 
   private static func shown(_ text: String, of name: String) -> String {
     switch name {
     case "header":
-      HeaderArgument.list(text).map { $0.isFile ? $0.text : "\($0.name): \(Redaction.mark)" }
-        .joined(separator: ", ")
+      OptionTable.lines(of: text).map(HeaderArgument.init).map {
+        $0.isFile ? $0.text : "\($0.name): \(Redaction.mark)"
+      }
+      .joined(separator: ", ")
     case "proxy": ProxyAddress.redacted(text)
     default: Redaction.redacted(text)
     }

@@ -23,25 +23,24 @@ struct DemoCommand: AsyncParsableCommand {
   @Flag(help: "Only serve, for any downloader to be tried against; the addresses go to standard output.")
   var serve = false
 
-  @Option(help: ArgumentHelp("With --serve: the port.", valueName: "N"))
+  @Option(help: .value("N", "With --serve: the port."))
   var port: UInt16 = 0
 
-  @Option(help: ArgumentHelp("Milliseconds to the first byte of an answer.", valueName: "MS"))
+  @Option(help: .value("MS", "Milliseconds to the first byte of an answer."))
   var latency = 40
 
   @Option(
     name: [.customLong("rate"), .customLong("connection-rate")],
-    help: ArgumentHelp("Bytes a second of one connection (default: 4000000).", valueName: "rate"))
+    help: .value("rate", "Bytes a second of one connection (default: 4000000)."))
   var connectionRate: ByteRate?
 
-  @Option(help: ArgumentHelp("Per cent of the packets that are lost.", valueName: "PERCENT"))
+  @Option(help: .value("PERCENT", "Per cent of the packets that are lost."))
   var loss = 0.0
 
-  @Option(
-    help: ArgumentHelp("Requests that the server answers at a time (default: any number).", valueName: "N"))
+  @Option(help: .value("N", "Requests that the server answers at a time (default: any number)."))
   var workers: Int?
 
-  @Option(help: ArgumentHelp("Other files than the sample: 500x4K, 1x64M.", valueName: "NxSIZE"))
+  @Option(help: .value("NxSIZE", "Other files than the sample: 500x4K, 1x64M."))
   var files: [FileSet] = []
 
   @OptionGroup var measuring: MeasuringOptions
@@ -60,9 +59,7 @@ struct DemoCommand: AsyncParsableCommand {
       loss: loss / 100, workers: workers, port: port)
     if serve { return try await Self.serve(origin) }
     let environment = ProcessInfo.processInfo.environment
-    let values = try await SettingsSources.load(environment: environment)
-    try NamedFiles.check(measuring: connection, display, [], values)
-    var settings = try Settings(measuring: connection, display, values)
+    var settings = try Settings(measuring: connection, display, [], await .load(environment: environment))
     // Who looks on gets the page too; a script only what it asks for.
     let page = settings.report == nil && StandardOutput.terminal != nil ? Self.page(environment) : nil
     settings.report = settings.report ?? page

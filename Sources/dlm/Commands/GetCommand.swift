@@ -70,14 +70,12 @@ struct GetCommand: AsyncParsableCommand {
         TMPDIR                                          scratch files
       """)
 
-  @Argument(
-    help: ArgumentHelp("A list file, - for standard input, or an address.", valueName: "source"),
-    completion: .file())
+  @Argument(help: .value("source", "A list file, - for standard input, or an address."), completion: .file())
   var sources: [String] = []
 
   @Option(
     name: [.customShort("m", allowingJoined: true), .long],
-    help: ArgumentHelp("How to run the list (default: parallel).", valueName: "mode"))
+    help: .value("mode", "How to run the list (default: parallel)."))
   var mode: DownloadMode?
 
   @Flag(
@@ -102,17 +100,6 @@ struct GetCommand: AsyncParsableCommand {
   @Flag(help: "Say what would be fetched under which name, and fetch nothing.")
   var dryRun = false
 
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var command = Self()
-    (command.sources, command.mode, command.list) = ([], nil, false)
-    (command.output, command.proof, command.order) = (.blank, .blank, .blank)
-    (command.connection, command.display, command.records) = (.blank, .blank, .blank)
-    command.watching = .blank
-    (command.noCompare, command.dryRun) = (false, false)
-    return command
-  }
-
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
     guard sources.isEmpty else { return try await get(environment, again: nil, typed: self) }
@@ -125,7 +112,8 @@ struct GetCommand: AsyncParsableCommand {
   ///   - typed: the command without what is remembered.
   private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
     let sources = sources.map { Source($0, isList: list) }
-    let settings = try await settings(environment, sources)
+    var settings = try Settings(self, sources, await .load(environment: environment))
+    if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     let fetching = Wiring.listFetching(settings, environment)
     if dryRun { throw ExitCode(try await sayNames(of: sources, settings, fetching).rawValue) }
     let watch = try WatchOrder(
@@ -134,7 +122,7 @@ struct GetCommand: AsyncParsableCommand {
     if let again {
       do throws(NotRepeated) {
         plan = try await RepeatPlan(
-          again, sources, settings, noCompare: settings.noCompare || noCompare || watch != nil,
+          again, sources, settings, noCompare: settings.noCompare || watch != nil,
           fetching: fetching)
       } catch {
         if !settings.isSilent { StandardError.say(RepeatMessages.again(again, error)) }
@@ -146,15 +134,6 @@ struct GetCommand: AsyncParsableCommand {
       typed: typed,
       options: RememberedOptions(self), plan: plan, watching: watch)
     throw ExitCode(await DownloadSession.run(order).rawValue)
-  }
-
-  private func settings(_ environment: [String: String], _ sources: [Source]) async throws -> Settings {
-    let values = try await SettingsSources.load(environment: environment)
-    try NamedFiles.check(self, sources, values)
-    var settings = try Settings(mode, connection, output, proof, order, display, records, values)
-    try OutputSettings.check(output, proof, of: sources)
-    if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
-    return settings
   }
 
   /// `--dry-run`: reads the sources and says what would be fetched under which name. No file, and no network

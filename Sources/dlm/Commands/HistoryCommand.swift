@@ -19,11 +19,10 @@ struct HistoryCommand: AsyncParsableCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp("Only runs of this list (default: all of this folder).", valueName: "list"),
-    completion: .file())
+    help: .value("list", "Only runs of this list (default: all of this folder)."), completion: .file())
   var list: String?
 
-  @Option(name: [.customShort("n"), .long], help: ArgumentHelp("The newest N of each list.", valueName: "N"))
+  @Option(name: [.customShort("n"), .long], help: .value("N", "The newest N of each list."))
   var runs = 20
 
   @Flag(help: "A JSON object a line, for programs.")

@@ -226,12 +226,13 @@ struct AgainMessages {
     var hidesSecrets = false
 
     mutating func add(_ row: OptionTable.Row, of command: GetCommand) {
-      switch row.given(in: command) {
-      case .flag(let isOn): if isOn { words.append(row.spelled) }
-      case .value(let text): if let text { words += [row.spelled, text] }
-      case .address(let text): if let text { words += [row.spelled, shown(text)] }
-      case .values(let texts): for text in texts { words += [row.spelled, text] }
-      case .headers(let headers): for header in headers { words += ["-H", shown(header)] }
+      for text in row.texts(command) {
+        switch row.kind {
+        case .flag: words.append(row.spelled)
+        case .value, .values: words += [row.spelled, text]
+        case .address: words += [row.spelled, shown(text)]
+        case .headers: words += ["-H", shown(header: text)]
+        }
       }
     }
 
@@ -256,13 +257,11 @@ struct AgainMessages {
       "accept", "accept-language", "accept-encoding", "cache-control", "pragma", "user-agent", "dnt",
     ]
 
-    private mutating func shown(_ header: HeaderArgument) -> String {
-      let text = header.text
-      if text.first == "@" { return text }
-      let end = text.firstIndex { $0 == ":" || $0 == ";" } ?? text.endIndex
-      if Self.harmless.contains(text[..<end].lowercased()) { return text }
+    private mutating func shown(header text: String) -> String {
+      let header = HeaderArgument(argument: text)
+      if header.isFile || Self.harmless.contains(header.name.lowercased()) { return text }
       hidesSecrets = true
-      return "\(text[..<end]): \(Redaction.mark)"
+      return "\(header.name): \(Redaction.mark)"
     }
   }
 }

@@ -152,7 +152,7 @@ struct DownloadSession: Sendable {
       StandardError.say(QuestionMessages.unasked(order.settings.output))
     }
     let questions = QuestionQueue(
-      asksConflicts: order.settings.output.conflicts == .ask && trial == nil,
+      asksConflicts: order.settings.output.cache.conflictPolicy == .ask && trial == nil,
       asksNames: order.settings.output.asksNames && trial == nil, keys: keys, feed: feed
     ) { screen.showPicture($0) }
     return DownloadSession(
@@ -188,9 +188,9 @@ struct DownloadSession: Sendable {
     if let recorder { settings.connection.report { recorder.add($0) } }
     if let trial {
       settings.output.directory = trial.files.files.string
-      settings.output.conflicts = .rename
+      settings.output.cache.conflictPolicy = .rename
       // What comes is dropped, and so would be its index.
-      settings.output.store = .none
+      settings.output.cache.store = .none
     }
     return settings
   }
@@ -374,7 +374,7 @@ struct DownloadSession: Sendable {
     if !order.isQuiet { StandardError.say(RejectionMessages.downgrades(downgrading)) }
     StandardError.say(result.warnings.map { CacheMessages.warning($0) })
     StandardError.say(
-      SummaryMessages.unusedChecksums(order.settings.output.checksums?.unusedNames ?? []))
+      SummaryMessages.unusedChecksums(order.settings.output.cache.checksums?.unusedNames ?? []))
     let hasKeptFailures = keepFailures(result.report)
     let hasKeptCookies = keepCookies()
     let hasKeptReport = keepReport(result.report)

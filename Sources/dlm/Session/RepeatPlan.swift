@@ -36,7 +36,7 @@ extension RepeatPlan {
     _ last: LastList, _ sources: [Source], _ settings: Settings, noCompare: Bool,
     fetching: ListAtAddress.Fetching
   ) async throws(NotRepeated) {
-    guard !noCompare, !settings.output.refresh, !settings.output.offline,
+    guard !noCompare, !settings.output.cache.refresh, !settings.output.cache.offline,
       let other = last.history.command.mode, other != settings.mode
     else { throw .notAsked }
     guard let run = last.history.last else { throw .because(.cutShort, other: other) }

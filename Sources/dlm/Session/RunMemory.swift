@@ -176,8 +176,7 @@ struct LastList {
   func command(_ now: GetCommand) throws -> GetCommand {
     var command: GetCommand
     do {
-      let words = history.command.options + RememberedOptions(now).typed
-      command = try PlainCommandLine.get(words) ?? GetCommand.parse(words)
+      command = try GetCommand.parse(history.command.options + RememberedOptions(now).typed)
     } catch {
       throw ValidationError(UsageMessages.optionsDoNotFit(GetCommand.message(for: error)))
     }

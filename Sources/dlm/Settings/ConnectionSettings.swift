@@ -14,101 +14,88 @@ extension TLSOptions.Version: ExpressibleByArgument {
     }
   }
   public static var allValueStrings: [String] { ["1.2", "1.3"] }
-  var text: String { self == .tls12 ? "1.2" : "1.3" }
+  public var defaultValueDescription: String { self == .tls12 ? "1.2" : "1.3" }
 }
 
 struct ConnectionOptions: ParsableArguments {
   @Option(
     name: [.customShort("j", allowingJoined: true), .long],
-    help: ArgumentHelp("Files at a time; auto: up to 64 at once (default: auto).", valueName: "N|auto"))
+    help: .value("N|auto", "Files at a time; auto: up to 64 at once (default: auto)."))
   var jobs: Jobs?
 
-  @Option(
-    help: ArgumentHelp(
-      "Connections to one host, over all files and pieces (default: auto).", valueName: "N|auto"))
+  @Option(help: .value("N|auto", "Connections to one host, over all files and pieces (default: auto)."))
   var perHost: Parallelism?
 
   @Option(
     name: [.customShort("s", allowingJoined: true), .long],
-    help: ArgumentHelp(
-      "Pieces of one large file at a time; auto splits where it helps, sequential never (default: auto).",
-      valueName: "N|auto"
-    )
-  )
+    help: .value(
+      "N|auto",
+      "Pieces of one large file at a time; auto splits where it helps, sequential never (default: "
+        + "auto)."))
   var segments: Parallelism?
 
-  @Option(
-    help: ArgumentHelp("Bytes a second over everything: 500K, 5M (default: no limit).", valueName: "rate"))
+  @Option(help: .value("rate", "Bytes a second over everything: 500K, 5M (default: no limit)."))
   var limitRate: ByteRate?
 
-  @Option(
-    help: ArgumentHelp("Attempts after the first, for temporary failures (default: 5).", valueName: "N"))
+  @Option(help: .value("N", "Attempts after the first, for temporary failures (default: 5)."))
   var retries: Count?
 
-  @Option(
-    help: ArgumentHelp(
-      "No retry begins later than this after the first attempt (default: no limit).", valueName: "S"))
+  @Option(help: .value("S", "No retry begins later than this after the first attempt (default: no limit)."))
   var retryMaxTime: Seconds?
 
-  @Option(help: ArgumentHelp("Seconds until a connection must be up (default: 10).", valueName: "S"))
+  @Option(help: .value("S", "Seconds until a connection must be up (default: 10)."))
   var connectTimeout: Seconds?
 
-  @Option(
-    help: ArgumentHelp("Seconds without a byte until a transfer has stalled (default: 30).", valueName: "S"))
+  @Option(help: .value("S", "Seconds without a byte until a transfer has stalled (default: 30)."))
   var stallTimeout: Seconds?
 
   @Option(
     name: [.customShort("H", allowingJoined: true), .long],
-    help: ArgumentHelp(
+    help: .value(
+      "line",
       "A header line for the address's own server; @FILE takes them from a file, a line each "
-        + "(default: none).",
-      valueName: "line")
-  )
+        + "(default: none)."))
   var header: [HeaderArgument] = []
 
-  @Option(help: ArgumentHelp("How dlm names itself to servers (default: dlm/\(DLM.version))."))
+  @Option(help: "How dlm names itself to servers (default: dlm/\(DLM.version)).")
   var userAgent: String?
 
-  @Option(
-    help: ArgumentHelp("Certificates to trust, in PEM (default: the system's).", valueName: "file"),
-    completion: .file())
+  @Option(help: .value("file", "Certificates to trust, in PEM (default: the system's)."), completion: .file())
   var cacert: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Revoked certificates, in PEM: a list from each issuer, the root's too (default: none).",
-      valueName: "file"),
+    help: .value(
+      "file", "Revoked certificates, in PEM: a list from each issuer, the root's too (default: none)."),
     completion: .file())
   var crlfile: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Your certificate, in PEM or PKCS #12 (default: none). Its pass phrase: DLM_CERT_PASSPHRASE, a file, "
-        + "or as asked at the terminal.",
-      valueName: "file"),
+    help: .value(
+      "file",
+      "Your certificate, in PEM or PKCS #12 (default: none). Its pass phrase: DLM_CERT_PASSPHRASE, "
+        + "a file, or as asked at the terminal."),
     completion: .file())
   var cert: String?
 
-  @Option(help: ArgumentHelp("What --cert holds (default: as it shows).", valueName: "PEM|P12"))
+  @Option(help: .value("PEM|P12", "What --cert holds (default: as it shows)."))
   var certType: CertificateType?
 
   @Option(
-    help: ArgumentHelp(
-      "The private key of --cert, in PEM (default: in the certificate's file).", valueName: "file"),
+    help: .value("file", "The private key of --cert, in PEM (default: in the certificate's file)."),
     completion: .file())
   var key: String?
 
   @Option(
-    help: ArgumentHelp(
-      "A file whose first line is the pass phrase of --cert or --key (default: asked for).", valueName: "file"
-    ),
+    help: .value(
+      "file", "A file whose first line is the pass phrase of --cert or --key (default: asked for)."),
     completion: .file())
   var certPassphraseFile: String?
 
   @Option(
-    help: ArgumentHelp(
-      "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file (default: any).",
-      valueName: "keys"),
+    help: .value(
+      "keys",
+      "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file (default: "
+        + "any)."),
     completion: .file())
   var pinnedpubkey: String?
 
@@ -118,93 +105,47 @@ struct ConnectionOptions: ParsableArguments {
   @Flag(name: .customLong("tlsv1.3"), help: "TLS 1.3 or newer.")
   var tls13 = false
 
-  @Option(help: ArgumentHelp("The newest TLS to speak (default: the newest there is).", valueName: "1.2|1.3"))
+  @Option(help: .value("1.2|1.3", "The newest TLS to speak (default: the newest there is)."))
   var tlsMax: TLSOptions.Version?
 
   @Flag(help: "Accept any certificate.")
   var insecure = false
 
-  @Option(
-    help: ArgumentHelp(
-      "The proxy to go through (default: http_proxy, https_proxy, all_proxy).", valueName: "url"))
+  @Option(help: .value("url", "The proxy to go through (default: http_proxy, https_proxy, all_proxy)."))
   var proxy: String?
 
-  @Option(help: ArgumentHelp("Logins by host (default: none).", valueName: "file"), completion: .file())
+  @Option(help: .value("file", "Logins by host (default: none)."), completion: .file())
   var netrcFile: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Keep cookies between runs, as curl does (default: none); without it they end with the run.",
-      valueName: "file"),
+    help: .value(
+      "file", "Keep cookies between runs, as curl does (default: none); without it they end with the run."),
     completion: .file())
   var cookieJar: String?
 
   @Flag(name: .customLong("http2"), help: "Ask for HTTP/2 over TLS.")
   var http2 = false
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.jobs = nil
-    options.perHost = nil
-    options.segments = nil
-    options.limitRate = nil
-    options.retries = nil
-    options.retryMaxTime = nil
-    options.connectTimeout = nil
-    options.stallTimeout = nil
-    options.userAgent = nil
-    options.cacert = nil
-    options.crlfile = nil
-    options.cert = nil
-    options.certType = nil
-    options.key = nil
-    options.certPassphraseFile = nil
-    options.pinnedpubkey = nil
-    options.tlsMax = nil
-    options.proxy = nil
-    options.netrcFile = nil
-    options.cookieJar = nil
-    options.header = []
-    options.tls12 = false
-    options.tls13 = false
-    options.insecure = false
-    options.http2 = false
-    return options
-  }
 }
 
 /// How a run speaks to servers.
 struct ConnectionSettings {
-  /// Without what is the run's own: its cookies, its width, and the netrc file's logins (see `Wiring`).
+  /// Without what is the run's own: its cookies and its width (see `Wiring`).
   private(set) var transport: TransportOptions
   /// `--cookie-jar`, with the cookies of earlier runs.
   let cookieJar: CookieJarFile?
 
-  /// The path that `--netrc-file` came to.
-  var netrcFile: String? { transport.netrcFile }
-  var headerLines: [String] { transport.headerLines }
-  var userAgent: String { transport.userAgent }
-
   /// - Throws: `ValidationError` that names the option, never a secret.
   init(_ options: ConnectionOptions, _ sources: SettingsSources) throws {
     transport = TransportOptions(
-      userAgent: try sources.naming("user-agent", unless: options.userAgent != nil) {
-        try Self.userAgent(options.userAgent ?? sources.text("user-agent") ?? "dlm/\(DLM.version)")
-      })
-    transport.headerLines = try Self.headerLines(options.header, sources)
-    let connect: Seconds? = try options.connectTimeout ?? sources.value("connect-timeout")
-    let stall: Seconds? = try options.stallTimeout ?? sources.value("stall-timeout")
-    transport.connectTimeout = connect?.duration ?? .seconds(10)
-    transport.stallTimeout = stall?.duration ?? .seconds(30)
+      userAgent: try sources.naming("user-agent", options.userAgent, Self.userAgent) ?? "dlm/\(DLM.version)")
+    transport.headerLines = try sources.naming("header", options.header, HeaderArgument.lines) ?? []
+    transport.connectTimeout = options.connectTimeout?.duration ?? .seconds(10)
+    transport.stallTimeout = options.stallTimeout?.duration ?? .seconds(30)
     transport.caFile = try Self.authorities(options, sources)
-    transport.isInsecure = try options.insecure || sources.isOn("insecure")
-    transport.proxies = try ProxySetting.routes(option: options.proxy, sources)
-    let netrcFile = options.netrcFile ?? sources.text("netrc-file")
-    transport.netrcFile = netrcFile
-    try sources.naming("netrc-file", unless: options.netrcFile != nil) {
-      try Self.requireReadable("--netrc-file", netrcFile)
-    }
+    transport.isInsecure = options.insecure
+    transport.proxies = try Self.proxies(options.proxy, sources)
+    transport.netrcFile = try Self.readable("netrc-file", options.netrcFile, sources)
+    transport.logins = try sources.naming("netrc-file", options.netrcFile, Self.logins)
     transport.tls = try Self.tls(options, sources)
     for path in [transport.caFile, transport.tls.pinnedKeys, transport.tls.revocationList].compactMap(\.self)
     where !path.hasPrefix("sha256//") {
@@ -212,41 +153,9 @@ struct ConnectionSettings {
         throw ValidationError(UsageMessages.unreadable("The file", path, "\(error)"))
       }
     }
-    transport.usesHTTP2 = try options.http2 || sources.isOn("http2")
-    cookieJar = try sources.naming("cookie-jar", unless: options.cookieJar != nil) {
-      try (options.cookieJar ?? sources.text("cookie-jar")).map { try CookieJarFile($0) }
-    }
-    let rate: ByteRate? = try options.limitRate ?? sources.value("limit-rate")
-    transport.rateLimit = rate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
-  }
-
-  /// Those of the options, else those of a setting: a line each, or a file with some.
-  private static func headerLines(
-    _ options: [HeaderArgument], _ sources: SettingsSources
-  ) throws -> [String] {
-    try sources.naming("header", unless: !options.isEmpty) {
-      let arguments = options.isEmpty ? HeaderArgument.list(sources.text("header") ?? "") : options
-      let lines = try HeaderArgument.lines(of: arguments)
-      for line in lines {
-        if let text = HeaderLine.refusal(of: line) { throw ValidationError(text) }
-      }
-      return lines
-    }
-  }
-
-  /// The file of the certificates to trust.
-  private static func authorities(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> String?
-  {
-    if let path = options.cacert ?? sources.text("cacert") {
-      try sources.naming("cacert", unless: options.cacert != nil) { try requireReadable("--cacert", path) }
-      return path
-    }
-    for variable in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
-      guard let path = sources.environment[variable] else { continue }
-      try requireReadable(variable, path)
-      return path
-    }
-    return nil
+    transport.usesHTTP2 = options.http2
+    cookieJar = try sources.naming("cookie-jar", options.cookieJar, CookieJarFile.init)
+    transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
   }
 
   /// Has each transfer of the run tell when it did what.
@@ -254,16 +163,34 @@ struct ConnectionSettings {
     transport.onTransfer = onTransfer
   }
 
+  /// The file of the certificates to trust.
+  private static func authorities(
+    _ options: ConnectionOptions, _ sources: SettingsSources
+  ) throws -> String? {
+    if let path = try readable("cacert", options.cacert, sources) { return path }
+    for variable in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
+      guard let path = sources.environment[variable] else { continue }
+      return try requireReadable(variable, path)
+    }
+    return nil
+  }
+
   /// A line end in it would start another header line (RFC 9110 §5.5).
   private static func userAgent(_ text: String) throws -> String {
-    guard !text.unicodeScalars.contains(where: HeaderLine.isForbidden) else {
+    guard !text.unicodeScalars.contains(where: HeaderArgument.isForbidden) else {
       throw ValidationError(UsageMessages.badUserAgent(text))
     }
     return text
   }
 
-  private static func requireReadable(_ option: String, _ path: String?) throws {
-    guard let path else { return }
+  private static func readable(
+    _ name: String, _ path: String?, _ sources: SettingsSources
+  ) throws -> String? {
+    try sources.naming(name, path) { try requireReadable("--\(name)", $0) }
+  }
+
+  /// - Returns: the path.
+  private static func requireReadable(_ option: String, _ path: String) throws -> String {
     var status = stat()
     guard access(path, R_OK) == 0, stat(path, &status) == 0 else {
       throw ValidationError(UsageMessages.unreadable(option, path, String(cString: strerror(errno))))
@@ -272,77 +199,70 @@ struct ConnectionSettings {
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw ValidationError(UsageMessages.unreadable(option, path, UsageMessages.notRegular))
     }
+    return path
+  }
+
+  /// Logins are a page; a file of more is something else.
+  private static let longestNetrc = 1 << 20
+
+  /// Reads `--netrc-file` for the cache's keys, as entries serve only the logins that made them (RFC 9111
+  /// §3.5); the transport looks up each host in the file by itself.
+  /// - Throws: `ValidationError` naming file, cause and remedy.
+  private static func logins(_ path: String) throws -> NetrcLogins {
+    do throws(UserFile.Refusal) {
+      // Not of a pipe, which can be read only once: a login is looked up for each connection.
+      return NetrcLogins(try UserFile.bytes(path, upTo: longestNetrc))
+    } catch {
+      throw ValidationError(UsageMessages.unusableNetrc(path, UsageMessages.cause(error)))
+    }
   }
 
   private static func tls(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> TLSOptions {
     var tls = TLSOptions()
-    tls.newest = try options.tlsMax ?? sources.value("tls-max")
-    if options.tls12 || options.tls13 {
-      tls.oldest = options.tls13 ? .tls13 : .tls12
-    } else if try sources.isOn("tlsv1.3") {
-      tls.oldest = .tls13
-    } else if try sources.isOn("tlsv1.2") {
-      tls.oldest = .tls12
-    }
+    tls.newest = options.tlsMax
+    tls.oldest = options.tls13 ? .tls13 : options.tls12 ? .tls12 : nil
     if let oldest = tls.oldest, let newest = tls.newest, newest < oldest {
+      let name = oldest.defaultValueDescription
       throw sources.conflict(
-        UsageMessages.noVersionLeft(newest: newest.text, oldest: oldest.text),
-        ("tls-max", options.tlsMax != nil), ("tlsv\(oldest.text)", options.tls12 || options.tls13))
+        UsageMessages.noVersionLeft(newest: newest.defaultValueDescription, oldest: name), "tls-max",
+        "tlsv\(name)")
     }
-    tls.pinnedKeys = options.pinnedpubkey ?? sources.text("pinnedpubkey")
-    tls.revocationList = options.crlfile ?? sources.text("crlfile")
-    try sources.naming("crlfile", unless: options.crlfile != nil) {
-      try requireReadable("--crlfile", tls.revocationList)
-    }
+    tls.pinnedKeys = options.pinnedpubkey
+    tls.revocationList = try readable("crlfile", options.crlfile, sources)
     if let keys = tls.pinnedKeys, !keys.hasPrefix("sha256//") {
-      try sources.naming("pinnedpubkey", unless: options.pinnedpubkey != nil) {
-        try requireReadable("--pinnedpubkey", keys)
-      }
+      _ = try readable("pinnedpubkey", keys, sources)
     }
-    tls.identity = try identity(options, sources)
+    if options.cert == nil, let key = options.key, sources.found("key") == nil {
+      throw ValidationError(UsageMessages.keyAlone(key))
+    }
+    tls.identity = try sources.naming("cert", options.cert) { certificate in
+      try ClientCertificateFiles(
+        certificate: certificate, type: options.certType, key: options.key,
+        passphraseFile: options.certPassphraseFile, passphrase: sources.environment["DLM_CERT_PASSPHRASE"]
+      ).identity(ask: PassphrasePrompt.ask)
+    }
     return tls
   }
 
-  private static func identity(
-    _ options: ConnectionOptions, _ sources: SettingsSources
-  ) throws -> TLSOptions.Identity? {
-    guard let certificate = options.cert ?? sources.text("cert") else {
-      if let key = options.key { throw ValidationError(UsageMessages.keyAlone(key)) }
-      return nil
-    }
-    let files = ClientCertificateFiles(
-      certificate: certificate, type: try options.certType ?? sources.value("cert-type"),
-      key: options.key ?? sources.text("key"),
-      passphraseFile: options.certPassphraseFile ?? sources.text("cert-passphrase-file"),
-      passphrase: sources.environment["DLM_CERT_PASSPHRASE"])
-    return try sources.naming("cert", unless: options.cert != nil) {
-      try files.identity(ask: PassphrasePrompt.ask)
-    }
-  }
-}
+  // MARK: Proxies
 
-/// Which proxy holds: `--proxy`, else `DLM_PROXY`, else the settings file, else the variables that curl
-/// knows. What is none is refused before the first request; an empty one is no proxy.
-enum ProxySetting {
+  /// `--proxy`, else `DLM_PROXY`, else the settings file, else the variables that curl knows. What is none is
+  /// refused before the first request; an empty one is no proxy.
   /// - Throws: `ValidationError` that names the place, never the login.
-  static func routes(option: String?, _ sources: SettingsSources) throws -> ProxyRoutes {
-    if let option { return try one(option, from: "--proxy") }
-    if let (text, origin) = sources.found("proxy") {
-      return try one(text, from: UsageMessages.proxy(origin))
+  private static func proxies(_ text: String?, _ sources: SettingsSources) throws -> ProxyRoutes {
+    guard let text else {
+      return ProxyRoutes(
+        http: try first(of: httpVariables, in: sources.environment),
+        https: try first(of: httpsVariables, in: sources.environment))
     }
-    return ProxyRoutes(
-      http: try first(of: httpVariables, in: sources.environment),
-      https: try first(of: httpsVariables, in: sources.environment))
+    let place = sources.found("proxy").map { UsageMessages.proxy($0.origin) } ?? "--proxy"
+    return ProxyRoutes(text.isEmpty ? nil : Proxy(try address(text, from: place)))
   }
 
   /// libcurl's own lists, in its order. HTTP_PROXY counts in lower case only, since a CGI server sets it from
   /// a header.
-  static let httpVariables = ["http_proxy", "all_proxy", "ALL_PROXY"]
-  static let httpsVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-
-  private static func one(_ text: String, from place: String) throws -> ProxyRoutes {
-    ProxyRoutes(text.isEmpty ? nil : Proxy(try address(text, from: place)))
-  }
+  private static let httpVariables = ["http_proxy", "all_proxy", "ALL_PROXY"]
+  private static let httpsVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
 
   private static func first(
     of names: [String], in environment: [String: String]

@@ -8,12 +8,12 @@ enum NamedFiles {
   private typealias Place = (name: String, path: String, file: FileIdentity)
 
   /// To be called before anything is opened for writing.
+  /// - Parameter command: with what is set elsewhere.
   /// - Throws: `ValidationError` naming both places of a file.
-  static func check(_ command: GetCommand, _ lists: [Source], _ sources: SettingsSources) throws {
-    let written = places(.written, command, sources)
+  static func check(_ command: GetCommand, _ lists: [Source], _ environment: [String: String]) throws {
+    let written = places(.written, command)
     if written.isEmpty { return }
-    let settings = [SettingsSources.folderPath, SettingsSources.ownPath(sources.environment)].compactMap(
-      \.self)
+    let settings = [SettingsSources.folderPath, SettingsSources.ownPath(environment)].compactMap(\.self)
     let read =
       lists.compactMap { source in
         switch source {
@@ -22,7 +22,7 @@ enum NamedFiles {
         case .address, .listAt: nil
         }
       } + settings.compactMap { place("the settings file \($0)", $0.string) }
-      + places(.read, command, sources)
+      + places(.read, command)
     for (index, output) in written.enumerated() {
       if let input = read.first(where: { $0.file == output.file }) {
         throw ValidationError(UsageMessages.writesInput(output.name, input.name))
@@ -36,30 +36,13 @@ enum NamedFiles {
     }
   }
 
-  /// The same for a command that measures.
-  static func check(
-    measuring connection: ConnectionOptions, _ display: DisplayOptions, _ lists: [Source],
-    _ sources: SettingsSources
-  ) throws {
-    var command = GetCommand.blank
-    (command.connection, command.display) = (connection, display)
-    try check(command, lists, sources)
-  }
-
-  /// Those of the options, and of the settings of those that are not given.
-  private static func places(
-    _ use: OptionTable.FileUse, _ command: GetCommand, _ sources: SettingsSources
-  ) -> [Place] {
-    OptionTable.rows.filter { $0.file == use }.flatMap { row -> [Place] in
-      var paths: [String] = []
-      if case .headers(let given) = row.given(in: command) {
-        let headers = given.isEmpty ? HeaderArgument.list(sources.text(row.name) ?? "") : given
-        paths = headers.filter(\.isFile).map { String($0.text.dropFirst()) }
-      } else if case .value(let given) = row.given(in: command), let path = given ?? sources.text(row.name) {
-        paths = [path]
-      }
-      return paths.compactMap {
-        place("\(row.spelled) \($0)", use == .written ? OutputFile.path($0) : $0)
+  private static func places(_ use: OptionTable.FileUse, _ command: GetCommand) -> [Place] {
+    OptionTable.rows.filter { $0.file == use }.flatMap { row in
+      row.texts(command).compactMap { text in
+        // Of header lines only those that are @FILE.
+        if row.kind == .headers, text.utf8.first != UInt8(ascii: "@") { return nil }
+        let path = row.kind == .headers ? String(text.dropFirst()) : text
+        return place("\(row.spelled) \(path)", use == .written ? OutputFile.path(path) : path)
       }
     }
   }

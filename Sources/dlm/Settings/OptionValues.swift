@@ -3,6 +3,11 @@ public import DownloadModel
 import SystemPackage
 public import TerminalProgress
 
+extension ArgumentHelp {
+  /// Of an option with a value.
+  static func value(_ name: String, _ abstract: String) -> Self { Self(abstract, valueName: name) }
+}
+
 // Values of options, of the environment and of settings files: one parser for all three.
 //
 // The names of choices are written out for each type. The parser's own rule for them comes to the same, but
@@ -157,38 +162,12 @@ struct YesOrNo: ExpressibleByArgument, Equatable {
   }
 }
 
-/// `Name: value`: one line of a request's head.
-struct HeaderLine: ExpressibleByArgument, Equatable {
-  let text: String
-
-  init?(argument: String) {
-    guard let colon = argument.firstIndex(where: { $0 == ":" || $0 == ";" }), colon != argument.startIndex,
-      !argument.unicodeScalars.contains(where: Self.isForbidden)
-    else { return nil }
-    text = argument
-  }
-
-  /// Why the user may not send a line; nil if it may be sent. Names the field only, because its value may be
-  /// a secret.
-  static func refusal(of line: String) -> String? {
-    // By bytes, because a combining mark after the colon forms one `Character` with it.
-    let name = String(
-      decoding: line.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }
-        .filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
-    return ReservedMatter(field: name.lowercased()).map { UsageMessages.header(name, meddlesWith: $0) }
-  }
-
-  /// RFC 9110 §5.5: no control character in a field's value but the tab.
-  static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value < 0x20 && scalar != "\t" || scalar.value == 0x7f
-  }
-}
-
 /// What was given with `-H`: a header line, or `@FILE` with some.
 ///
 /// The option parser takes any text, since it would echo one that it refuses, and this may be a password.
 struct HeaderArgument: ExpressibleByArgument, Equatable {
   let text: String
+  var defaultValueDescription: String { text }
 
   init(argument: String) { text = argument }
 
@@ -197,38 +176,47 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
 
   /// `Accept` of `Accept: text/html`.
   var name: String {
-    String(decoding: text.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }, as: UTF8.self)
-  }
-
-  /// Those of a setting: a line each.
-  static func list(_ text: String) -> [HeaderArgument] {
-    text.split(whereSeparator: \.endsLine).filter { !$0.allSatisfy(\.isWhitespace) }
-      .map { HeaderArgument(argument: String($0)) }
+    // By bytes, because a combining mark after the colon forms one `Character` with it.
+    String(
+      decoding: text.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: ";") }
+        .filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
   }
 
   /// The header lines that all of them come to.
   /// - Throws: `ValidationError` that names the place of a line that is none, never its value.
   static func lines(of arguments: [HeaderArgument]) throws -> [String] {
     try arguments.flatMap { argument -> [String] in
-      guard argument.text.first == "@" else {
-        return [try line(argument.text[...], place: UsageMessages.headerOption)]
-      }
+      guard argument.isFile else { return [try argument.line(from: UsageMessages.headerOption)] }
       let path = String(argument.text.dropFirst())
       // As curl has it: a line each, the rest of the world's line ends too; blank ones say nothing.
       return try HeaderFile.text(of: path).split(
         omittingEmptySubsequences: false, whereSeparator: \.endsLine
       ).enumerated().compactMap { number, text in
         text.allSatisfy(\.isWhitespace)
-          ? nil : try line(text, place: UsageMessages.place(path, line: number + 1))
+          ? nil
+          : try HeaderArgument(argument: String(text))
+            .line(from: UsageMessages.place(path, line: number + 1))
       }
     }
   }
 
-  private static func line(_ text: Substring, place: String) throws -> String {
-    guard let line = HeaderLine(argument: String(text)) else {
-      throw ValidationError(UsageMessages.noHeaderLine(place))
-    }
-    return line.text
+  private func line(from place: String) throws -> String {
+    guard let colon = text.firstIndex(where: { $0 == ":" || $0 == ";" }), colon != text.startIndex,
+      !text.unicodeScalars.contains(where: Self.isForbidden)
+    else { throw ValidationError(UsageMessages.noHeaderLine(place)) }
+    if let refusal { throw ValidationError(refusal) }
+    return text
+  }
+
+  /// Why the user may not send it; nil if it may be sent. Names the field only, because its value may be a
+  /// secret.
+  var refusal: String? {
+    ReservedMatter(field: name.lowercased()).map { UsageMessages.header(name, meddlesWith: $0) }
+  }
+
+  /// RFC 9110 §5.5: no control character in a field's value but the tab.
+  static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value < 0x20 && scalar != "\t" || scalar.value == 0x7f
   }
 }
 

@@ -10,30 +10,22 @@ extension RequestOrder: ExpressibleByArgument {
 
 struct OrderOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "What matches goes first: names as the shell matches them, *.pdf, or the end of a path, docs/*; may be "
-        + "repeated (default: none).",
-      valueName: "pattern"))
+    help: .value(
+      "pattern",
+      "What matches goes first: names as the shell matches them, *.pdf, or the end of a path, "
+        + "docs/*; may be repeated (default: none)."))
   var first: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "Which files go before others, as far as the list is read and sizes are known (default: list).",
-      valueName: "order"))
+    help: .value(
+      "order",
+      "Which files go before others, as far as the list is read and sizes are known (default: "
+        + "list)."))
   var order: RequestOrder?
 
   @Flag(
     help: "Give way: idle processor and disk time only, one connection a host, none that another dlm uses.")
   var background = false
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.first = []
-    options.order = nil
-    options.background = false
-    return options
-  }
 }
 
 /// Which files of a run go before others, and whether others go before the run.
@@ -43,17 +35,10 @@ struct OrderSettings {
   /// `--background`.
   let isBackground: Bool
 
-  /// - Throws: `ValidationError` that names the setting.
-  init(_ options: OrderOptions, _ sources: SettingsSources) throws {
-    let patterns = options.first.isEmpty ? Self.list(sources.text("first") ?? "") : options.first
-    first = patterns.map { NamePattern($0) }
-    order = try options.order ?? sources.value("order") ?? .list
-    isBackground = try options.background || sources.isOn("background")
-  }
-
-  /// Patterns of a setting: a line each.
-  private static func list(_ text: String) -> [String] {
-    text.split(whereSeparator: \.endsLine).map(String.init)
+  init(_ options: OrderOptions) {
+    first = options.first.map { NamePattern($0) }
+    order = options.order ?? .list
+    isBackground = options.background
   }
 
   /// Whether another order than the list's may hold from the beginning.

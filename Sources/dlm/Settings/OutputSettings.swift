@@ -19,23 +19,18 @@ extension StoreKind: ExpressibleByArgument {
 struct OutputOptions: ParsableArguments {
   @Option(
     name: [.customShort("d", allowingJoined: true), .long],
-    help: ArgumentHelp("Where files go; made if missing (default: .).", valueName: "dir"),
-    completion: .directory)
+    help: .value("dir", "Where files go; made if missing (default: .)."), completion: .directory)
   var directory: String?
 
   @Option(
     name: [.customShort("o", allowingJoined: true), .long],
-    help: ArgumentHelp("The name, for a single address (default: by address or server).", valueName: "name"))
+    help: .value("name", "The name, for a single address (default: by address or server)."))
   var output: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "What to do with a file that dlm did not write (default: rename).", valueName: "policy"))
+  @Option(help: .value("policy", "What to do with a file that dlm did not write (default: rename)."))
   var onConflict: ConflictPolicy?
 
-  @Option(
-    help: ArgumentHelp(
-      "A file that is, or becomes, longer fails: 500K, 2G (default: any length).", valueName: "size"))
+  @Option(help: .value("size", "A file that is, or becomes, longer fails: 500K, 2G (default: any length)."))
   var maxFilesize: ByteRate?
 
   @Flag(help: "Ask a name for each file, one at a time, while others go on.")
@@ -44,15 +39,12 @@ struct OutputOptions: ParsableArguments {
   @Flag(help: "Neither use nor fill the cache.")
   var noCache = false
 
-  @Option(
-    help: ArgumentHelp(
-      "How the cache keeps what outlives your files (default: auto).", valueName: "kind"))
+  @Option(help: .value("kind", "How the cache keeps what outlives your files (default: auto)."))
   var store: StoreKind?
 
   @Option(
-    help: ArgumentHelp(
-      "How much the cache may keep of its own: 500M, 20G (default: 10G, or a tenth of the disk).",
-      valueName: "size"))
+    help: .value(
+      "size", "How much the cache may keep of its own: 500M, 20G (default: 10G, or a tenth of the disk)."))
   var cacheMaxSize: ByteRate?
 
   @Flag(help: "Fetch anew what the cache knows.")
@@ -67,14 +59,10 @@ struct OutputOptions: ParsableArguments {
   @Flag(help: "Guess how long a file is fresh where the server does not say.")
   var heuristic = false
 
-  @Option(
-    help: ArgumentHelp(
-      "Ask about files that are older, fresh or not (default: any age).", valueName: "seconds"))
+  @Option(help: .value("seconds", "Ask about files that are older, fresh or not (default: any age)."))
   var maxAge: Count?
 
-  @Option(
-    help: ArgumentHelp(
-      "Use a file unasked until it has been stale for so long (default: none).", valueName: "seconds"))
+  @Option(help: .value("seconds", "Use a file unasked until it has been stale for so long (default: none)."))
   var maxStale: Count?
 
   @Flag(help: "Have each file on the disk itself, then its name, before it counts as done.")
@@ -85,149 +73,79 @@ struct OutputOptions: ParsableArguments {
 
   @Flag(help: "Name files by their address, whatever the server suggests.")
   var noContentDisposition = false
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.directory = nil
-    options.output = nil
-    options.onConflict = nil
-    options.maxFilesize = nil
-    options.store = nil
-    options.cacheMaxSize = nil
-    options.maxAge = nil
-    options.maxStale = nil
-    options.askNames = false
-    options.noCache = false
-    options.refresh = false
-    options.offline = false
-    options.revalidate = false
-    options.heuristic = false
-    options.fsync = false
-    options.remoteTime = false
-    options.noContentDisposition = false
-    return options
-  }
 }
 
 struct ProofOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "The checksum that a single address's file must have: sha256:HEX, also sha512, sha384, sha1, md5 "
-        + "(default: none).",
-      valueName: "algo:hex"))
+    help: .value(
+      "algo:hex",
+      "The checksum that a single address's file must have: sha256:HEX, also sha512, sha384, "
+        + "sha1, md5 (default: none)."))
   var checksum: ContentDigest?
 
   @Option(
-    help: ArgumentHelp(
-      "Checksums for a list, by file name, as sha256sum writes them (default: none).", valueName: "file"),
+    help: .value("file", "Checksums for a list, by file name, as sha256sum writes them (default: none)."),
     completion: .file())
   var checksums: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Refuse a file that less than this proves (default: none).", valueName: "proof"))
+  @Option(help: .value("proof", "Refuse a file that less than this proves (default: none)."))
   var requireProof: Proof?
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.checksum = nil
-    options.checksums = nil
-    options.requireProof = nil
-    return options
-  }
 }
 
 /// How a run uses the disk and the cache.
 struct OutputSettings {
+  /// As the user wrote it.
   var directory: String
-  var conflicts: ConflictPolicy
-  var asksNames: Bool
-  var usesContentDisposition: Bool
-  var usesRemoteTime: Bool
-  var syncs: Bool
-  /// Bytes; nil for any length.
-  var maxSize: Int64?
-
+  let asksNames: Bool
   /// The checksum of the single address's file.
-  var checksum: ContentDigest?
-  /// Those of a list, and the file that they come from.
-  var checksums: ChecksumList?
+  let checksum: ContentDigest?
+  /// `--checksums`.
   let checksumsFile: String?
-  var requiredProof: Proof
-
-  var usesCache: Bool
-  /// How the cache keeps bytes of its own, and how many; nil for the usual bound.
-  var store: StoreKind
-  var maxStoreBytes: Int64?
-  var refresh: Bool
-  var offline: Bool
-  var freshness: FreshnessPolicy
-  /// The netrc file's logins: entries of the cache serve only those that made them (RFC 9111 §3.5).
-  var logins: NetrcLogins?
+  let usesCache: Bool
+  /// Without what is the run's own: its folders, and what an answer depends on (see `Wiring`).
+  var cache: CacheConfiguration
 
   /// Whether names or conflicts are questions for the user.
-  var asks: Bool { asksNames || conflicts == .ask }
+  var asks: Bool { asksNames || cache.conflictPolicy == .ask }
 
-  /// - Parameter netrcFile: the path that `--netrc-file` came to.
-  /// - Throws: `ValidationError`; `ExitCode` 66 for a checksum list that cannot be read, having said why.
+  /// - Parameter lists: what the command downloads.
+  /// - Throws: `ValidationError`.
   init(
-    _ output: OutputOptions, _ proof: ProofOptions, netrcFile: String?, _ sources: SettingsSources
+    _ output: OutputOptions, _ proof: ProofOptions, _ lists: [Source], _ sources: SettingsSources
   ) throws {
-    logins = try sources.naming("netrc-file", unless: netrcFile != sources.text("netrc-file")) {
-      try netrcFile.map(Self.logins)
-    }
-    directory = output.directory ?? sources.text("directory") ?? "."
-    conflicts = try output.onConflict ?? sources.value("on-conflict") ?? .rename
+    directory = output.directory ?? "."
+    asksNames = output.askNames
     checksum = proof.checksum
-    checksumsFile = proof.checksums ?? sources.text("checksums")
-    requiredProof = try proof.requireProof ?? sources.value("require-proof") ?? .nothing
-    let most: ByteRate? = try output.maxFilesize ?? sources.value("max-filesize")
-    maxSize = most?.bytesPerSecond
-    asksNames = try output.askNames || sources.isOn("ask-names")
-    syncs = try output.fsync || sources.isOn("fsync")
-    usesCache = try !(output.noCache || sources.isOn("no-cache"))
-    store = try output.store ?? sources.value("store") ?? .auto
-    let mostStored: ByteRate? = try output.cacheMaxSize ?? sources.value("cache-max-size")
-    maxStoreBytes = mostStored?.bytesPerSecond
-    refresh = try output.refresh || sources.isOn("refresh")
-    offline = try output.offline || sources.isOn("offline")
-    let maxAge: Count? = try output.maxAge ?? sources.value("max-age")
-    let maxStale: Count? = try output.maxStale ?? sources.value("max-stale")
-    freshness = FreshnessPolicy(
-      revalidates: try output.revalidate || sources.isOn("revalidate"),
-      guesses: try output.heuristic || sources.isOn("heuristic"), maxAge: maxAge?.number,
-      maxStale: maxStale?.number)
-    usesContentDisposition = try !(output.noContentDisposition || sources.isOn("no-content-disposition"))
-    usesRemoteTime = try output.remoteTime || sources.isOn("remote-time")
-    let isOffline = ("offline", output.offline)
-    if offline && !usesCache {
-      throw sources.conflict(UsageMessages.offlineWithoutCache, isOffline, ("no-cache", output.noCache))
+    checksumsFile = proof.checksums
+    usesCache = !output.noCache
+    cache = CacheConfiguration(
+      directory: FilePath(directory), cacheFolder: nil, conflictPolicy: output.onConflict ?? .rename,
+      refresh: output.refresh, offline: output.offline,
+      freshness: FreshnessPolicy(
+        revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge?.number,
+        maxStale: output.maxStale?.number),
+      useContentDisposition: !output.noContentDisposition, requiredProof: proof.requireProof ?? .nothing,
+      maxSize: output.maxFilesize?.bytesPerSecond, syncs: output.fsync, usesRemoteTime: output.remoteTime,
+      store: output.store ?? .auto, maxStoreBytes: output.cacheMaxSize?.bytesPerSecond)
+    for (isOther, other, message) in [
+      (output.noCache, "no-cache", UsageMessages.offlineWithoutCache),
+      (output.revalidate, "revalidate", UsageMessages.offlineAsking),
+      (output.refresh, "refresh", UsageMessages.offlineAnew),
+    ] where output.offline && isOther {
+      throw sources.conflict(message, "offline", other)
     }
-    if offline && freshness.revalidates {
-      throw sources.conflict(UsageMessages.offlineAsking, isOffline, ("revalidate", output.revalidate))
+    let isSingle = lists.count == 1 && lists[0].isAddress
+    if let name = output.output {
+      guard FileNaming.isUsable(name) else { throw ValidationError(UsageMessages.noFileName(name)) }
+      guard isSingle else { throw ValidationError(UsageMessages.outputOfList) }
     }
-    if offline && refresh {
-      throw sources.conflict(UsageMessages.offlineAnew, isOffline, ("refresh", output.refresh))
-    }
+    if checksum != nil, !isSingle { throw ValidationError(UsageMessages.checksumOfList) }
   }
 
   /// Where a request's file would go, before any server was asked.
   func path(of request: DownloadRequest) -> String {
     let name = request.outputName ?? FileNaming.name(of: request)
     return "\(directory)/\(name)"
-  }
-
-  /// A name that fits a file, and one address for what is of a single address.
-  /// - Throws: `ValidationError`.
-  static func check(_ output: OutputOptions, _ proof: ProofOptions, of sources: [Source]) throws {
-    let isSingle = sources.count == 1 && sources[0].isAddress
-    if let name = output.output {
-      guard FileNaming.isUsable(name) else { throw ValidationError(UsageMessages.noFileName(name)) }
-      guard isSingle else { throw ValidationError(UsageMessages.outputOfList) }
-    }
-    if proof.checksum != nil, !isSingle { throw ValidationError(UsageMessages.checksumOfList) }
   }
 
   // MARK: Files of the user's
@@ -252,23 +170,9 @@ struct OutputSettings {
       StandardError.say([UsageMessages.noChecksums(path)])
       throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
     }
-    checksums = list
+    cache.checksums = list
   }
 
   /// Two million lines; what is longer may have no end (`/dev/zero`).
   private static let longestChecksums = 256 << 20
-
-  /// Logins are a page; a file of more is something else.
-  private static let longestNetrc = 1 << 20
-
-  /// Reads `--netrc-file` for the cache's keys; the transport looks up each host in the file by itself.
-  /// - Throws: `ValidationError` naming file, cause and remedy.
-  private static func logins(_ path: String) throws -> NetrcLogins {
-    do throws(UserFile.Refusal) {
-      // Not of a pipe, which can be read only once: a login is looked up for each connection.
-      return NetrcLogins(try UserFile.bytes(path, upTo: longestNetrc))
-    } catch {
-      throw ValidationError(UsageMessages.unusableNetrc(path, UsageMessages.cause(error)))
-    }
-  }
 }

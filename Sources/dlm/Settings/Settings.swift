@@ -6,12 +6,11 @@ import SystemPackage
 import TerminalProgress
 
 struct DisplayOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("How to show progress (default: auto).", valueName: "style"))
+  @Option(help: .value("style", "How to show progress (default: auto)."))
   var progress: ProgressStyle?
 
   @Option(
-    help: ArgumentHelp(
-      "Write a report: .html with drawings, .json, or .md (default: none).", valueName: "file"),
+    help: .value("file", "Write a report: .html with drawings, .json, or .md (default: none)."),
     completion: .file())
   var report: String?
 
@@ -20,53 +19,32 @@ struct DisplayOptions: ParsableArguments {
 
   @Flag(name: .shortAndLong, help: "Say what is done and why, on standard error.")
   var verbose = false
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.progress = nil
-    options.report = nil
-    options.quiet = false
-    options.verbose = false
-    return options
-  }
 }
 
 /// What one run leaves for programs, and takes from the keyboard; several runs that are compared do neither.
 struct RecordOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "Write what failed, with the causes, as a list to get again (default: none).", valueName: "file|-"),
+    help: .value("file|-", "Write what failed, with the causes, as a list to get again (default: none)."),
     completion: .file())
   var failed: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Write JSON lines, as --progress json has them, into a file, to standard output (-) or to fd:N, beside "
-        + "any display (default: none).",
-      valueName: "file|-|fd:N"),
+    help: .value(
+      "file|-|fd:N",
+      "Write JSON lines, as --progress json has them, into a file, to standard output (-) or "
+        + "to fd:N, beside any display (default: none)."),
     completion: .file())
   var events: String?
 
   @Option(
     name: .customLong("summary-json"),
-    help: ArgumentHelp(
-      "Write the run's summary as a JSON object, - for standard output (default: none).", valueName: "file|-"),
+    help: .value(
+      "file|-", "Write the run's summary as a JSON object, - for standard output (default: none)."),
     completion: .file())
   var summaryJSON: String?
 
   @Flag(help: "Take no keys as commands while bars stand; what is typed is for the next program.")
   var noKeys = false
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.failed = nil
-    options.events = nil
-    options.summaryJSON = nil
-    options.noKeys = false
-    return options
-  }
 }
 
 struct WatchOptions: ParsableArguments {
@@ -74,19 +52,11 @@ struct WatchOptions: ParsableArguments {
   var watch = false
 
   @Option(
-    help: ArgumentHelp(
+    help: .value(
+      "time",
       "With --watch: ask again about what has come, and about lists at addresses: 30s, 10m, 6h "
-        + "(default: never).",
-      valueName: "time"))
+        + "(default: never)."))
   var refreshEvery: TimeSpan?
-
-  /// As the parser makes it of no words.
-  static var blank: Self {
-    var options = Self()
-    options.watch = false
-    options.refreshEvery = nil
-    return options
-  }
 }
 
 /// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.conf`, else
@@ -142,64 +112,60 @@ struct Settings {
   /// Files at a time for `auto`, as long as more bring more.
   static let mostJobs = 64
 
+  /// - Parameter lists: what the command downloads.
   /// - Throws: `ValidationError`, which names the option or setting and the remedy.
   init(
-    _ mode: DownloadMode?, _ connection: ConnectionOptions, _ output: OutputOptions, _ proof: ProofOptions,
-    _ order: OrderOptions, _ display: DisplayOptions, _ records: RecordOptions, _ sources: SettingsSources,
-    comparesWidths: Bool = false
+    _ typed: GetCommand, _ lists: [Source], _ sources: SettingsSources, comparesWidths: Bool = false
   ) throws {
-    self.order = try OrderSettings(order, sources)
-    self.mode = try mode ?? sources.value("mode") ?? .parallel
-    let widths = (try connection.jobs ?? sources.value("jobs"))?.widths ?? [.auto]
+    var (command, sources) = (typed, sources)
+    try sources.complete(&command)
+    try NamedFiles.check(command, lists, sources.environment)
+    let (connection, display, records) = (command.connection, command.display, command.records)
+    order = OrderSettings(command.order)
+    mode = command.mode ?? .parallel
+    let widths = connection.jobs?.widths ?? [.auto]
     if widths.count > 1, !comparesWidths { throw ValidationError(UsageMessages.severalWidths(widths)) }
     self.widths = widths.map(Self.number)
     let jobs = Self.number(widths.first)
     self.jobs = jobs ?? Self.mostJobs
     adaptsJobs = jobs == nil
-    perHost = Self.number(try connection.perHost ?? sources.value("per-host"))
-    segments = Self.number(try connection.segments ?? sources.value("segments")) ?? Self.mostSegments
+    perHost = Self.number(connection.perHost)
+    segments = Self.number(connection.segments) ?? Self.mostSegments
     setLoops = Self.number(try sources.value("loops"))
-    let count: Count? = try connection.retries ?? sources.value("retries")
-    retries = count?.number ?? 5
-    let maxTime: Seconds? = try connection.retryMaxTime ?? sources.value("retry-max-time")
-    retryMaxTime = maxTime?.duration
+    retries = connection.retries?.number ?? 5
+    retryMaxTime = connection.retryMaxTime?.duration
     self.connection = try ConnectionSettings(connection, sources)
-    let outputs = try OutputSettings(output, proof, netrcFile: self.connection.netrcFile, sources)
-    self.output = outputs
-    isQuiet = try display.quiet || sources.isOn("quiet")
-    noCompare = try sources.isOn("no-compare")
-    takesKeys = try !records.noKeys && !sources.isOn("no-keys")
-    watches = try sources.isOn("watch")
-    refreshEvery = try sources.value("refresh-every")
-    isVerbose = try display.verbose || sources.isOn("verbose")
-    events = try sources.naming("events", unless: records.events != nil) {
-      try (records.events ?? sources.text("events")).map { try OutputFile($0, option: "--events") }
+    output = try OutputSettings(command.output, command.proof, lists, sources)
+    isQuiet = display.quiet
+    noCompare = command.noCompare
+    takesKeys = !records.noKeys
+    watches = command.watching.watch
+    refreshEvery = command.watching.refreshEvery
+    isVerbose = display.verbose
+    func file(_ name: String, _ text: String?) throws -> OutputFile? {
+      try sources.naming(name, text) { try OutputFile($0, option: "--\(name)") }
     }
-    summaryFile = try sources.naming("summary-json", unless: records.summaryJSON != nil) {
-      try (records.summaryJSON ?? sources.text("summary-json")).map {
-        try OutputFile($0, option: "--summary-json")
-      }
-    }
-    report = try sources.naming("report", unless: display.report != nil) {
-      try (display.report ?? sources.text("report")).map { try ReportFile($0) }
-    }
-    failedList = try sources.naming("failed", unless: records.failed != nil) {
-      try (records.failed ?? sources.text("failed")).map { try OutputFile($0, option: "--failed") }
-    }
-    let style = try display.progress ?? sources.value("progress") ?? .auto
+    events = try file("events", records.events)
+    summaryFile = try file("summary-json", records.summaryJSON)
+    report = try sources.naming("report", display.report, ReportFile.init)
+    failedList = try file("failed", records.failed)
+    let style = display.progress ?? .auto
     // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
-    let isNeeded = style == .json || outputs.asks
+    let isNeeded = style == .json || output.asks
     progress = isQuiet && !isNeeded ? .none : style
   }
 
   /// Those of a run that is only measured: where its files go is not the user's to say.
   /// - Throws: as above.
-  init(measuring connection: ConnectionOptions, _ display: DisplayOptions, _ sources: SettingsSources) throws
-  {
-    try self.init(
-      nil, connection, .parse([]), .parse([]), .parse([]), display, .parse([]), sources, comparesWidths: true)
+  init(
+    measuring connection: ConnectionOptions, _ display: DisplayOptions, _ lists: [Source],
+    _ sources: SettingsSources
+  ) throws {
+    var command = try GetCommand.parse([])
+    (command.connection, command.display) = (connection, display)
+    try self.init(command, lists, sources, comparesWidths: true)
     // All modes are to run alike, and a measured one not in the way that others leave it.
-    order = try OrderSettings(.parse([]), .none)
+    order = OrderSettings(try .parse([]))
   }
 
   /// More than the cores would only take turns; eight feed any link that one machine has.
@@ -214,9 +180,12 @@ struct Settings {
 struct SettingsSources {
   let environment: [String: String]
   private let files: [SettingsFile]
+  /// Names of the options that a command has, which are stronger.
+  private var given: Set<String> = []
 
-  /// Where nothing is set.
-  static let none = SettingsSources(environment: [:], files: [])
+  private init(_ environment: [String: String], _ files: [SettingsFile]) {
+    (self.environment, self.files) = (environment, files)
+  }
 
   /// - Throws: `ValidationError` naming a settings file that cannot be understood.
   static func load(environment: [String: String]) async throws -> SettingsSources {
@@ -229,7 +198,7 @@ struct SettingsSources {
       try SettingsFile(at: $0, .ownFolder, say: StandardError.say)
     }
     let here = try SettingsFile(at: folderPath, .workingFolder, besides: own, say: StandardError.say)
-    return SettingsSources(environment: environment, files: [here, own].compactMap(\.self))
+    return SettingsSources(environment, [here, own].compactMap(\.self))
   }
 
   /// The settings were YAML once.
@@ -264,8 +233,18 @@ struct SettingsSources {
     return own.filter { !known.contains($0) }.sorted()
   }
 
-  /// The value of a key as written, and where; nil where nothing sets it.
+  /// Gives a command what is set of the options that it has not; only those are found from then on.
+  /// - Throws: `ValidationError` that says what is no value, and where it is from.
+  mutating func complete(_ command: inout GetCommand) throws {
+    given = Set(OptionTable.rows.filter { !$0.texts(command).isEmpty }.map(\.name))
+    // Who asks for TLS 1.2 does not get what a setting asks for.
+    if given.contains("tlsv1.2") { given.insert("tlsv1.3") }
+    for row in OptionTable.rows where row.setting != .nowhere { try row.set(&command, self) }
+  }
+
+  /// The value of a key as written, and where; nil where nothing sets it, or an option does.
   func found(_ key: String) -> (text: String, origin: SettingOrigin)? {
+    if given.contains(key) { return nil }
     let variable = Self.variable(key)
     if let text = environment[variable] { return (text, .variable(variable)) }
     for file in files {
@@ -274,9 +253,7 @@ struct SettingsSources {
     return nil
   }
 
-  func text(_ key: String) -> String? { found(key)?.text }
-
-  func value<Value: ExpressibleByArgument>(_ key: String, as: Value.Type = Value.self) throws -> Value? {
+  func value<Value: ExpressibleByArgument>(_ key: String) throws -> Value? {
     guard let (text, origin) = found(key) else { return nil }
     guard let value = Value(argument: text) else {
       throw ValidationError(UsageMessages.noValue(text, for: key, from: origin, Value.self))
@@ -284,24 +261,22 @@ struct SettingsSources {
     return value
   }
 
-  func isOn(_ key: String) throws -> Bool { try value(key, as: YesOrNo.self)?.isOn ?? false }
-
-  /// Has a mistake name the variable, or the file and its line, that it is from.
-  /// - Parameter isGiven: whether the value is an option's, which the message names already.
-  func naming<Value>(_ key: String, unless isGiven: Bool, _ body: () throws -> Value) throws -> Value {
+  /// What is made of a value. A mistake names the variable, or the file and its line, that it is from; an
+  /// option names itself.
+  func naming<Given, Value>(
+    _ key: String, _ given: Given?, _ body: (Given) throws -> Value
+  ) throws -> Value? {
     do {
-      return try body()
+      return try given.map(body)
     } catch let mistake as ValidationError {
-      guard !isGiven, let origin = found(key)?.origin else { throw mistake }
+      guard let origin = found(key)?.origin else { throw mistake }
       throw ValidationError(UsageMessages.from(origin, mistake.message))
     }
   }
 
   /// The mistake of settings that do not go together, with where those are from that are no options.
-  func conflict(_ message: String, _ keys: (name: String, isGiven: Bool)...) -> ValidationError {
-    let elsewhere = keys.compactMap { key in
-      key.isGiven ? nil : found(key.name).map { (key.name, $0.origin) }
-    }
-    return ValidationError(UsageMessages.conflict(message, elsewhere))
+  func conflict(_ message: String, _ keys: String...) -> ValidationError {
+    ValidationError(
+      UsageMessages.conflict(message, keys.compactMap { key in found(key).map { (key, $0.origin) } }))
   }
 }

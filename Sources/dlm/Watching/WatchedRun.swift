@@ -15,11 +15,11 @@ struct WatchOrder: Sendable {
   /// - Returns: nil for a run that does not watch.
   /// - Throws: `ValidationError`.
   init?(isAsked: Bool, every: TimeSpan?, _ settings: Settings, _ sources: [Source]) throws {
-    guard isAsked || settings.watches else {
+    guard settings.watches else {
       if every != nil { throw ValidationError(UsageMessages.refreshWithoutWatch) }
       return nil
     }
-    let span = every ?? settings.refreshEvery
+    let span = settings.refreshEvery
     if span?.seconds == 0 { throw ValidationError(UsageMessages.refreshAllTheTime) }
     do throws(Refusal) {
       try Self.check(sources, refreshes: span != nil)

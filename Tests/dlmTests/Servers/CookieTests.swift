@@ -32,7 +32,7 @@ struct CookieTests {
   func whatEndsALine(text: String) throws {
     let line = "h\tFALSE\t/\tFALSE\t0\tname\ta\(text)b"
     #expect(CookieLines.cookies(in: "# x\r\n\(line)\r\n\(line)\n\n") == [line, line])
-    #expect(HeaderArgument.list("A: 1\(text)2\r\nB: 3\n").map(\.text) == ["A: 1\(text)2", "B: 3"])
+    #expect(OptionTable.lines(of: "A: 1\(text)2\r\nB: 3\n") == ["A: 1\(text)2", "B: 3"])
   }
 
   @Test(arguments: DownloadMode.allCases)
