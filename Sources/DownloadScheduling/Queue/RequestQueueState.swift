@@ -58,7 +58,6 @@ struct RequestQueueState {
 
   /// Waiting lanes, the one that waits longest first.
   private var waiting: [Lane] = []
-  private var lastTicket = 0
   /// When more files may go at a time although none has ended; nil for never.
   private var opens: Duration?
   /// Whether the source must be waited for.

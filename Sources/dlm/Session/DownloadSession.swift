@@ -43,7 +43,7 @@ struct DownloadOrder: Sendable {
 
   /// Whether keys are commands, if there are bars.
   var takesCommands: Bool {
-    ScreenKeys.areTaken(isWanted: settings.takesKeys, readsInput: readsInput, by: ScreenKeys.Streams())
+    ScreenKeys.areTaken(isWanted: settings.takesKeys, readsInput: readsInput, by: .ofProcess)
   }
 
   /// How many files the sources name; nil where that is known only when their lists are read.
