@@ -410,9 +410,8 @@ struct DownloadSession: Sendable {
       report.tally, transferred: report.received, rejected: report.rejections.count,
       elapsed: report.elapsed, words: DisplayWords.all,
       more: [
-        "mode": .text(report.mode.rawValue), "atOnce": .number(Int64(report.jobs)),
-        "why": report.lesson.map { .text(LessonMessages.word($0)) } ?? .null,
-        "status": .number(Int64(status.rawValue)),
+        "mode": .text(report.mode.rawValue), "atOnce": .of(report.jobs),
+        "why": .of(report.lesson.map(LessonMessages.word)), "status": .of(status.rawValue),
       ])
     do {
       try file.write(text)
