@@ -60,7 +60,7 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(name: "TerminalProgress", dependencies: ["DownloadModel"], swiftSettings: settings),
-    .target(name: "DemoOrigin", dependencies: ["CLinux"], swiftSettings: settings),
+    .target(name: "DemoOrigin", dependencies: ["CLinux", "DownloadModel"], swiftSettings: settings),
 
     // Level 2
     .target(
@@ -103,7 +103,8 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "TestSupportTests", dependencies: ["TestSupport", "DownloadModel"], swiftSettings: settings),
-    .testTarget(name: "DownloadModelTests", dependencies: ["DownloadModel"], swiftSettings: settings),
+    .testTarget(
+      name: "DownloadModelTests", dependencies: ["DownloadModel", "TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "CurlTransportTests", dependencies: ["CCurl", "CurlTransport", "DownloadModel", "TestSupport"],
       swiftSettings: settings),

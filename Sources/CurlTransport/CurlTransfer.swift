@@ -317,7 +317,6 @@ final class CurlTransfer {
       times.connected = time(CURLINFO_CONNECT_TIME_T)
       times.secured = time(CURLINFO_APPCONNECT_TIME_T)
     }
-    times.sent = time(CURLINFO_PRETRANSFER_TIME_T)
     times.firstByte = time(CURLINFO_STARTTRANSFER_TIME_T)
     times.bytes = exchange.received
     times.requests = exchange.hops + 1

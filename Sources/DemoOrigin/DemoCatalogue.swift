@@ -1,3 +1,5 @@
+import DownloadModel
+
 /// The files that an origin serves.
 public struct DemoCatalogue: Sendable, Equatable {
   public let files: [DemoFile]
@@ -80,11 +82,6 @@ public struct DemoFile: Sendable, Equatable {
     self.seed = seed
   }
 
-  /// The bytes that a client must end up with; `range` is cut to the file.
-  public func bytes(in range: Range<Int>) -> [UInt8] {
-    content.bytes(in: range.clamped(to: 0..<size))
-  }
-
   /// A strong entity tag with its quotes (RFC 9110 §8.8.3): the bytes follow from seed and length alone.
   public var entityTag: String {
     "\"\(String(seed, radix: 16))-\(String(size, radix: 16))\""
@@ -124,17 +121,9 @@ struct DemoContent: Sendable, Equatable {
   }
 
   // Mixed once, so that seeds 1, 2, 3 do not give the same words one step apart.
-  private var key: UInt64 { Self.mix(seed) }
+  private var key: UInt64 { SeededGenerator.mix(seed) }
 
   private static func word(_ index: Int, key: UInt64) -> UInt64 {
-    // 2⁶⁴ divided by the golden ratio, SplitMix64's own step.
-    mix(key &+ UInt64(index) &* 0x9E37_79B9_7F4A_7C15)
-  }
-
-  private static func mix(_ value: UInt64) -> UInt64 {
-    var value = value
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
+    SeededGenerator.mix(key &+ UInt64(index) &* SeededGenerator.step)
   }
 }

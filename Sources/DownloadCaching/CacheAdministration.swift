@@ -143,10 +143,7 @@ public struct CacheAdministration: Sendable {
     var freed = Freed()
     for path in try await folders(and: more) {
       do throws(Errno) {
-        let removed = try UnfinishedFiles(in: path, secret).remove { meant?.contains($0) ?? true }
-        freed.parts += removed.files
-        freed.partBytes += removed.bytes
-        freed.partsInUse += removed.inUse
+        freed.add(try UnfinishedFiles(in: path, secret).remove { meant?.contains($0) ?? true })
       } catch {
         if error != .noSuchFileOrDirectory, error != .notDirectory {
           freed.failures.append(Self.failure(error, "removing unfinished files", path.string))

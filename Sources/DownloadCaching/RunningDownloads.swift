@@ -18,14 +18,6 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
     public var bytes: Int64
     /// Length of the whole file in bytes; nil while unknown.
     public var total: Int64?
-
-    /// Encodes as the JSON progress lines do: null for an unknown value.
-    public func encode(to encoder: any Encoder) throws {
-      var container = encoder.container(keyedBy: CodingKeys.self)
-      try container.encode(url, forKey: .url)
-      try container.encode(bytes, forKey: .bytes)
-      try container.encode(total, forKey: .total)
-    }
   }
 
   /// Number of the process (getpid(2)).

@@ -320,12 +320,20 @@ public enum PercentEncoding {
     return decoded
   }
 
-  private static func digit(_ byte: UInt8) -> UInt8? {
+  /// The value of a hexadecimal digit of either case.
+  static func digit(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
     case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
     default: nil
     }
+  }
+}
+
+extension UInt8 {
+  /// Whether it is a letter or a digit of ASCII.
+  package var isLetterOrDigit: Bool {
+    (0x61...0x7A).contains(self | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
   }
 }

@@ -38,7 +38,9 @@ public struct ContentDigest: Sendable, Hashable {
     guard digits.count == algorithm.length * 2 else { return nil }
     var bytes: [UInt8] = []
     for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
+      guard let high = PercentEncoding.digit(digits[index]),
+        let low = PercentEncoding.digit(digits[index + 1])
+      else { return nil }
       bytes.append(high << 4 | low)
     }
     self.init(algorithm, bytes)
@@ -60,15 +62,6 @@ public struct ContentDigest: Sendable, Hashable {
   }
 
   public var hex: String { bytes.hexadecimal }
-
-  private static func value(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case 0x30...0x39: digit - 0x30
-    case 0x41...0x46: digit - 0x37
-    case 0x61...0x66: digit - 0x57
-    default: nil
-    }
-  }
 }
 
 extension ContentDigest: CustomStringConvertible {

@@ -1,3 +1,5 @@
+package import Glibc
+
 /// Who owns a file or a folder, and who may write it.
 public struct FileOwnership: Sendable, Equatable {
   public var owner: UInt32
@@ -8,6 +10,8 @@ public struct FileOwnership: Sendable, Equatable {
     self.owner = owner
     self.mode = mode
   }
+
+  package init(_ status: stat) { self.init(owner: status.st_uid, mode: status.st_mode) }
 
   fileprivate static let (regular, pipe): (UInt32, UInt32) = (0o100000, 0o010000)
   fileprivate var kind: UInt32 { mode & 0o170000 }

@@ -1,5 +1,3 @@
-// Long because: it holds what transfers write and readers read, under one lock, and both their ends.
-
 import Synchronization
 
 /// What happens in a run: transfers write to it, and several readers read it, each at its own pace.
@@ -32,7 +30,6 @@ public final class ProgressFeed: Sendable {
     var prompt: [String] = []
     var width: Int?
     var hasWaited = false
-    var isFinished = false
     var lookAtHosts: (@Sendable () -> [HostWait])?
     var lookAtWatch: (@Sendable () -> WatchStatus)?
     /// Nil unless the run watches its lists.
@@ -167,9 +164,6 @@ public final class ProgressFeed: Sendable {
   /// How many files at a time the user wants by now.
   public func width(_ count: Int) { state.withLock { $0.width = count } }
 
-  /// The run is over: each sequence of samples ends with its next sample.
-  public func finish() { state.withLock { $0.isFinished = true } }
-
   /// Changes what is kept for readers only.
   private func change(_ body: (inout State) -> Void) {
     guard isRead.load(ordering: .relaxed) else { return }
@@ -191,29 +185,18 @@ public final class ProgressFeed: Sendable {
     return ProgressReader(feed: self, detail: detail, share: share)
   }
 
-  /// Samples from now on, one every `interval` by the reader's clock.
-  ///
-  /// The last sample holds what is left: at the end of the run (`finish()`), or when the reader's task is
-  /// cancelled, which ends the wait at once. The reader ends with its sequence. Must be iterated once only.
-  public func samples(
-    of detail: Detail, every interval: Duration, clock: any Clock<Duration> = ContinuousClock()
-  ) -> ProgressSamples {
-    ProgressSamples(reader: reader(of: detail), interval: interval, clock: clock)
-  }
-
-  fileprivate func take(_ detail: Detail, _ share: Int?) -> (sample: ProgressSample, isLast: Bool) {
+  fileprivate func take(_ detail: Detail, _ share: Int?) -> ProgressSample {
     // Outside of the lock, as it takes another one.
     let (lookAtHosts, lookAtWatch) =
       detail == .events ? state.withLock { ($0.lookAtHosts, $0.lookAtWatch) } : (nil, nil)
     let (hosts, watch) = (lookAtHosts?(), lookAtWatch?())
     return state.withLock { state in
-      let sample = ProgressSample(
+      ProgressSample(
         tally: state.tally, received: counter.value,
         active: detail == .totals ? [] : Array(state.active.values),
         events: share.map { state.log.take($0) } ?? [], hosts: hosts ?? [], watch: watch,
         prompt: state.prompt,
         width: state.width)
-      return (sample, state.isFinished)
     }
   }
 
@@ -311,37 +294,7 @@ public final class ProgressReader: Sendable {
   deinit { feed.leave(detail, share) }
 
   /// The current numbers, and the events since the last call.
-  public func take() -> ProgressSample { feed.take(detail, share).sample }
-
-  fileprivate func takeNext() -> (sample: ProgressSample, isLast: Bool) { feed.take(detail, share) }
-}
-
-/// A reader's samples, paced by its own clock: the run neither wakes it nor waits for it.
-public struct ProgressSamples: AsyncSequence, Sendable {
-  fileprivate let reader: ProgressReader
-  fileprivate let interval: Duration
-  fileprivate let clock: any Clock<Duration>
-
-  public func makeAsyncIterator() -> Iterator { Iterator(samples: self) }
-
-  public struct Iterator: AsyncIteratorProtocol {
-    private let samples: ProgressSamples
-    private var hasEnded = false
-
-    fileprivate init(samples: ProgressSamples) { self.samples = samples }
-
-    public mutating func next() async -> ProgressSample? { await next(isolation: nil) }
-
-    public mutating func next(isolation actor: isolated (any Actor)?) async -> ProgressSample? {
-      if hasEnded { return nil }
-      // A clock's sleep ends early only for a cancelled task, which gets its last sample then.
-      try? await samples.clock.sleep(for: samples.interval)
-      let isCancelled = Task.isCancelled
-      let (sample, isLast) = samples.reader.takeNext()
-      hasEnded = isLast || isCancelled
-      return sample
-    }
-  }
+  public func take() -> ProgressSample { feed.take(detail, share) }
 }
 
 /// The state of a run at one moment.

@@ -7,21 +7,13 @@ public struct ResponseHead: Sendable {
   private let block: [UInt8]
   private let starts: [Int]
 
-  /// - Parameter block: header lines separated by LF or CRLF, without the status line.
-  public init(status: Int, block: [UInt8]) {
-    self.init(status: status, block: block, starts: Self.lineStarts(block))
-  }
-
-  /// - Parameter starts: where each line begins.
+  /// - Parameters:
+  ///   - block: header lines separated by LF or CRLF, without the status line.
+  ///   - starts: where each line begins.
   public init(status: Int, block: [UInt8], starts: [Int]) {
     self.status = status
     self.block = block
     self.starts = starts
-  }
-
-  public init(status: Int, fields: KeyValuePairs<String, String>) {
-    self.init(
-      status: status, block: Array(fields.map { "\($0): \($1)\r\n" }.joined().utf8))
   }
 
   /// The values of every line of that name, without blanks around them, joined with ", " (RFC 9110 §5.3); nil
@@ -105,20 +97,6 @@ public struct ResponseHead: Sendable {
 
   /// The bit that makes an ASCII capital a small letter.
   private static func caseBit(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? 0x20 : 0 }
-
-  /// Where each line begins. Computed once, because a head is searched for some ten names.
-  private static func lineStarts(_ block: [UInt8]) -> [Int] {
-    block.withUnsafeBufferPointer { bytes in
-      var starts: [Int] = []
-      starts.reserveCapacity(16)
-      var isStart = true
-      for index in 0..<bytes.count {
-        if isStart { starts.append(index) }
-        isStart = bytes[index] == UInt8(ascii: "\n")
-      }
-      return starts
-    }
-  }
 
   /// What stands behind a colon, without the line's end.
   private static func value(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

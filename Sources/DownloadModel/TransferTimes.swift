@@ -11,8 +11,6 @@ public struct TransferTimes: Sendable, Equatable {
   public var connected: Duration?
   /// Until TLS was agreed on.
   public var secured: Duration?
-  /// Until the request was sent.
-  public var sent: Duration?
   public var firstByte: Duration?
   /// Until the last byte, or the failure.
   public var end: Duration

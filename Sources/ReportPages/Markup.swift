@@ -5,21 +5,10 @@ import TerminalProgress
 enum Markup {
   /// Text from outside for a place between tags or in a quoted attribute.
   ///
-  /// By scalars, because a quote and a combining mark behind it are one Character, which is no quote. So
-  /// the frame's own escaping, which goes by Characters, is not used.
+  /// By scalars, because a quote and a combining mark behind it are one Character, which is no quote.
   static func text(_ text: some StringProtocol) -> String {
-    var markup = String.UnicodeScalarView()
-    for scalar in clean(text).unicodeScalars {
-      switch scalar {
-      case "<": markup.append(contentsOf: "&lt;".unicodeScalars)
-      case ">": markup.append(contentsOf: "&gt;".unicodeScalars)
-      case "&": markup.append(contentsOf: "&amp;".unicodeScalars)
-      case "\"": markup.append(contentsOf: "&quot;".unicodeScalars)
-      case "'": markup.append(contentsOf: "&#39;".unicodeScalars)
-      default: markup.append(scalar)
-      }
-    }
-    return String(markup)
+    replacing(
+      ["<": "&lt;", ">": "&gt;", "&": "&amp;", "\"": "&quot;", "'": "&#39;"], in: clean(text))
   }
 
   /// Text without secrets and without what hides from the eye. XML 1.0 §2.2 knows no U+FFFE and U+FFFF
@@ -34,16 +23,19 @@ enum Markup {
 
   /// JSON for the inside of a script element, which `</script` and `<!--` would end or change.
   static func script(_ json: JSONValue) -> String {
-    var script = String.UnicodeScalarView()
-    for scalar in json.text.unicodeScalars {
-      switch scalar {
-      case "<": script.append(contentsOf: "\\u003c".unicodeScalars)
-      case ">": script.append(contentsOf: "\\u003e".unicodeScalars)
-      case "&": script.append(contentsOf: "\\u0026".unicodeScalars)
-      default: script.append(scalar)
+    replacing(["<": "\\u003c", ">": "\\u003e", "&": "\\u0026"], in: json.text)
+  }
+
+  private static func replacing(_ standIns: [Unicode.Scalar: String], in text: String) -> String {
+    var markup = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      if scalar.value < 0x40, let standIn = standIns[scalar] {
+        markup.append(contentsOf: standIn.unicodeScalars)
+      } else {
+        markup.append(scalar)
       }
     }
-    return String(script)
+    return String(markup)
   }
 
   /// A number with two decimals at most, and none that say nothing: `12`, `0.5`, `-3.25`.

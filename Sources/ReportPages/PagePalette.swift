@@ -83,7 +83,7 @@ struct PhaseLook {
   }
 
   /// Its class in the style.
-  var style: String { "p\(phase.rawValue)" }
+  var style: String { "p-\(phase.rawValue)" }
 
   /// The part of a row's height that it fills.
   var height: Double {

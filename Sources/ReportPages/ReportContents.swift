@@ -113,47 +113,44 @@ struct ReportContents {
     let name: String
     /// A value a mode.
     let values: [String]
-    /// Of the median run alone, which the others are not.
-    var isOfOneRun = true
   }
 
   var measures: [Measure] {
-    func all(_ name: String, isOfOneRun: Bool = true, _ value: (Mode) -> String?) -> Measure {
-      Measure(
-        name: name, values: modes.map { value($0) ?? ReportWords.missing }, isOfOneRun: isOfOneRun)
+    func all(_ name: String, _ value: (Mode) -> String?) -> Measure {
+      Measure(name: name, values: modes.map { value($0) ?? ReportWords.missing })
     }
     func detail(_ name: String, _ value: (RunDetails) -> String?) -> Measure {
       all(name) { $0.isDetailed ? value($0.details) : nil }
     }
     var measures = [
-      all(isComparison || hasSeveralRuns ? "Time, median" : "Time", isOfOneRun: false) {
+      all(isComparison || hasSeveralRuns ? "Time, median" : "Time") {
         ReportWords.time($0.result.times.median)
       }
     ]
     if hasSeveralRuns {
       measures.append(
-        all("Spread", isOfOneRun: false) {
+        all("Spread") {
           $0.result.times.count > 1 ? ReportWords.percent($0.result.times.spread) : nil
         })
     }
     if let baseline {
       measures.append(
-        all("Speed, \(baseline.name) = 1", isOfOneRun: false) {
+        all("Speed, \(baseline.name) = 1") {
           $0.isBaseline ? "1" : $0.speed.map(ReportWords.factor)
         })
     }
     measures += [
-      all("Goodput", isOfOneRun: false) { $0.result.bytesPerSecond.map(Quantity.rate) },
+      all("Goodput") { $0.result.bytesPerSecond.map(Quantity.rate) },
       detail("Time to first byte, median") { $0.timeToFirstByte.map(ReportWords.time) },
       all("CPU time") {
         $0.details.processorTime > .zero ? ReportWords.time($0.details.processorTime) : nil
       },
       all("Peak memory") { $0.details.peakMemory.map(Quantity.bytes) },
-      detail("Connections") { ReportWords.count($0.connections) },
-      detail("Requests") { ReportWords.count($0.requests) },
-      detail("Retries") { ReportWords.count($0.retries) },
+      detail("Connections") { Quantity.count($0.connections) },
+      detail("Requests") { Quantity.count($0.requests) },
+      detail("Retries") { Quantity.count($0.retries) },
       all("Files at once, at most") {
-        $0.details.mostAtOnce > 0 ? ReportWords.count($0.details.mostAtOnce) : nil
+        $0.details.mostAtOnce > 0 ? Quantity.count($0.details.mostAtOnce) : nil
       },
     ]
     for phase in Self.tabled {
@@ -174,12 +171,12 @@ struct ReportContents {
   var scope: String {
     guard let mode = modes.first else { return "no runs" }
     var parts = [
-      ReportWords.plural(mode.run.files, "file", "files"), Quantity.bytes(mode.run.bytes),
+      Quantity.files(mode.run.files), Quantity.bytes(mode.run.bytes),
     ]
     if isComparison || hasSeveralRuns {
       let counts = modes.map(\.result.times.count)
       if let least = counts.min(), let most = counts.max() {
-        let runs = least == most ? ReportWords.plural(least, "run", "runs") : "\(least) to \(most) runs"
+        let runs = least == most ? Quantity.count(least, "run", "runs") : "\(least) to \(most) runs"
         parts.append(isComparison ? "\(runs) a mode" : runs)
       }
     }

@@ -127,7 +127,7 @@ struct ReportPage {
         "\(PhaseLook(phase).name) \(ReportWords.milliseconds($0 / max(1, mode.files.count)))"
       }
     }
-    return "\(ReportWords.plural(mode.files.count, "file", "files")) in \(ReportWords.time(mode.run.wall)); "
+    return "\(Quantity.files(mode.files.count)) in \(ReportWords.time(mode.run.wall)); "
       + "on average a file was \(shares.isEmpty ? "not seen" : shares.joined(separator: ", "))."
   }
 

@@ -15,8 +15,6 @@ enum ReportWords {
     return (shown < 1000 ? Markup.number(shown) : Quantity.count(Int(min(shown, 1e15)))) + " ms"
   }
 
-  static func count(_ count: Int) -> String { Quantity.count(count) }
-
   static func percent(_ part: Double) -> String { "± \(Int(min(part * 100, 1e6).rounded())) %" }
 
   /// `5.2 ± 0.3`, or `5.2` where one run says nothing of its scatter; with two decimals where one would
@@ -27,15 +25,7 @@ enum ReportWords {
     return decimal(speed.factor, parts) + (speed.deviation.map { " ± \(decimal($0, parts))" } ?? "")
   }
 
-  static func plural(_ count: Int, _ one: String, _ more: String) -> String {
-    "\(Quantity.count(count)) \(count == 1 ? one : more)"
-  }
-
-  /// With as many decimals as `parts` has zeros, 10 or 100.
   private static func decimal(_ value: Double, _ parts: Int) -> String {
-    guard value.isFinite else { return missing }
-    let whole = Int((min(max(value, 0), 1e12) * Double(parts)).rounded())
-    let rest = whole % parts
-    return "\(whole / parts).\(parts == 100 && rest < 10 ? "0" : "")\(rest)"
+    value.isFinite ? Quantity.decimal(value, parts) : missing
   }
 }

@@ -100,8 +100,7 @@ struct RunWaterfall {
 
   /// A row in words: `http://host/a: queued 40 ms, receiving 12.5 ms`.
   static func words(_ file: FileTimeline) -> String {
-    var times = [FilePhase: Duration]()
-    for span in file.spans { times[span.phase, default: .zero] += span.length }
+    let times = TimeShares([file]).times
     let phases = FilePhase.allCases.compactMap { phase in
       times[phase].map { "\(PhaseLook(phase).name) \(ReportWords.milliseconds($0))" }
     }

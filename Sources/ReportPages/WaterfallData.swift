@@ -1,5 +1,5 @@
+import DownloadModel
 import StrategyComparing
-import TerminalProgress
 
 /// What the page's script says of a row. Addresses stand once for all modes, without their common
 /// beginning, and a row is numbers between blanks, since a thousand files in three modes have three
@@ -38,8 +38,7 @@ struct WaterfallData {
   /// The name's number, the milliseconds of each phase, with nothing for none, and "x" for a failure: `3 40
   ///   9.5`.
   static func row(_ file: FileTimeline, name: Int) -> String {
-    var times = [FilePhase: Duration]()
-    for span in file.spans { times[span.phase, default: .zero] += span.length }
+    let times = TimeShares([file]).times
     let fields = FilePhase.allCases.map { phase in
       times[phase].map { time -> String in
         let milliseconds = time / .milliseconds(1)

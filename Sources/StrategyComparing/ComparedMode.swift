@@ -15,9 +15,6 @@ public struct ComparedMode: Sendable, Hashable {
   public static let asyncLet = ComparedMode(.asyncLet)
   public static let parallel = ComparedMode(.parallel)
 
-  /// The three modes at the run's own width.
-  public static let standard = [sequential, asyncLet, parallel]
-
   /// As its options are typed: `parallel`, `parallel -j 16`.
   public var name: String { jobs.map { "\(mode.rawValue) -j \($0)" } ?? mode.rawValue }
 

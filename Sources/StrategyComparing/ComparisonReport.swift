@@ -112,14 +112,14 @@ public struct Conclusion: Sendable, Equatable {
   public let speed: RelativeSpeed
   public let certainty: Certainty
 
-  public enum Certainty: Sendable, Equatable {
+  public enum Certainty: String, Sendable {
     /// The factor is above 1 by more than two standard deviations: chance alone hardly does that.
     case clear
     /// A factor below 1.05, which is rounded to 1.0 when it is shown: there is no winner, however sure the
     /// difference is.
     case tie
     /// The difference is no larger than the scatter of the runs: there is no winner.
-    case withinScatter
+    case withinScatter = "within-scatter"
     /// A mode ran only once, so nothing is known of its scatter.
     case unknown
   }
@@ -173,24 +173,20 @@ public struct RelativeSpeed: Sendable, Equatable {
   public let factor: Double
   /// One standard deviation of the factor; nil when one side ran only once.
   public let deviation: Double?
+}
 
-  public init(factor: Double, deviation: Double?) {
-    self.factor = factor
-    self.deviation = deviation
-  }
-
+extension RelativeSpeed {
   /// As hyperfine does: r = μ₂/μ₁, and σ of r by propagation, r · √((σ₁/μ₁)² + (σ₂/μ₂)²), the runs of the two
   /// being independent. nil when a mean is no time at all.
   public init?(of sample: SampleSummary, against reference: SampleSummary) {
     guard sample.mean > .zero, reference.mean > .zero else { return nil }
     let factor = reference.mean / sample.mean
-    self.factor = factor
+    var deviation: Double?
     if let own = sample.standardDeviation, let other = reference.standardDeviation {
       let ownPart = own / sample.mean
       let otherPart = other / reference.mean
       deviation = factor * (ownPart * ownPart + otherPart * otherPart).squareRoot()
-    } else {
-      deviation = nil
     }
+    self.init(factor: factor, deviation: deviation)
   }
 }

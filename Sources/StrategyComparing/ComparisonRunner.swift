@@ -207,14 +207,14 @@ public struct ComparisonPlan: Sendable, Equatable {
     var distinct: [ComparedMode] = []
     for mode in modes where !distinct.contains(mode) { distinct.append(mode) }
     self.modes = distinct
-    var draw = seed.map(Draw.init)
+    var draw = seed.map { SeededGenerator($0) }
     steps =
       Self.rounds(max(0, warmUpRounds), of: distinct, isWarmUp: true, &draw)
       + Self.rounds(max(1, runs), of: distinct, isWarmUp: false, &draw)
   }
 
   private static func rounds(
-    _ count: Int, of modes: [ComparedMode], isWarmUp: Bool, _ draw: inout Draw?
+    _ count: Int, of modes: [ComparedMode], isWarmUp: Bool, _ draw: inout SeededGenerator?
   ) -> [Step] {
     var order = modes
     return (0..<count).flatMap { round in
@@ -225,21 +225,6 @@ public struct ComparisonPlan: Sendable, Equatable {
       return order.indices.map { place in
         Step(mode: order[(place + round) % order.count], round: round + 1, isWarmUp: isWarmUp)
       }
-    }
-  }
-
-  /// SplitMix64 (Steele, Lea, Flood 2014): the same order for the same seed.
-  private struct Draw: RandomNumberGenerator {
-    var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var value = state
-      value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-      return value ^ (value >> 31)
     }
   }
 }

@@ -17,7 +17,7 @@ public enum Explanation: Sendable, Equatable {
   /// - Returns: what gains, then what limits; empty where the runs do not show it.
   public static func all(_ report: ComparisonReport) -> [Explanation] {
     guard let conclusion = report.conclusion, let narrow = report.result(of: .sequential),
-      let wide = widest(report, conclusion), let one = Facts(narrow), let many = Facts(wide)
+      let wide = widest(report), let one = Facts(narrow), let many = Facts(wide)
     else { return [] }
     var all: [Explanation] = []
     let isClear = [.clear, .unknown].contains(conclusion.certainty) && conclusion.winner != .sequential
@@ -34,7 +34,7 @@ public enum Explanation: Sendable, Equatable {
   }
 
   /// The fastest that has several files at a time.
-  private static func widest(_ report: ComparisonReport, _ conclusion: Conclusion) -> ModeResult? {
+  private static func widest(_ report: ComparisonReport) -> ModeResult? {
     report.results.filter { $0.mode != .sequential }.min { $0.times.median < $1.times.median }
   }
 

@@ -51,13 +51,13 @@ public struct RunDetails: Sendable, Equatable {
 }
 
 /// What a file does at a time.
-public enum FilePhase: Int, Sendable, CaseIterable {
+public enum FilePhase: String, Sendable, CaseIterable {
   /// It waits for its turn, or between two attempts.
   case queued
-  case lookingUp
-  case connecting
+  case lookingUp = "lookup"
+  case connecting = "connect"
   /// TLS is agreed on.
-  case securing
+  case securing = "tls"
   /// The request is sent, and not answered.
   case waiting
   case receiving

@@ -21,7 +21,6 @@ struct BarsDisplay: ProgressDisplay {
   private var taskbar = TaskbarProgress.hidden
   /// What keys have changed.
   private var screen = ScreenState()
-  private var failures = FailureTail()
   /// Of the file that a panel describes.
   private var transfers: (id: Int, details: [TransferDetails])?
   private var outlook = Outlook()
@@ -60,8 +59,7 @@ struct BarsDisplay: ProgressDisplay {
 
   mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
     let layout = layout(size)
-    waits.take(sample, words, at: now)
-    failures.take(sample.events, words)
+    waits.take(sample, words)
     let isPaused = screen.isPaused
     let prompt = prompt(sample, at: now)
     // The rows of the last frame say how many are tried again; those of this one depend on the room.
@@ -102,7 +100,7 @@ struct BarsDisplay: ProgressDisplay {
 
   mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand? {
     screen.press(
-      key, ScreenState.Surroundings(rows: rows.shown.map(\.id), failures: failures.all.count), at: now)
+      key, ScreenState.Surroundings(rows: rows.shown.map(\.id), failures: waits.failures.all.count), at: now)
   }
 
   mutating func answer(_ note: String, at now: Duration) { screen.say(.text(note), at: now) }
@@ -123,7 +121,7 @@ struct BarsDisplay: ProgressDisplay {
     case nil: return nil
     case .help: return .help
     case .failures(let skipped):
-      return .failures(failures.all, skipped: skipped, total: sample.tally.failed)
+      return .failures(waits.failures.all, skipped: skipped, total: sample.tally.failed)
     case .details(let id):
       rows.lookAtParts(of: id)
       let details = transfers.flatMap { $0.id == id ? $0.details : nil } ?? []

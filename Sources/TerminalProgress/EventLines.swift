@@ -109,10 +109,6 @@ struct EventLines {
 }
 
 extension ProgressEvent {
-  var isDone: Bool {
-    if case .ended(_, .success) = self { true } else { false }
-  }
-
   /// Whether it is a file that ended well, and that is not only counted.
   var isNamed: Bool {
     guard case .ended(_, .success(let outcome)) = self else { return false }

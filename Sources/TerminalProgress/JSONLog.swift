@@ -1,4 +1,4 @@
-import DownloadModel
+public import DownloadModel
 
 /// Progress as JSON lines for programs: an object a line, of type plan, start, progress, retry, wait, done,
 /// error, watch, removed or summary.
@@ -9,7 +9,6 @@ import DownloadModel
 /// types and fields that they do not know.
 struct JSONLog: ProgressDisplay {
   let interval = Duration.milliseconds(100)
-  let restoring: [UInt8] = []
   /// Files under way that a progress line names.
   private static let named = 16
 
@@ -50,9 +49,6 @@ struct JSONLog: ProgressDisplay {
     Array((lines(sample) + summary(sample, now)).utf8)
   }
 
-  func suspend() -> [UInt8] { [] }
-  func leave() -> [UInt8] { [] }
-
   // MARK: Lines
 
   private mutating func lines(_ sample: ProgressSample) -> String {
@@ -60,8 +56,7 @@ struct JSONLog: ProgressDisplay {
     let plan = Plan(files: sample.tally.listed, isComplete: sample.tally.listIsComplete)
     if plan != self.plan, plan.isComplete {
       self.plan = plan
-      let files: [String: JSONValue] = ["files": .number(Int64(plan.files))]
-      text += line("plan", nil, nil, files.merging(heading?.fields ?? [:]) { $1 })
+      text += line("plan", ["files": .of(plan.files)].merging(heading?.fields ?? [:]) { $1 })
     }
     for event in sample.events { text += self.line(of: event) }
     return text
@@ -74,74 +69,63 @@ struct JSONLog: ProgressDisplay {
       if ids[request.address]?.contains(request.id) != true {
         ids[request.address, default: []].append(request.id)
       }
-      return line("start", request.id, request.address.redacted, [:])
+      return line("start", [:], of: request.address, request.id)
     case .retry(let address, let next, let error):
-      return line(
-        "retry", ids[address]?.first, address.redacted,
-        [
-          "attempt": .number(Int64(next.attempt)), "delay": .decimal(next.delay.inSeconds),
-          "retry": .number(Int64(next.retry)), "retries": next.retries.map { .number(Int64($0)) } ?? .null,
-        ].merging(fields(error, RetryMessages.text(words.cause(error), next))) { $1 })
+      let fields: [String: JSONValue] = [
+        "attempt": .of(next.attempt), "delay": .of(next.delay.inSeconds), "retry": .of(next.retry),
+        "retries": .of(next.retries),
+      ]
+      let why = self.fields(error, RetryMessages.text(words.cause(error), next))
+      return line("retry", fields.merging(why) { $1 }, of: address, ids[address]?.first)
     case .ended(let address, .success(let outcome)):
       return line(
-        "done", ended(address), address.redacted,
+        "done",
         [
-          "path": .text(outcome.path), "size": .number(outcome.size), "how": .text(outcome.kind.rawValue),
-          "transferred": .number(outcome.transferred), "resumed": .number(outcome.resumed),
-          "proof": outcome.proof.map { .text($0.rawValue) } ?? .null,
-          "remark": outcome.remark.map { .text($0.rawValue) } ?? .null,
-        ])
+          "path": .of(outcome.path), "size": .of(outcome.size), "how": .of(outcome.kind.rawValue),
+          "transferred": .of(outcome.transferred), "resumed": .of(outcome.resumed),
+          "proof": .of(outcome.proof?.rawValue), "remark": .of(outcome.remark?.rawValue),
+        ], of: address, ended(address))
     case .ended(let address, .failure(let error)):
-      return line("error", ended(address), address.redacted, fields(error, words.failure(error)))
+      return line("error", fields(error, words.failure(error)), of: address, ended(address))
     case .waitsForAnotherProcess(let address, let process):
-      return line(
-        "wait", ids[address]?.first, address.redacted,
-        ["for": .text("another-process"), "process": process.map { .number(Int64($0)) } ?? .null])
+      let fields: [String: JSONValue] = ["for": .text("another-process"), "process": .of(process)]
+      return line("wait", fields, of: address, ids[address]?.first)
     case .rejected(let rejection):
       rejected += 1
       return line(
-        "error", nil, nil,
-        [
-          "code": .text("bad-line"), "passing": .flag(false),
-          "message": .text(Redaction.redacted(words.rejection(rejection))),
-        ])
+        "error",
+        ["code": .text("bad-line"), "passing": .flag(false), "message": message(words.rejection(rejection))])
     case .watch(let news): return self.line(of: news)
     }
   }
 
   private mutating func line(of news: WatchNews) -> String {
-    func files(_ count: Int) -> JSONValue { .number(Int64(count)) }
+    let fields: [String: JSONValue]
     switch news {
     case .removed(let request, let was):
       ids[request.address]?.removeAll { $0 == request.id }
-      return line("removed", request.id, request.address.redacted, ["was": .text(was.rawValue)])
+      return line("removed", ["was": .of(was.rawValue)], of: request.address, request.id)
     case .changed(let change):
       rejected -= change.mended
-      return line(
-        "watch", nil, nil,
-        [
-          "what": .text("changed"), "list": .text(change.list), "files": files(change.files),
-          "started": files(change.started), "removed": files(change.removed),
-          "restarted": files(change.restarted), "mended": files(change.mended),
-        ])
+      fields = [
+        "what": .text("changed"), "list": .of(change.list), "files": .of(change.files),
+        "started": .of(change.started), "removed": .of(change.removed),
+        "restarted": .of(change.restarted), "mended": .of(change.mended),
+      ]
     case .missing(let list, let count):
-      return line("watch", nil, nil, ["what": .text("missing"), "list": .text(list), "files": files(count)])
+      fields = ["what": .text("missing"), "list": .of(list), "files": .of(count)]
     case .unreadable(let why, let count):
-      return line(
-        "watch", nil, nil,
-        [
-          "what": .text("unreadable"), "list": .text(why.list), "files": files(count),
-          "message": .text(Redaction.redacted(words.rejection(why))),
-        ])
-    case .asking(let count): return line("watch", nil, nil, ["what": .text("asking"), "files": files(count)])
+      fields = [
+        "what": .text("unreadable"), "list": .of(why.list), "files": .of(count),
+        "message": message(words.rejection(why)),
+      ]
+    case .asking(let count): fields = ["what": .text("asking"), "files": .of(count)]
     case .waiting(let status):
-      return line(
-        "watch", nil, nil,
-        [
-          "what": .text("waiting"), "files": files(status.files),
-          "next": status.nextLook.map { .decimal($0.inSeconds) } ?? .null,
-        ])
+      fields = [
+        "what": .text("waiting"), "files": .of(status.files), "next": .of(status.nextLook?.inSeconds),
+      ]
     }
+    return line("watch", fields)
   }
 
   private mutating func ended(_ address: Address) -> Int? {
@@ -151,38 +135,36 @@ struct JSONLog: ProgressDisplay {
     return id
   }
 
+  private func message(_ text: String) -> JSONValue { .text(Redaction.redacted(text)) }
+
   private func fields(_ error: DownloadError, _ message: String) -> [String: JSONValue] {
     [
       "code": .text(error.code.rawValue), "passing": .flag(error.isTransient),
-      "message": .text(Redaction.redacted(message)),
+      "message": self.message(message),
     ]
   }
 
   private func progress(_ sample: ProgressSample) -> String {
     let active = sample.active.sorted { $0.id < $1.id }.prefix(Self.named).map { file in
       JSONValue.object([
-        "id": .number(Int64(file.id)), "url": .text(file.address.redacted),
-        "bytes": .number(file.meter.position),
-        "total": file.meter.total.map { .number($0) } ?? .null,
+        "id": .of(file.id), "url": .text(file.address.redacted), "bytes": .of(file.meter.position),
+        "total": .of(file.meter.total),
       ])
     }
-    return line("progress", nil, nil, counts(sample).merging(["active": .list(Array(active))]) { $1 })
+    return line("progress", counts(sample).merging(["active": .list(active)]) { $1 })
   }
 
   func summary(_ sample: ProgressSample, _ now: Duration, _ more: [String: JSONValue] = [:]) -> String {
     let tally = sample.tally
     let fields: [String: JSONValue] = [
-      "fresh": .number(Int64(tally.fresh)), "stale": .number(Int64(tally.stale)),
-      "unchanged": .number(Int64(tally.unchanged)), "skipped": .number(Int64(tally.skipped)),
-      "sameAsHere": .number(Int64(tally.sameAsHere)),
-      "withoutContent": .number(Int64(tally.withoutContent)),
-      "decoded": .number(Int64(tally.decoded)),
-      "copied": .number(Int64(tally.copied)), "cancelled": .number(Int64(tally.cancelled)),
-      "failedForGood": .number(Int64(tally.failedForGood)),
-      "provenByDigest": .number(Int64(tally.provenByDigest)), "unproven": .number(Int64(tally.unproven)),
-      "seconds": .decimal(now.inSeconds),
+      "fresh": .of(tally.fresh), "stale": .of(tally.stale), "unchanged": .of(tally.unchanged),
+      "skipped": .of(tally.skipped), "sameAsHere": .of(tally.sameAsHere),
+      "withoutContent": .of(tally.withoutContent), "decoded": .of(tally.decoded),
+      "copied": .of(tally.copied), "cancelled": .of(tally.cancelled),
+      "failedForGood": .of(tally.failedForGood), "provenByDigest": .of(tally.provenByDigest),
+      "unproven": .of(tally.unproven), "seconds": .of(now.inSeconds),
     ]
-    return line("summary", nil, nil, counts(sample).merging(fields) { $1 }.merging(more) { $1 })
+    return line("summary", counts(sample).merging(fields) { $1 }.merging(more) { $1 })
   }
 
   /// `received` and `size` are of the same files, those that are done or under way, so that the one is never
@@ -198,19 +180,33 @@ struct JSONLog: ProgressDisplay {
       if file.meter.total == nil { isSized = false }
     }
     return [
-      "files": tally.listIsComplete ? .number(Int64(tally.listed)) : .null,
-      "done": .number(Int64(tally.done)), "failed": .number(Int64(tally.failed)),
-      "received": .number(received), "size": .number(size), "sizeIsWhole": .flag(isSized),
-      "transferred": .number(sample.received),
+      "files": .of(tally.listIsComplete ? tally.listed : nil), "done": .of(tally.done),
+      "failed": .of(tally.failed), "received": .of(received), "size": .of(size),
+      "sizeIsWhole": .flag(isSized), "transferred": .of(sample.received),
     ]
   }
 
-  private func line(_ type: String, _ id: Int?, _ url: String?, _ fields: [String: JSONValue]) -> String {
-    var all = fields
-    all["id"] = id.map { .number(Int64($0)) } ?? .null
-    all["url"] = url.map { .text($0) } ?? .null
+  private func line(
+    _ type: String, _ fields: [String: JSONValue], of address: Address? = nil, _ id: Int? = nil
+  ) -> String {
+    let all = fields.merging(["id": .of(id), "url": .of(address?.redacted)]) { $1 }
     let head =
-      "{\"v\":1,\"t\":\(JSONValue.text(words.timestamp()).text),\"type\":\(JSONValue.text(type).text)"
-    return head + all.sorted { $0.key < $1.key }.map { ",\"\($0.key)\":\($0.value.text)" }.joined() + "}\n"
+      "{\"v\":1,\"t\":\(JSONValue.text(words.timestamp()).text),\"type\":\(JSONValue.text(type).text),"
+    return head + JSONValue.object(all).text.dropFirst() + "\n"
+  }
+}
+
+/// The object of a run's summary line, for a file of its own.
+public enum RunSummaryJSON {
+  /// - Parameters:
+  ///   - rejected: lines of the list that were none.
+  ///   - more: what only the file says.
+  /// - Returns: a line, with its end.
+  public static func text(
+    _ tally: ProgressTally, transferred: Int64, rejected: Int, elapsed: Duration, words: ProgressMessages,
+    more: [String: JSONValue]
+  ) -> String {
+    let sample = ProgressSample(tally: tally, received: transferred, active: [], events: [])
+    return JSONLog(words: words, rejected: rejected).summary(sample, elapsed, more)
   }
 }

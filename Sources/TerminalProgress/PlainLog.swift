@@ -4,7 +4,6 @@ import DownloadModel
 /// overwritten. Every file is named, in a line for each change of its state that matters.
 struct PlainLog: ProgressDisplay {
   let interval = Duration.milliseconds(250)
-  let restoring: [UInt8] = []
   private static let summaryInterval = Duration.seconds(10)
   /// How often a run in which nothing moves says that it is still there.
   private static let quietInterval = Duration.seconds(60)
@@ -39,9 +38,6 @@ struct PlainLog: ProgressDisplay {
   mutating func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
     Array(lines(sample.events).utf8)
   }
-
-  func suspend() -> [UInt8] { [] }
-  func leave() -> [UInt8] { [] }
 
   private mutating func lines(_ events: [ProgressEvent]) -> String {
     var text = ""

@@ -256,18 +256,18 @@ protocol ProgressDisplay: Sendable {
   mutating func describe(_ meter: TransferMeter, by details: [TransferDetails])
 }
 
-/// What shows lines has no keys.
+/// What shows lines has no keys, and is in nobody's way: it never takes the terminal, and others write their
+/// lines themselves.
 extension ProgressDisplay {
+  var restoring: [UInt8] { [] }
+  mutating func suspend() -> [UInt8] { [] }
+  mutating func leave() -> [UInt8] { [] }
+  mutating func take(notes: [String]) {}
   mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand? { nil }
   mutating func answer(_ note: String, at now: Duration) {}
   func meter(of id: Int) -> TransferMeter? { nil }
   var described: TransferMeter? { nil }
   mutating func describe(_ meter: TransferMeter, by details: [TransferDetails]) {}
-}
-
-extension ProgressDisplay {
-  /// What only adds lines is in nobody's way: others write theirs themselves.
-  mutating func take(notes: [String]) {}
 }
 
 /// Whether the renderer has the terminal, which is given back exactly once: by the renderer, or by a second

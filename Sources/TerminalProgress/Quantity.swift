@@ -43,16 +43,16 @@ public enum Quantity {
   public static func measurement(_ duration: Duration) -> String {
     let seconds = max(0, duration.inSeconds)
     // Rounding must not reach a fourth digit: that is the next form's.
-    if seconds < 0.009_995 { return "\(fraction(seconds * 1000, 100)) ms" }
-    if seconds < 0.099_95 { return "\(fraction(seconds * 1000, 10)) ms" }
+    if seconds < 0.009_995 { return "\(decimal(seconds * 1000, 100)) ms" }
+    if seconds < 0.099_95 { return "\(decimal(seconds * 1000, 10)) ms" }
     if seconds < 0.999_5 { return "\(Int((seconds * 1000).rounded())) ms" }
-    if seconds < 9.995 { return "\(fraction(seconds, 100)) s" }
+    if seconds < 9.995 { return "\(decimal(seconds, 100)) s" }
     return self.duration(duration)
   }
 
   /// A decimal with as many digits behind the point as `parts` has zeros: 10 or 100.
-  private static func fraction(_ value: Double, _ parts: Int) -> String {
-    let whole = Int((value * Double(parts)).rounded())
+  public static func decimal(_ value: Double, _ parts: Int) -> String {
+    let whole = Int((min(max(value, 0), 1e12) * Double(parts)).rounded())
     let rest = whole % parts
     return "\(whole / parts).\(parts == 100 ? twoDigits(rest) : String(rest))"
   }
@@ -88,7 +88,29 @@ public enum Quantity {
     return text
   }
 
+  /// `1 file`, `1,000 files`.
+  public static func files(_ number: Int) -> String { count(number, "file", "files") }
+
+  public static func count(_ number: Int, _ one: String, _ more: String) -> String {
+    "\(count(number)) \(number == 1 ? one : more)"
+  }
+
   private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}
+
+/// Lines of a table that is printed as a whole, with a blank between columns at least.
+public enum TextColumns {
+  /// - Parameter widths: negative where texts stand at the right edge; 0 for a last column.
+  public static func lines(_ rows: [[String]], _ widths: [Int]) -> [String] {
+    rows.map { line($0, widths) }
+  }
+
+  public static func line(_ texts: [String], _ widths: [Int]) -> String {
+    zip(texts, widths).map { text, width in
+      let blanks = String(repeating: " ", count: width == 0 ? 0 : max(1, abs(width) - text.count))
+      return width < 0 ? blanks + text : text + blanks
+    }.joined()
+  }
 }
 
 extension Duration {

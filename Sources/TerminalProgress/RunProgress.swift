@@ -1,4 +1,5 @@
 import DownloadModel
+import Glibc
 
 /// What the whole run amounts to at one moment.
 struct RunProgress: Sendable, Equatable {
@@ -86,14 +87,6 @@ struct RunTotal: Sendable {
       rate: rate.rate(at: now), timeLeft: timeLeft, isBound: progress.isLowerBound || hasStalled)
   }
 }
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Speed as an exponential average over time, averaged once more so that it neither jumps nor sticks.
 ///

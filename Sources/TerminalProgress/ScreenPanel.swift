@@ -168,34 +168,34 @@ struct ScreenPanel {
     let words = total == 0 ? "Nothing has failed so far." : "\(Quantity.count(total)) failed so far:"
     title.append(TextCut.atEnd(words, to: usable - title.width, ellipsis: ""), .strong)
     let shown = failures.dropLast(skipped).suffix(max(0, most - 1))
-    return [title.text] + shown.map(failure)
-  }
-
-  private func failure(_ failure: FailureTail.Failure) -> String {
-    var line = layout.line
-    line.append(glyphs.failed, .failed)
-    line.pad(to: RowColumns.indent)
-    let (name, cause) = (
-      StyledLine.shown(failure.name, glyphs), StyledLine.shown(failure.cause, glyphs)
-    )
-    let least = min(CellWidth.of(name), max(8, (usable - line.width) / 3))
-    let gap = name.isEmpty || cause.isEmpty ? 0 : RowColumns.gap
-    let room = usable - line.width
-    let forCause = max(0, min(CellWidth.of(cause), room - least - gap))
-    line.append(TextCut.inMiddle(name, to: max(0, room - gap - forCause), ellipsis: glyphs.ellipsis))
-    guard forCause > 2 else { return line.text }
-    line.pad(to: line.width + gap)
-    line.append(TextCut.atEnd(cause, to: usable - line.width, ellipsis: glyphs.ellipsis), .failed)
-    return line.text
+    let least = max(8, (usable - RowColumns.indent) / 3)
+    return [title.text] + shown.map { $0.line(layout, nameAtLeast: least).text }
   }
 }
 
-/// The latest failures of a run, for a panel.
+/// The latest failures of a run.
 struct FailureTail: Sendable {
   struct Failure: Sendable, Equatable {
     /// Empty for a line of a list, which its cause names.
     var name: String
     var cause: String
+
+    /// The name is cut first, down to what still tells it from others, then the cause.
+    func line(_ layout: FrameLayout, nameAtLeast least: Int) -> StyledLine {
+      let (glyphs, usable) = (layout.glyphs, layout.columns.usable)
+      var line = layout.line
+      line.append(glyphs.failed, .failed)
+      line.pad(to: RowColumns.indent)
+      let (name, cause) = (StyledLine.shown(name, glyphs), StyledLine.shown(cause, glyphs))
+      let gap = name.isEmpty || cause.isEmpty ? 0 : RowColumns.gap
+      let room = usable - line.width
+      let forCause = max(0, min(CellWidth.of(cause), room - min(CellWidth.of(name), least) - gap))
+      line.append(TextCut.inMiddle(name, to: max(0, room - gap - forCause), ellipsis: glyphs.ellipsis))
+      guard forCause > 2 else { return line }
+      line.pad(to: line.width + gap)
+      line.append(TextCut.atEnd(cause, to: usable - line.width, ellipsis: glyphs.ellipsis), .failed)
+      return line
+    }
   }
 
   /// As many as anyone looks through with an arrow. All of them are in the summary.

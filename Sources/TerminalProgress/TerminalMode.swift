@@ -1,12 +1,5 @@
+import Glibc
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// How a terminal treats keys: as it was found, or each at once and unseen. Ctrl-C stays a signal.
 ///

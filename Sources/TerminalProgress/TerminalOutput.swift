@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Glibc
 
 /// Where progress is written to. `TerminalOutput` is the real one; tests read the characters.
 public protocol ProgressOutput: Sendable {

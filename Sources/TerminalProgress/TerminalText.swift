@@ -14,7 +14,7 @@ public enum TerminalText {
       switch scalar.value {
       case 0x09, 0x0A, 0x0D, 0x85, 0x2028, 0x2029:
         if scalars.last != " " { scalars.append(" ") }
-      default: if !isHarmful(scalar) { scalars.append(scalar) }
+      default: if !scalar.isHarmful { scalars.append(scalar) }
       }
     }
     return String(scalars)
@@ -26,21 +26,6 @@ public enum TerminalText {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
     let standIns: [Character: String] = ["×": "x", "…": "...", "≥": ">=", "–": "-", "±": "+-", "·": ","]
     return text.map { $0.isASCII ? String($0) : standIns[$0] ?? "?" }.joined()
-  }
-
-  /// Whether a scalar must not reach a terminal as it is. The joiners U+200C and U+200D may: scripts and
-  /// emoji need them.
-  static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0x20...0x7E: false
-    case 0x00...0x1F, 0x7F...0x9F: true
-    case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true  // Bidi controls.
-    case 0x2028, 0x2029: true  // Line ends.
-    case 0x180E, 0x200B, 0x2060...0x2064, 0x206A...0x206F: true  // Invisible.
-    case 0xFEFF, 0xFFF9...0xFFFB: true  // Byte order mark; interlinear annotation hides text.
-    case 0xE0000...0xE007F: true  // Tags: a second, unseen alphabet.
-    default: false
-    }
   }
 
   /// The text without %-escapes (RFC 3986 §2.1); what is not UTF-8 becomes U+FFFD. For display only.

@@ -14,8 +14,8 @@ struct WaitLines {
     var watch: WatchStatus?
     /// What the hosts refused with last.
     fileprivate var refusals: [String: Refusal] = [:]
-    /// What failed last.
-    fileprivate var latestFailure: Failure?
+    /// What failed so far.
+    private(set) var failures = FailureTail()
 
     init() {}
   }
@@ -24,11 +24,6 @@ struct WaitLines {
     var cause: String
     /// It answers, but takes no more.
     var isBusy: Bool
-  }
-
-  fileprivate struct Failure: Sendable {
-    var name: String
-    var cause: String
   }
 
   private static let firstMoment = Duration.seconds(1)
@@ -59,7 +54,7 @@ struct WaitLines {
       lines.append(watching(watch))
     }
     for reason in reasons.dropFirst() where lines.count < most { lines.append(further(reason)) }
-    if tellsFailure, lines.count < most, progress.tally.failed > 0, let failure = content.latestFailure {
+    if tellsFailure, lines.count < most, progress.tally.failed > 0, let failure = content.failures.all.last {
       lines.insert(failed(failure, others: progress.tally.failed - 1), at: 0)
     }
     return Array(lines.suffix(most))
@@ -152,8 +147,7 @@ struct WaitLines {
       $0.value.count == $1.value.count ? $0.key < $1.key : $0.value.count > $1.value.count
     }
     .map { cause, group in
-      let files = group.count == 1 ? "1 file" : "\(Quantity.count(group.count)) files"
-      let next = "\(files) again in \(Quantity.wait(group.until - now, isLeft: true))"
+      let next = "\(Quantity.files(group.count)) again in \(Quantity.wait(group.until - now, isLeft: true))"
       let shown = StyledLine.shown(cause, glyphs)
       return Reason(forms: shown.isEmpty ? [next] : ["\(next): \(shown)", next])
     }
@@ -181,23 +175,9 @@ struct WaitLines {
   // MARK: What failed
 
   /// The last failure, in one line; all of them are told at the end.
-  private func failed(_ failure: Failure, others: Int) -> String {
-    var line = layout.line
-    line.append(glyphs.failed, .failed)
-    line.pad(to: RowColumns.indent)
+  private func failed(_ failure: FailureTail.Failure, others: Int) -> String {
+    var line = failure.line(layout, nameAtLeast: 12)
     let more = others > 0 ? " (and \(Quantity.count(others)) more failed)" : ""
-    let name = StyledLine.shown(failure.name, glyphs)
-    let cause = StyledLine.shown(failure.cause, glyphs)
-    let gap = name.isEmpty || cause.isEmpty ? 0 : RowColumns.gap
-    let room = usable - line.width
-    // The name is cut first, down to what still tells it from others, then the cause.
-    let least = min(CellWidth.of(name), 12)
-    let forCause = max(0, min(CellWidth.of(cause), room - least - gap))
-    line.append(TextCut.inMiddle(name, to: max(0, room - gap - forCause), ellipsis: glyphs.ellipsis))
-    if forCause > 2 {
-      line.pad(to: line.width + gap)
-      line.append(TextCut.atEnd(cause, to: usable - line.width, ellipsis: glyphs.ellipsis), .failed)
-    }
     if line.width + CellWidth.of(more) <= usable { line.append(more, .dim) }
     return line.text
   }
@@ -215,19 +195,13 @@ extension WaitLines.Content {
   }
 
   /// Notes what happened since the last frame.
-  mutating func take(_ sample: ProgressSample, _ words: ProgressMessages, at now: Duration) {
+  mutating func take(_ sample: ProgressSample, _ words: ProgressMessages) {
     hosts = sample.hosts
     watch = sample.watch
-    for event in sample.events {
-      switch event {
-      case .retry(let address, _, let error):
-        guard let isBusy = Self.isBusy(error) else { continue }
-        refusals[address.hostAndPort] = .init(cause: words.cause(error), isBusy: isBusy)
-      case .ended(let address, .failure(let error)) where !error.isOfUser:
-        latestFailure = .init(name: ActiveRow.name(of: address, .unicode), cause: words.cause(error))
-      case .rejected(let rejection): latestFailure = .init(name: "", cause: words.rejection(rejection))
-      case .began, .ended, .waitsForAnotherProcess, .watch: break
-      }
+    failures.take(sample.events, words)
+    for case .retry(let address, _, let error) in sample.events {
+      guard let isBusy = Self.isBusy(error) else { continue }
+      refusals[address.hostAndPort] = .init(cause: words.cause(error), isBusy: isBusy)
     }
     // Of a long list's thousands of hosts, only those that keep something waiting are of use.
     if refusals.count > 64 {

@@ -73,10 +73,4 @@ struct DemoContentTests {
     let two = DemoContent(seed: 2).bytes(in: 0..<8)
     #expect(!stride(from: 0, to: 4088, by: 8).contains { Array(one[$0..<($0 + 8)]) == two })
   }
-
-  @Test func fileCutsARangeToItsLength() {
-    let file = DemoFile(path: "/a", size: 10, seed: 3)
-    #expect(file.bytes(in: 4..<100) == DemoContent(seed: 3).bytes(in: 4..<10))
-    #expect(file.bytes(in: 20..<30).isEmpty)
-  }
 }

@@ -1,7 +1,8 @@
-import DemoOrigin
 import Glibc
 import TestSupport
 import Testing
+
+@testable import DemoOrigin
 
 // Each wait here would last an hour: a test ends only because `stop()` ends it.
 @Suite("An origin starts and stops", .timeLimit(.minutes(5)))
@@ -72,7 +73,7 @@ struct DemoOriginLifeTests {
     let origin = origin(rate: nil)
     for _ in 1...3 {
       let body = try await origin.serving { try await CurlCommand.response($0).body }
-      #expect(body == catalogue.files[0].bytes(in: 0..<3600))
+      #expect(body == catalogue.files[0].content.bytes(in: 0..<3600))
     }
   }
 

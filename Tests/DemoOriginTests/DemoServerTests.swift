@@ -39,7 +39,7 @@ struct DemoServerTests {
       let start = ContinuousClock.now
       try await withThrowingTaskGroup(of: [UInt8].self) { group in
         for _ in 0..<3 { group.addTask { try await CurlCommand.response(addresses).body } }
-        for try await body in group { #expect(body == file.bytes(in: 0..<10)) }
+        for try await body in group { #expect(body == file.content.bytes(in: 0..<10)) }
       }
       #expect(ContinuousClock.now - start >= .milliseconds(120))
       _ = try await leaves.waitForExit()

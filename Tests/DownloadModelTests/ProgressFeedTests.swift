@@ -179,23 +179,24 @@ struct ProgressFeedTests {
     #expect(words(reader) == ["w0"])
   }
 
-  // MARK: Sequences of samples
-
-  /// Collects a sequence's events until it ends.
-  private static func collect(_ samples: ProgressSamples) async -> [String] {
+  /// Collects a reader's events until its task is cancelled, and then what is left.
+  private static func collect(_ reader: ProgressReader, every interval: Duration) async -> [String] {
     var all: [String] = []
-    for await sample in samples { all += sample.events.map(word) }
-    return all
+    while !Task.isCancelled {
+      try? await Task.sleep(for: interval)  // ends early only for a cancelled task
+      all += reader.take().events.map(word)
+    }
+    return all + reader.take().events.map(word)
   }
 
   /// Four lanes post while one reader looks a thousand times a second and one every 17 ms.
-  @Test func twoSequencesAtDifferentPacesAgree() async throws {
+  @Test func twoReadersAtDifferentPacesAgree() async throws {
     let feed = ProgressFeed()
     let requests = try (0..<8000).map { try request($0) }
-    let quick = feed.samples(of: .events, every: .milliseconds(1))
-    let slow = feed.samples(of: .events, every: .milliseconds(17))
-    async let first = Self.collect(quick)
-    async let second = Self.collect(slow)
+    let readers = [1, 17].map { pace in
+      let reader = feed.reader(of: .events)
+      return Task { await Self.collect(reader, every: .milliseconds(pace)) }
+    }
     await withTaskGroup { group in
       for lane in 0..<4 {
         group.addTask {
@@ -207,8 +208,8 @@ struct ProgressFeedTests {
         }
       }
     }
-    feed.finish()
-    let (one, other) = (await first, await second)
+    for reader in readers { reader.cancel() }
+    let (one, other) = (await readers[0].value, await readers[1].value)
     #expect(one == other)
     #expect(one.count == 16_000 && Set(one).count == 16_000)
     for lane in 0..<4 {
@@ -216,39 +217,5 @@ struct ProgressFeedTests {
       #expect(own == stride(from: lane, to: 8000, by: 4).flatMap { ["b\($0)", "e\($0)"] })
     }
     #expect(feed.counter.value == 80_000)
-  }
-
-  /// Its clock would sleep for an hour: cancelling ends that, and what is left comes in the last sample.
-  @Test func aCancelledReaderGetsItsLastSample() async throws {
-    let feed = ProgressFeed()
-    let samples = feed.samples(of: .events, every: .seconds(3600))
-    let reading = Task { await Self.collect(samples) }
-    try post(0..<3, to: feed)
-    reading.cancel()
-    #expect(await reading.value == posted(0..<3))
-  }
-
-  @Test func aSequenceEndsWithTheRun() async throws {
-    let feed = ProgressFeed()
-    var samples: ProgressSamples? = feed.samples(of: .events, every: .milliseconds(1))
-    var iterator = samples?.makeAsyncIterator()
-    try post(0..<1, to: feed)
-    feed.finish()
-    #expect(await iterator?.next()?.events.count == 2)
-    #expect(await iterator?.next() == nil)
-    (samples, iterator) = (nil, nil)
-    try post(1..<2, to: feed)
-    #expect(feed.backlog == 0)
-  }
-
-  /// Leaving the loop is leaving the feed.
-  @Test func aSequenceThatIsLeftFreesItsShare() async throws {
-    let feed = ProgressFeed()
-    func readOne() async {
-      for await _ in feed.samples(of: .events, every: .milliseconds(1)) { return }
-    }
-    await readOne()
-    try post(0..<10, to: feed)
-    #expect(feed.backlog == 0)
   }
 }

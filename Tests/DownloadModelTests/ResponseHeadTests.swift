@@ -1,4 +1,5 @@
 import DownloadModel
+import TestSupport
 import Testing
 
 @Suite("Header fields are read as RFC 9110 §5 says")

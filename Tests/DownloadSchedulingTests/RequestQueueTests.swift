@@ -187,7 +187,7 @@ struct RequestQueueTests {
       async let last = queue.next()
       queue.ended(again, wasAsked: true)
       #expect(await last != nil)
-      #expect(queue.queue.peak == 3)
+      #expect(queue.queue.width.peak == 3)
     }
   }
 

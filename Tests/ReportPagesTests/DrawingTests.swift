@@ -1,9 +1,9 @@
 import DownloadModel
-import StrategyComparing
 import TerminalProgress
 import Testing
 
 @testable import ReportPages
+@testable import StrategyComparing
 
 @Suite("Drawings of a report, as functions of values")
 struct DrawingTests {

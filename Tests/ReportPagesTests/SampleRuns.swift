@@ -67,7 +67,6 @@ struct SampleRuns {
         times.connections = 1
         open[lane] = true
       }
-      times.sent = .seconds(now + 0.0001)
       now += latency * (1 + 0.3 * jitter.roll())
       let hasFailed = failing.contains(file)
       if hasFailed {

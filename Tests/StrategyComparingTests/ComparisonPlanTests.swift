@@ -77,7 +77,7 @@ struct ComparisonPlanTests {
 
   @Test(arguments: [1, 2, 3])
   func eachModeIsFirstEquallyOften(cycles: Int) {
-    let modes = ComparedMode.standard
+    let modes = DownloadMode.strategies.map { ComparedMode($0) }
     let plan = ComparisonPlan(modes: modes, runs: cycles * modes.count)
     let first = Dictionary(grouping: plan.steps, by: \.round).compactMap { _, steps in steps.first?.mode }
     for mode in modes { #expect(first.count { $0 == mode } == cycles) }

@@ -196,7 +196,7 @@ struct FrameLayoutTests {
         #expect(lines.count == min(rows - 3, 8))
         for line in lines {
           #expect(CellWidth.of(line) < columns, "\(columns): \(line)")
-          #expect(line.unicodeScalars.allSatisfy { !TerminalText.isHarmful($0) }, "\(line)")
+          #expect(line.unicodeScalars.allSatisfy { !$0.isHarmful }, "\(line)")
         }
       }
     }

@@ -29,7 +29,7 @@ struct WaitLinesTests {
       HostWait(host: "example.org", limit: 2, isLearnt: true, waiting: 40, pause: .seconds(3.2))
     ]
     var content = WaitLines.Content()
-    content.take(sample, Scene.words, at: .seconds(80))
+    content.take(sample, Scene.words)
     return content
   }
 
@@ -87,7 +87,7 @@ struct WaitLinesTests {
       ])
     sample.hosts = [HostWait(host: "example.org", limit: 8, isLearnt: true, waiting: 1, pause: .seconds(4))]
     var content = WaitLines.Content()
-    content.take(sample, Scene.words, at: .zero)
+    content.take(sample, Scene.words)
     #expect(
       lines(content, Scene.sample(listed: 1), running: 0)
         == ["  0 running, 1 waiting · example.org does not answer, next in 4 s: connect · 1:23"])
@@ -115,7 +115,7 @@ struct WaitLinesTests {
       ActiveRow.Retry(next: next, until: .seconds(85), cause: "reset\u{1B}[2J"),
       ActiveRow.Retry(next: next, until: .seconds(84), cause: "timeout"),
     ]
-    content.take(Scene.sample([], [try Scene.failed(7, "a.iso")]), Scene.words, at: .seconds(80))
+    content.take(Scene.sample([], [try Scene.failed(7, "a.iso")]), Scene.words)
     content.hosts = try busy().hosts
     let sample = Scene.sample(listed: 42, failed: 3)
     #expect(
@@ -139,7 +139,7 @@ struct WaitLinesTests {
       content.hosts[0].host = "例え.テスト"
       let name = "%E6%9D%B1%E4%BA%AC%E3%81%AE%E5%9C%B0%E5%9B%B3e%CC%81%D7%A9%D7%9C%F0%9F%91%A9.pdf"
       content.take(
-        Scene.sample([], [try Scene.failed(7, name), try Scene.failed(8, name)]), Scene.words, at: .zero)
+        Scene.sample([], [try Scene.failed(7, name), try Scene.failed(8, name)]), Scene.words)
       content.hosts = [HostWait(host: "例え.テスト", limit: 2, isLearnt: true, waiting: 40, pause: .seconds(4))]
       for most in 0...4 {
         let lines = lines(

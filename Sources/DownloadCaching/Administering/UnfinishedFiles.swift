@@ -14,7 +14,6 @@ public struct UnfinishedFile: Sendable, Equatable {
   public var bytes: Int64
   /// Length of the whole file in bytes; nil if the server did not say.
   public var total: Int64?
-  public var validator: Validator
 }
 
 /// The unfinished files in one folder that are this user's dlm's own.
@@ -26,15 +25,6 @@ struct UnfinishedFiles {
   private let path: String
   private let secret: UserSecret
   private static let longestMetadata = 65_536
-
-  /// What a removal has come to.
-  struct Removed: Sendable, Equatable {
-    var files = 0
-    /// Bytes, as du(1) counts.
-    var bytes: Int64 = 0
-    /// Those that a living process has in use, and that stay.
-    var inUse = 0
-  }
 
   /// - Throws: Errno; `.noSuchFileOrDirectory` where there is no such folder.
   init(in path: FilePath, _ secret: UserSecret) throws(Errno) {
@@ -55,21 +45,21 @@ struct UnfinishedFiles {
         UnfinishedFile(
           address: metadata.address, isKeyed: metadata.trust != .usual,
           path: FilePath(path).appending(name.part), bytes: metadata.bytes(length: standing.size),
-          total: metadata.total, validator: metadata.validator))
+          total: metadata.total))
     }
     return found
   }
 
   /// Removes unfinished files with what stands beside them; not those that a living process has in use.
   /// - Parameter isMeant: whether an address's files are to go.
-  func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Removed {
-    var removed = Removed()
+  func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Freed {
+    var freed = Freed()
     let names = try folder.names()
     for name in partNames(among: names) {
       guard let metadata = try metadata(of: name), isMeant(metadata.value.address) else { continue }
-      try remove(name, metadata.file, isMeant, &removed)
+      try remove(name, metadata.file, isMeant, &freed)
     }
-    return removed
+    return freed
   }
 
   private func partNames(among names: [String]) -> [PartialName] {
@@ -114,15 +104,15 @@ struct UnfinishedFiles {
   /// first, because metadata alone is removed by the next run, and a part alone by nobody.
   private func remove(
     _ name: PartialName, _ metadata: borrowing Descriptor, _ isMeant: (String) -> Bool,
-    _ removed: inout Removed
+    _ freed: inout Freed
   ) throws(Errno) {
     let part = try openPart(name)
     if part.isOpen {
       guard try part.isOwn(names: 2) else { return }
-      guard part.lock() else { return removed.inUse += 1 }
+      guard part.lock() else { return freed.partsInUse += 1 }
     }
     defer { if part.isOpen { part.unlock() } }
-    guard metadata.lock() else { return removed.inUse += 1 }
+    guard metadata.lock() else { return freed.partsInUse += 1 }
     defer { metadata.unlock() }
     // Between opening and locking, either may have been replaced, or have become a finished file.
     let standing = try folder.identity(of: name.part)
@@ -135,11 +125,11 @@ struct UnfinishedFiles {
       try folder.allocatedBytes(of: name.part, ifRemoved: true) + folder.allocatedBytes(of: name.metadata)
     if part.isOpen {
       try folder.remove(name.part)
-      removed.files += 1
+      freed.parts += 1
     }
     for number in 0...8 { _ = try folder.removeOwn(name.draft(secret, number)) }
     try folder.remove(name.metadata)
-    removed.bytes += bytes
+    freed.partBytes += bytes
   }
 
   /// - Returns: a closed one where there is no part, or none of dlm's.

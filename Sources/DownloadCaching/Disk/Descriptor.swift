@@ -166,10 +166,6 @@ struct Descriptor: ~Copyable, Sendable {
   }
 }
 
-extension FileOwnership {
-  init(_ status: stat) { self.init(owner: status.st_uid, mode: status.st_mode) }
-}
-
 extension Errno {
   /// What stands there is another user's, or others may write it.
   static let distrusted = Errno.notPermitted

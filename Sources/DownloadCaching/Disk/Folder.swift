@@ -160,11 +160,7 @@ final class Folder: Sendable {
   }
 
   /// Bytes that this process may still write here; nil where the file system does not tell (some FUSE).
-  func freeBytes() -> Int64? {
-    var status = statvfs()
-    guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
-    return Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).0)
-  }
+  func freeBytes() -> Int64? { bytes(\.f_bavail) }
 
   /// Makes names durable: they are on the disk when this returns. Blocks.
   func sync() throws(Errno) {
@@ -179,11 +175,7 @@ final class Folder: Sendable {
   }
 
   /// Renames; replaces what stands under `new` in the same instant.
-  func rename(_ old: String, replacing new: String) throws(Errno) {
-    try Self.check(old)
-    try Self.check(new)
-    guard renameat(descriptor.raw, old, descriptor.raw, new) == 0 else { throw Errno(rawValue: errno) }
-  }
+  func rename(_ old: String, replacing new: String) throws(Errno) { try move(old, to: self, replacing: new) }
 
   /// Renames if nothing stands under `new`; EEXIST otherwise.
   ///
@@ -215,10 +207,12 @@ final class Folder: Sendable {
   }
 
   /// Bytes that the whole file system has; nil where it does not tell.
-  func diskBytes() -> Int64? {
+  func diskBytes() -> Int64? { bytes(\.f_blocks) }
+
+  private func bytes(_ blocks: KeyPath<statvfs, UInt>) -> Int64? {
     var status = statvfs()
     guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
-    return Int64(clamping: UInt64(status.f_blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize)).0)
+    return Int64(clamping: status[keyPath: blocks].multipliedReportingOverflow(by: status.f_frsize).0)
   }
 
   /// Names in the folder, in no order, without `.` and `..`.

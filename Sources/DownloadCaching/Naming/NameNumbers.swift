@@ -124,19 +124,12 @@ enum Hash {
   /// FNV-1a over the bytes, its bits then mixed as SplitMix64 does.
   static func of(_ bytes: some Collection<UInt8>) -> UInt64 {
     // A text's bytes one by one take ten times as long as the same bytes in memory.
-    bytes.withContiguousStorageIfAvailable { mixed(fnv($0)) } ?? mixed(fnv(bytes))
+    bytes.withContiguousStorageIfAvailable { SeededGenerator.mix(fnv($0)) } ?? SeededGenerator.mix(fnv(bytes))
   }
 
   private static func fnv(_ bytes: some Sequence<UInt8>) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     return hash
-  }
-
-  private static func mixed(_ hash: UInt64) -> UInt64 {
-    var hash = hash
-    hash = (hash ^ hash >> 30) &* 0xBF58_476D_1CE4_E5B9
-    hash = (hash ^ hash >> 27) &* 0x94D0_49BB_1331_11EB
-    return hash ^ hash >> 31
   }
 }

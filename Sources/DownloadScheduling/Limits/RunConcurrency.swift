@@ -84,13 +84,6 @@ struct RunLimiter {
     return (wanted, share)
   }
 
-  /// How many more files may begin.
-  var free: Int {
-    // Without a number of lanes there are always enough.
-    let lanes = zip(widths, inFlight).reduce(0) { $0 + min($1.0 - $1.1, 1 << 20) }
-    return max(0, min(lanes, room - total, (adaptive?.limit ?? .max) - total))
-  }
-
   /// Whether all lanes of a share have a file.
   func isBusy(_ share: Int) -> Bool { inFlight[share] >= widths[share] }
 

@@ -105,9 +105,6 @@ public final class RequestQueue: Sendable {
     return try await lanes((0..<shares).map { RequestQueueShare(self, $0) })
   }
 
-  /// The most files that were in flight at a time.
-  public var peak: Int { guarded.withLock { $0.state.run.peak } }
-
   /// How many files went at a time, and why.
   public var width: RunWidth {
     guarded.withLock { RunWidth(peak: $0.state.run.peak, lesson: $0.state.run.lesson) }

@@ -18,16 +18,9 @@ struct RequestRanking: Sendable, Equatable {
     case .list: 0
     case .small: request.expectedSize.map { UInt64($0) } ?? .max
     case .large: request.expectedSize.map { UInt64.max - 1 - UInt64($0) } ?? .max
-    case .random: Self.lot(UInt64(truncatingIfNeeded: request.id) &+ seed)
+    case .random:
+      SeededGenerator.mix((UInt64(truncatingIfNeeded: request.id) &+ seed) &* SeededGenerator.step)
     }
-  }
-
-  /// SplitMix64: neighbours get numbers that have nothing to do with each other.
-  private static func lot(_ number: UInt64) -> UInt64 {
-    var lot = number &* 0x9E37_79B9_7F4A_7C15
-    lot = (lot ^ lot >> 30) &* 0xBF58_476D_1CE4_E5B9
-    lot = (lot ^ lot >> 27) &* 0x94D0_49BB_1331_11EB
-    return lot ^ lot >> 31
   }
 
   /// So many urgent requests go in a row, at most, while others wait for other hosts and the list goes on: a

@@ -15,8 +15,8 @@ enum CacheJSON {
     _ status: CacheStatus, _ running: [RunningDownloads], _ unfinished: [UnfinishedFile]
   ) -> String {
     line([
-      "entries": .number(Int64(status.entries)), "fileBytes": .number(status.fileBytes),
-      "indexBytes": .number(status.indexBytes), "storeBytes": .number(status.storeBytes),
+      "entries": .of(status.entries), "fileBytes": .of(status.fileBytes),
+      "indexBytes": .of(status.indexBytes), "storeBytes": .of(status.storeBytes),
       "folder": text(status.folder.string), "running": .list(running.map { value($0) }),
       "unfinished": .list(unfinished.map { value($0) }),
     ])
@@ -24,7 +24,7 @@ enum CacheJSON {
 
   static func entry(_ entry: CacheEntry) -> String {
     line([
-      "condition": .text(entry.condition.rawValue), "size": .number(entry.size), "url": text(entry.address),
+      "condition": .text(entry.condition.rawValue), "size": .of(entry.size), "url": text(entry.address),
       "path": text(entry.path.string), "fetchedAt": time(entry.fetchedAt),
       "message": text(entry.failure.map { FailureMessages($0).line }),
     ])
@@ -40,10 +40,9 @@ enum CacheJSON {
 
   static func freed(_ freed: Freed) -> String {
     line([
-      "entries": .number(Int64(freed.entries)), "bytes": .number(freed.bytes),
-      "files": .number(Int64(freed.files)), "fileBytes": .number(freed.fileBytes),
-      "filesKept": .number(Int64(freed.filesKept)), "unfinished": .number(Int64(freed.parts)),
-      "unfinishedBytes": .number(freed.partBytes), "unfinishedInUse": .number(Int64(freed.partsInUse)),
+      "entries": .of(freed.entries), "bytes": .of(freed.bytes), "files": .of(freed.files),
+      "fileBytes": .of(freed.fileBytes), "filesKept": .of(freed.filesKept), "unfinished": .of(freed.parts),
+      "unfinishedBytes": .of(freed.partBytes), "unfinishedInUse": .of(freed.partsInUse),
       "failures": .list(
         freed.failures.map { error in
           .object(["path": text(error.path), "message": text(FailureMessages(error).line)])
@@ -57,7 +56,7 @@ enum CacheJSON {
 
   /// Null for nil.
   private static func text(_ text: String?) -> JSONValue {
-    text.map { .text(TerminalText.sanitized($0)) } ?? .null
+    .of(text.map { TerminalText.sanitized($0) })
   }
 
   private static func time(_ seconds: Int64) -> JSONValue {
@@ -66,21 +65,21 @@ enum CacheJSON {
 
   private static func value(_ file: UnfinishedFile) -> JSONValue {
     .object([
-      "url": text(file.address), "path": text(file.path.string), "bytes": .number(file.bytes),
-      "total": .number(orNull: file.total), "keyed": .flag(file.isKeyed),
+      "url": text(file.address), "path": text(file.path.string), "bytes": .of(file.bytes),
+      "total": .of(file.total), "keyed": .flag(file.isKeyed),
     ])
   }
 
   private static func value(_ running: RunningDownloads) -> JSONValue {
     .object([
-      "process": .number(Int64(running.process)), "directory": text(running.directory),
-      "listed": .number(Int64(running.listed)), "listIsComplete": .flag(running.listIsComplete),
-      "done": .number(Int64(running.done)), "failed": .number(Int64(running.failed)),
-      "bytes": .number(running.bytes), "rate": .number(running.rate), "more": .number(Int64(running.more)),
+      "process": .of(running.process), "directory": text(running.directory),
+      "listed": .of(running.listed), "listIsComplete": .flag(running.listIsComplete),
+      "done": .of(running.done), "failed": .of(running.failed),
+      "bytes": .of(running.bytes), "rate": .of(running.rate), "more": .of(running.more),
       "active": .list(
         running.active.map { file in
           .object([
-            "url": text(file.url), "bytes": .number(file.bytes), "total": .number(orNull: file.total),
+            "url": text(file.url), "bytes": .of(file.bytes), "total": .of(file.total),
           ])
         }),
     ])
@@ -89,16 +88,14 @@ enum CacheJSON {
   private static func value(_ file: CacheDetail) -> JSONValue {
     let (entry, validator) = (file.entry, file.entry.validator)
     return .object([
-      "path": text(entry.path.string), "size": .number(entry.size),
-      "condition": .text(entry.condition.rawValue), "fetchedAt": time(entry.fetchedAt),
-      "usedAt": time(file.usedAt), "freshUntil": file.freshUntil.map { time($0) } ?? .null,
-      "keyed": .flag(file.isKeyed), "stored": .flag(file.isStored),
-      "chosenName": text(file.chosenName), "status": .number(orNull: file.status.map { Int64($0) }),
+      "path": text(entry.path.string), "size": .of(entry.size), "condition": .text(entry.condition.rawValue),
+      "fetchedAt": time(entry.fetchedAt), "usedAt": time(file.usedAt),
+      "freshUntil": file.freshUntil.map { time($0) } ?? .null, "keyed": .flag(file.isKeyed),
+      "stored": .flag(file.isStored), "chosenName": text(file.chosenName), "status": .of(file.status),
       "etag": text(validator.etag), "lastModified": text(validator.lastModified),
-      "date": text(validator.date), "cacheControl": text(file.cacheControl),
-      "expires": text(file.expires), "age": text(file.age),
-      "vary": text(file.vary),
-      "effectiveURL": text(file.effectiveURL), "digest": text(file.digest),
+      "date": text(validator.date), "cacheControl": text(file.cacheControl), "expires": text(file.expires),
+      "age": text(file.age), "vary": text(file.vary), "effectiveURL": text(file.effectiveURL),
+      "digest": text(file.digest),
     ])
   }
 }

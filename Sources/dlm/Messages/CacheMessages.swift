@@ -31,7 +31,7 @@ enum CacheMessages {
   static func status(_ status: CacheStatus) -> String {
     let all = status.indexBytes + status.storeBytes
     let store = status.storeBytes > 0 ? ", \(Quantity.bytes(status.storeBytes)) of it its own bodies" : ""
-    return "\(files(status.entries)) known, \(Quantity.bytes(status.fileBytes)) where you put them; "
+    return "\(Quantity.files(status.entries)) known, \(Quantity.bytes(status.fileBytes)) where you put them; "
       + "the cache itself takes \(Quantity.bytes(all)) in \(status.folder)\(store)"
   }
 
@@ -66,17 +66,18 @@ enum CacheMessages {
   static func removed(_ freed: Freed, forgets: Bool) -> String {
     var parts: [String] = []
     if forgets {
-      parts.append("\(files(freed.files)), \(Quantity.bytes(freed.fileBytes))")
+      parts.append("\(Quantity.files(freed.files)), \(Quantity.bytes(freed.fileBytes))")
     }
     if !forgets || freed.parts > 0 {
       parts.append("\(unfinished(freed.parts)), \(Quantity.bytes(freed.partBytes))")
     }
     if forgets {
-      parts.append("\(files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed in the cache")
+      parts.append(
+        "\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed in the cache")
     }
     if freed.filesKept > 0 {
       parts.append(
-        "\(files(freed.filesKept)) kept, since changed after dlm wrote \(freed.filesKept == 1 ? "it" : "them")"
+        "\(Quantity.files(freed.filesKept)) kept, since changed after dlm wrote \(freed.filesKept == 1 ? "it" : "them")"
       )
     }
     if freed.partsInUse > 0 { parts.append("\(unfinished(freed.partsInUse)) kept, in use by a running dlm") }
@@ -89,7 +90,7 @@ enum CacheMessages {
   static func removable(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
     var parts: [String] = []
     if written.files > 0 || unfinished.isEmpty {
-      parts.append("\(files(written.files)) (\(Quantity.bytes(written.fileBytes)))")
+      parts.append("\(Quantity.files(written.files)) (\(Quantity.bytes(written.fileBytes)))")
     }
     if !unfinished.isEmpty {
       let bytes = unfinished.reduce(0) { $0 + $1.bytes }
@@ -104,7 +105,7 @@ enum CacheMessages {
   }
 
   private static func unfinished(_ count: Int) -> String {
-    "\(Quantity.count(count)) unfinished \(count == 1 ? "file" : "files")"
+    Quantity.count(count, "unfinished file", "unfinished files")
   }
 
   /// How many unfinished files a status names.
@@ -160,14 +161,14 @@ enum CacheMessages {
   }
 
   private static func text(_ freed: Freed) -> String {
-    "\(files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed"
+    "\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed"
   }
 
   /// One line for a whole `dlm cache verify`, and what can be done where something is wrong.
   static func verified(_ counts: [CacheEntry.Condition: Int]) -> [String] {
     let found = [CacheEntry.Condition.proven, .intact, .touched, .missing, .corrupt, .unreadable]
       .compactMap { condition in counts[condition].map { "\(Quantity.count($0)) \(condition.rawValue)" } }
-    let line = "Verified: " + ([files(counts.values.reduce(0, +))] + found).joined(separator: ", ")
+    let line = "Verified: " + ([Quantity.files(counts.values.reduce(0, +))] + found).joined(separator: ", ")
     var remedies: [String] = []
     if counts[.corrupt] != nil {
       remedies.append("what is corrupt: remove it and get it again, and look after the disk")
@@ -184,9 +185,5 @@ enum CacheMessages {
   /// Fields of a row of `dlm cache list`: condition, size in bytes, address, path.
   static func entry(_ entry: CacheEntry) -> [String] {
     [entry.condition.rawValue, "\(entry.size)", entry.address, entry.path.string]
-  }
-
-  private static func files(_ count: Int) -> String {
-    "\(Quantity.count(count)) \(count == 1 ? "file" : "files")"
   }
 }

@@ -16,7 +16,7 @@ struct ComparisonMessages {
     if report.results.contains(where: { $0.mode.jobs != nil }) {
       width = ""
     } else {
-      width = adapts ? ", up to \(jobs) files at once" : ", \(jobs) \(jobs == 1 ? "file" : "files") at a time"
+      width = adapts ? ", up to \(jobs) files at once" : ", \(Quantity.files(jobs)) at a time"
     }
   }
 
@@ -61,9 +61,9 @@ struct ComparisonMessages {
   static func runLine(
     _ step: ComparisonPlan.Step, _ observation: RunObservation, of plan: ComparisonPlan
   ) -> String {
-    let number = pad("run \(place(of: step, in: plan)) of \(plan.steps.count)", to: 13)
-    let mode = pad(step.mode.name, to: max(12, (plan.modes.map(\.name.count).max() ?? 0) + 2))
-    return "\(number)\(mode)\(milliseconds(observation.wall))"
+    let number = "run \(place(of: step, in: plan)) of \(plan.steps.count)"
+    let nameWidth = max(12, (plan.modes.map(\.name.count).max() ?? 0) + 2)
+    return TextColumns.line([number, step.mode.name, milliseconds(observation.wall)], [13, nameWidth, 0])
   }
 
   /// Said when files are left out of all runs.
@@ -92,13 +92,15 @@ struct ComparisonMessages {
   static func json(_ pages: ReportPages) -> String {
     JSONValue.object([
       "v": .number(1), "t": .text(DisplayWords.all.timestamp()), "type": .text("comparison"), "id": .null,
-      "url": .null,
-      "report": pages.value,
+      "url": .null, "report": pages.value,
     ]).text + "\n"
   }
 
   /// A row a mode.
-  var table: [String] { [row("MODE", "MEDIAN", "SPREAD", "RATE", "SPEED")] + report.results.map(row) }
+  var table: [String] {
+    TextColumns.lines(
+      [["MODE", "MEDIAN", "SPREAD", "RATE", "SPEED"]] + report.results.map(row), [nameWidth, 12, 10, 15, 0])
+  }
 
   var lines: [String] {
     var lines = table
@@ -112,7 +114,7 @@ struct ComparisonMessages {
         lines.append(
           "\(count == 1 ? "1 file that fails is" : "\(Quantity.count(count)) files that fail are") left out.")
       }
-      let runs = some.runs.count == 1 ? "1 run" : "\(some.runs.count) runs"
+      let runs = Quantity.count(some.runs.count, "run", "runs")
       lines.append(
         "Every run fetched the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), "
           + "byte for byte\(isInMemory ? ", into memory" : ""); \(runs) a mode\(width).")
@@ -172,50 +174,38 @@ struct ComparisonMessages {
     let runs = report.results.map { ($0.mode.name, $0.medianRun.details) }.filter { !$0.1.transfers.isEmpty }
     guard !runs.isEmpty else { return [] }
     func time(_ time: Duration?) -> String { time.map(Self.milliseconds) ?? "–" }
-    func line(_ cells: [String], _ widths: [Int]) -> String {
-      var line = Self.pad(cells[0], to: nameWidth)
-      for (cell, width) in zip(cells.dropFirst(), widths) {
-        line += String(repeating: " ", count: max(1, width - cell.count)) + cell
-      }
-      return line
+    let measured = runs.map { name, details in
+      [
+        name, time(details.timeToFirstByte), time(details.processorTime),
+        details.peakMemory.map(Quantity.bytes) ?? "–", Quantity.count(details.connections),
+        Quantity.count(details.requests), Quantity.count(details.retries), Quantity.count(details.mostAtOnce),
+      ]
     }
-    let widths = [10, 9, 9, 9, 9, 8, 8]
-    var lines = [
-      "", line(["", "1ST BYTE", "CPU", "MEMORY", "CONNECTS", "REQUESTS", "RETRIES", "AT ONCE"], widths),
-    ]
-    for (name, details) in runs {
-      lines.append(
-        line(
-          [
-            name, time(details.timeToFirstByte), time(details.processorTime),
-            details.peakMemory.map(Quantity.bytes) ?? "–", Quantity.count(details.connections),
-            Quantity.count(details.requests), Quantity.count(details.retries),
-            Quantity.count(details.mostAtOnce),
-          ], widths))
-    }
-    let phases: [FilePhase] = [.queued, .lookingUp, .connecting, .securing, .waiting, .receiving, .finishing]
-    let phaseWidths = [10, 9, 9, 9, 9, 9, 9]
-    lines += [
-      "", line(["A FILE: ", "QUEUED", "LOOKUP", "CONNECT", "TLS", "WAIT", "RECEIVE", "FINISH"], phaseWidths),
-    ]
-    for (name, details) in runs {
+    let phases = runs.map { name, details in
       let timelines = FileTimeline.all(details)
       let shares = TimeShares(timelines)
-      lines.append(
-        line([name] + phases.map { time(shares[$0] / max(1, timelines.count)) }, phaseWidths))
+      return [name] + FilePhase.allCases.map { time(shares[$0] / max(1, timelines.count)) }
     }
-    return lines
+    return [""]
+      + TextColumns.lines(
+        [["", "1ST BYTE", "CPU", "MEMORY", "CONNECTS", "REQUESTS", "RETRIES", "AT ONCE"]] + measured,
+        [nameWidth, -10, -9, -9, -9, -9, -8, -8])
+      + [""]
+      + TextColumns.lines(
+        [["A FILE: ", "QUEUED", "LOOKUP", "CONNECT", "TLS", "WAIT", "RECEIVE", "FINISH"]] + phases,
+        [nameWidth, -10, -9, -9, -9, -9, -9, -9])
   }
 
   private static let legend =
     "(spread: half the way from fastest to slowest; speed: ± a standard deviation)"
 
-  private func row(_ result: ModeResult) -> String {
+  private func row(_ result: ModeResult) -> [String] {
     let speed = report.speed(of: result.mode, against: .sequential).map(Self.factor) ?? ""
-    return row(
+    return [
       result.mode.name, Self.milliseconds(result.times.median),
-      result.times.count > 1 ? "± \(Int((result.times.spread * 100).rounded())) %" : "–",
-      result.bytesPerSecond.map(Quantity.rate) ?? "", result.mode == .sequential ? "1" : speed)
+      result.times.count > 1 ? "± \(Self.percent(result.times.spread))" : "–",
+      result.bytesPerSecond.map(Quantity.rate) ?? "", result.mode == .sequential ? "1" : speed,
+    ]
   }
 
   private static func sentence(_ conclusion: Conclusion) -> String {
@@ -261,7 +251,7 @@ struct ComparisonMessages {
     switch warning {
     case .fewRuns(let count): "\(count) \(count == 1 ? "run says" : "runs say") little; try --runs 3 or more"
     case .wideSpread(let part):
-      "the runs differ by ± \(Int((part * 100).rounded())) %; is something else going on?"
+      "the runs differ by ± \(percent(part)); is something else going on?"
     case .tooShort: "too short to measure well; a longer list says more"
     case .outliers(let rounds):
       "round \(rounds.map(String.init).joined(separator: ", ")) stands far from the others; is something "
@@ -302,41 +292,19 @@ struct ComparisonMessages {
   }
 
   private static func factor(_ speed: RelativeSpeed) -> String {
-    guard let deviation = speed.deviation else { return SummaryMessages.tenths(speed.factor) }
+    guard let deviation = speed.deviation else { return Quantity.decimal(speed.factor, 10) }
     // "14.5 ± 0.0" beside "14.4 ± 0.1" would look like a winner.
-    if deviation >= 0.05 {
-      return "\(SummaryMessages.tenths(speed.factor)) ± \(SummaryMessages.tenths(deviation))"
-    }
-    return "\(hundredths(speed.factor)) ± \(hundredths(max(deviation, 0.01)))"
-  }
-
-  private static func hundredths(_ number: Double) -> String {
-    let hundredths = Int((number * 100).rounded())
-    return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+    let parts = deviation >= 0.05 ? 10 : 100
+    return "\(Quantity.decimal(speed.factor, parts)) ± \(Quantity.decimal(max(deviation, 0.01), parts))"
   }
 
   /// Three digits, so that modes can be told apart: `412 ms`, `3.41 s`.
   static func milliseconds(_ time: Duration) -> String {
     let seconds = time / .seconds(1)
     if seconds < 1 { return "\(Int((seconds * 1000).rounded())) ms" }
-    if seconds < 60 {
-      let hundredths = Int((seconds * 100).rounded())
-      return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) s"
-    }
-    return Quantity.duration(time)
+    return seconds < 60 ? "\(Quantity.decimal(seconds, 100)) s" : Quantity.duration(time)
   }
 
   /// Wide enough for `async-let -j 16`, where that is compared.
   private var nameWidth: Int { max(11, report.results.map(\.mode.name.count).max() ?? 0) + 2 }
-
-  private func row(_ mode: String, _ median: String, _ spread: String, _ rate: String, _ speed: String)
-    -> String
-  {
-    Self.pad(mode, to: nameWidth) + Self.pad(median, to: 12) + Self.pad(spread, to: 10)
-      + Self.pad(rate, to: 15) + speed
-  }
-
-  private static func pad(_ text: String, to width: Int) -> String {
-    text + String(repeating: " ", count: max(1, width - text.count))
-  }
 }

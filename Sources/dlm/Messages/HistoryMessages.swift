@@ -44,28 +44,24 @@ struct HistoryMessages {
 
   private func table(_ runs: [PastRun]) -> [String] {
     guard let newest = runs.last else { return [] }
-    var lines = [
-      names(newest.sources), Self.row("WHEN", "COMMAND", "MODE", "FILES", "FETCHED", "TIME", "RATE"),
-    ]
-    if runs.count > most { lines.append("(\(Quantity.count(runs.count - most)) earlier)") }
-    for past in runs.suffix(most) {
-      lines.append(
-        Self.row(
-          TimeText.local(seconds: past.endedAt / 1000), past.command.rawValue, Self.mode(past),
-          Quantity.count(past.fetched), Quantity.bytes(past.transferredBytes),
-          ComparisonMessages.milliseconds(.seconds(past.seconds)),
-          past.bytesPerSecond.map(Quantity.rate) ?? "–")
-          + (past.failed > 0 ? "  \(Quantity.count(past.failed)) failed" : ""))
+    let rows = runs.suffix(most).map { past in
+      [
+        TimeText.local(seconds: past.endedAt / 1000), past.command.rawValue, Self.mode(past),
+        Quantity.count(past.fetched), Quantity.bytes(past.transferredBytes),
+        ComparisonMessages.milliseconds(.seconds(past.seconds)),
+        past.bytesPerSecond.map(Quantity.rate) ?? "–",
+        past.failed > 0 ? "  \(Quantity.count(past.failed)) failed" : "",
+      ]
     }
-    return lines + trends(runs)
+    let lines = TextColumns.lines(
+      [["WHEN", "COMMAND", "MODE", "FILES", "FETCHED", "TIME", "RATE", ""]] + rows,
+      [18, 9, 16, -7, -10, -10, -12, 0])
+    let earlier = runs.count > most ? ["(\(Quantity.count(runs.count - most)) earlier)"] : []
+    return [names(newest.sources), lines[0]] + earlier + lines.dropFirst() + trends(runs)
   }
 
   private func names(_ sources: [String]) -> String {
-    let here = folder.hasSuffix("/") ? folder : folder + "/"
-    return sources.map { source in
-      TerminalText.sanitized(
-        CommandLineText.quoted(source.hasPrefix(here) ? String(source.dropFirst(here.count)) : source))
-    }.joined(separator: " ")
+    sources.map { TerminalText.sanitized(CommandLineText.quoted($0, from: folder)) }.joined(separator: " ")
   }
 
   private static func mode(_ past: PastRun) -> String {
@@ -94,19 +90,5 @@ struct HistoryMessages {
     guard let most = values.max(), most > 0 else { return "" }
     let bars = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
     return values.map { bars[min(bars.count - 1, Int($0 / most * Double(bars.count)))] }.joined()
-  }
-
-  private static func row(
-    _ when: String, _ command: String, _ mode: String, _ files: String, _ bytes: String, _ time: String,
-    _ rate: String
-  ) -> String {
-    func right(_ text: String, _ width: Int) -> String {
-      String(repeating: " ", count: max(1, width - text.count)) + text
-    }
-    func left(_ text: String, _ width: Int) -> String {
-      text + String(repeating: " ", count: max(1, width - text.count))
-    }
-    return left(when, 18) + left(command, 9) + left(mode, 16) + right(files, 7) + right(bytes, 10)
-      + right(time, 10) + right(rate, 12)
   }
 }

@@ -1,4 +1,5 @@
 import DownloadModel
+import TerminalProgress
 
 /// What a run in mode auto says of its choice.
 enum LessonMessages {
@@ -27,10 +28,7 @@ enum LessonMessages {
     }
   }
 
-  private static func times(_ factor: Double) -> String {
-    let hundredths = Int((factor * 100).rounded())
-    return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) times"
-  }
+  private static func times(_ factor: Double) -> String { "\(Quantity.decimal(factor, 100)) times" }
 
   /// The word for it in JSON.
   static func word(_ lesson: WidthLesson) -> String {

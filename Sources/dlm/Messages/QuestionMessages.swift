@@ -44,7 +44,7 @@ enum QuestionMessages {
   /// - Parameter count: files at a time; nil where there is always one.
   static func width(_ count: Int?) -> String {
     guard let count else { return "one file at a time: that is what --mode sequential means" }
-    return count == 1 ? "1 file at a time" : "\(Quantity.count(count)) files at a time"
+    return "\(Quantity.files(count)) at a time"
   }
 
   static let unknownKey = "Not one of these keys."

@@ -62,7 +62,6 @@ enum RepeatMessages {
 
   /// - Parameter failed: files of this run, which are named with the other failures.
   static func verdict(_ verdict: RepeatVerdict, failed: Int) -> [String] {
-    let files = { (count: Int) in "\(Quantity.count(count)) \(count == 1 ? "file" : "files")" }
     let leftOut =
       failed > 0 ? "; \(Quantity.count(failed)) that failed \(failed == 1 ? "is" : "are") left out" : ""
     func named(_ files: [RepeatVerdict.Difference], _ what: String) -> [String] {
@@ -72,18 +71,19 @@ enum RepeatMessages {
     }
     var lines: [String] = []
     if !verdict.missing.isEmpty {
-      lines.append("\(files(verdict.missing.count)) left out, to be had by dlm get --no-compare:")
+      lines.append("\(Quantity.files(verdict.missing.count)) left out, to be had by dlm get --no-compare:")
       lines += named(verdict.missing, "is not here")
     }
     if verdict.compared == 0 {
       lines.append(nothing)
     } else if verdict.differences.isEmpty {
       lines.append(
-        "The same bytes as here, in \(files(verdict.compared))\(leftOut); what was fetched to compare is dropped."
+        "The same bytes as here, in \(Quantity.files(verdict.compared))\(leftOut); what was fetched to compare is dropped."
       )
     } else {
       lines.append(
-        "\(files(verdict.differences.count)) of \(Quantity.count(verdict.compared)) not as here\(leftOut):")
+        "\(Quantity.files(verdict.differences.count)) of \(Quantity.count(verdict.compared)) not as here\(leftOut):"
+      )
       lines += named(verdict.differences, "has other bytes here")
       lines.append(
         "So the two runs cannot be compared. Your files are as they were; dlm get --no-compare brings them up "

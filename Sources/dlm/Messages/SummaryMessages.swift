@@ -59,13 +59,12 @@ struct SummaryMessages {
   /// `1,000 files, 61.0 MiB in 3.2 s (19.1 MiB/s), parallel, 16 at a time`
   var headline: String {
     let tally = report.tally
-    let files = "\(Quantity.count(tally.done)) \(tally.done == 1 ? "file" : "files")"
     let rate = Double(report.received) / max(report.elapsed / .seconds(1), 0.001)
     // Of a run that was broken off, most of what came is of files that are not done.
     let isBroken = report.signal != nil && report.received > tally.finishedBytes
     let bytes =
       isBroken ? "\(Quantity.bytes(report.received)) received" : Quantity.bytes(tally.finishedBytes)
-    var line = "\(files), \(bytes) in \(Quantity.duration(report.elapsed))"
+    var line = "\(Quantity.files(tally.done)), \(bytes) in \(Quantity.duration(report.elapsed))"
     // Most of a watch's time nothing was to be fetched.
     if report.received > 0, !report.isWatch { line += " (\(Quantity.rate(rate)))" }
     line += ", \(report.mode.rawValue)"
@@ -165,10 +164,9 @@ struct SummaryMessages {
 
   /// - Parameter ratio: at least 1.
   private static func verdict(_ ratio: Double, _ winner: String) -> String {
-    ratio < Conclusion.Certainty.leastFactor ? "a tie." : "\(winner) was \(tenths(ratio)) times as fast."
+    ratio < Conclusion.Certainty.leastFactor
+      ? "a tie." : "\(winner) was \(Quantity.decimal(ratio, 10)) times as fast."
   }
-
-  static func tenths(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
 
   private static func text(_ comparison: RunTimes.Comparison, _ report: RunReport) -> String {
     let other = comparison.run.mode.rawValue
@@ -185,8 +183,8 @@ struct SummaryMessages {
     let took = "The same list in mode \(other) took \(then):"
     if max(ratio, 1 / max(ratio, 0.001)) < Conclusion.Certainty.leastFactor { return "\(took) a tie." }
     return ratio >= 1
-      ? "\(took) this run was \(tenths(ratio)) times as fast."
-      : "\(took) that was \(tenths(1 / ratio)) times as fast as this run."
+      ? "\(took) this run was \(Quantity.decimal(ratio, 10)) times as fast."
+      : "\(took) that was \(Quantity.decimal(1 / ratio, 10)) times as fast as this run."
   }
 }
 
@@ -268,15 +266,14 @@ struct AgainMessages {
 
 /// Arguments, quoted for a shell.
 enum CommandLineText {
+  /// A path as it is typed in a folder.
+  static func quoted(_ path: String, from folder: String) -> String {
+    let here = folder.hasSuffix("/") ? folder : folder + "/"
+    return quoted(path.hasPrefix(here) ? String(path.dropFirst(here.count)) : path)
+  }
+
   static func quoted(_ argument: String) -> String {
-    let isPlain = argument.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"):
-        true
-      default: "-_./:=,+%@".utf8.contains(byte)
-      }
-    }
+    let isPlain = argument.utf8.allSatisfy { $0.isLetterOrDigit || "-_./:=,+%@".utf8.contains($0) }
     if isPlain, !argument.isEmpty { return argument }
     return "'" + argument.replacing("'", with: "'\\''") + "'"
   }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import SystemPackage
 
 /// A small picture of the image that a question is about, for terminals that decode images themselves.
 ///
@@ -105,18 +106,9 @@ enum PicturePreview {
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= mostBytes
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      let bytes = try? FileDescriptor(rawValue: descriptor).bytes(upTo: mostBytes)
     else { return nil }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    var count = 0
-    while count < bytes.count {
-      let read = bytes.withUnsafeMutableBytes { buffer -> Int in
-        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
-        return Glibc.read(descriptor, rest.baseAddress, rest.count)
-      }
-      if read <= 0 { return nil }
-      count += read
-    }
-    return bytes
+    return bytes.count > mostBytes ? nil : bytes
   }
 }

@@ -43,7 +43,7 @@ struct DownloadOrder: Sendable {
 
   /// Whether keys are commands, if there are bars.
   var takesCommands: Bool {
-    ScreenKeys.areTaken(isWanted: settings.takesKeys, readsInput: readsInput, by: ScreenKeys.Streams())
+    ScreenKeys.areTaken(isWanted: settings.takesKeys, readsInput: readsInput, by: .ofProcess)
   }
 
   /// How many files the sources name; nil where that is known only when their lists are read.
@@ -410,9 +410,8 @@ struct DownloadSession: Sendable {
       report.tally, transferred: report.received, rejected: report.rejections.count,
       elapsed: report.elapsed, words: DisplayWords.all,
       more: [
-        "mode": .text(report.mode.rawValue), "atOnce": .number(Int64(report.jobs)),
-        "why": report.lesson.map { .text(LessonMessages.word($0)) } ?? .null,
-        "status": .number(Int64(status.rawValue)),
+        "mode": .text(report.mode.rawValue), "atOnce": .of(report.jobs),
+        "why": .of(report.lesson.map(LessonMessages.word)), "status": .of(status.rawValue),
       ])
     do {
       try file.write(text)

@@ -55,8 +55,6 @@ final class FailureLog: Sendable {
 
   var failures: [DownloadError] { state.withLock { $0.failures } }
   var rejections: [Rejection] { state.withLock { $0.rejections } }
-  /// Whether nothing failed and nothing was refused.
-  var isEmpty: Bool { state.withLock { $0.failures.isEmpty && $0.rejections.isEmpty } }
   /// How many failures were only counted.
   var more: Int { state.withLock { $0.more } }
 }

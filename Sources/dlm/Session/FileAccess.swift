@@ -118,10 +118,6 @@ enum UserFile {
   }
 }
 
-extension FileOwnership {
-  init(_ status: stat) { self.init(owner: status.st_uid, mode: status.st_mode) }
-}
-
 /// `$TMPDIR`, else `/tmp`: for data that may be too large for memory and need not outlive the process.
 enum TemporaryFolder {
   static func path(_ environment: [String: String]) -> String {

@@ -182,9 +182,12 @@ struct RunningSnapshots {
     let start = ContinuousClock.now
     // Of the last five seconds: the rate is what came in that time.
     var earlier: [(at: Duration, received: Int64)] = [(.zero, 0)]
-    for await sample in feed.samples(of: .files, every: .seconds(1)) {
+    let reader = feed.reader(of: .files)
+    while true {
+      // A clock's sleep ends early only for a cancelled task.
+      try? await Task.sleep(for: .seconds(1))
       if Task.isCancelled { break }
-      let now = start.duration(to: .now)
+      let (now, sample) = (start.duration(to: .now), reader.take())
       let rate = Double(sample.received - earlier[0].received) / ((now - earlier[0].at) / .seconds(1))
       earlier.append((now, sample.received))
       if earlier.count > 5 { earlier.removeFirst() }

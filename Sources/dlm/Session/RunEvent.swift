@@ -122,7 +122,7 @@ enum RunEventLines {
   }
 
   private static func fields(_ event: RunEvent) -> [String: JSONValue] {
-    var fields: [String: JSONValue] = ["v": .number(Int64(format))]
+    var fields: [String: JSONValue] = ["v": .of(format)]
     func add(_ word: String, _ run: String?, _ more: [String: JSONValue?]) {
       fields["event"] = .text(word)
       fields["run"] = run.map { .text($0) }
@@ -221,8 +221,8 @@ extension PastRun {
   /// For programs; its line in the history has the same fields.
   var fields: [String: JSONValue] {
     [
-      "command": .text(command.rawValue), "mode": .text(mode.rawValue), "jobs": .number(Int64(jobs)),
-      "adapts": .flag(adaptsJobs), "files": .number(Int64(fetched)), "failed": .number(Int64(failed)),
+      "command": .text(command.rawValue), "mode": .text(mode.rawValue), "jobs": .of(jobs),
+      "adapts": .flag(adaptsJobs), "files": .of(fetched), "failed": .of(failed),
       "bytes": .number(transferredBytes), "seconds": .decimal(seconds), "list": .text(listDigest),
     ]
   }

@@ -202,10 +202,8 @@ struct LastList {
 
   /// For messages: paths of this folder as the user typed them.
   var names: String {
-    let here = history.folder.hasSuffix("/") ? history.folder : history.folder + "/"
-    return history.command.sources.map { source in
-      if source == spoolPath { return UsageMessages.pipedList }
-      return CommandLineText.quoted(source.hasPrefix(here) ? String(source.dropFirst(here.count)) : source)
+    history.command.sources.map {
+      $0 == spoolPath ? UsageMessages.pipedList : CommandLineText.quoted($0, from: history.folder)
     }.joined(separator: " ")
   }
 }

@@ -88,17 +88,11 @@ struct ScreenKeys: Sendable {
     /// Whether standard error is the terminal that controls the process.
     var isErrorControlling: Bool
 
-    init(isInputTerminal: Bool, isOutputPiped: Bool, isErrorControlling: Bool) {
-      (self.isInputTerminal, self.isOutputPiped) = (isInputTerminal, isOutputPiped)
-      self.isErrorControlling = isErrorControlling
-    }
-
-    /// Those of this process.
-    init() {
-      isInputTerminal = isatty(0) == 1
+    static var ofProcess: Streams {
       var output = stat()
-      isOutputPiped = fstat(1, &output) == 0 && output.st_mode & S_IFMT == S_IFIFO
-      isErrorControlling = tcgetpgrp(2) >= 0
+      let isOutputPiped = fstat(1, &output) == 0 && output.st_mode & S_IFMT == S_IFIFO
+      return Streams(
+        isInputTerminal: isatty(0) == 1, isOutputPiped: isOutputPiped, isErrorControlling: tcgetpgrp(2) >= 0)
     }
   }
 }

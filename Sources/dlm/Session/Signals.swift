@@ -210,10 +210,7 @@ final class Interruption: Sendable {
   }
 
   /// Whether a read would not wait: more is there, or the end.
-  func isReadableNow(_ descriptor: Int32) -> Bool {
-    var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&wanted, 1, 0) > 0
-  }
+  func isReadableNow(_ descriptor: Int32) -> Bool { isReadable(descriptor, within: .zero) }
 
   /// Whether something is to be read before a time has passed, or this is raised.
   func isReadable(_ descriptor: Int32, within time: Duration) -> Bool {

@@ -103,7 +103,7 @@ struct RemovalTests {
     let files = try UnfinishedFiles(in: folder.filePath, secret)
     #expect(try files.found().map { $0.path.lastComponent?.string }.count == 4)
     let removed = try files.remove { $0 == "http://host/x" }
-    #expect(removed.files == 1 && removed.inUse == 2)
+    #expect(removed.parts == 1 && removed.partsInUse == 2)
     #expect(
       try folder.names() == [
         "forged.part", "forged.part.json", "linked.part.json", "locked.part", "locked.part.json", "open.part",

@@ -1,4 +1,5 @@
 import DownloadModel
+import TestSupport
 import Testing
 
 @testable import DownloadCaching

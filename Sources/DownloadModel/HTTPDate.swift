@@ -1,14 +1,14 @@
-/// A date of HTTP (RFC 9110 §5.6.7) in its three forms, as seconds since 1970 UTC.
-struct HTTPDate: Equatable, Comparable {
-  let seconds: Int64
+package import Glibc
 
-  init(seconds: Int64) { self.seconds = seconds }
+/// A date of HTTP (RFC 9110 §5.6.7), read in its three forms, as seconds since 1970 UTC.
+package struct HTTPDate: Equatable, Comparable {
+  package let seconds: Int64
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
   ///
   /// Read byte by byte: each file that a cache answers for has a date, and to split texts into words took an
   /// eighth of all that a hit costs.
-  init?(_ text: String) {
+  package init?(_ text: String) {
     var text = text
     guard let seconds = text.withUTF8({ Self.seconds($0) }) else { return nil }
     self.seconds = seconds
@@ -82,7 +82,14 @@ struct HTTPDate: Equatable, Comparable {
     }
   }
 
-  static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.seconds < right.seconds }
+  package static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.seconds < right.seconds }
+
+  /// The form that may be sent.
+  package static func text(_ seconds: Int64) -> String {
+    var (time, fields) = (time_t(seconds), tm())
+    gmtime_r(&time, &fields)
+    return fields.text("%a, %d %b %04Y %H:%M:%S GMT")
+  }
 
   /// Days from 1970-01-01 in the Gregorian calendar; a year counted from March has its leap day at the end.
   private static func days(_ year: Int64, _ month: Int, _ day: Int64) -> Int64 {
@@ -93,31 +100,11 @@ struct HTTPDate: Equatable, Comparable {
   }
 }
 
-/// Retry-After (RFC 9110 §10.2.3): seconds, or a date.
-enum RetryAfter {
-  /// How long the server asks clients to wait; nil if the field is neither.
-  /// - Parameter now: seconds since 1970.
-  static func duration(_ field: String, now: Int64) -> Duration? {
-    if !field.isEmpty, field.utf8.count <= 9, field.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
-      return Int64(field).map { .seconds($0) }
-    }
-    return HTTPDate(field).map { .seconds(max(0, $0.seconds - now)) }
-  }
-}
-
-/// Which time a file gets from its server (`--remote-time`): Last-Modified, if it is plausible.
-enum RemoteTime {
-  /// Clocks are wrong by minutes and zones by hours; a time further ahead cannot be that of a change.
-  private static let aheadAtMost: Int64 = 86_400
-
-  /// - Parameters:
-  ///   - lastModified: the field as sent (RFC 9110 §8.8.2).
-  ///   - now: seconds since 1970.
-  /// - Returns: seconds since 1970; nil where the file keeps the time at which it was written.
-  static func seconds(_ lastModified: String?, now: Int64) -> Int64? {
-    guard let seconds = lastModified.flatMap({ HTTPDate($0) })?.seconds, seconds >= 0,
-      seconds <= now + aheadAtMost
-    else { return nil }
-    return seconds
+extension tm {
+  /// As strftime(3) writes it: in English, because no part of the program sets a locale.
+  package func text(_ format: String) -> String {
+    var (fields, text) = (self, [CChar](repeating: 0, count: 64))
+    let count = strftime(&text, text.count, format, &fields)
+    return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 }

@@ -9,7 +9,12 @@ public enum JSONValue: Sendable, Equatable {
   case object([String: JSONValue])
 
   /// Null for nil.
-  public static func number(orNull number: Int64?) -> JSONValue { number.map { .number($0) } ?? .null }
+  public static func of(_ number: (some BinaryInteger)?) -> JSONValue {
+    number.map { .number(Int64($0)) } ?? .null
+  }
+  public static func of(_ number: Double?) -> JSONValue { number.map { .decimal($0) } ?? .null }
+  public static func of(_ text: String?) -> JSONValue { text.map { .text($0) } ?? .null }
+  public static func number(orNull number: Int64?) -> JSONValue { .of(number) }
 
   /// The value as it is written, an object's fields in the order of their names.
   public var text: String {
@@ -38,7 +43,7 @@ public enum JSONValue: Sendable, Equatable {
       case "\\": quoted += "\\\\"
       case "\n": quoted += "\\n"
       case "\t": quoted += "\\t"
-      case let scalar where TerminalText.isHarmful(scalar):
+      case let scalar where scalar.isHarmful:
         for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
           let hex = String(unit, radix: 16)
           quoted += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
@@ -47,5 +52,22 @@ public enum JSONValue: Sendable, Equatable {
       }
     }
     return quoted + "\""
+  }
+}
+
+extension Unicode.Scalar {
+  /// Whether it must not reach a terminal as it is. The joiners U+200C and U+200D may: scripts and
+  /// emoji need them.
+  package var isHarmful: Bool {
+    switch value {
+    case 0x20...0x7E: false
+    case 0x00...0x1F, 0x7F...0x9F: true
+    case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true  // Bidi controls.
+    case 0x2028, 0x2029: true  // Line ends.
+    case 0x180E, 0x200B, 0x2060...0x2064, 0x206A...0x206F: true  // Invisible.
+    case 0xFEFF, 0xFFF9...0xFFFB: true  // Byte order mark; interlinear annotation hides text.
+    case 0xE0000...0xE007F: true  // Tags: a second, unseen alphabet.
+    default: false
+    }
   }
 }
