@@ -8,14 +8,8 @@ final class CallLimit: Sendable {
     /// Downloads under way, by host.
     var hosts: [String: Int] = [:]
     /// In the order of their calls.
-    var waiting: [Waiting] = []
+    var waiting: [(ticket: Int, host: String, begin: AsyncStream<Never>.Continuation)] = []
     var lastTicket = 0
-  }
-
-  private struct Waiting {
-    let ticket: Int
-    let host: String
-    let continuation: CheckedContinuation<Bool, Never>
   }
 
   private let state: Mutex<State>
@@ -30,41 +24,33 @@ final class CallLimit: Sendable {
   }
 
   /// Suspends until a download of a host may begin.
-  /// - Returns: false for a task that is cancelled; else `leave` must be called.
+  /// - Returns: false for a task that is cancelled meanwhile; else `leave` must be called.
   func enter(_ host: String) async -> Bool {
-    let ticket = state.withLock { state in
+    let (turn, begin) = AsyncStream<Never>.makeStream()
+    let ticket = state.withLock { state -> Int? in
+      if self.begin(host, &state) { return nil }
       state.lastTicket += 1
+      state.waiting.append((state.lastTicket, host, begin))
       return state.lastTicket
     }
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let answer = state.withLock { state -> Bool? in
-          if Task.isCancelled { return false }
-          if begin(host, &state) { return true }
-          state.waiting.append(Waiting(ticket: ticket, host: host, continuation: continuation))
-          return nil
-        }
-        if let answer { continuation.resume(returning: answer) }
-      }
-    } onCancel: {
-      state.withLock { state in
-        state.waiting.firstIndex { $0.ticket == ticket }.map { state.waiting.remove(at: $0) }
-      }?.continuation.resume(returning: false)
+    guard let ticket else { return true }
+    for await _ in turn {}
+    // Who still waits was cancelled.
+    return state.withLock { state in
+      guard let index = state.waiting.firstIndex(where: { $0.ticket == ticket }) else { return true }
+      state.waiting.remove(at: index)
+      return false
     }
   }
 
   func leave(_ host: String) {
-    let next = state.withLock { state -> Waiting? in
+    state.withLock { state in
       state.free += 1
       state.hosts[host] = state.hosts[host].flatMap { $0 > 1 ? $0 - 1 : nil }
-      guard let index = state.waiting.firstIndex(where: { state.hosts[$0.host, default: 0] < perHost }) else {
-        return nil
+      if let index = state.waiting.firstIndex(where: { begin($0.host, &state) }) {
+        state.waiting.remove(at: index).begin.finish()
       }
-      let next = state.waiting.remove(at: index)
-      _ = begin(next.host, &state)
-      return next
     }
-    next?.continuation.resume(returning: true)
   }
 
   /// - Returns: whether there was room.

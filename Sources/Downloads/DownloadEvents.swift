@@ -50,15 +50,27 @@ public struct DownloadEvents: AsyncSequence, Sendable {
   public typealias Element = DownloadEvent
   public typealias Failure = DownloadError
 
-  let begin: @Sendable () -> ListCall
+  let begin: @Sendable () -> (call: ListCall, work: Task<Void, Never>?)
 
-  public func makeAsyncIterator() -> Iterator { Iterator(owner: Owner(call: begin())) }
+  public func makeAsyncIterator() -> Iterator {
+    let (call, work) = begin()
+    return Iterator(owner: Owner(call: call, work: work))
+  }
 
   /// Ends the downloads when nobody reads of them any more.
   fileprivate final class Owner: Sendable {
     let call: ListCall
-    init(call: ListCall) { self.call = call }
-    deinit { call.cancel() }
+    /// Nil in a closed session.
+    let work: Task<Void, Never>?
+
+    init(call: ListCall, work: Task<Void, Never>?) { (self.call, self.work) = (call, work) }
+
+    deinit { cancel() }
+
+    func cancel() {
+      call.stop(.cancelled)
+      work?.cancel()
+    }
   }
 
   public struct Iterator: AsyncIteratorProtocol {
@@ -71,7 +83,15 @@ public struct DownloadEvents: AsyncSequence, Sendable {
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(DownloadError) -> DownloadEvent? {
-      try await owner.call.next(isolation: actor)
+      while true {
+        if Task.isCancelled {
+          // A cancelled task's waits end at once, but not this one: then all outcomes are there.
+          owner.cancel()
+          await owner.work?.value
+        }
+        if let event = owner.call.takeEvent() { return try event.get() }
+        await owner.call.waitForEvent(isolation: actor)
+      }
     }
   }
 }

@@ -70,7 +70,7 @@ public final class Downloads: Sendable {
   /// under way; others wait. Cancelling the task ends the download at once, and keeps what can be resumed.
   /// - Throws: why it failed; `.cancelled`; `.closed`.
   public func download(_ item: DownloadItem) async throws(DownloadError) -> DownloadedFile {
-    let request = try DownloadRequest.parsed(item, 0, number).get()
+    let request = try DownloadRequest(item, 0, names)
     let work = begin { [self] number in
       // Its own task, which `close` can cancel and await; the caller's cancellation reaches it below.
       Task {
@@ -141,9 +141,9 @@ public final class Downloads: Sendable {
   }
 
   private func begin(
-    _ items: any Sequence<DownloadItem> & Sendable, _ schedule: DownloadSchedule, _ interval: Duration?
-  ) -> ListCall {
-    let call = ListCall(items, names: number)
+    _ items: some Sequence<DownloadItem> & Sendable, _ schedule: DownloadSchedule, _ interval: Duration?
+  ) -> (ListCall, Task<Void, Never>?) {
+    let call = ListCall(items, names: names)
     let work = begin { [self] number in
       // Its own task, since an iterator has none: it ends with its list, with its reader, or with the
       // session.
@@ -151,16 +151,15 @@ public final class Downloads: Sendable {
         defer { ended(number) }
         await run(call, schedule, interval)
       }
-    } close: { _ in
+    } close: { work in
       call.stop(DownloadError(.closed))
+      work.cancel()
     }
-    if let work {
-      call.begin(work)
-    } else {
+    if work == nil {
       call.stop(DownloadError(.closed))
       call.finish()
     }
-    return call
+    return (call, work)
   }
 
   private func run(_ call: ListCall, _ schedule: DownloadSchedule, _ interval: Duration?) async {
@@ -179,7 +178,7 @@ public final class Downloads: Sendable {
           while (try? await Task.sleep(for: interval)) != nil { call.look(reader) }
         }
       }
-      _ = await run.run(ListCallSource(call: call), news: news)
+      _ = await run.run(call, news: news)
       group.cancelAll()
     }
     if loops.all.count > 1 { await loops.writeRows() }
@@ -190,11 +189,6 @@ public final class Downloads: Sendable {
   /// found.
   private func askAnew() async {
     if configuration.cacheFolder != nil { await loops.askAnew() }
-  }
-
-  private func number(_ address: Address) -> (number: Int, isRepeat: Bool) {
-    let place = names.next(address)
-    return (place.number, place.isRepeat)
   }
 
   // MARK: The cache

@@ -1,117 +1,134 @@
+import DownloadCaching
 import DownloadModel
-import DownloadScheduling
 import Synchronization
 
-/// One iteration of a list: between the loops, which tell it what happens, and the task that reads of it.
+/// One iteration of a list: the source of its run, and a stream of what happens to its files.
 ///
 /// A lock and not an actor: loops say something of each file, and must not wait for a reader.
-final class ListCall: Sendable {
+final class ListCall: RequestSource {
   /// So many events wait for the reader before no further file begins.
-  fileprivate static let mostUnread = 1024
+  private static let mostUnread = 1024
 
-  fileprivate struct State {
-    var items: AnyIterator<DownloadItem>
-    /// The number of the next item.
-    var next = 0
-    /// Files that were drawn and have not ended, with the position that was said last; nil before `began`.
+  /// Ends one wait.
+  private typealias Signal = AsyncStream<Never>.Continuation
+
+  private struct State {
+    let items: AnyIterator<(offset: Int, element: DownloadItem)>
+    /// Files that were drawn and have not ended.
     var open: [Int: Open] = [:]
-    /// What was not read yet, but for progress.
-    var unread: [DownloadEvent] = []
-    var firstUnread = 0
+    /// What was not read yet, but for progress: first `leaving`, from its end, and then `arrived`.
+    var leaving: [DownloadEvent] = []
+    var arrived: [DownloadEvent] = []
     /// The latest progress that was not read yet.
     var progress: [Int: DownloadProgress] = [:]
-    var reader: CheckedContinuation<Void, Never>?
-    var source: CheckedContinuation<Void, Never>?
+    /// The reader's last wait for an event.
+    var reader: Signal?
+    /// The run's last wait for the reader.
+    var run: Signal?
     /// Whether no further item is drawn.
     var isStopped = false
     /// Why the rest of the list does not come.
     var error: DownloadError?
-    /// Whether the work has ended.
+    /// Whether the run has ended.
     var isOver = false
-    /// Cancels the work; nil before it has begun.
-    var work: Task<Void, Never>?
 
-    var count: Int { unread.count - firstUnread }
+    var unread: Int { leaving.count + arrived.count }
+
+    /// Tells that a file has begun, if that was not told.
+    /// - Returns: nil if it has ended.
+    mutating func begin(_ index: Int) -> Open? {
+      if let file = open[index], file.position == nil {
+        arrived.append(.began(index: index, file.item))
+        open[index]?.position = 0
+      }
+      return open[index]
+    }
   }
 
-  fileprivate struct Open {
+  private struct Open {
     let item: DownloadItem
+    /// The one that was told last; nil before `began`.
     var position: Int64?
   }
 
   private let state: Mutex<State>
-  private let names: @Sendable (Address) -> (number: Int, isRepeat: Bool)
+  private let names: NameNumbers
 
-  /// - Parameters:
-  ///   - items: in memory; taking the next one must not block.
-  ///   - names: the number of an address among those of its name.
-  init(
-    _ items: any Sequence<DownloadItem> & Sendable,
-    names: @escaping @Sendable (Address) -> (number: Int, isRepeat: Bool)
-  ) {
-    state = Self.state(items)
+  /// - Parameter items: in memory; taking the next one must not block.
+  init(_ items: some Sequence<DownloadItem> & Sendable, names: NameNumbers) {
+    state = Mutex(State(items: AnyIterator(items.enumerated().makeIterator())))
     self.names = names
   }
 
-  private static func state(_ items: some Sequence<DownloadItem> & Sendable) -> Mutex<State> {
-    Mutex(State(items: AnyIterator(items.makeIterator())))
-  }
+  // MARK: For the run
 
-  // MARK: The work
-
-  /// Begins the work, once. It ends by itself, or by `cancel`.
-  func begin(_ work: Task<Void, Never>) {
-    let isStopped = state.withLock { state in
-      state.work = work
-      return state.isStopped
+  func takeAtOnce() -> DownloadRequest? {
+    change { [names] state in
+      while !state.isStopped, state.unread < Self.mostUnread {
+        guard let (index, item) = state.items.next() else {
+          state.isStopped = true
+          break
+        }
+        do throws(DownloadError) {
+          let request = try DownloadRequest(item, index, names)
+          state.open[index] = Open(item: item)
+          return request
+        } catch {
+          state.arrived.append(.failed(index: index, item, error))
+        }
+      }
+      return nil
     }
-    if isStopped { work.cancel() }
   }
 
-  /// Ends the downloads under way; those that had begun still have their outcomes.
-  func cancel() { stop(.cancelled) }
+  nonisolated(nonsending) func next() async -> DownloadRequest? {
+    while !Task.isCancelled {
+      let request = takeAtOnce()
+      if request != nil || state.withLock({ $0.isStopped }) { return request }
+      await wait(\.run)
+    }
+    return nil
+  }
 
-  /// Ends the downloads under way, for this reason if there was none before.
+  var outlook: SourceOutlook {
+    let goesOn = state.withLock { $0.isStopped || $0.unread < Self.mostUnread }
+    return SourceOutlook(goesOn: goesOn, hasFirst: false)
+  }
+
+  /// Draws nothing more, for this reason if there was none before.
   func stop(_ error: DownloadError) {
-    let (work, source) = state.withLock { state -> (Task<Void, Never>?, CheckedContinuation<Void, Never>?) in
-      if state.isOver { return (nil, nil) }
+    change { state in
+      if state.isOver { return }
       state.isStopped = true
       state.error = state.error ?? error
-      return (state.work, state.takeSource())
     }
-    source?.resume()
-    work?.cancel()
   }
 
-  /// The work has ended: after what is unread, the sequence ends. What a strategy drew and did not download
+  /// The run has ended: after what is unread, the sequence ends. What a strategy drew and did not download
   /// was skipped.
   func finish() {
-    state.withLock { state -> CheckedContinuation<Void, Never>? in
+    change { state in
       state.isOver = true
       if state.error == nil {
         for (index, file) in state.open.sorted(by: { $0.key < $1.key }) {
-          state.unread.append(.failed(index: index, file.item, .skipped))
+          state.arrived.append(.failed(index: index, file.item, .skipped))
         }
       }
-      state.open = [:]
-      state.progress = [:]
-      state.work = nil
-      return state.takeReader()
-    }?.resume()
+      (state.open, state.progress) = ([:], [:])
+    }
   }
 
   // MARK: From the loops
 
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
-    wakeReader { state in
-      guard let file = state.open.removeValue(forKey: request.id) else { return }
-      state.progress[request.id] = nil
-      if file.position == nil { state.unread.append(.began(index: request.id, file.item)) }
+    change { state in
+      guard let file = state.begin(request.id) else { return }
+      (state.open[request.id], state.progress[request.id]) = (nil, nil)
       switch result {
       case .success(let outcome):
-        state.unread.append(.finished(index: request.id, file.item, outcome))
+        state.arrived.append(.finished(index: request.id, file.item, outcome))
       case .failure(let error):
-        state.unread.append(.failed(index: request.id, file.item, error))
+        state.arrived.append(.failed(index: request.id, file.item, error))
         // No other file could be written either.
         if error.stopsWriting, !state.isStopped { (state.isStopped, state.error) = (true, error) }
       }
@@ -119,210 +136,78 @@ final class ListCall: Sendable {
   }
 
   func retries(_ request: DownloadRequest, _ next: NextAttempt, _ error: DownloadError) {
-    wakeReader { state in
-      guard let file = state.open[request.id] else { return }
-      state.unread.append(.retrying(index: request.id, file.item, next, error))
+    change { state in
+      guard let file = state.begin(request.id) else { return }
+      state.arrived.append(.retrying(index: request.id, file.item, next, error))
     }
   }
 
   /// Looks at how far the files under way have come.
   func look(_ reader: ProgressReader) {
-    wakeReader { state in
+    change { state in
       // Within the lock: a file that has ended is not in the sample, and one that is there has not ended.
       for active in reader.take().active {
-        guard let file = state.open[active.id] else { continue }
         let (position, total) = (active.meter.position, active.meter.total)
-        if file.position == nil {
-          state.unread.append(.began(index: active.id, file.item))
-          state.open[active.id]?.position = 0
-        }
-        guard position != file.position ?? 0 else { continue }
-        state.progress[active.id] = file.item.progress(active.id, at: position, of: total)
+        guard let file = state.begin(active.id), position != file.position else { continue }
+        state.progress[active.id] = DownloadProgress(
+          index: active.id, item: file.item, bytes: position, total: total)
         state.open[active.id]?.position = position
       }
     }
   }
 
-  private func wakeReader(_ change: (inout State) -> Void) {
-    state.withLock { state -> CheckedContinuation<Void, Never>? in
-      change(&state)
-      return state.count > 0 || !state.progress.isEmpty ? state.takeReader() : nil
-    }?.resume()
-  }
+  // MARK: For the reader
 
-  // MARK: To the loops
-
-  /// - Returns: the next request, if it can be had without waiting for the reader.
-  fileprivate func draw() -> Drawn {
-    let (drawn, reader) = state.withLock { state -> (Drawn, CheckedContinuation<Void, Never>?) in
-      var rejects = false
-      while true {
-        guard !state.isStopped else { return (.end, rejects ? state.takeReader() : nil) }
-        guard state.count < Self.mostUnread else { return (.later, rejects ? state.takeReader() : nil) }
-        guard let item = state.items.next() else {
-          state.isStopped = true
-          return (.end, rejects ? state.takeReader() : nil)
-        }
-        let index = state.next
-        state.next += 1
-        switch DownloadRequest.parsed(item, index, names) {
-        case .success(let request):
-          state.open[index] = Open(item: item)
-          return (.request(request), rejects ? state.takeReader() : nil)
-        case .failure(let error):
-          state.unread.append(.failed(index: index, item, error))
-          rejects = true
-        }
-      }
-    }
-    reader?.resume()
-    return drawn
-  }
-
-  fileprivate enum Drawn {
-    case request(DownloadRequest)
-    case later
-    case end
-  }
-
-  /// Whether a request, or the end, can be had without waiting for the reader.
-  fileprivate var goesOn: Bool { state.withLock { $0.isStopped || $0.count < Self.mostUnread } }
-
-  /// Suspends until the reader has taken something, or no more is drawn. For one task.
-  fileprivate nonisolated(nonsending) func waitForReader() async {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let waits = state.withLock { state in
-          guard !state.isStopped, !Task.isCancelled, state.count >= Self.mostUnread, state.source == nil
-          else {
-            return false
-          }
-          state.source = continuation
-          return true
-        }
-        if !waits { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.takeSource() }?.resume()
+  /// What must not be lost comes first, and then progress, whose files have not ended.
+  /// - Returns: nil if there is nothing yet. Nil inside of that is the end; its error is given once.
+  func takeEvent() -> Result<DownloadEvent?, DownloadError>? {
+    change { state in
+      if state.leaving.isEmpty { (state.leaving, state.arrived) = (state.arrived.reversed(), []) }
+      if let event = state.leaving.popLast() { return .success(event) }
+      if let next = state.progress.popFirst() { return .success(.progress(next.value)) }
+      guard state.isOver else { return nil }
+      defer { state.error = nil }
+      return state.error.map { .failure($0) } ?? .success(nil)
     }
   }
 
-  // MARK: To the reader
+  /// Suspends until there is an event, or the task is cancelled.
+  func waitForEvent(isolation actor: isolated (any Actor)?) async { await wait(\.reader, isolation: actor) }
 
-  func next(isolation actor: isolated (any Actor)?) async throws(DownloadError) -> DownloadEvent? {
-    if Task.isCancelled { cancel() }
-    while true {
-      let (event, source) = state.withLock { ($0.takeEvent(), $0.takeSourceIfRoom()) }
-      source?.resume()
-      if let event { return event }
-      let end = state.withLock { state -> DownloadError?? in
-        guard state.isOver, state.count == 0 else { return .none }
-        defer { state.error = nil }
-        return .some(state.error)
+  // MARK: Both
+
+  /// Changes the state, and then ends the waits that have become needless.
+  private func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+    state.withLock { state in
+      defer {
+        if state.isOver || state.unread > 0 || !state.progress.isEmpty { state.reader?.finish() }
+        if state.isStopped || state.unread < Self.mostUnread / 2 { state.run?.finish() }
       }
-      if let end {
-        // Thrown once.
-        if let error = end { throw error }
-        return nil
-      }
-      await waitForEvent(isolation: actor)
+      return body(&state)
     }
   }
 
-  private func waitForEvent(isolation actor: isolated (any Actor)?) async {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation(isolation: actor) { continuation in
-        let waits = state.withLock { state in
-          guard state.count == 0, state.progress.isEmpty, !state.isOver else { return false }
-          state.reader = continuation
-          return true
-        }
-        if !waits { continuation.resume() }
-      }
-    } onCancel: {
-      // Its end wakes the reader, when all outcomes are there.
-      cancel()
-    }
-  }
-}
-
-extension ListCall.State {
-  fileprivate mutating func takeReader() -> CheckedContinuation<Void, Never>? {
-    defer { reader = nil }
-    return reader
-  }
-
-  fileprivate mutating func takeSource() -> CheckedContinuation<Void, Never>? {
-    defer { source = nil }
-    return source
-  }
-
-  fileprivate mutating func takeSourceIfRoom() -> CheckedContinuation<Void, Never>? {
-    count < ListCall.mostUnread / 2 ? takeSource() : nil
-  }
-
-  /// What must not be lost first: then progress, whose files have not ended.
-  fileprivate mutating func takeEvent() -> DownloadEvent? {
-    guard firstUnread < unread.count else { return progress.popFirst().map { .progress($0.value) } }
-    defer {
-      firstUnread += 1
-      if firstUnread == unread.count {
-        unread.removeAll(keepingCapacity: true)
-        firstUnread = 0
-      } else if firstUnread >= ListCall.mostUnread {
-        unread.removeFirst(firstUnread)
-        firstUnread = 0
-      }
-    }
-    return unread[firstUnread]
-  }
-}
-
-/// The source of the run that a list is downloaded by.
-struct ListCallSource: RequestSource {
-  let call: ListCall
-
-  nonisolated(nonsending) func next() async -> DownloadRequest? {
-    while !Task.isCancelled {
-      switch call.draw() {
-      case .request(let request): return request
-      case .end: return nil
-      case .later: await call.waitForReader()
-      }
-    }
-    return nil
-  }
-
-  func takeAtOnce() -> DownloadRequest? {
-    if case .request(let request) = call.draw() { request } else { nil }
-  }
-
-  var outlook: SourceOutlook { SourceOutlook(goesOn: call.goesOn, hasFirst: false) }
-}
-
-extension DownloadItem {
-  fileprivate func progress(_ index: Int, at bytes: Int64, of total: Int64?) -> DownloadProgress {
-    DownloadProgress(index: index, item: self, bytes: bytes, total: total)
+  private func wait(
+    _ signal: WritableKeyPath<State, Signal?>, isolation: isolated (any Actor)? = #isolation
+  ) async {
+    let (wait, end) = AsyncStream<Never>.makeStream()
+    change { $0[keyPath: signal] = end }
+    for await _ in wait {}
   }
 }
 
 extension DownloadRequest {
-  /// - Throws, as a result: `.badAddress`, with the address as far as it has no login.
-  static func parsed(
-    _ item: DownloadItem, _ id: Int, _ names: (Address) -> (number: Int, isRepeat: Bool)
-  ) -> Result<DownloadRequest, DownloadError> {
-    do {
-      let address = try Address(item.address)
-      let place = item.name == nil ? names(address) : (number: 0, isRepeat: false)
-      return .success(
-        DownloadRequest(
-          id: id, address: address, outputName: item.name, checksum: item.checksum, nameNumber: place.number,
-          isRepeat: place.isRepeat))
-    } catch {
-      return .failure(
-        DownloadError(
-          .badAddress, cause: .detail("\(error)"), address: Redaction.redactedAddress(item.address),
-          activity: "reading an address"))
+  /// - Throws: `.badAddress`, with the address as far as it has no login.
+  init(_ item: DownloadItem, _ id: Int, _ names: NameNumbers) throws(DownloadError) {
+    let address: Address
+    do { address = try Address(item.address) } catch {
+      throw DownloadError(
+        .badAddress, cause: .detail("\(error)"), address: Redaction.redactedAddress(item.address),
+        activity: "reading an address")
     }
+    let place = item.name == nil ? names.next(address) : nil
+    self.init(
+      id: id, address: address, outputName: item.name, checksum: item.checksum,
+      nameNumber: place?.number ?? 0, isRepeat: place?.isRepeat ?? false)
   }
 }

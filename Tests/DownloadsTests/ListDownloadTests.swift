@@ -87,6 +87,7 @@ struct ListDownloadTests {
         if case .retrying(0, _, let next, _) = $0 { next.attempt == 2 } else { false }
       }
       #expect(retries == 1 && events.last?.file?.size == 1001)
+      #expect(events.first?.hasBegun == true && events.count { $0.hasBegun } == 1)
     }
   }
 

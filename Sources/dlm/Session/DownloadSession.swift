@@ -133,7 +133,7 @@ struct DownloadSession: Sendable {
       order.store, order.sources, order.options, log, directory: order.settings.output.directory,
       mode: order.settings.mode)
     let reader = reader(order, feed, failures, trial == nil ? memory : nil)
-    let watched = order.watching.map { _ in WatchedRun.lines(of: order.sources, reader.names, feed) }
+    let watched = order.watching.map { _ in WatchedLines(order.sources, reader.names, feed) }
     let recorder = order.settings.report.map { _ in RunRecorder() }
     let wiring: Wiring
     do throws(DownloadError) {
@@ -318,9 +318,10 @@ struct DownloadSession: Sendable {
 
   /// Runs until a signal, or a disk that takes nothing more, ends it.
   private func fetch(_ watched: WatchedLines) async -> RunWidth {
-    let run = WatchedRun(order, watched, askAnew: { await wiring.askAnew() }, onRead: { memory.read($0) })
+    let watcher = ListWatcher(
+      order: order, lines: watched, askAnew: { await wiring.askAnew() }, onRead: { memory.read($0) })
     // The child is cancelled and awaited when the lanes have ended.
-    async let _: Void = run.watcher.run()
+    async let _: Void = watcher.run()
     return await wiring.run(watched, scopes: watched.scopes) { request, result in
       log.ended(request, result)
       if case .success(let outcome) = result { questions?.consider(request, outcome) }

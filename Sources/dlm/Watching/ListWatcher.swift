@@ -5,28 +5,17 @@ import Synchronization
 /// Follows the lists of a run: reads them, reads them again when they have changed and are still, and has
 /// everything asked about again when that is due. A child of the run; it ends when that is cancelled.
 struct ListWatcher: Sendable {
-  /// How one list is read.
-  typealias Read =
-    @Sendable (
-      Source, _ wantsWholeLines: Bool, ListVersion, _ onReject: @escaping @Sendable (Rejection) -> Void
-    )
-    async -> (requests: [DownloadRequest], isWhole: Bool)
-
-  let sources: [Source]
+  let order: DownloadOrder
   let lines: WatchedLines
-  /// `--refresh-every`.
-  let every: Duration?
-  let read: Read
   /// Called before everything is asked about again.
   let askAnew: @Sendable () async -> Void
-  /// Called when a list was read.
-  let onRead: @Sendable () -> Void
+  let onRead: @Sendable (ListReader.Reading) -> Void
 
   /// How often a list is looked at of whose changes nobody tells.
   private static let pace = Duration.seconds(2)
 
   func run() async {
-    let notices = ListNotices(sources.map(\.path))
+    let notices = ListNotices(order.sources.map(\.path))
     await withTaskCancellationHandler {
       await follow(notices)
     } onCancel: {
@@ -36,11 +25,11 @@ struct ListWatcher: Sendable {
 
   private func follow(_ notices: ListNotices) async {
     let start = ContinuousClock.now
-    var lists = sources.enumerated().map { List(place: $0, source: $1) }
+    var lists = order.sources.enumerated().map { List(place: $0, source: $1) }
     // What happens from now on is told.
     await notices.arm()
     for place in lists.indices { await look(at: &lists[place], believesLosses: true) }
-    var schedule = every.map { RefreshSchedule(every: $0, from: start.duration(to: .now)) }
+    var schedule = order.watching?.every.map { RefreshSchedule(every: $0, from: start.duration(to: .now)) }
     announce(schedule, start)
     lines.begun()
     while !Task.isCancelled {
@@ -80,7 +69,6 @@ struct ListWatcher: Sendable {
     let version = ListVersion()
     var stillness = ListStillness()
     var standing: Standing?
-    var isFirst = true
     /// What was said last of why it cannot be read.
     var trouble: Rejection.Reason?
 
@@ -113,18 +101,21 @@ struct ListWatcher: Sendable {
   }
 
   private func look(at list: inout List, believesLosses: Bool) async {
-    let isFirst = list.isFirst
-    list.isFirst = false
     if let path = list.source.path { list.standing = Standing(path) }
     list.stillness.looked(believesLosses: believesLosses)
     let rejected = Mutex<[Rejection]>([])
-    let (requests, isWhole) = await read(list.source, !believesLosses, list.version) { one in
-      rejected.withLock { $0.append(one) }
-    }
+    var fetching = Wiring.listFetching(order.settings, order.environment)
+    fetching.version = list.version
+    let reader = ListReader(
+      [list.source], outputName: order.outputName, checksum: order.settings.output.checksum,
+      ordering: order.listOrdering, feed: ProgressFeed(), fetching: fetching,
+      wantsWholeLines: !believesLosses, spool: nil, onReject: { one in rejected.withLock { $0.append(one) } })
+    let requests = await reader.all()
+    lines.note(downgrading: await reader.downgrading)
     if Task.isCancelled { return }
     let rejections = rejected.withLock { $0 }
-    guard isWhole else {
-      if let why = rejections.last(where: \.isOfList), believesLosses || isFirst { say(why, of: &list) }
+    guard await reader.isWhole else {
+      if let why = rejections.last(where: \.isOfList), believesLosses { say(why, of: &list) }
       return
     }
     list.trouble = nil
@@ -132,9 +123,8 @@ struct ListWatcher: Sendable {
     // What changed while it was read is looked at again, and nothing is missed by then.
     let isStill = list.source.path.map { Standing($0) == list.standing } ?? true
     lines.read(
-      WatchedLines.Reading(requests: requests, rejections: rejections.filter { !$0.isOfList }),
-      of: list.place, mayLose: believesLosses && isStill, isFirst: isFirst)
-    onRead()
+      requests, rejections.filter { !$0.isOfList }, of: list.place, mayLose: believesLosses && isStill)
+    onRead(ListReader.Reading(count: lines.count, isWhole: true, isKept: false, spooledLogins: false))
   }
 
   /// Says once why a list cannot be read.

@@ -7,13 +7,6 @@ import Synchronization
 ///
 /// The feed is told inside the lock, so that what it counts is always what the lines are.
 final class WatchedLines: RequestSource {
-  /// What one reading of a list brought.
-  struct Reading: Sendable {
-    var requests: [DownloadRequest] = []
-    /// Lines that are no addresses.
-    var rejections: [Rejection] = []
-  }
-
   /// By which the run cancels single downloads.
   let scopes = DownloadScopes()
   private let names: [String]
@@ -21,18 +14,16 @@ final class WatchedLines: RequestSource {
   private let numbered: @Sendable (DownloadRequest) -> DownloadRequest
   private let state: Mutex<State>
 
-  private typealias Lane = CheckedContinuation<Void, Never>
-
   private struct State {
     var lines: LivingLines
     /// Lines of each list that are none.
     var rejections: [[Rejection]]
     /// Why a list was never read; nil for one that was.
     var unread: [Rejection?]
-    var pending = PendingRequests()
-    /// Lanes that wait for a request, by ticket.
-    var waiting: [Int: Lane] = [:]
-    var lastTicket = 0
+    /// Whether every list was looked at once.
+    var hasBegun = false
+    /// Ends the waits of those who wait for a request.
+    var waits: [AsyncStream<Never>.Continuation] = []
     var isStopped = false
     var nextLook: ContinuousClock.Instant?
     /// As `ListReader.downgrading`.
@@ -53,10 +44,8 @@ final class WatchedLines: RequestSource {
       State(
         lines: LivingLines(lists: names.count), rejections: Array(repeating: [], count: names.count),
         unread: Array(repeating: nil, count: names.count)))
+    feed.watch { [self] in state.withLock { status($0) } }
   }
-
-  /// What is waited for.
-  var status: WatchStatus { state.withLock { status($0) } }
 
   /// Lists that came over https and name files that others can read and change on their way.
   var downgrading: Set<String> { state.withLock { $0.downgrading } }
@@ -65,54 +54,35 @@ final class WatchedLines: RequestSource {
 
   // MARK: For the run
 
-  func takeAtOnce() -> DownloadRequest? { state.withLock { $0.pending.take() } }
+  func takeAtOnce() -> DownloadRequest? { state.withLock { $0.isStopped ? nil : $0.lines.take() } }
 
   /// What has been read can be taken at once; for more, somebody must change a list.
   var outlook: SourceOutlook {
-    SourceOutlook(goesOn: false, hasFirst: state.withLock { $0.pending.hasFirst })
+    SourceOutlook(goesOn: false, hasFirst: state.withLock { $0.lines.hasFirst })
   }
 
   nonisolated(nonsending) func next() async -> DownloadRequest? {
     while !Task.isCancelled {
-      let (request, isStopped) = state.withLock { ($0.pending.take(), $0.isStopped) }
-      if request != nil || isStopped { return request }
-      await waitForMore()
+      if let request = takeAtOnce() { return request }
+      let (wait, end) = AsyncStream<Never>.makeStream()
+      let isStopped = change { state in
+        state.waits.append(end)
+        return state.isStopped
+      }
+      if isStopped { return nil }
+      for await _ in wait {}
     }
     return nil
   }
 
-  private nonisolated(nonsending) func waitForMore() async {
-    let ticket = state.withLock { state in
-      state.lastTicket += 1
-      return state.lastTicket
-    }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let mustWait = state.withLock { state in
-          guard !Task.isCancelled, !state.isStopped, state.pending.isEmpty else { return false }
-          state.waiting[ticket] = continuation
-          return true
-        }
-        if !mustWait { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume()
-    }
-  }
-
   /// Gives nothing more, so that the run ends.
-  func stop() {
-    change { state in
-      state.isStopped = true
-      state.pending.removeAll()
-    }
-  }
+  func stop() { change { $0.isStopped = true } }
 
   /// A line's work has ended, and does not come again by itself.
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     scopes.forget(request.id)
     change { state in
-      carryOut(state.lines.ended(request.id, result), &state)
+      tell(of: state.lines.ended(request.id, result).removed, state)
       tellIfIdle(state)
     }
   }
@@ -121,52 +91,45 @@ final class WatchedLines: RequestSource {
 
   /// A list was read.
   /// - Parameters:
+  ///   - rejections: lines that are no addresses.
   ///   - mayLose: whether lines that it does not have are gone.
-  ///   - isFirst: whether it is the run's first look at it.
-  func read(_ reading: Reading, of list: Int, mayLose: Bool, isFirst: Bool) {
+  func read(_ requests: [DownloadRequest], _ rejections: [Rejection], of list: Int, mayLose: Bool) {
     // Outside the lock, for which the lanes wait: only the watcher, who calls this, changes lists.
-    let change = ListChange(
-      from: state.withLock { $0.lines.keys(of: list) }, to: reading.requests.map(\.key))
+    let change = ListChange(from: state.withLock { $0.lines.keys(of: list) }, to: requests.map(\.key))
     let cancel = self.change { state in
-      let mended = mayLose ? reject(reading.rejections, of: list, &state) : 0
+      let mended = mayLose ? reject(rejections, of: list, &state) : 0
       state.unread[list] = nil
       let effects = state.lines.change(
-        list, by: change, to: reading.requests, mayLose: mayLose, isUnderWay: scopes.isUnderWay,
-        numbered: numbered)
-      carryOut(effects, &state)
-      // What the run has not taken yet ends here.
-      let taken = state.pending.remove(effects.cancel)
-      for id in taken { carryOut(state.lines.ended(id, .failure(.cancelled)), &state) }
+        list, by: change, to: requests, mayLose: mayLose, isUnderWay: scopes.isUnderWay, numbered: numbered)
+      tell(of: effects.removed, state)
       feed.relist(state.lines.count)
       let news = WatchNews.Change(
         list: names[list], started: change.started, removed: mayLose ? change.removed.count : 0,
         restarted: mayLose ? change.restarted : 0, mended: mended, files: state.lines.count(of: list))
-      if !isFirst, !news.isNothing {
+      if state.hasBegun, !news.isNothing {
         feed.tell(.changed(news))
         tellIfIdle(state)
       }
-      return effects.cancel.subtracting(taken)
+      return effects.cancel
     }
     if !cancel.isEmpty { scopes.cancel(cancel) }
   }
 
   /// Every list was looked at once.
-  func begun() { state.withLock { tellIfIdle($0) } }
+  func begun() {
+    change { state in
+      state.hasBegun = true
+      tellIfIdle(state)
+    }
+  }
 
   /// Tells of bad lines that were not there before.
   /// - Returns: how many are gone.
   private func reject(_ now: [Rejection], of list: Int, _ state: inout State) -> Int {
-    var known: [String: Int] = [:]
-    for rejection in state.rejections[list] { known[rejection.text, default: 0] += 1 }
-    for rejection in now {
-      if known[rejection.text, default: 0] > 0 {
-        known[rejection.text]? -= 1
-      } else {
-        feed.reject(rejection)
-      }
-    }
+    var known = Dictionary(grouping: state.rejections[list], by: \.text)
+    for rejection in now where known[rejection.text]?.popLast() == nil { feed.reject(rejection) }
     state.rejections[list] = now
-    return known.values.reduce(0, +)
+    return known.values.joined().count
   }
 
   /// A list cannot be read. What it named before goes on.
@@ -182,9 +145,8 @@ final class WatchedLines: RequestSource {
   /// Asks again about what has come.
   func askAgain() {
     change { state in
-      let requests = state.lines.askAgain()
-      state.pending.add(requests)
-      if !requests.isEmpty { feed.tell(.asking(files: requests.count)) }
+      let count = state.lines.askAgain()
+      if count > 0 { feed.tell(.asking(files: count)) }
     }
   }
 
@@ -192,6 +154,9 @@ final class WatchedLines: RequestSource {
   func nextLook(at time: ContinuousClock.Instant?) { state.withLock { $0.nextLook = time } }
 
   // MARK: For the report
+
+  /// Lines that are in the lists.
+  var count: Int { state.withLock { $0.lines.count } }
 
   var failures: [DownloadError] { state.withLock { $0.lines.failures } }
 
@@ -207,26 +172,25 @@ final class WatchedLines: RequestSource {
 
   // MARK: Inside the lock
 
-  /// Changes the state, and then wakes the lanes that wait for a request, if there are some now.
+  /// Changes the state, and then ends the waits for a request if there are some now.
   private func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
-    let (value, lanes) = state.withLock { state -> (Value, [Lane]) in
+    state.withLock { state in
       let value = body(&state)
-      if state.pending.isEmpty, !state.isStopped { return (value, []) }
-      defer { state.waiting = [:] }
-      return (value, Array(state.waiting.values))
+      if state.lines.hasWaiting || state.isStopped {
+        for wait in state.waits { wait.finish() }
+        state.waits = []
+      }
+      return value
     }
-    for lane in lanes { lane.resume() }
-    return value
   }
 
-  private func carryOut(_ effects: LivingLines.Effects, _ state: inout State) {
-    state.pending.add(effects.start)
-    for line in effects.removed { feed.remove(line.request, line.was) }
-    if !effects.removed.isEmpty { feed.relist(state.lines.count) }
+  private func tell(of removed: [(request: DownloadRequest, was: WatchNews.Removed)], _ state: State) {
+    for line in removed { feed.remove(line.request, line.was) }
+    if !removed.isEmpty { feed.relist(state.lines.count) }
   }
 
   private func tellIfIdle(_ state: State) {
-    if state.lines.isIdle { feed.tell(.waiting(status(state))) }
+    if state.hasBegun, state.lines.isIdle { feed.tell(.waiting(status(state))) }
   }
 
   private func status(_ state: State) -> WatchStatus {
@@ -234,36 +198,4 @@ final class WatchedLines: RequestSource {
       lists: names, files: state.lines.count,
       nextLook: state.nextLook.map { max(.zero, ContinuousClock.now.duration(to: $0)) })
   }
-}
-
-/// Requests that the run has not taken yet, in order.
-private struct PendingRequests {
-  private var requests: [DownloadRequest] = []
-  private var next = 0
-  /// Whether one was among them that goes first.
-  private(set) var hasFirst = false
-
-  var isEmpty: Bool { next >= requests.count }
-
-  mutating func add(_ more: [DownloadRequest]) {
-    hasFirst = hasFirst || more.contains(where: \.isFirst)
-    if isEmpty { (requests, next) = ([], 0) }
-    requests += more
-  }
-
-  mutating func take() -> DownloadRequest? {
-    guard next < requests.count else { return nil }
-    defer { next += 1 }
-    return requests[next]
-  }
-
-  /// - Returns: the numbers of those that were here.
-  mutating func remove(_ ids: Set<Int>) -> [Int] {
-    if ids.isEmpty { return [] }
-    let left = requests[next...]
-    (requests, next) = (left.filter { !ids.contains($0.id) }, 0)
-    return left.filter { ids.contains($0.id) }.map(\.id)
-  }
-
-  mutating func removeAll() { (requests, next) = ([], 0) }
 }

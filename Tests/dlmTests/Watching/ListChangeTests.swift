@@ -37,6 +37,6 @@ struct ListChangeTests {
   func changes(old: String, new: String, change: String) throws {
     let found = ListChange(from: try Self.keys(old), to: try Self.keys(new))
     #expect(Self.text(found) == change)
-    #expect(found.loses == change.contains { $0 == "-" || $0 == "~" })
+    #expect(found.restarted == change.count { $0 == "~" } && found.started == change.count { $0 == "+" })
   }
 }

@@ -31,10 +31,16 @@ struct LivingLinesTests {
             ?? .success(DownloadOutcome(kind: .fetched, path: "x", size: 1))))
     }
 
-    func askAgain() { for request in lines.askAgain() { log.append("+\(request.id)") } }
+    func askAgain() {
+      let count = lines.askAgain()
+      note(LivingLines.Effects())
+      #expect(log.count == count)
+    }
 
     private func note(_ effects: LivingLines.Effects) {
-      log += effects.start.map { "+\($0.id)" } + effects.cancel.sorted().map { "x\($0)" }
+      // The run takes what it can have at once.
+      while let request = lines.take() { log.append("+\(request.id)") }
+      log += effects.cancel.sorted().map { "x\($0)" }
       log += effects.removed.map { "-\($0.request.id) \($0.was.rawValue)" }
     }
 

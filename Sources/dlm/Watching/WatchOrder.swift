@@ -53,45 +53,14 @@ struct WatchOrder: Sendable {
   }
 }
 
-/// A run that watches its lists, put together.
-struct WatchedRun {
-  let watcher: ListWatcher
-
-  init(
-    _ order: DownloadOrder, _ lines: WatchedLines, askAnew: @escaping @Sendable () async -> Void,
-    onRead: @escaping @Sendable (ListReader.Reading) -> Void
-  ) {
-    let fetching = Wiring.listFetching(order.settings, order.environment)
-    let (outputName, checksum) = (order.outputName, order.settings.output.checksum)
-    let ordering = order.listOrdering
-    watcher = ListWatcher(
-      sources: order.sources, lines: lines, every: order.watching?.every,
-      read: { source, wantsWholeLines, version, onReject in
-        var fetching = fetching
-        fetching.version = version
-        let reader = ListReader(
-          [source], outputName: outputName, checksum: checksum, ordering: ordering, feed: ProgressFeed(),
-          fetching: fetching, wantsWholeLines: wantsWholeLines, spool: nil, onReject: onReject)
-        let requests = await reader.all()
-        lines.note(downgrading: await reader.downgrading)
-        return (requests, await reader.isWhole)
-      },
-      askAnew: askAnew,
-      onRead: {
-        onRead(
-          ListReader.Reading(count: lines.status.files, isWhole: true, isKept: false, spooledLogins: false))
-      })
-  }
-
+extension WatchedLines {
   /// The lines of a run, numbered by the names that its cache knows of.
-  static func lines(of sources: [Source], _ names: NameNumbers, _ feed: ProgressFeed) -> WatchedLines {
-    let lines = WatchedLines(lists: sources.map(\.name), feed: feed) { request in
+  convenience init(_ sources: [Source], _ names: NameNumbers, _ feed: ProgressFeed) {
+    self.init(lists: sources.map(\.name), feed: feed) { request in
       var request = request
       let place = names.next(request.address, from: request.provenance)
       (request.nameNumber, request.isRepeat) = (place.number, place.isRepeat)
       return request
     }
-    feed.watch { lines.status }
-    return lines
   }
 }
