@@ -1,5 +1,3 @@
-import Synchronization
-
 /// How far a transfer has come when `Transport.run` returns.
 public enum TransferStage: Sendable {
   case ended(TransferReceipt)
@@ -19,19 +17,16 @@ public final class RunningTransfer: Sendable {
   /// awaits the transfer next.
   public struct Waiter: Sendable, Equatable { fileprivate let number: Int }
 
-  private typealias Continuation = CheckedContinuation<End, Never>
-
   private struct State {
     var answer: (address: String?, delay: Duration)?
     var end: End?
-    var waiting: [(waiter: Waiter, continuation: Continuation)] = []
     var lastWaiter = 0
     /// The last waiter from which the transfer was detached; all waiters before it are detached too.
     var detached: (waiter: Waiter, error: DownloadError)?
   }
 
   private let cancelTransfer: @Sendable (Waiter?) -> Void
-  private let state = Mutex(State())
+  private let state = Waiters(State())
 
   /// - Parameter cancel: called with a waiter, tells the transport that the waiter's task was cancelled, and
   ///   then the sink may keep the transfer; called with nil, ends the transfer. Called from any thread, also
@@ -53,27 +48,15 @@ public final class RunningTransfer: Sendable {
       state.lastWaiter += 1
       return Waiter(number: state.lastWaiter)
     }
-    let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let early = state.withLock { Self.enlist(waiter, continuation, &$0) }
-        if let early { continuation.resume(returning: early) }
+    let result = await state.wait { state -> End? in
+      if let detached = state.detached, waiter.number <= detached.waiter.number {
+        return .failure(detached.error)
       }
+      return state.end
     } onCancel: {
       cancelTransfer(waiter)
     }
     return try result.get()
-  }
-
-  /// - Returns: the result for a waiter that need not wait.
-  private static func enlist(
-    _ waiter: Waiter, _ continuation: Continuation, _ state: inout State
-  ) -> End? {
-    if let detached = state.detached, waiter.number <= detached.waiter.number {
-      return .failure(detached.error)
-    }
-    if let end = state.end { return end }
-    state.waiting.append((waiter, continuation))
-    return nil
   }
 
   /// Ends the transfer without waiting for its end; does nothing if it has ended. The sink cannot keep it.
@@ -89,22 +72,11 @@ public final class RunningTransfer: Sendable {
   /// The sink kept the transfer when the waiter's task was cancelled: the waiter gets the error, and the
   /// transfer goes on.
   public func detach(_ waiter: Waiter, _ error: DownloadError) {
-    let continuation = state.withLock { state -> Continuation? in
-      // The waiter may not be enlisted yet.
+    state.withLock { state in
       if state.detached.map({ $0.waiter.number < waiter.number }) ?? true { state.detached = (waiter, error) }
-      guard let index = state.waiting.firstIndex(where: { $0.waiter == waiter }) else { return nil }
-      return state.waiting.remove(at: index).continuation
     }
-    continuation?.resume(returning: .failure(error))
   }
 
   /// The transfer has ended. Called once.
-  public func end(_ result: End) {
-    let waiting = state.withLock { state in
-      state.end = result
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    for (_, continuation) in waiting { continuation.resume(returning: result) }
-  }
+  public func end(_ result: End) { state.withLock { $0.end = result } }
 }
