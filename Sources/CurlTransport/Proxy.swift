@@ -11,7 +11,7 @@ public final class Proxy: Sendable {
   public let address: ProxyAddress
   private let isOpen: Atomic<Bool>
   private let inUse: Atomic<Int>
-  private let state = Mutex(State())
+  private let access = Waiters(Access.untried)
 
   private enum Access {
     case untried
@@ -19,12 +19,6 @@ public final class Proxy: Sendable {
     case asking
     case open
     case refused(DownloadError)
-  }
-
-  private struct State {
-    var access = Access.untried
-    var waiting: [(ticket: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    var nextTicket = 0
   }
 
   /// The schemes that dlm can use, as bits of CURLAUTH_….
@@ -46,28 +40,25 @@ public final class Proxy: Sendable {
   /// - Returns: whether this transfer tries the login; then `left` must be called when it has ended.
   /// - Throws: the proxy's earlier refusal of the login, or `.cancelled`.
   nonisolated(nonsending) func enter() async throws(DownloadError) -> Bool {
-    while !isOpen.load(ordering: .relaxed) {
-      let isFirst: Bool? = try state.withLock { state throws(DownloadError) in
-        switch state.access {
-        case .untried:
-          state.access = .asking
-          return true
-        case .asking: return nil
-        case .open: return false
-        case .refused(let error): throw error
-        }
+    if isOpen.load(ordering: .relaxed) { return false }
+    let tries = await access.wait { access -> Result<Bool, DownloadError>? in
+      switch access {
+      case .untried:
+        access = .asking
+        return .success(true)
+      case .asking: return nil
+      case .open: return .success(false)
+      case .refused(let error): return .failure(error)
       }
-      if let isFirst { return isFirst }
-      await wait()
-      if Task.isCancelled { throw .cancelled }
     }
-    return false
+    guard let tries else { throw .cancelled }
+    return try tries.get()
   }
 
   /// The transfer that tried the login has ended, with any result.
   func left() {
-    change { state in
-      if case .asking = state.access { state.access = .untried }
+    access.withLock { access in
+      if case .asking = access { access = .untried }
     }
   }
 
@@ -80,9 +71,9 @@ public final class Proxy: Sendable {
       inUse.store(scheme, ordering: .relaxed)
       break
     }
-    change { state in
-      if case .refused = state.access { return }
-      state.access = .open
+    access.withLock { access in
+      if case .refused = access { return }
+      access = .open
       isOpen.store(true, ordering: .relaxed)
     }
   }
@@ -91,43 +82,10 @@ public final class Proxy: Sendable {
   /// it.
   func refuse(_ error: DownloadError) {
     guard address.hasLogin else { return }
-    change { state in
-      if case .refused = state.access { return }
-      state.access = .refused(error)
+    access.withLock { access in
+      if case .refused = access { return }
+      access = .refused(error)
       isOpen.store(false, ordering: .relaxed)
-    }
-  }
-
-  // MARK: Waiting
-
-  private func change(_ body: (inout State) -> Void) {
-    let woken = state.withLock { state in
-      body(&state)
-      defer { state.waiting = [] }
-      return state.waiting.map(\.continuation)
-    }
-    for continuation in woken { continuation.resume() }
-  }
-
-  private nonisolated(nonsending) func wait() async {
-    let ticket = state.withLock { state in
-      state.nextTicket += 1
-      return state.nextTicket
-    }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let mustWait = state.withLock { state in
-          guard case .asking = state.access, !Task.isCancelled else { return false }
-          state.waiting.append((ticket, continuation))
-          return true
-        }
-        if !mustWait { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { state -> CheckedContinuation<Void, Never>? in
-        guard let index = state.waiting.firstIndex(where: { $0.ticket == ticket }) else { return nil }
-        return state.waiting.remove(at: index).continuation
-      }?.resume()
     }
   }
 }
