@@ -1,6 +1,5 @@
 import DownloadModel
 import Glibc
-import Synchronization
 import TerminalProgress
 import SystemPackage
 
@@ -8,14 +7,13 @@ import SystemPackage
 /// reads them all. While a question is asked they are its answer, the rest of the time commands.
 final class TerminalKeys: Sendable {
   private let reader: KeyReader
-  private let state = Mutex(State())
+  private let state = Waiters(State())
 
   private struct State {
     /// Whether a question has the keys, and since when: the number of questions so far.
     var isAsking = false
     var asked = 0
     var typed: [TerminalKey] = []
-    var waiting: CheckedContinuation<TerminalKey?, Never>?
     var hasEnded = false
   }
 
@@ -31,24 +29,16 @@ final class TerminalKeys: Sendable {
     while let (keys, asked) = await reader.next(asked: { state.withLock { $0.asked } }) {
       for key in TerminalKey.joiningPastes(keys.filter { !answer($0, asked) }) { await press(key) }
     }
-    state.withLock { state in
-      state.hasEnded = true
-      return state.waiting.take()
-    }?.resume(returning: nil)
+    state.withLock { $0.hasEnded = true }
   }
 
   /// - Returns: whether the key is a question's, or was typed before that appeared.
   private func answer(_ key: TerminalKey, _ asked: Int) -> Bool {
-    let (isTaken, waiting) = state.withLock { state -> (Bool, CheckedContinuation<TerminalKey?, Never>?) in
-      guard state.isAsking else { return (false, nil) }
+    state.withLock { state in
       // Typed before the question appeared, it was meant for something else.
-      guard asked == state.asked else { return (true, nil) }
-      if let waiting = state.waiting.take() { return (true, waiting) }
-      state.typed.append(key)
-      return (true, nil)
+      if state.isAsking, asked == state.asked { state.typed.append(key) }
+      return state.isAsking
     }
-    waiting?.resume(returning: key)
-    return isTaken
   }
 
   // MARK: For questions, one at a time
@@ -64,19 +54,11 @@ final class TerminalKeys: Sendable {
 
   /// The next key of the answer; nil once the task is cancelled, or there are no more keys.
   func next() async -> TerminalKey? {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let key = state.withLock { state -> TerminalKey?? in
-          if Task.isCancelled || state.hasEnded { return .some(nil) }
-          if !state.typed.isEmpty { return state.typed.removeFirst() }
-          state.waiting = continuation
-          return nil
-        }
-        if let key { continuation.resume(returning: key) }
-      }
-    } onCancel: {
-      state.withLock { $0.waiting.take() }?.resume(returning: nil)
-    }
+    await state.wait { state -> TerminalKey?? in
+      if state.hasEnded { return .some(nil) }
+      if state.typed.isEmpty { return nil }
+      return state.typed.removeFirst()
+    } ?? nil
   }
 
   /// The question is answered, or given up.
