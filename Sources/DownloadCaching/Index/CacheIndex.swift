@@ -95,7 +95,7 @@ actor CacheIndex {
         _ = try connection.statement(CacheSchema.ownership).rows([.text(directory)]) { row in
           guard let device = row.number(0), let inode = row.number(1), let size = row.number(2),
             let modified = row.number(3), let address = row.text(4), let requested = row.text(5)
-          else { throw RowReader.NoRow() }
+          else { throw NoRow() }
           owners.add(
             FileIdentity(device: device, inode: inode, size: size, modified: modified),
             of: RowKey(address: address, directory: directory, requested: requested))
@@ -177,7 +177,7 @@ actor CacheIndex {
       switch error {
       case let error as DatabaseError where error.isDamage:
         try setAside(.damagedIndexSetAside, detail: error.message)
-      case is RowReader.NoRow:
+      case is NoRow:
         try setAside(.damagedIndexSetAside, detail: "a row holds what no row holds")
       case is OtherVersion: try setAside(.otherVersion, detail: "")
       default: throw error

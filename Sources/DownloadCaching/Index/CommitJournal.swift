@@ -91,16 +91,20 @@ final class CommitJournal: Sendable {
   }
 
   private func append(_ row: CacheRow, _ state: inout State) throws(Errno) -> Int {
-    let room = JournalLine.longest(row)
     let none = Descriptor.closed
-    if state.hasFailed {
-      try state.lines.makeRoom(for: room, in: none)
-    } else {
-      try state.lines.makeRoom(for: room, in: state.file)
+    var room = JournalLine.leastRoom
+    while true {
+      if state.hasFailed {
+        try state.lines.makeRoom(for: room, in: none)
+      } else {
+        try state.lines.makeRoom(for: room, in: state.file)
+      }
+      if let start = state.lines.append({ JournalLine.write(row, into: $0) }) {
+        if !state.hasFailed { try state.lines.copy(from: start, to: state.file) }
+        return start
+      }
+      room *= 4
     }
-    let start = state.lines.append { JournalLine.write(row, into: $0) }
-    if !state.hasFailed { try state.lines.copy(from: start, to: state.file) }
-    return start
   }
 
   /// The row whose line begins at a place.

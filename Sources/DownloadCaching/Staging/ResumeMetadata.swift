@@ -7,7 +7,7 @@ import FoundationEssentials
 /// in segments lists its done ranges here.
 struct ResumeMetadata: Sendable, Equatable, Codable {
   /// What is of another format counts as foreign.
-  var format = 3
+  var format = 1
   /// `Address.resource`.
   var address: String
   /// Under which trust the bytes were received.
@@ -44,7 +44,7 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
   ///   another format.
   init?(json: [UInt8], secret: UserSecret) {
     guard var metadata = try? JSONDecoder().decode(ResumeMetadata.self, from: Data(json)),
-      metadata.format == 3,
+      metadata.format == 1,
       FileNaming.isUsable(metadata.name), (metadata.total ?? 0) >= 0
     else { return nil }
     let seal = metadata.seal

@@ -179,9 +179,9 @@ extension CacheSchema {
     "SELECT COALESCE(SUM(\(StoreBound.costInSQL)), 0) FROM file WHERE requested = '/'"
 
   static let storedByUse =
-    "SELECT \(columns) FROM file WHERE requested = '/' ORDER BY used_at LIMIT ?"
+    "SELECT \(columns) FROM file WHERE requested = '/' ORDER BY usedAt LIMIT ?"
 
-  static let byUse = "SELECT \(columns) FROM file ORDER BY used_at LIMIT ?"
+  static let byUse = "SELECT \(columns) FROM file ORDER BY usedAt LIMIT ?"
 
   static let noteChange = """
     UPDATE file SET changed = ? WHERE address = ? AND device = ? AND inode = ? AND size = ?
