@@ -54,8 +54,8 @@ enum JournalLine {
     init(bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
 
     mutating func append(_ row: CacheRow) {
-      begin(row.key)
-      for column in RowColumn.inner where hasRoom {
+      for byte in JournalLine.format.utf8 { append(byte) }
+      for column in RowColumn.all.dropLast() where hasRoom {
         switch row.value(column) {
         case .text(let text?): append(text)
         case .number(let number?): append(number)
@@ -82,13 +82,6 @@ enum JournalLine {
       let end = bytes.baseAddress.map { ($0 + count).bindMemory(to: Atomic<UInt8>.self, capacity: 1) }
       end?.pointee.store(UInt8(ascii: "\n"), ordering: .releasing)
       count += 1
-    }
-
-    mutating func begin(_ key: RowKey) {
-      for byte in JournalLine.format.utf8 { append(byte) }
-      append(key.address)
-      append(key.directory)
-      append(key.requested)
     }
 
     mutating func append(_ byte: UInt8) {
@@ -196,17 +189,6 @@ enum JournalLine {
     // A byte below 32, or one that is zero (Hacker's Delight, "Find First 0-Byte").
     let found = ((word &- ones &* 0x20) & ~word) | ((other &- ones) & ~other)
     return found & highs != 0
-  }
-
-  /// How the line of a row with this key begins, up to what follows the key.
-  static func start(of key: RowKey) -> [UInt8] {
-    let texts = key.address.utf8.count + key.directory.utf8.count + key.requested.utf8.count
-    return [UInt8](unsafeUninitializedCapacity: (texts + longestWithoutTexts) * 2) { bytes, count in
-      var line = Writer(bytes: UnsafeMutableRawBufferPointer(bytes))
-      line.begin(key)
-      line.append(UInt8(ascii: "\t"))
-      count = line.count
-    }
   }
 
   /// The rows of a journal, oldest first; lines that are no rows are left out, as are the zeros behind them.

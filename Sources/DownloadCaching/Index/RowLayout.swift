@@ -12,8 +12,6 @@ enum RowColumn: Int, CaseIterable, Sendable {
 
   static let all = Array(allCases)
   static let key = all[..<trust.rawValue]
-  /// As a journal's line has them between the key and the last field.
-  static let inner = all[trust.rawValue..<changed.rawValue]
 
   enum Value {
     case text(String?)
