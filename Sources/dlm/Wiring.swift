@@ -57,13 +57,17 @@ struct Wiring: Sendable {
   /// How a run uses the disk.
   static func configuration(_ settings: Settings, cacheFolder: FilePath?) -> CacheConfiguration {
     let output = settings.output
-    return CacheConfiguration(
-      directory: FilePath(output.directory), cacheFolder: cacheFolder, conflictPolicy: output.conflicts,
-      refresh: output.refresh, offline: output.offline, freshness: output.freshness,
-      useContentDisposition: output.usesContentDisposition,
-      checksums: output.checksums, requiredProof: output.requiredProof, maxSize: output.maxSize,
-      syncs: output.syncs, usesRemoteTime: output.usesRemoteTime, store: output.store,
-      maxStoreBytes: output.maxStoreBytes, trust: transport(settings).trust)
+    var configuration = CacheConfiguration(directory: FilePath(output.directory), cacheFolder: cacheFolder)
+    configuration.conflictPolicy = output.conflicts
+    (configuration.refresh, configuration.offline) = (output.refresh, output.offline)
+    configuration.freshness = output.freshness
+    configuration.useContentDisposition = output.usesContentDisposition
+    (configuration.checksums, configuration.requiredProof) = (output.checksums, output.requiredProof)
+    (configuration.maxSize, configuration.syncs) = (output.maxSize, output.syncs)
+    configuration.usesRemoteTime = output.usesRemoteTime
+    (configuration.store, configuration.maxStoreBytes) = (output.store, output.maxStoreBytes)
+    configuration.trust = transport(settings).trust
+    return configuration
   }
 
   /// How lists at addresses are fetched: as files are, one at a time.
