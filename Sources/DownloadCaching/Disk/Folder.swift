@@ -145,11 +145,7 @@ final class Folder: Sendable {
   }
 
   /// What the list of its names takes.
-  func allocatedBytesOfItself() throws(Errno) -> Int64 {
-    var status = stat()
-    guard fstat(descriptor.raw, &status) == 0 else { throw Errno(rawValue: errno) }
-    return Int64(status.st_blocks) * 512
-  }
+  func allocatedBytesOfItself() throws(Errno) -> Int64 { Int64(try descriptor.status().st_blocks) * 512 }
 
   /// Whether a name is that of a folder.
   func isFolder(_ name: String) throws(Errno) -> Bool {
@@ -160,10 +156,15 @@ final class Folder: Sendable {
   }
 
   /// Bytes that this process may still write here; nil where the file system does not tell (some FUSE).
-  func freeBytes() -> Int64? {
+  func freeBytes() -> Int64? { bytes(\.f_bavail) }
+
+  /// Bytes that the whole file system has; nil where it does not tell.
+  func diskBytes() -> Int64? { bytes(\.f_blocks) }
+
+  private func bytes(_ blocks: KeyPath<statvfs, fsblkcnt_t>) -> Int64? {
     var status = statvfs()
     guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
-    return Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).0)
+    return Int64(clamping: status[keyPath: blocks].multipliedReportingOverflow(by: status.f_frsize).0)
   }
 
   /// Makes names durable: they are on the disk when this returns. Blocks.
@@ -212,13 +213,6 @@ final class Folder: Sendable {
   func link(path: String, as name: String) throws(Errno) {
     try Self.check(name)
     guard linkat(AT_FDCWD, path, descriptor.raw, name, 0) == 0 else { throw Errno(rawValue: errno) }
-  }
-
-  /// Bytes that the whole file system has; nil where it does not tell.
-  func diskBytes() -> Int64? {
-    var status = statvfs()
-    guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
-    return Int64(clamping: UInt64(status.f_blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize)).0)
   }
 
   /// Names in the folder, in no order, without `.` and `..`.

@@ -269,18 +269,6 @@ struct FreshnessFields: Sendable, Equatable {
   var age: String?
   var vary: String?
 
-  init(cacheControl: String? = nil, expires: String? = nil, age: String? = nil, vary: String? = nil) {
-    self.cacheControl = cacheControl
-    self.expires = expires
-    self.age = age
-    self.vary = vary
-  }
-
-  init(_ head: ResponseHead) {
-    self.init(
-      cacheControl: head["cache-control"], expires: head["expires"], age: head["age"], vary: head["vary"])
-  }
-
   var isEmpty: Bool { self == FreshnessFields() }
 
   /// Takes over the fields that a 304 renews; fields that it does not repeat stay (RFC 9111 §3.2).
@@ -304,6 +292,13 @@ struct FreshnessFields: Sendable, Equatable {
   /// reading.
   var forbidsStoring: Bool {
     cacheControl != nil && CacheControl(cacheControl).restricts("no-store")
+  }
+}
+
+extension FreshnessFields {
+  init(_ head: ResponseHead) {
+    self.init(
+      cacheControl: head["cache-control"], expires: head["expires"], age: head["age"], vary: head["vary"])
   }
 }
 
