@@ -139,20 +139,9 @@ final class Folder: Sendable {
 
   /// The same for the folder itself, with all that is in it.
   func allocatedBytes() throws(Errno) -> Int64 {
-    var bytes = try allocatedBytesOfItself()
+    var bytes = Int64(try descriptor.status().st_blocks) * 512
     for name in try names() { bytes += try allocatedBytes(of: name) }
     return bytes
-  }
-
-  /// What the list of its names takes.
-  func allocatedBytesOfItself() throws(Errno) -> Int64 { Int64(try descriptor.status().st_blocks) * 512 }
-
-  /// Whether a name is that of a folder.
-  func isFolder(_ name: String) throws(Errno) -> Bool {
-    try Self.check(name)
-    var status = stat()
-    guard fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
-    return status.st_mode & S_IFMT == S_IFDIR
   }
 
   /// Bytes that this process may still write here; nil where the file system does not tell (some FUSE).

