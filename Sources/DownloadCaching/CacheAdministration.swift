@@ -184,7 +184,7 @@ public struct CacheAdministration: Sendable {
         }
         do throws(Errno) {
           let isThere = FileIdentity.of(path: row.path) != nil
-          switch try WrittenFile(row, secret).remove() {
+          switch try WrittenFile(row: row, secret: secret).remove() {
           case .removed(let bytes):
             freed.files += 1
             freed.fileBytes += bytes
@@ -282,14 +282,6 @@ public struct CacheStatus: Sendable, Equatable {
   /// Bytes of the files that the index knows, wherever they stand; touched or missing ones included.
   public var fileBytes: Int64
   public var folder: FilePath
-
-  public init(entries: Int, indexBytes: Int64, storeBytes: Int64 = 0, fileBytes: Int64, folder: FilePath) {
-    self.entries = entries
-    self.indexBytes = indexBytes
-    self.storeBytes = storeBytes
-    self.fileBytes = fileBytes
-    self.folder = folder
-  }
 }
 
 /// Something about the cache that the user should know, although every download went on without it. The front
@@ -321,7 +313,7 @@ public struct CacheWarning: Sendable, Equatable {
       ? "it belongs to another user, or others can write it, so it is not believed" : "\(error)"
   }
 
-  public init(_ kind: Kind, path: FilePath, detail: String = "") {
+  init(_ kind: Kind, path: FilePath, detail: String = "") {
     self.kind = kind
     self.path = path
     self.detail = detail

@@ -11,34 +11,34 @@ public struct CacheConfiguration: Sendable {
   /// an index; made when first needed. Nil for `cacheFolder`. If that is nil as well, the secret lasts as
   /// long as the process, and later runs do not recognise the parts of this one.
   public var keyFolder: FilePath?
-  public var conflictPolicy: ConflictPolicy
+  public var conflictPolicy = ConflictPolicy.rename
   /// Fetch even what is known to be unchanged.
-  public var refresh: Bool
+  public var refresh = false
   /// Answer from the disk or not at all.
-  public var offline: Bool
+  public var offline = false
   /// How long answers count as fresh.
-  public var freshness: FreshnessPolicy
+  public var freshness = FreshnessPolicy()
   /// Whether a server may choose a file's name (RFC 6266).
-  public var useContentDisposition: Bool
+  public var useContentDisposition = true
   /// Whether a large file may be filled by several transfers at a time.
-  public var splits: Bool
+  public var splits = true
   /// Whether files get the server's Last-Modified (`--remote-time`).
-  public var usesRemoteTime: Bool
+  public var usesRemoteTime = false
   /// Checksums that files must meet, by name.
   public var checksums: ChecksumList?
   /// The least proof that lets a file have its final name.
-  public var requiredProof: Proof
+  public var requiredProof = Proof.nothing
   /// A longer file fails, in bytes (`--max-filesize`); nil for any length.
   public var maxSize: Int64?
   /// Whether a file is on the disk itself, name and all, before it counts as finished (`--fsync`).
-  public var syncs: Bool
+  public var syncs = false
   /// How the cache keeps bytes of its own.
-  public var store: StoreKind
+  public var store = StoreKind.none
   /// How many bytes those may be; nil for 10 GiB or a tenth of the disk.
   public var maxStoreBytes: Int64?
   /// What an answer depends on beside its address: the transport's. Only a keyed hash of it is stored.
-  public var trust: Trust { didSet { fields = RequestFields(trust) } }
-  private(set) var fields: RequestFields
+  public var trust = Trust() { didSet { fields = RequestFields(trust) } }
+  private(set) var fields = RequestFields(Trust())
   /// Whether more than one run goes over the cache: then what it has written itself is asked for too.
   public var servesManyRuns = false
   /// Whether servers have set cookies, or earlier runs had kept some.
@@ -48,47 +48,14 @@ public struct CacheConfiguration: Sendable {
   public var claimsFolder: FilePath?
   /// Called when a request waits for another process that downloads the same file: with that process's
   /// number, if it is known.
-  public var onWait: @Sendable (DownloadRequest, _ process: Int?) -> Void
+  public var onWait: @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in }
   /// The numbers for names that occur in the list more than once; nil for requests that are in no list.
   public var names: NameNumbers?
   /// Seconds since 1970: the wall clock, except in tests.
-  public var now: @Sendable () -> Int64
+  public var now: @Sendable () -> Int64 = WallClock.seconds
 
-  public init(
-    directory: FilePath, cacheFolder: FilePath?, keyFolder: FilePath? = nil,
-    conflictPolicy: ConflictPolicy = .rename,
-    refresh: Bool = false, offline: Bool = false, freshness: FreshnessPolicy = FreshnessPolicy(),
-    useContentDisposition: Bool = true,
-    checksums: ChecksumList? = nil, requiredProof: Proof = .nothing, maxSize: Int64? = nil,
-    syncs: Bool = false, splits: Bool = true, usesRemoteTime: Bool = false,
-    store: StoreKind = .none, maxStoreBytes: Int64? = nil,
-    trust: Trust = Trust(),
-    names: NameNumbers? = nil, claimsFolder: FilePath? = nil,
-    onWait: @escaping @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in },
-    now: @escaping @Sendable () -> Int64 = WallClock.seconds
-  ) {
-    self.directory = directory
-    self.cacheFolder = cacheFolder
-    self.keyFolder = keyFolder
-    self.conflictPolicy = conflictPolicy
-    self.refresh = refresh
-    self.offline = offline
-    self.freshness = freshness
-    self.useContentDisposition = useContentDisposition
-    self.usesRemoteTime = usesRemoteTime
-    self.store = store
-    self.maxStoreBytes = maxStoreBytes
-    self.checksums = checksums
-    self.requiredProof = requiredProof
-    self.maxSize = maxSize
-    self.syncs = syncs
-    self.splits = splits
-    self.trust = trust
-    fields = RequestFields(trust)
-    self.names = names
-    self.claimsFolder = claimsFolder
-    self.onWait = onWait
-    self.now = now
+  public init(directory: FilePath, cacheFolder: FilePath?) {
+    (self.directory, self.cacheFolder) = (directory, cacheFolder)
   }
 }
 

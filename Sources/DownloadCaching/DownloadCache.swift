@@ -244,10 +244,8 @@ public actor DownloadCache: DownloadStore {
     _ directory: OutputDirectory, version: KnownVersion? = nil, owners: FileOwners? = nil
   ) -> DownloadPlan {
     DownloadPlan(
-      request, shared, in: directory, rowKey: rowKey, trust: trust, own: known.own,
-      elsewhere: known.elsewhere,
-      ownership: known.ownership, known: version, owners: owners, isIndexed: index.records,
-      mayStandAlready: request.isRepeat || hasCompany)
+      request, shared, in: directory, rowKey: rowKey, trust: trust, files: known, known: version,
+      owners: owners, isIndexed: index.records, mayStandAlready: request.isRepeat || hasCompany)
   }
 
   private func question(
@@ -479,8 +477,8 @@ public actor DownloadCache: DownloadStore {
       let name = download.plan.preferred(download.look { $0.finalName })
       abandon(download)
       let directory = download.plan.directory
-      outcome = DownloadOutcome(
-        kind: .skipped, path: directory.path(of: name), size: try directory.size(of: name))
+      let size = max(0, try directory.standing(name)?.identity.size ?? 0)
+      outcome = DownloadOutcome(kind: .skipped, path: directory.path(of: name), size: size)
     }
     if let outcome { land(download, .success(outcome)) }
     return outcome

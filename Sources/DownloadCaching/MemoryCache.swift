@@ -49,7 +49,6 @@ struct MemoryCache: Sendable {
     old[key.hashValue] = nil
   }
 
-  var count: Int { young.count + old.count }
 }
 
 /// A request in flight, and the equal requests that wait for it. Only the cache actor that has the key uses

@@ -121,12 +121,15 @@ public struct DownloadConfiguration: Sendable {
       list = parsed
     }
     var configuration = CacheConfiguration(
-      directory: FilePath(directory), cacheFolder: cacheFolder.map { FilePath($0) },
-      conflictPolicy: conflicts.policy, refresh: caching == .refresh, offline: caching == .offline,
-      freshness: FreshnessPolicy(revalidates: caching == .revalidate),
-      useContentDisposition: usesContentDisposition, checksums: list, requiredProof: requiredProof,
-      maxSize: maxFileSize, syncs: syncs, splits: segments > 1, usesRemoteTime: usesRemoteTime,
-      names: names)
+      directory: FilePath(directory), cacheFolder: cacheFolder.map { FilePath($0) })
+    configuration.conflictPolicy = conflicts.policy
+    (configuration.refresh, configuration.offline) = (caching == .refresh, caching == .offline)
+    configuration.freshness.revalidates = caching == .revalidate
+    configuration.useContentDisposition = usesContentDisposition
+    (configuration.checksums, configuration.requiredProof) = (list, requiredProof)
+    (configuration.maxSize, configuration.syncs) = (maxFileSize, syncs)
+    (configuration.splits, configuration.usesRemoteTime) = (segments > 1, usesRemoteTime)
+    configuration.names = names
     configuration.servesManyRuns = true
     return configuration
   }

@@ -82,7 +82,7 @@ struct SharedFolderTests {
     try place.folder.write(
       Array(
         """
-        { "format" : 3, "address" : "\(origin.url("/x"))", "trust" : { "text" : "" }, "total" : \(Self.body.count),
+        { "format" : 1, "address" : "\(origin.url("/x"))", "trust" : { "text" : "" }, "total" : \(Self.body.count),
           "name" : "x", "validator" : { "etag" : "\\"v1\\"" } }
         """.utf8), to: "work/out/x.part.json")
     let run = try await place.dlm("get", "-d", "out", origin.url("/x"))

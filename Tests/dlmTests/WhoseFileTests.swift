@@ -384,7 +384,7 @@ struct DamagedStateTests {
     let script = """
       import sqlite3, sys
       with sqlite3.connect(sys.argv[1]) as index:
-          for column in ["fetched_at", "used_at", "size", "modified", "changed", "status"]:
+          for column in ["fetchedAt", "usedAt", "size", "modified", "changed", "status"]:
               index.execute("UPDATE file SET %s = %s" % (column, sys.argv[2]))
       """
     let index = place.folder.path("home/cache/dlm/index.sqlite")

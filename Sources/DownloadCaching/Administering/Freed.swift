@@ -3,11 +3,11 @@ public import DownloadModel
 /// What clearing or pruning the cache has freed, and what it had to leave.
 public struct Freed: Sendable, Equatable {
   /// Files that the index no longer knows.
-  public var entries: Int
+  public var entries = 0
   /// By how many bytes the cache folder has shrunk, as du(1) counts.
-  public var bytes: Int64
+  public var bytes: Int64 = 0
   /// Journals of ended processes that were removed.
-  public var journals: Int
+  public var journals = 0
   /// Finished files that were removed, and what they took on the disk.
   public var files = 0
   public var fileBytes: Int64 = 0
@@ -20,12 +20,6 @@ public struct Freed: Sendable, Equatable {
   public var partsInUse = 0
   /// What could not be removed, or not be looked at.
   public var failures: [DownloadError] = []
-
-  public init(entries: Int = 0, bytes: Int64 = 0, journals: Int = 0) {
-    self.entries = entries
-    self.bytes = bytes
-    self.journals = journals
-  }
 
   /// Takes in what a further step has freed.
   public mutating func add(_ more: Freed) {

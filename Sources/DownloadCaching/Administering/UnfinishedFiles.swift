@@ -14,6 +14,7 @@ public struct UnfinishedFile: Sendable, Equatable {
   public var bytes: Int64
   /// Length of the whole file in bytes; nil if the server did not say.
   public var total: Int64?
+  public var validator: Validator
 }
 
 /// The unfinished files in one folder that are this user's dlm's own.
@@ -24,7 +25,6 @@ struct UnfinishedFiles {
   private let folder: Folder
   private let path: String
   private let secret: UserSecret
-  private static let longestMetadata = 65_536
 
   /// - Throws: Errno; `.noSuchFileOrDirectory` where there is no such folder.
   init(in path: FilePath, _ secret: UserSecret) throws(Errno) {
@@ -37,7 +37,7 @@ struct UnfinishedFiles {
   /// taken.
   func found() throws(Errno) -> [UnfinishedFile] {
     var found: [UnfinishedFile] = []
-    for name in partNames(among: try folder.names()) {
+    for name in try partNames() {
       guard let metadata = try metadata(of: name)?.value,
         let standing = try folder.identity(of: name.part), standing.isRegularFile
       else { continue }
@@ -45,7 +45,7 @@ struct UnfinishedFiles {
         UnfinishedFile(
           address: metadata.address, isKeyed: metadata.trust != .usual,
           path: FilePath(path).appending(name.part), bytes: metadata.bytes(length: standing.size),
-          total: metadata.total))
+          total: metadata.total, validator: metadata.validator))
     }
     return found
   }
@@ -53,17 +53,16 @@ struct UnfinishedFiles {
   /// Removes unfinished files with what stands beside them; not those that a living process has in use.
   /// - Parameter isMeant: whether an address's files are to go.
   func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Freed {
-    var freed = Freed()
-    let names = try folder.names()
-    for name in partNames(among: names) {
+    var removed = Freed()
+    for name in try partNames() {
       guard let metadata = try metadata(of: name), isMeant(metadata.value.address) else { continue }
-      try remove(name, metadata.file, isMeant, &freed)
+      try remove(name, metadata.file, isMeant, &removed)
     }
-    return freed
+    return removed
   }
 
-  private func partNames(among names: [String]) -> [PartialName] {
-    names.compactMap { PartialName(ofMetadata: $0) }
+  private func partNames() throws(Errno) -> [PartialName] {
+    try folder.names().compactMap { PartialName(ofMetadata: $0) }
   }
 
   private struct Metadata: ~Copyable {
@@ -75,27 +74,11 @@ struct UnfinishedFiles {
   private func metadata(of name: PartialName) throws(Errno) -> Metadata? {
     do throws(Errno) {
       let file = try folder.open(name.metadata, O_RDONLY | O_NONBLOCK)
-      guard try file.isOwn(), let value = try Self.read(file, secret) else { return nil }
+      guard try file.isOwn(), let value = try ResumeMetadata.read(file, secret) else { return nil }
       return Metadata(file: file, value: value)
     } catch {
-      return try Self.absent(error)
-    }
-  }
-
-  private static func read(
-    _ file: borrowing Descriptor, _ secret: UserSecret
-  ) throws(Errno) -> ResumeMetadata? {
-    let json = try file.read(longestMetadata + 1)
-    return json.count > longestMetadata ? nil : ResumeMetadata(json: json, secret: secret)
-  }
-
-  /// What is gone, or cannot be opened because of its kind or owner, is nothing of dlm's.
-  private static func absent<Value: ~Copyable>(_ error: Errno) throws(Errno) -> Value? {
-    switch error {
-    case .noSuchFileOrDirectory, .tooManySymbolicLinkLevels, .isDirectory, .permissionDenied, .notPermitted,
-      .noSuchAddressOrDevice:
+      guard error.isForeign || error == .noSuchFileOrDirectory else { throw error }
       return nil
-    default: throw error
     }
   }
 
@@ -104,38 +87,39 @@ struct UnfinishedFiles {
   /// first, because metadata alone is removed by the next run, and a part alone by nobody.
   private func remove(
     _ name: PartialName, _ metadata: borrowing Descriptor, _ isMeant: (String) -> Bool,
-    _ freed: inout Freed
+    _ removed: inout Freed
   ) throws(Errno) {
     let part = try openPart(name)
     if part.isOpen {
       guard try part.isOwn(names: 2) else { return }
-      guard part.lock() else { return freed.partsInUse += 1 }
+      guard part.lock() else { return removed.partsInUse += 1 }
     }
     defer { if part.isOpen { part.unlock() } }
-    guard metadata.lock() else { return freed.partsInUse += 1 }
+    guard metadata.lock() else { return removed.partsInUse += 1 }
     defer { metadata.unlock() }
     // Between opening and locking, either may have been replaced, or have become a finished file.
     let standing = try folder.identity(of: name.part)
     guard try folder.identity(of: name.metadata)?.isSameFile(as: metadata.identity()) == true,
       part.isOpen ? try standing?.isSameFile(as: part.identity()) == true : standing == nil,
-      let current = try Self.read(metadata, secret), isMeant(current.address)
+      let current = try ResumeMetadata.read(metadata, secret), isMeant(current.address)
     else { return }
     // A part with a second name is a finished file whose part's name was not removed any more.
     let bytes =
       try folder.allocatedBytes(of: name.part, ifRemoved: true) + folder.allocatedBytes(of: name.metadata)
     if part.isOpen {
       try folder.remove(name.part)
-      freed.parts += 1
+      removed.parts += 1
     }
     for number in 0...8 { _ = try folder.removeOwn(name.draft(secret, number)) }
     try folder.remove(name.metadata)
-    freed.partBytes += bytes
+    removed.partBytes += bytes
   }
 
   /// - Returns: a closed one where there is no part, or none of dlm's.
   private func openPart(_ name: PartialName) throws(Errno) -> Descriptor {
     do throws(Errno) { return try folder.open(name.part, O_RDWR | O_NONBLOCK) } catch {
-      return try Self.absent(error) ?? .closed
+      guard error.isForeign || error == .noSuchFileOrDirectory else { throw error }
+      return .closed
     }
   }
 }

@@ -22,13 +22,8 @@ struct WrittenFile {
     case notOurs
   }
 
-  private let row: CacheRow
-  private let secret: UserSecret
-
-  init(_ row: CacheRow, _ secret: UserSecret) {
-    self.row = row
-    self.secret = secret
-  }
+  let row: CacheRow
+  let secret: UserSecret
 
   private var privateName: String {
     ".dlm-" + secret.tag("file to be removed", row.key.directory + "\0" + row.name)

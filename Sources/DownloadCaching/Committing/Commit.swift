@@ -73,7 +73,7 @@ struct Commit: Sendable {
   nonisolated(nonsending) func run(
     _ index: IndexSession, _ worker: DiskWorker
   ) async throws(DownloadError) -> Committed {
-    var ownership = plan.ownership
+    var ownership = plan.files.ownership
     var owners = plan.owners
     var looksForTwin = true
     while true {

@@ -169,6 +169,13 @@ struct Descriptor: ~Copyable, Sendable {
 extension Errno {
   /// What stands there is another user's, or others may write it.
   static let distrusted = Errno.notPermitted
+
+  /// Whether a file cannot be opened because of its kind or owner: then it is nothing of dlm's.
+  var isForeign: Bool {
+    [
+      .tooManySymbolicLinkLevels, .isDirectory, .permissionDenied, .notPermitted, .noSuchAddressOrDevice,
+    ].contains(self)
+  }
 }
 
 /// The identity by which a file is recognised as the one that was written, and untouched since.
@@ -249,10 +256,7 @@ extension FileIdentity {
   }
 
   /// The file at a path, symbolic links not followed; nil if there is none or it cannot be examined.
-  static func of(path: String) -> FileIdentity? {
-    var status = stat()
-    return lstat(path, &status) == 0 ? FileIdentity(status) : nil
-  }
+  static func of(path: String) -> FileIdentity? { StandingFile.of(path: path)?.identity }
 
   /// What the file at a path takes on the disk, as du(1) counts, if it has no other name.
   static func allocatedBytes(path: String) -> Int64 {

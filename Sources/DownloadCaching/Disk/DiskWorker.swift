@@ -62,16 +62,32 @@ actor DiskWorker {
 
 /// Work on finished files, which are recognised by their identity when they were finished.
 extension Descriptor {
+  /// Opens what stands under the name of a finished file.
+  /// - Returns: nil if it is gone.
+  static func open(_ row: CacheRow) throws(Errno) -> Descriptor? {
+    let raw = Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
+    guard raw >= 0 else { throw Errno(rawValue: errno) }
+    return Descriptor(raw)
+  }
+
+  /// The same, if it is the file of the row.
+  static func openIntact(_ row: CacheRow) throws(Errno) -> Descriptor? {
+    guard let file = try open(row), try row.isIntact(file.standing()) else { return nil }
+    return file
+  }
+
   /// Copies a finished file into this one.
   /// - Parameter mayClone: whether the file system may have clones; set to false where it has none.
   /// - Returns: its length; nil if it is not, or no longer, the file of the row, or may not be read.
   /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
   func copy(_ source: CacheRow, mayClone: borrowing Atomic<Bool>) throws(Errno) -> Int64? {
-    let raw = Glibc.open(source.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-    if raw < 0, [ENOENT, ELOOP, ENOTDIR, EACCES, EPERM].contains(errno) { return nil }
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    let file = Descriptor(raw)
-    guard try source.isIntact(file.standing()) else { return nil }
+    let opened: Descriptor?
+    do throws(Errno) { opened = try Self.openIntact(source) } catch {
+      if [.notDirectory, .permissionDenied, .notPermitted].contains(error) { return nil }
+      throw error
+    }
+    guard let file = opened else { return nil }
     let length = source.identity.size
     if !isClone(of: file, mayClone), try copyBytes(of: file, length) < length { return nil }
     let standing = try file.standing()
@@ -103,11 +119,9 @@ extension Descriptor {
 
   /// - Returns: nil if it is not, or no longer, the file of the row.
   static func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
-    let raw = Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    let file = Descriptor(raw)
-    guard try row.describes(file.standing()), let digest = try file.digest(algorithm) else { return nil }
+    guard let file = try open(row), try row.describes(file.standing()),
+      let digest = try file.digest(algorithm)
+    else { return nil }
     return try row.describes(file.standing()) ? digest : nil
   }
 
@@ -123,11 +137,7 @@ extension Descriptor {
 
   /// - Returns: the file after that; nil if it is not, or no longer, the file of the row.
   static func stamp(_ row: CacheRow, _ seconds: Int64) throws(Errno) -> StandingFile? {
-    let raw = Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    let file = Descriptor(raw)
-    guard try row.isIntact(file.standing()) else { return nil }
+    guard let file = try openIntact(row) else { return nil }
     try file.setModified(seconds)
     return try file.standing()
   }

@@ -139,28 +139,22 @@ final class Folder: Sendable {
 
   /// The same for the folder itself, with all that is in it.
   func allocatedBytes() throws(Errno) -> Int64 {
-    var bytes = try allocatedBytesOfItself()
+    var bytes = Int64(try descriptor.status().st_blocks) * 512
     for name in try names() { bytes += try allocatedBytes(of: name) }
     return bytes
   }
 
-  /// What the list of its names takes.
-  func allocatedBytesOfItself() throws(Errno) -> Int64 {
-    var status = stat()
-    guard fstat(descriptor.raw, &status) == 0 else { throw Errno(rawValue: errno) }
-    return Int64(status.st_blocks) * 512
-  }
-
-  /// Whether a name is that of a folder.
-  func isFolder(_ name: String) throws(Errno) -> Bool {
-    try Self.check(name)
-    var status = stat()
-    guard fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
-    return status.st_mode & S_IFMT == S_IFDIR
-  }
-
   /// Bytes that this process may still write here; nil where the file system does not tell (some FUSE).
   func freeBytes() -> Int64? { bytes(\.f_bavail) }
+
+  /// Bytes that the whole file system has; nil where it does not tell.
+  func diskBytes() -> Int64? { bytes(\.f_blocks) }
+
+  private func bytes(_ blocks: KeyPath<statvfs, fsblkcnt_t>) -> Int64? {
+    var status = statvfs()
+    guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
+    return Int64(clamping: status[keyPath: blocks].multipliedReportingOverflow(by: status.f_frsize).0)
+  }
 
   /// Makes names durable: they are on the disk when this returns. Blocks.
   func sync() throws(Errno) {
@@ -204,15 +198,6 @@ final class Folder: Sendable {
   func link(path: String, as name: String) throws(Errno) {
     try Self.check(name)
     guard linkat(AT_FDCWD, path, descriptor.raw, name, 0) == 0 else { throw Errno(rawValue: errno) }
-  }
-
-  /// Bytes that the whole file system has; nil where it does not tell.
-  func diskBytes() -> Int64? { bytes(\.f_blocks) }
-
-  private func bytes(_ blocks: KeyPath<statvfs, UInt>) -> Int64? {
-    var status = statvfs()
-    guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
-    return Int64(clamping: status[keyPath: blocks].multipliedReportingOverflow(by: status.f_frsize).0)
   }
 
   /// Names in the folder, in no order, without `.` and `..`.

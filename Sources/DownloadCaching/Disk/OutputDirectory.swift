@@ -165,13 +165,6 @@ final class OutputDirectory: Sendable {
     }
   }
 
-  /// Length in bytes of what stands under a name; 0 for anything but a file.
-  func size(of name: String) throws(DownloadError) -> Int64 {
-    do throws(Errno) { return max(0, try folder.identity(of: name)?.size ?? 0) } catch {
-      throw failure(error, "looking at", name)
-    }
-  }
-
   /// A failed call on a file of this folder; `.cancelled` for ECANCELED, which means that the task was
   /// cancelled.
   /// - Parameter needed: bytes that the file lacks, if that is known.
@@ -306,8 +299,6 @@ extension Descriptor {
 final class NameReservations: Sendable {
   private let names = Mutex<Set<String>>([])
 
-  init() {}
-
   /// Reserves the name until the reservation is dropped; nil if it is reserved already.
   func take(_ name: String) -> NameReservation? {
     guard names.withLock({ $0.insert(name).inserted }) else { return nil }
@@ -316,20 +307,13 @@ final class NameReservations: Sendable {
 
   var count: Int { names.withLock { $0.count } }
 
-  func release(_ name: String) {
-    names.withLock { _ = $0.remove(name) }
-  }
+  fileprivate func release(_ name: String) { names.withLock { _ = $0.remove(name) } }
 }
 
 /// A reserved name; dropping the value frees the name on every path through the code.
 struct NameReservation: ~Copyable, Sendable {
-  let name: String
-  private let owner: NameReservations
-
-  init(name: String, owner: NameReservations) {
-    self.name = name
-    self.owner = owner
-  }
+  fileprivate let name: String
+  fileprivate let owner: NameReservations
 
   deinit { owner.release(name) }
 }

@@ -6,8 +6,6 @@ import Synchronization
 final class SpaceLedger: Sendable {
   private let promisedBytes = Mutex<Int64>(0)
 
-  init() {}
-
   /// Bytes that files in flight still need.
   var promised: Int64 { promisedBytes.withLock { $0 } }
 
@@ -21,7 +19,7 @@ final class SpaceLedger: Sendable {
       promised += bytes
       return true
     }
-    return isThere ? SpacePromise(self, bytes) : nil
+    return isThere ? SpacePromise(ledger: self, rest: bytes) : nil
   }
 
   fileprivate func giveBack(_ bytes: Int64) { promisedBytes.withLock { $0 -= bytes } }
@@ -29,13 +27,8 @@ final class SpaceLedger: Sendable {
 
 /// Space reserved for one file. It shrinks as bytes are written; the rest is freed when the file has ended.
 struct SpacePromise: ~Copyable, Sendable {
-  private let ledger: SpaceLedger
-  private var rest: Int64
-
-  fileprivate init(_ ledger: SpaceLedger, _ bytes: Int64) {
-    self.ledger = ledger
-    rest = bytes
-  }
+  fileprivate let ledger: SpaceLedger
+  fileprivate var rest: Int64
 
   /// Written bytes are no longer reserved, because the disk itself counts them now.
   mutating func use(_ bytes: Int64) {
@@ -95,8 +88,7 @@ struct SpaceReservation: ~Copyable, Sendable {
     let (free, others) = (directory.folder.freeBytes(), directory.space.promised + rest)
     let step = min(Self.step, max(0, (free ?? .max) - others))
     guard step > 0 || others == 0 else {
-      throw SpaceShortage(
-        reason: "what is left is for other files", neededBytes: Self.step)
+      throw SpaceShortage(reason: "what is left is for other files", neededBytes: Self.step)
     }
     promise = directory.space.promise(step, free: free)
     reach = position + max(step, Reception.worthMetadata)

@@ -95,7 +95,7 @@ actor CacheIndex {
         _ = try connection.statement(CacheSchema.ownership).rows([.text(directory)]) { row in
           guard let device = row.number(0), let inode = row.number(1), let size = row.number(2),
             let modified = row.number(3), let address = row.text(4), let requested = row.text(5)
-          else { throw RowReader.NoRow() }
+          else { throw NoRow() }
           owners.add(
             FileIdentity(device: device, inode: inode, size: size, modified: modified),
             of: RowKey(address: address, directory: directory, requested: requested))
@@ -177,7 +177,7 @@ actor CacheIndex {
       switch error {
       case let error as DatabaseError where error.isDamage:
         try setAside(.damagedIndexSetAside, detail: error.message)
-      case is RowReader.NoRow:
+      case is NoRow:
         try setAside(.damagedIndexSetAside, detail: "a row holds what no row holds")
       case is OtherVersion: try setAside(.otherVersion, detail: "")
       default: throw error
@@ -273,18 +273,11 @@ actor CacheIndex {
     }
   }
 
-  /// Ends in a tag of the stem that needs the user's secret: `clear` removes only files with such a name.
-  private func nameAside(_ stem: String) -> String { "\(stem)-\(secret.tag("damaged index", stem))" }
-
   /// Whether a name is that of an index that this user's dlm set aside, or of such a one's log.
   private func isNameAside(_ name: String) -> Bool {
     let isLog = name.utf8.suffix(Self.log.utf8.count).elementsEqual(Self.log.utf8)
     let name = isLog ? String(decoding: name.utf8.dropLast(Self.log.utf8.count), as: UTF8.self) : name
-    let bytes = name.utf8
-    guard [Self.damagedName, Self.otherName].contains(where: { bytes.starts(with: $0.utf8) }),
-      let dash = bytes.lastIndex(of: UInt8(ascii: "-"))
-    else { return false }
-    return name == nameAside(String(name[..<dash]))
+    return secret.isName("index aside", name)
   }
 
   private struct OtherVersion: Error {}
@@ -323,7 +316,8 @@ actor CacheIndex {
       }
       // First, since SQLite removes a log by its name when a database is closed.
       close()
-      let name = nameAside((kind == .otherVersion ? Self.otherName : Self.damagedName) + String(now()))
+      let stem = (kind == .otherVersion ? Self.otherName : Self.damagedName) + String(now())
+      let name = secret.name("index aside", stem)
       // The log first: it must never stand beside a database that begins anew.
       if try folder.identity(of: Self.fileName + Self.log) != nil {
         try folder.rename(Self.fileName + Self.log, replacing: name + Self.log)
@@ -463,7 +457,7 @@ actor CacheIndex {
   /// so many bytes.
   func prune(storeTo bytes: Int64) throws(DownloadError) -> Freed {
     let store = FileStore(in: folder, secret)
-    var freed = Freed(entries: 0, bytes: 0)
+    var freed = Freed()
     while true {
       guard let evicted = evict(from: store, to: bytes) else {
         throw DownloadError(
@@ -498,9 +492,8 @@ actor CacheIndex {
 
   /// What the cache folder takes on the disk.
   private struct Taken {
-    var index: Int64 = 0
-    var store: Int64 = 0
-
+    let index: Int64
+    let store: Int64
     var all: Int64 { index + store }
   }
 
@@ -508,12 +501,8 @@ actor CacheIndex {
   /// its readers beside it. Where another process has it open, those are there before and after.
   private func bytesOnDisk() throws(DownloadError) -> Taken {
     do throws(Errno) {
-      var taken = Taken(index: try folder.allocatedBytesOfItself())
-      for name in try folder.names() {
-        let bytes = try folder.allocatedBytes(of: name)
-        if try folder.isFolder(name) { taken.store += bytes } else { taken.index += bytes }
-      }
-      return taken
+      let (all, store) = (try folder.allocatedBytes(), try folder.allocatedBytes(of: FileStore.folderName))
+      return Taken(index: all - store, store: store)
     } catch { throw failure(error, "measuring the cache") }
   }
 }

@@ -269,18 +269,6 @@ struct FreshnessFields: Sendable, Equatable {
   var age: String?
   var vary: String?
 
-  init(cacheControl: String? = nil, expires: String? = nil, age: String? = nil, vary: String? = nil) {
-    self.cacheControl = cacheControl
-    self.expires = expires
-    self.age = age
-    self.vary = vary
-  }
-
-  init(_ head: ResponseHead) {
-    self.init(
-      cacheControl: head["cache-control"], expires: head["expires"], age: head["age"], vary: head["vary"])
-  }
-
   var isEmpty: Bool { self == FreshnessFields() }
 
   /// Takes over the fields that a 304 renews; fields that it does not repeat stay (RFC 9111 §3.2).
@@ -307,44 +295,43 @@ struct FreshnessFields: Sendable, Equatable {
   }
 }
 
+extension FreshnessFields {
+  init(_ head: ResponseHead) {
+    self.init(
+      cacheControl: head["cache-control"], expires: head["expires"], age: head["age"], vary: head["vary"])
+  }
+}
+
 /// The index's tables and statements.
 enum CacheSchema {
   /// Changes with the tables. An index of another format is set aside.
-  static let format: Int64 = 2
+  static let format: Int64 = 1
 
   /// The address comes first in the key, so that its rows in all folders are neighbours. The index `stored`
   /// is of the store's files alone, so that rows of users' files cost nothing more.
   static let tables = """
     CREATE TABLE file (
-      address TEXT NOT NULL, directory TEXT NOT NULL, requested TEXT NOT NULL, trust TEXT NOT NULL,
-      name TEXT NOT NULL, wanted TEXT NOT NULL,
-      device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
-      etag TEXT, last_modified TEXT, date TEXT,
-      fetched_at INTEGER NOT NULL, cache_control TEXT, expires TEXT, age TEXT, vary TEXT,
-      answered_by TEXT, digest TEXT, selection TEXT, used_at INTEGER NOT NULL, status INTEGER,
-      sum TEXT, changed INTEGER NOT NULL,
-      PRIMARY KEY (address, directory, requested)
+      \(RowColumn.all.map(\.definition).joined(separator: ", ")),
+      PRIMARY KEY (\(names(RowColumn.key)))
     ) WITHOUT ROWID;
-    CREATE INDEX stored ON file (used_at, size) WHERE requested = '/';
+    CREATE INDEX stored ON file (usedAt, size) WHERE requested = '/';
     PRAGMA user_version = \(format)
     """
 
-  static let columns = """
-    address, directory, requested, trust, name, wanted, device, inode, size, modified, etag, last_modified, \
-    date, fetched_at, cache_control, expires, age, vary, answered_by, digest, selection, used_at, status, \
-    sum, changed
-    """
+  private static func names(_ columns: some Sequence<RowColumn>) -> String {
+    columns.map { "\($0)" }.joined(separator: ", ")
+  }
 
-  static let columnCount = 25
+  static let columns = names(RowColumn.all)
 
   static let insert =
-    "INSERT OR REPLACE INTO file (\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    "INSERT OR REPLACE INTO file VALUES (\(RowColumn.all.map { _ in "?" }.joined(separator: ", ")))"
 
   /// The row of the folder and name in the key first, then that of the store, so that it is found also where
   /// the files of many other rows are gone, then the others, youngest first.
   static let lookup = """
     SELECT \(columns) FROM file WHERE address = ?
-    ORDER BY (directory = ? AND requested = ?) DESC, (requested = '/') DESC, fetched_at DESC LIMIT 8
+    ORDER BY (directory = ? AND requested = ?) DESC, (requested = '/') DESC, fetchedAt DESC LIMIT 8
     """
 
   /// All rows of an address, up to one more than `IndexReader` takes: whether it is that of the folder and
@@ -363,7 +350,7 @@ enum CacheSchema {
   static let size = "MAX(0, MIN(size, \(CacheRow.sizes.upperBound)))"
 
   /// How long the file of an address was that was fetched last, by whomever.
-  static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetched_at DESC LIMIT 1"
+  static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetchedAt DESC LIMIT 1"
 
   static let page = """
     SELECT \(columns) FROM file WHERE (address, directory, requested) > (?, ?, ?)
@@ -399,68 +386,38 @@ extension RowKey {
 }
 
 /// Reads rows from the columns of `CacheSchema.columns`.
-struct RowReader {
-  /// The last text of each column that is often the same as that of the row before: dates, and what the
-  /// server says of freshness.
-  private var lastTexts = [String?](repeating: nil, count: CacheSchema.columnCount)
+struct RowReader: RowSource {
+  private let statement: Statement
+  /// Where the columns begin.
+  private let first: Int
+  /// The last text of each column: dates, and what the server says of freshness, are often the same as those
+  /// of the row before.
+  private var lastTexts = [String?](repeating: nil, count: RowColumn.all.count)
 
-  /// A value of another type than its column's, which dlm never wrote.
-  struct NoRow: Error {}
+  init(_ statement: Statement, from first: Int = 0) { (self.statement, self.first) = (statement, first) }
 
-  /// - Parameters:
-  ///   - first: where the columns begin.
-  ///   - key: the row's, where it is known.
-  mutating func row(_ statement: Statement, from first: CInt = 0, key: RowKey? = nil) throws(NoRow)
-    -> CacheRow
-  {
-    func text(_ column: CInt) throws(NoRow) -> String {
-      guard let text = statement.text(first + column) else { throw NoRow() }
-      return text
-    }
-    func optional(_ column: CInt) throws(NoRow) -> String? {
-      statement.isNull(first + column) ? nil : try text(column)
-    }
-    func number(_ column: CInt) throws(NoRow) -> Int64 {
-      guard let number = statement.number(first + column) else { throw NoRow() }
-      return number
-    }
-    let rowKey =
-      if let key { key } else { RowKey(address: try text(0), directory: try text(1), requested: try text(2)) }
-    let (name, wanted) = (try text(4), try text(5))
-    return CacheRow(
-      key: rowKey, name: name, wanted: name == wanted ? name : wanted,
-      identity: FileIdentity(
-        device: try number(6), inode: try number(7), size: try number(8), modified: try number(9)),
-      changed: ChangeTime(number: try number(24)),
-      validator: Validator(
-        etag: try optional(10), lastModified: try repeated(11, statement, first),
-        date: try repeated(12, statement, first)),
-      fetchedAt: try number(13), usedAt: try number(21),
-      status: statement.isNull(first + 22) ? nil : Int(try number(22)),
-      freshness: FreshnessFields(
-        cacheControl: try repeated(14, statement, first), expires: try repeated(15, statement, first),
-        age: try optional(16), vary: try repeated(17, statement, first)),
-      effectiveURL: try optional(18), trust: TrustMark(text: try text(3)), selection: try optional(20),
-      digest: try optional(19), sum: try optional(23))
+  private func position(_ column: RowColumn) -> CInt { CInt(first + column.rawValue) }
+
+  mutating func text(_ column: RowColumn) throws(NoRow) -> String? {
+    if statement.isNull(position(column)) { return nil }
+    guard let utf8 = statement.utf8(position(column)) else { throw NoRow() }
+    if var last = lastTexts[column.rawValue], last.withUTF8({ FileNaming.areSame($0, utf8) }) { return last }
+    let text = String(decoding: utf8, as: UTF8.self)
+    lastTexts[column.rawValue] = text
+    return text
   }
 
-  /// An optional text, without a new one where it is that of the row before.
-  private mutating func repeated(
-    _ column: CInt, _ statement: Statement, _ first: CInt
-  ) throws(NoRow) -> String? {
-    if statement.isNull(first + column) { return nil }
-    guard let utf8 = statement.utf8(first + column) else { throw NoRow() }
-    if var last = lastTexts[Int(column)], last.withUTF8({ FileNaming.areSame($0, utf8) }) { return last }
-    let text = String(decoding: utf8, as: UTF8.self)
-    lastTexts[Int(column)] = text
-    return text
+  func number(_ column: RowColumn) throws(NoRow) -> Int64? {
+    if statement.isNull(position(column)) { return nil }
+    guard let number = statement.number(position(column)) else { throw NoRow() }
+    return number
   }
 }
 
 extension Connection {
   /// The rows that a statement finds.
   func rows(_ sql: String, _ values: [Statement.Value] = []) throws -> [CacheRow] {
-    var reader = RowReader()
-    return try statement(sql).rows(values) { try reader.row($0) }
+    var reader = RowReader(try statement(sql))
+    return try statement(sql).rows(values) { _ in try CacheRow(from: &reader) }
   }
 }

@@ -43,17 +43,10 @@ final class CommitJournal: Sendable {
     state = Mutex(State(lines: LineMemory(room: room)))
   }
 
-  private static func name(_ stem: some StringProtocol, _ secret: UserSecret) -> String {
-    "\(stem)-\(secret.tag("journal", String(stem)))\(suffix)"
-  }
-
   /// Whether a name is that of a journal of this user.
   static func isName(_ name: String, _ secret: UserSecret) -> Bool {
-    let bytes = name.utf8
-    guard bytes.reversed().starts(with: suffix.utf8.reversed()),
-      let dash = bytes.lastIndex(of: UInt8(ascii: "-"))
-    else { return false }
-    return name == Self.name(name[..<dash], secret)
+    name.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+      && secret.isName("journal", String(decoding: name.utf8.dropLast(suffix.utf8.count), as: UTF8.self))
   }
 
   /// Adds the line of a row.
@@ -91,16 +84,20 @@ final class CommitJournal: Sendable {
   }
 
   private func append(_ row: CacheRow, _ state: inout State) throws(Errno) -> Int {
-    let room = JournalLine.longest(row)
     let none = Descriptor.closed
-    if state.hasFailed {
-      try state.lines.makeRoom(for: room, in: none)
-    } else {
-      try state.lines.makeRoom(for: room, in: state.file)
+    var room = JournalLine.leastRoom
+    while true {
+      if state.hasFailed {
+        try state.lines.makeRoom(for: room, in: none)
+      } else {
+        try state.lines.makeRoom(for: room, in: state.file)
+      }
+      if let start = state.lines.append({ JournalLine.write(row, into: $0) }) {
+        if !state.hasFailed { try state.lines.copy(from: start, to: state.file) }
+        return start
+      }
+      room *= 4
     }
-    let start = state.lines.append { JournalLine.write(row, into: $0) }
-    if !state.hasFailed { try state.lines.copy(from: start, to: state.file) }
-    return start
   }
 
   /// The row whose line begins at a place.
@@ -126,7 +123,7 @@ final class CommitJournal: Sendable {
 
   private func tryOpen(_ state: inout State) throws(Errno) -> Bool {
     let random = String(UInt64.random(in: .min ... .max), radix: 36)
-    state.name = Self.name("\(getpid())-\(random)", secret)
+    state.name = secret.name("journal", "\(getpid())-\(random)") + Self.suffix
     do throws(Errno) {
       state.file = try folder.open(state.name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
     } catch .fileExists { return false }

@@ -1,11 +1,8 @@
 import Glibc
 
 /// The pages of the database that hold nothing any more, and how they are given back to the disk without
-/// holding up other processes: by VACUUM only where that copies little, else a few at a time, for which the
-/// database has to be made (`auto_vacuum`).
+/// holding up other processes: a few at a time, for which the database has to be made (`auto_vacuum`).
 enum IndexPages {
-  /// Bytes that VACUUM copies within moments.
-  static let mostCopied: Int64 = 8 << 20
   /// Pages that are given back in one transaction.
   private static let atOnce = 256
 
@@ -25,15 +22,8 @@ enum IndexPages {
   }
 
   /// Gives free pages back.
-  /// - Parameters:
-  ///   - mostCopied: what VACUUM may copy at most, in bytes.
-  ///   - pause: called between two steps.
-  static func giveBack(
-    _ connection: Connection, mostCopied: Int64 = mostCopied, pause: () throws -> Void = leaveAlone
-  ) throws {
-    if try connection.look({ try usedBytes(connection) }) <= mostCopied {
-      return try connection.execute("VACUUM")
-    }
+  /// - Parameter pause: called between two steps.
+  static func giveBack(_ connection: Connection, pause: () throws -> Void = leaveAlone) throws {
     var before = Int64.max
     while true {
       try connection.execute("PRAGMA incremental_vacuum(\(atOnce))")

@@ -13,7 +13,7 @@ import DownloadModel
 final class IndexReader {
   private let connection: Connection
   private let lookup, ownLookup, begin, commit: Statement
-  private var reader = RowReader()
+  private var reader, ownReader: RowReader
   private var isUsable = true
   /// Whether lookups see the index as it was at the first of them.
   private(set) var isInTransaction = false
@@ -28,6 +28,7 @@ final class IndexReader {
       connection = try Connection(path, .readOnly)
       lookup = try connection.statement(CacheSchema.rowsOfAddress)
       ownLookup = try connection.statement(CacheSchema.ownRow)
+      (reader, ownReader) = (RowReader(lookup, from: 1), RowReader(ownLookup, from: 1))
       begin = try connection.statement("BEGIN")
       commit = try connection.statement("COMMIT")
     } catch {
@@ -52,7 +53,7 @@ final class IndexReader {
   /// The row of the folder and name in the key, without a look at those behind it.
   /// - Returns: nil if there is none, and also if `rows` is to be asked.
   func own(_ key: RowKey) -> CacheRow? {
-    find(key, ownLookup) { try ownLookup.step() ? try reader.row(ownLookup, from: 1, key: key) : nil }
+    find(key, ownLookup) { try ownLookup.step() ? try CacheRow(from: &ownReader, key: key) : nil }
   }
 
   /// Binds a key to a statement.
@@ -89,7 +90,7 @@ final class IndexReader {
     while try lookup.step() {
       let isOwn = lookup.number(0) == 1
       guard others.count < Self.limit else { return nil }
-      let row = try reader.row(lookup, from: 1, key: isOwn ? key : nil)
+      let row = try CacheRow(from: &reader, key: isOwn ? key : nil)
       if isOwn { own = row } else { others.append(row) }
     }
     if others.count > 1 { others.sort { $0.fetchedAt > $1.fetchedAt } }

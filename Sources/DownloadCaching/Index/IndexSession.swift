@@ -366,9 +366,6 @@ struct FileOwners: Sendable {
 
   private var owned: [Int64: Owned] = [:]
 
-  /// No owners: for a run without an index.
-  init() {}
-
   mutating func add(_ identity: FileIdentity, of key: RowKey) {
     owned[identity.inode] = Owned(identity: identity, key: key.number)
   }

@@ -5,24 +5,32 @@ import Synchronization
 /// tore is no row. (JSON would cost ten times as much, on the thread that downloads.)
 enum JournalLine {
   /// A line of another format is no row.
-  private static let format = "5"
-  private static let fieldCount = 26
+  private static let format = "1"
   /// Length of the last field, which is written over when the file has its name.
   static let changeLength = 20
 
   static func encode(_ row: CacheRow) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: longest(row)) { bytes, count in
-      count = write(row, into: UnsafeMutableRawBufferPointer(bytes))
+    var (room, length) = (leastRoom, nil as Int?)
+    while true {
+      let line = [UInt8](unsafeUninitializedCapacity: room) { bytes, count in
+        length = write(row, into: UnsafeMutableRawBufferPointer(bytes))
+        count = length ?? 0
+      }
+      if length != nil { return line }
+      room *= 4
     }
   }
 
+  /// Nearly every line has room in so many bytes.
+  static let leastRoom = 2048
+
   /// Writes the line of a row; its line feed, which marks it as whole, after everything else, also for other
   /// processes that see this memory.
-  /// - Parameter bytes: at least `longest`.
-  /// - Returns: how long it is.
-  static func write(_ row: CacheRow, into bytes: UnsafeMutableRawBufferPointer) -> Int {
+  /// - Returns: how long it is; nil if there may be too few bytes.
+  static func write(_ row: CacheRow, into bytes: UnsafeMutableRawBufferPointer) -> Int? {
     var line = Writer(bytes: bytes)
     line.append(row)
+    guard line.hasRoom else { return nil }
     line.end()
     return line.count
   }
@@ -34,56 +42,27 @@ enum JournalLine {
     field.append(changed)
   }
 
-  /// How long the row's line can be: with a number of twenty digits and a sign, or two bytes for each byte of
-  /// a text, in each field.
-  static func longest(_ row: CacheRow) -> Int {
-    let (validator, freshness) = (row.validator, row.freshness)
-    var texts = row.name.utf8.count + row.wanted.utf8.count
-    texts += count(validator.etag) + count(validator.lastModified) + count(validator.date)
-    texts += count(freshness.cacheControl) + count(freshness.expires) + count(freshness.age)
-    texts +=
-      row.trust.text.utf8.count + count(freshness.vary) + count(row.effectiveURL) + count(row.digest)
-      + count(row.selection) + count(row.sum)
-    return longest(row.key) + texts * 2 + fieldCount * 22
-  }
-
-  private static func longest(_ key: RowKey) -> Int {
-    (key.address.utf8.count + key.directory.utf8.count + key.requested.utf8.count) * 2 + 16
-  }
-
-  private static func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
+  /// How long a line can be but for its texts: twenty digits and a sign for each field, or nothing, and tabs.
+  private static let longestWithoutTexts = (RowColumn.changed.rawValue + 2) * 22
 
   /// Fields: `\t`, `\n` and `\\` are written as backslash and letter, nil as `\0`.
   private struct Writer {
     let bytes: UnsafeMutableRawBufferPointer
     var count = 0
+    var hasRoom = true
 
     init(bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
 
     mutating func append(_ row: CacheRow) {
-      let (identity, validator, freshness) = (row.identity, row.validator, row.freshness)
-      begin(row.key)
-      append(row.trust.text)
-      append(row.name)
-      append(row.wanted)
-      append(identity.device)
-      append(identity.inode)
-      append(identity.size)
-      append(identity.modified)
-      append(validator.etag)
-      append(validator.lastModified)
-      append(validator.date)
-      append(row.fetchedAt)
-      append(freshness.cacheControl)
-      append(freshness.expires)
-      append(freshness.age)
-      append(freshness.vary)
-      append(row.effectiveURL)
-      append(row.digest)
-      append(row.selection)
-      append(row.usedAt)
-      if let status = row.status { append(Int64(status)) } else { appendNothing() }
-      append(row.sum)
+      for byte in JournalLine.format.utf8 { append(byte) }
+      for column in RowColumn.all.dropLast() where hasRoom {
+        switch row.value(column) {
+        case .text(let text?): append(text)
+        case .number(let number?): append(number)
+        case .text(nil), .number(nil): appendNothing()
+        }
+      }
+      guard hasRoom else { return }
       append(UInt8(ascii: "\t"))
       append(row.changed)
     }
@@ -105,20 +84,9 @@ enum JournalLine {
       count += 1
     }
 
-    mutating func begin(_ key: RowKey) {
-      for byte in JournalLine.format.utf8 { append(byte) }
-      append(key.address)
-      append(key.directory)
-      append(key.requested)
-    }
-
     mutating func append(_ byte: UInt8) {
       bytes[count] = byte
       count += 1
-    }
-
-    private mutating func append(_ text: String?) {
-      if let text { append(text) } else { appendNothing() }
     }
 
     private mutating func appendNothing() {
@@ -128,6 +96,9 @@ enum JournalLine {
     }
 
     private mutating func append(_ text: String) {
+      // Each byte may become two, and behind a text there may be only numbers.
+      hasRoom = hasRoom && bytes.count - count >= text.utf8.count * 2 + JournalLine.longestWithoutTexts
+      guard hasRoom else { return }
       append(UInt8(ascii: "\t"))
       var text = text
       text.withUTF8 { text in
@@ -220,16 +191,6 @@ enum JournalLine {
     return found & highs != 0
   }
 
-  /// How the line of a row with this key begins, up to what follows the key.
-  static func start(of key: RowKey) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: longest(key)) { bytes, count in
-      var line = Writer(bytes: UnsafeMutableRawBufferPointer(bytes))
-      line.begin(key)
-      line.append(UInt8(ascii: "\t"))
-      count = line.count
-    }
-  }
-
   /// The rows of a journal, oldest first; lines that are no rows are left out, as are the zeros behind them.
   static func decode(_ journal: [UInt8]) -> [CacheRow] {
     // What follows the last line feed was not written completely.
@@ -242,24 +203,22 @@ enum JournalLine {
   static func row(_ line: some Collection<UInt8>) -> CacheRow? {
     guard !line.contains(0) else { return nil }
     let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map { text($0) }
-    guard fields.count == fieldCount, fields[0] == format, let address = fields[1], let directory = fields[2],
-      let requested = fields[3], let trust = fields[4], let name = fields[5], let wanted = fields[6],
-      let device = fields[7].flatMap({ Int64($0) }), let inode = fields[8].flatMap({ Int64($0) }),
-      let size = fields[9].flatMap({ Int64($0) }), let modified = fields[10].flatMap({ Int64($0) }),
-      let fetchedAt = fields[14].flatMap({ Int64($0) }), let usedAt = fields[22].flatMap({ Int64($0) }),
-      let changed = fields[25].flatMap({ Int64($0) })
-    else { return nil }
-    return CacheRow(
-      key: RowKey(address: address, directory: directory, requested: requested),
-      name: name, wanted: wanted,
-      identity: FileIdentity(device: device, inode: inode, size: size, modified: modified),
-      changed: ChangeTime(number: changed),
-      validator: Validator(etag: fields[11], lastModified: fields[12], date: fields[13]),
-      fetchedAt: fetchedAt, usedAt: usedAt, status: fields[23].flatMap { Int($0) },
-      freshness: FreshnessFields(
-        cacheControl: fields[15], expires: fields[16], age: fields[17], vary: fields[18]),
-      effectiveURL: fields[19], trust: TrustMark(text: trust), selection: fields[21], digest: fields[20],
-      sum: fields[24])
+    guard fields.count == RowColumn.all.count + 1, fields[0] == format else { return nil }
+    var source = Fields(fields: fields)
+    return try? CacheRow(from: &source)
+  }
+
+  private struct Fields: RowSource {
+    let fields: [String?]
+
+    /// The first field is the format.
+    func text(_ column: RowColumn) -> String? { fields[column.rawValue + 1] }
+
+    func number(_ column: RowColumn) throws(NoRow) -> Int64? {
+      guard let text = text(column) else { return nil }
+      guard let number = Int64(text) else { throw NoRow() }
+      return number
+    }
   }
 
   private static func text(_ field: some Collection<UInt8>) -> String? {

@@ -68,11 +68,13 @@ struct LineMemory: ~Copyable {
   /// How much has been written.
   var count: Int { used }
 
-  /// - Parameter write: writes a line at the start of the bytes that it is given, and returns how long it is.
+  /// - Parameter write: writes a line at the start of the bytes that it is given, and returns how long it is;
+  ///   nil if they are too few.
   /// - Returns: where it begins.
-  mutating func append(_ write: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
+  mutating func append(_ write: (UnsafeMutableRawBufferPointer) -> Int?) -> Int? {
     let start = used
-    used += write(UnsafeMutableRawBufferPointer(rebasing: bytes[start...]))
+    guard let length = write(UnsafeMutableRawBufferPointer(rebasing: bytes[start...])) else { return nil }
+    used += length
     return start
   }
 

@@ -214,6 +214,15 @@ final class UserSecret: Sendable {
 
   func tag(_ purpose: String, _ text: String) -> String { tag(purpose, Array(text.utf8)) }
 
+  /// A file name that only this user's dlm can compute: the stem, and a tag of it.
+  func name(_ purpose: String, _ stem: String) -> String { "\(stem)-\(tag(purpose, stem))" }
+
+  /// Whether a name was made by `name`.
+  func isName(_ purpose: String, _ name: String) -> Bool {
+    guard let dash = name.utf8.lastIndex(of: UInt8(ascii: "-")) else { return false }
+    return name == self.name(purpose, String(name[..<dash]))
+  }
+
   // MARK: The file
 
   private static func random(_ count: Int) -> [UInt8] {

@@ -38,7 +38,7 @@ final class RowInserter {
     guard var start = line.baseAddress else { return }
     let end = start + line.count
     var column: CInt = 0
-    while column <= CacheSchema.columnCount {
+    while column <= RowColumn.all.count {
       let tab = memchr(start, CInt(UInt8(ascii: "\t")), end - start)
       let stop = tab.map { UnsafeRawPointer($0) } ?? end
       // The first field is the format.
@@ -50,19 +50,17 @@ final class RowInserter {
 
   private func bind(_ field: UnsafeRawBufferPointer, _ column: CInt) throws(DatabaseError) {
     guard let start = field.baseAddress, !JournalLine.isNothing(start, field.count) else { return }
-    switch column {
-    // Device, inode, size and times, status.
-    case 7...10, 14, 22, 23, 25: try statement.bind(JournalLine.number(start, field.count), column)
-    default:
-      // The bytes stay where they are until the row is stored, so that SQLite need not copy them.
-      if memchr(start, CInt(UInt8(ascii: "\\")), field.count) == nil {
-        return try statement.bindInPlace(field, column)
-      }
-      let text = JournalLine.unescaped(field) ?? []
-      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
-      copy.copyBytes(from: text)
-      texts.append(copy)
-      try statement.bindInPlace(UnsafeRawBufferPointer(copy), column)
+    if RowColumn.all[Int(column) - 1].isNumber {
+      return try statement.bind(JournalLine.number(start, field.count), column)
     }
+    // The bytes stay where they are until the row is stored, so that SQLite need not copy them.
+    if memchr(start, CInt(UInt8(ascii: "\\")), field.count) == nil {
+      return try statement.bindInPlace(field, column)
+    }
+    let text = JournalLine.unescaped(field) ?? []
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
+    copy.copyBytes(from: text)
+    texts.append(copy)
+    try statement.bindInPlace(UnsafeRawBufferPointer(copy), column)
   }
 }

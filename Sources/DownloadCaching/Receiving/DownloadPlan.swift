@@ -20,11 +20,8 @@ final class DownloadPlan: Sendable {
   let trust: RequestTrust
   /// The name if the server may not choose one or gives none.
   let nameByAddress: String
-  /// This address's own finished file here, intact.
-  let own: CacheRow?
-  /// The same address's finished file elsewhere, intact and worth asking the server about.
-  let elsewhere: CacheRow?
-  let ownership: Ownership
+  /// What the index knows of the address's files.
+  let files: KnownFiles
   /// What a conditional request may ask about: `own` or `elsewhere`.
   let known: KnownVersion?
   /// Which address owns which file of the folder, where the policy needs it before the transfer (`skip`).
@@ -37,9 +34,8 @@ final class DownloadPlan: Sendable {
 
   init(
     _ request: DownloadRequest, _ shared: SharedConfiguration, in directory: OutputDirectory, rowKey: RowKey,
-    trust: RequestTrust = .usual, own: CacheRow? = nil, elsewhere: CacheRow? = nil,
-    ownership: Ownership = .unknown,
-    known: KnownVersion? = nil, owners: FileOwners? = nil, isIndexed: Bool = false,
+    trust: RequestTrust = .usual, files: KnownFiles = .notAsked, known: KnownVersion? = nil,
+    owners: FileOwners? = nil, isIndexed: Bool = false,
     mayStandAlready: Bool = false
   ) {
     self.request = request
@@ -48,15 +44,15 @@ final class DownloadPlan: Sendable {
     self.rowKey = rowKey
     self.trust = trust
     nameByAddress = request.outputName ?? FileNaming.name(of: request.address, from: request.provenance)
-    self.own = own
-    self.elsewhere = elsewhere
-    self.ownership = ownership
+    self.files = files
     self.known = known
     self.owners = owners
     self.isIndexed = isIndexed
     self.mayStandAlready = mayStandAlready
   }
 
+  var own: CacheRow? { files.own }
+  var elsewhere: CacheRow? { files.elsewhere }
   var rules: CacheConfiguration { shared.configuration }
   var cacheControlLine: String? { shared.cacheControlLine }
   var mayAsk: Bool { shared.mayAsk }

@@ -44,35 +44,19 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   // MARK: For transfers: used as a target itself, it fills the first segment
 
   public func nextTransfer() throws(DownloadError) -> TransferRequest? {
-    try nextTransfer(for: Segment.first)
+    try access { reception throws(DownloadError) in try reception.nextTransfer(for: Segment.first) }
   }
 
   public func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
-    try accept(head, for: Segment.first)
+    try access { reception throws(DownloadError) in try reception.accept(head, for: Segment.first) }
   }
 
   public func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
-    try write(bytes, to: Segment.first)
+    try access { reception throws(DownloadError) in try reception.write(bytes, to: Segment.first) }
   }
 
   public func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
-    try finish(receipt, of: Segment.first)
-  }
-
-  func nextTransfer(for id: Int) throws(DownloadError) -> TransferRequest? {
-    try access { reception throws(DownloadError) in try reception.nextTransfer(for: id) }
-  }
-
-  func accept(_ head: ResponseHead, for id: Int) throws(DownloadError) -> BodyDisposition {
-    try access { reception throws(DownloadError) in try reception.accept(head, for: id) }
-  }
-
-  func write(_ bytes: UnsafeRawBufferPointer, to id: Int) throws(DownloadError) -> SinkDemand {
-    try access { reception throws(DownloadError) in try reception.write(bytes, to: id) }
-  }
-
-  func finish(_ receipt: TransferReceipt, of id: Int) throws(DownloadError) -> Bool {
-    try access { reception throws(DownloadError) in try reception.finish(receipt, of: id) }
+    try access { reception throws(DownloadError) in try reception.finish(receipt, of: Segment.first) }
   }
 
   // MARK: For a scheduler that fills several segments at once

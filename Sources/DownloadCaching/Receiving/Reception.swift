@@ -289,10 +289,7 @@ struct Reception: ~Copyable {
     guard let expected = expectedDigest(head) else {
       digest = nil
       guard plan.rules.requiredProof == .digest else { return true }
-      state.refuse(
-        .rejected(
-          DownloadError(.unproven, cause: .detail("no checksum is known for it"), activity: "proving").at(
-            plan.address)))
+      state.refuse(.rejected(Verification.unproven(.nothing, .digest).at(plan.address)))
       return false
     }
     // The bytes of a part that this run wrote are hashed already.
@@ -422,11 +419,7 @@ struct Reception: ~Copyable {
   ) throws(DownloadError) -> UnsafeRawBufferPointer {
     guard let position = compared else { return bytes }
     let count = min(bytes.count, Int(segments.length - position))
-    let there: [UInt8]
-    do throws(Errno) { there = try staged?.descriptor.read(count, at: position) ?? [] } catch {
-      throw plan.directory.failure(error, "reading", staged?.names.part ?? plan.nameByAddress).at(
-        plan.address)
-    }
+    let there = try withFile("reading") { file throws(Errno) in try file.read(count, at: position) } ?? []
     guard bytes.prefix(count).elementsEqual(there) else {
       try giveUpHeld()
       throw FileDownloadState.again("the file has changed since its first part came").at(plan.address)
@@ -581,9 +574,9 @@ struct Reception: ~Copyable {
     }
     if staged?.descriptor.isOpen == false { try staged?.open() }
     if staged?.isNamed == true { try writeMetadata() }
-    let size: Int64?
-    do throws(Errno) { size = try staged?.descriptor.copy(source, mayClone: plan.directory.mayClone) } catch {
-      throw plan.directory.failure(error, "copying", finalName).at(plan.address)
+    let directory = plan.directory
+    let size = try withFile("copying") { file throws(Errno) in
+      try file.copy(source, mayClone: directory.mayClone)
     }
     guard size == source.identity.size else {
       // What was copied of it must not stand behind a shorter body of the server's.
@@ -606,19 +599,24 @@ struct Reception: ~Copyable {
 
   /// The digest of the whole file, read from the disk. Blocks.
   mutating func readDigest(_ expected: ContentDigest) throws(DownloadError) -> ContentDigest {
-    let found: ContentDigest?
-    do throws(Errno) { found = try staged?.descriptor.digest(expected.algorithm) } catch {
-      throw plan.directory.failure(error, "reading", staged?.names.part ?? finalName).at(plan.address)
-    }
-    guard let found else { throw .cancelled }
+    let found = try withFile("reading") { file throws(Errno) in try file.digest(expected.algorithm) }
+    guard let found = found ?? nil else { throw .cancelled }
     digest = DigestCheck(expected)
     return found
   }
 
   /// Makes the bytes durable. Blocks.
   mutating func sync() throws(DownloadError) {
-    do throws(Errno) { try staged?.descriptor.sync() } catch {
-      throw plan.directory.failure(error, "syncing", staged?.names.part ?? finalName).at(plan.address)
+    try withFile("syncing") { file throws(Errno) in try file.sync() }
+  }
+
+  /// Calls `body` with the file, where there is one.
+  @discardableResult
+  private mutating func withFile<Value>(
+    _ activity: String, _ body: (borrowing Descriptor) throws(Errno) -> Value
+  ) throws(DownloadError) -> Value? {
+    do throws(Errno) { return try staged?.withFile(body) } catch {
+      throw plan.directory.failure(error, activity, staged?.names.part ?? finalName).at(plan.address)
     }
   }
 
@@ -627,10 +625,7 @@ struct Reception: ~Copyable {
   /// Gives the whole file its server's time (`--remote-time`).
   mutating func stamp() throws(DownloadError) {
     guard let time = remoteTime else { return }
-    do throws(Errno) { try staged?.descriptor.setModified(time) } catch {
-      throw plan.directory.failure(error, "setting the time of", staged?.names.part ?? finalName).at(
-        plan.address)
-    }
+    try withFile("setting the time of") { file throws(Errno) in try file.setModified(time) }
   }
 
   /// Seconds since 1970; nil if the file keeps the time at which it was written.
@@ -652,9 +647,8 @@ struct Reception: ~Copyable {
 
   /// What a file with the same bytes looks like.
   mutating func likeness() throws(DownloadError) -> Likeness? {
-    do throws(Errno) { return try staged?.descriptor.likeness(length) } catch {
-      throw plan.directory.failure(error, "reading", staged?.names.part ?? finalName).at(plan.address)
-    }
+    let length = length
+    return try withFile("reading") { file throws(Errno) in try file.likeness(length) }
   }
 
   /// What the user should know about the finished file.
@@ -667,9 +661,7 @@ struct Reception: ~Copyable {
 
   /// The file, by which a later run recognises it.
   mutating func standing() throws(DownloadError) -> StandingFile? {
-    do throws(Errno) { return try staged?.descriptor.standing() } catch {
-      throw plan.directory.failure(error, "looking at", staged?.names.part ?? plan.nameByAddress)
-    }
+    try withFile("looking at") { file throws(Errno) in try file.standing() }
   }
 
   /// The address's own file, as it is after a part's name of it was removed.

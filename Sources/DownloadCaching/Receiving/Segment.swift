@@ -10,18 +10,20 @@ final class SegmentOfDownload: SegmentTarget {
     self.id = id
   }
 
-  func nextTransfer() throws(DownloadError) -> TransferRequest? { try download.nextTransfer(for: id) }
+  func nextTransfer() throws(DownloadError) -> TransferRequest? {
+    try download.access { reception throws(DownloadError) in try reception.nextTransfer(for: id) }
+  }
 
   func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
-    try download.accept(head, for: id)
+    try download.access { reception throws(DownloadError) in try reception.accept(head, for: id) }
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
-    try download.write(bytes, to: id)
+    try download.access { reception throws(DownloadError) in try reception.write(bytes, to: id) }
   }
 
   func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
-    try download.finish(receipt, of: id)
+    try download.access { reception throws(DownloadError) in try reception.finish(receipt, of: id) }
   }
 }
 

@@ -1,5 +1,6 @@
 import DownloadModel
 import FoundationEssentials
+import SystemPackage
 
 /// The JSON beside a part, in `NAME.part.json`: whose bytes these are, and of which version.
 ///
@@ -7,7 +8,7 @@ import FoundationEssentials
 /// in segments lists its done ranges here.
 struct ResumeMetadata: Sendable, Equatable, Codable {
   /// What is of another format counts as foreign.
-  var format = 3
+  var format = 1
   /// `Address.resource`.
   var address: String
   /// Under which trust the bytes were received.
@@ -40,27 +41,33 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
     self.name = name
   }
 
+  /// Metadata is a few hundred bytes; a longer file is not metadata.
+  private static let longest = 65_536
+
+  /// Reads it from a file.
+  static func read(_ file: borrowing Descriptor, _ secret: UserSecret) throws(Errno) -> ResumeMetadata? {
+    let json = try file.read(longest + 1)
+    return json.count > longest ? nil : ResumeMetadata(json: json, secret: secret)
+  }
+
   /// - Returns: nil if the bytes are not metadata that can be trusted: torn, another user's, forged, or of
   ///   another format.
   init?(json: [UInt8], secret: UserSecret) {
     guard var metadata = try? JSONDecoder().decode(ResumeMetadata.self, from: Data(json)),
-      metadata.format == 3,
+      metadata.format == 1,
       FileNaming.isUsable(metadata.name), (metadata.total ?? 0) >= 0
     else { return nil }
     let seal = metadata.seal
     metadata.seal = nil
-    guard seal == secret.tag(Self.purpose, metadata.encoded()) else { return nil }
+    guard seal == secret.tag("metadata", metadata.encoded()) else { return nil }
     self = metadata
     validator = validator.fitForHeaders
   }
 
-  /// This text is in the seals of all files so far, so it must never change.
-  private static let purpose = "record"
-
   /// - Parameter secret: the user's, which seals the metadata.
   func json(_ secret: UserSecret) -> [UInt8] {
     var sealed = self
-    sealed.seal = secret.tag(Self.purpose, encoded())
+    sealed.seal = secret.tag("metadata", encoded())
     return sealed.encoded()
   }
 
@@ -138,55 +145,38 @@ struct PartialName: Sendable, Equatable {
 
   /// Whether a name ends as a part, metadata or its draft does. No file gets such a name from an address or a
   /// server, because dlm recognises its own files by it.
-  static func isReserved(_ name: Substring) -> Bool { hasEnding(name, [.part, .metadata, .draft]) }
+  static func isReserved(_ name: Substring) -> Bool {
+    hasEnding(name) { [partSuffix, metadataSuffix, draftSuffix] }
+  }
 
   /// Whether a name ends as metadata does: no finished file may have it. `x.part` may, if the user says so,
   /// because a `.part` without metadata is never dlm's.
-  static func isMetadata(_ name: String) -> Bool { hasEnding(name[...], [.metadata, .draft]) }
-
-  private struct Ending: OptionSet {
-    let rawValue: UInt8
-    static let part = Ending(rawValue: 1)
-    static let metadata = Ending(rawValue: 2)
-    static let draft = Ending(rawValue: 4)
-
-    /// Those that a name may have, by its last two bytes.
-    static func possible(_ first: UInt8, _ last: UInt8) -> Ending {
-      switch (first, last) {
-      // After a dot, a blank or a byte outside ASCII, the whole names must be compared.
-      case (_, 0x80...), (_, UInt8(ascii: ".")), (_, UInt8(ascii: " ")): return [.part, .metadata, .draft]
-      default: break
-      }
-      let isOpen = first >= 0x80 || first == UInt8(ascii: ".") || first == UInt8(ascii: " ")
-      switch last | 0x20 {
-      case UInt8(ascii: "t") where isOpen || first | 0x20 == UInt8(ascii: "r"): return .part
-      case UInt8(ascii: "n") where isOpen || first | 0x20 == UInt8(ascii: "o"): return .metadata
-      case UInt8(ascii: "w") where isOpen || first | 0x20 == UInt8(ascii: "e"): return .draft
-      default: return []
-      }
-    }
-  }
+  static func isMetadata(_ name: String) -> Bool { hasEnding(name[...]) { [metadataSuffix, draftSuffix] } }
 
   /// Compares names as a reader sees them, and as a file system that folds case compares them (ext4's
   /// casefold, APFS, NTFS, FAT). Each file's name is looked at; for most the last two bytes suffice.
-  private static func hasEnding(_ name: Substring, _ endings: Ending) -> Bool {
-    let possible =
-      name.utf8.withContiguousStorageIfAvailable { bytes in
-        bytes.count < 2 ? [] : Ending.possible(bytes[bytes.count - 2], bytes[bytes.count - 1])
-      } ?? [.part, .metadata, .draft]
-    let open = endings.intersection(possible)
-    return !open.isEmpty && isAnyEnding(open, of: name)
+  private static func hasEnding(_ name: Substring, of endings: () -> [String]) -> Bool {
+    guard name.utf8.withContiguousStorageIfAvailable({ mayHaveEnding($0) }) ?? true else { return false }
+    let folded = folded(name)
+    return endings().contains {
+      folded.reversed().starts(with: $0.uppercased().unicodeScalars.reversed())
+    }
   }
 
-  @inline(never)
-  private static func isAnyEnding(_ endings: Ending, of name: Substring) -> Bool {
-    let folded = folded(name)
-    func ends(_ text: String) -> Bool {
-      folded.reversed().starts(with: text.uppercased().unicodeScalars.reversed())
+  private static func mayHaveEnding(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard name.count >= 2 else { return false }
+    let (first, last) = (name[name.count - 2], name[name.count - 1])
+    // After a dot, a blank or a byte outside ASCII, the whole names must be compared.
+    func isOpen(_ byte: UInt8) -> Bool {
+      byte >= 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ")
     }
-    return endings.contains(.part) && ends(partSuffix)
-      || endings.contains(.metadata) && ends(metadataSuffix)
-      || endings.contains(.draft) && ends(draftSuffix)
+    return switch last | 0x20 {
+    case _ where isOpen(last): true
+    case UInt8(ascii: "t"): isOpen(first) || first | 0x20 == UInt8(ascii: "r")
+    case UInt8(ascii: "n"): isOpen(first) || first | 0x20 == UInt8(ascii: "o")
+    case UInt8(ascii: "w"): isOpen(first) || first | 0x20 == UInt8(ascii: "e")
+    default: false
+    }
   }
 
   /// Upper-case, because "ſ" folds to "S". Without invisible characters, and without the marks, dots and

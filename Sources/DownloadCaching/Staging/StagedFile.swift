@@ -47,7 +47,6 @@ struct StagedFile: ~Copyable {
   private(set) var names: PartialName
   private var hasMetadata = false
   private let base: String
-  private static let longestMetadata = 65_536
   private var number: Int
   private let last: Int
   private var claim: NameReservation?
@@ -111,13 +110,15 @@ struct StagedFile: ~Copyable {
       let metadata: Descriptor
       do throws(Errno) { metadata = try directory.folder.open(names.metadata, O_RDONLY | O_NONBLOCK) } catch {
         if error == .noSuchFileOrDirectory { return true }
-        return try Self.isForeign(error)
+        if error.isForeign { return false }
+        throw error
       }
       guard try metadata.isOwn() else { return false }
       let part: Descriptor
       do throws(Errno) { part = try directory.folder.open(names.part, O_RDWR | O_NONBLOCK) } catch {
         if error == .noSuchFileOrDirectory { return try removeOrphan(metadata) }
-        return try Self.isForeign(error)
+        if error.isForeign { return false }
+        throw error
       }
       // Two names: killed in step 6. The name may also have gone between open and lock: then another process
       // has just finished.
@@ -148,17 +149,6 @@ struct StagedFile: ~Copyable {
     }
   }
 
-  /// A file that cannot be opened because of its kind or owner is not a part of dlm's.
-  /// - Returns: false: the candidate is foreign.
-  /// - Throws: any other failure.
-  private static func isForeign(_ error: Errno) throws(Errno) -> Bool {
-    switch error {
-    case .tooManySymbolicLinkLevels, .isDirectory, .permissionDenied, .notPermitted, .noSuchAddressOrDevice:
-      false
-    default: throw error
-    }
-  }
-
   /// Metadata without a part: left by a process that was killed between steps 2 and 3 or 7 and 8, or made by
   /// a living process that holds its lock.
   private func removeOrphan(_ metadata: borrowing Descriptor) throws(Errno) -> Bool {
@@ -175,10 +165,7 @@ struct StagedFile: ~Copyable {
   private func readMetadata() throws(Errno) -> ResumeMetadata? {
     do throws(Errno) {
       let file = try directory.folder.open(names.metadata, O_RDONLY | O_NONBLOCK)
-      guard try file.isOwn() else { return nil }
-      // Metadata is a few hundred bytes; a longer file is not metadata.
-      let json = try file.read(Self.longestMetadata + 1)
-      return json.count > Self.longestMetadata ? nil : ResumeMetadata(json: json, secret: directory.secret)
+      return try file.isOwn() ? ResumeMetadata.read(file, directory.secret) : nil
     } catch .noSuchFileOrDirectory { return nil }
   }
 
@@ -212,7 +199,8 @@ struct StagedFile: ~Copyable {
         // An empty file is what dlm leaves if it is killed between making the part and its metadata.
         guard let there = try directory.folder.identity(of: names.part), there.size == 0 else { return false }
         do throws(Errno) { descriptor = try directory.folder.open(names.part, O_RDWR | O_NONBLOCK) } catch {
-          return try Self.isForeign(error)
+          if error.isForeign { return false }
+          throw error
         }
       }
       guard try descriptor.isOwn(), descriptor.lock(),
@@ -299,6 +287,10 @@ struct StagedFile: ~Copyable {
         if try !directory.folder.removeOwn(name) { number += 1 }
       }
     }
+  }
+
+  func withFile<Value>(_ body: (borrowing Descriptor) throws(Errno) -> Value) throws(Errno) -> Value {
+    try body(descriptor)
   }
 
   // MARK: Its end

@@ -97,25 +97,12 @@ final class FileStore: Sendable {
   /// The name of an address's entry. Its first half says whose it is without disclosing the address, the
   /// second proves that this user's dlm computed it.
   private func name(_ key: RowKey) -> String {
-    let stem = secret.tag("store entry", key.address)
-    return "\(stem)-\(secret.tag("store", stem))"
+    secret.name("store", secret.tag("store entry", key.address))
   }
-
-  private func isName(_ name: String) -> Bool {
-    guard let dash = name.utf8.firstIndex(of: UInt8(ascii: "-")) else { return false }
-    let stem = String(name[..<dash])
-    return name == "\(stem)-\(secret.tag("store", stem))"
-  }
+  private func isName(_ name: String) -> Bool { secret.isName("store", name) }
 
   private func freshDraftName() -> String {
-    let stem = "\(getpid())." + String(UInt64.random(in: .min ... .max), radix: 36)
-    return "\(stem)-\(secret.tag("store draft", stem))"
-  }
-
-  private func isDraft(_ name: String) -> Bool {
-    guard let dash = name.utf8.firstIndex(of: UInt8(ascii: "-")) else { return false }
-    let stem = String(name[..<dash])
-    return name == "\(stem)-\(secret.tag("store draft", stem))"
+    secret.name("store draft", "\(getpid())." + String(UInt64.random(in: .min ... .max), radix: 36))
   }
 
   private func drafts(making: Bool) throws(Errno) -> Folder? {
@@ -126,7 +113,7 @@ final class FileStore: Sendable {
 
   /// Removes drafts whose process has ended.
   private func removeAbandoned(_ drafts: Folder) throws(Errno) {
-    for name in try drafts.names() where isDraft(name) {
+    for name in try drafts.names() where secret.isName("store draft", name) {
       // Also a hard link to a file of the user's: only the name goes.
       guard let file = try? drafts.open(name, O_RDONLY | O_NONBLOCK), file.lock() else { continue }
       try drafts.remove(name)
@@ -138,7 +125,7 @@ final class FileStore: Sendable {
   /// Whether a file of this disk can be cloned into the cache folder. Leaves nothing behind.
   /// - Returns: nil if the file is no longer that of the row.
   func canClone(_ source: CacheRow) -> Bool? {
-    guard let file = try? Self.open(source) else { return nil }
+    guard let file = try? Descriptor.openIntact(source) else { return nil }
     guard let trial = try? parent.openUnnamed(mode: 0o600) else { return false }
     return trial.clone(file)
   }
@@ -157,7 +144,7 @@ final class FileStore: Sendable {
     entry.key = RowKey(address: source.key.address, directory: store.path, requested: RowKey.stored)
     entry.name = name(source.key)
     if kind == .link { return try putLink(source, entry, in: store, beforeNaming) }
-    guard let file = try Self.open(source) else { return nil }
+    guard let file = try Descriptor.openIntact(source) else { return nil }
     if let route = store.route {
       let copy = try store.folder.openUnnamed(mode: 0o600)
       guard try Self.fill(copy, with: file, source, by: kind) else { return nil }
@@ -197,15 +184,6 @@ final class FileStore: Sendable {
     (entry.identity, entry.changed) = (standing.identity, .beforeNaming(standing.changed))
   }
 
-  private static func open(_ source: CacheRow) throws(Errno) -> Descriptor? {
-    let raw = Glibc.open(source.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    let file = Descriptor(raw)
-    guard try source.isIntact(file.standing()) else { return nil }
-    return file
-  }
-
   /// - Returns: false if the file is no longer that of the row.
   private static func fill(
     _ copy: borrowing Descriptor, with file: borrowing Descriptor, _ source: CacheRow, by kind: StoreKind
@@ -221,7 +199,9 @@ final class FileStore: Sendable {
   private func putLink(
     _ source: CacheRow, _ entry: CacheRow, in store: Opened, _ beforeNaming: (CacheRow) -> Void
   ) throws(Errno) -> CacheRow? {
-    guard let file = try Self.open(source), let drafts = try drafts(making: true) else { return nil }
+    guard let file = try Descriptor.openIntact(source), let drafts = try drafts(making: true) else {
+      return nil
+    }
     var entry = entry
     entry.sum = try file.digest(.sha256)?.hex
     guard try source.isIntact(file.standing()) else { return nil }
@@ -273,19 +253,9 @@ final class FileStore: Sendable {
   }
 
   /// Removes entries by their names, and drafts that a killed process left.
-  /// - Parameter names: nil for all.
-  /// - Returns: how many went, and bytes that they took.
-  func clear(_ names: [String]? = nil) throws(Errno) -> (entries: Int, bytes: Int64) {
-    guard let store = try openIfThere() else { return (0, 0) }
+  func clear(_ names: [String]) throws(Errno) {
+    guard let store = try openIfThere() else { return }
     if let drafts = try drafts(making: false) { try removeAbandoned(drafts) }
-    var (entries, bytes): (Int, Int64) = (0, 0)
-    let removed: [String]
-    if let names { removed = names } else { removed = try self.names() }
-    for name in removed where isName(name) {
-      bytes += try store.folder.allocatedBytes(of: name)
-      try store.folder.remove(name)
-      entries += 1
-    }
-    return (entries, bytes)
+    for name in names where isName(name) { try store.folder.remove(name) }
   }
 }

@@ -22,22 +22,16 @@ enum StoreBound {
   ///   - total: what all entries together count.
   static func evicted(_ lengths: some Sequence<Int64>, total: Int64, bound: Int64) -> Int {
     guard total > bound else { return 0 }
-    return freeing(total - rest(of: bound), lengths)
-  }
-
-  /// How many of the first entries count so much together; all of them if that is less.
-  static func freeing(_ bytes: Int64, _ lengths: some Sequence<Int64>) -> Int {
-    var (count, freed): (Int, Int64) = (0, 0)
-    for length in lengths {
-      if freed >= bytes { break }
-      freed += cost(of: length)
+    var (count, left) = (0, total)
+    for length in lengths where left > rest(of: bound) {
+      left -= cost(of: length)
       count += 1
     }
     return count
   }
 }
 
-/// How large the index may become, and which rows go when it becomes larger. Pure.
+/// How large the index may become, and how many rows go when it becomes larger. Pure.
 enum IndexBound {
   /// Some three million files. More than anyone fetches again, and a disk's worth of seconds for what has to
   /// read all of it (`dlm cache verify`).
@@ -48,15 +42,5 @@ enum IndexBound {
     guard bytes > bound, rows > 0 else { return 0 }
     let rest = Double(bound) * 0.9 / Double(bytes)
     return min(rows, rows - Int(Double(rows) * rest))
-  }
-
-  /// Which rows go: those whose file is gone, then those used least recently.
-  /// - Parameters:
-  ///   - isGone: of each candidate, in the order of their last use, whether its file is gone.
-  ///   - count: how many are to go.
-  /// - Returns: indices of candidates.
-  static func dropped(_ isGone: [Bool], count: Int) -> [Int] {
-    let order = isGone.indices.filter { isGone[$0] } + isGone.indices.filter { !isGone[$0] }
-    return Array(order.prefix(count))
   }
 }

@@ -99,14 +99,12 @@ extension CacheIndex {
   /// Removes entries that no row knows, and no living process's journal: those of an index that was set
   /// aside.
   /// - Parameter always: also where this run has begun with an index that was there.
-  /// - Returns: how many went, and bytes that they took.
-  @discardableResult
-  func sweep(_ store: FileStore, always: Bool = false) -> (entries: Int, bytes: Int64)? {
-    guard always || wasEmpty || wasSetAside else { return nil }
+  func sweep(_ store: FileStore, always: Bool = false) {
+    guard always || wasEmpty || wasSetAside else { return }
     wasSetAside = false
-    return noting { connection in
+    noting { connection in
       let names = try store.names()
-      guard !names.isEmpty else { return (0, 0) }
+      guard !names.isEmpty else { return }
       // In this order: a line is in the journal before its entry has its name, and moves from there into the
       // database.
       var known = journaledEntries()
@@ -114,7 +112,7 @@ extension CacheIndex {
         try connection.statement(CacheSchema.storedNames).rows { $0.text(0) }
       }
       known.formUnion(rows.compactMap(\.self))
-      return try store.clear(names.filter { !known.contains($0) })
+      try store.clear(names.filter { !known.contains($0) })
     }
   }
 
@@ -126,7 +124,8 @@ extension CacheIndex {
   /// So many of them in one transaction: no other process waits for longer than that takes.
   private static let droppedInStep = 500
 
-  /// Drops rows where the index has become larger than its bound, with the store's files of those that go.
+  /// Drops the rows that were used least recently where the index has become larger than its bound, with the
+  /// store's files of those that go.
   ///
   /// The pages that become free stay in the file, for new rows: to give them back would not make it smaller
   /// for long.
@@ -147,9 +146,8 @@ extension CacheIndex {
       }
       var left = surplus
       while left > 0 {
-        let count = min(left, Self.droppedAtOnce)
-        let rows = try connection.look { try connection.rows(CacheSchema.byUse, [.number(Int64(2 * count))]) }
-        let dropped = IndexBound.dropped(rows.map { !$0.isIntact }, count: count).map { rows[$0] }
+        let count = Int64(min(left, Self.droppedAtOnce))
+        let dropped = try connection.look { try connection.rows(CacheSchema.byUse, [.number(count)]) }
         guard !dropped.isEmpty else { break }
         for start in stride(from: 0, to: dropped.count, by: Self.droppedInStep) {
           let step = dropped[start..<min(start + Self.droppedInStep, dropped.count)]
@@ -179,9 +177,9 @@ extension CacheSchema {
     "SELECT COALESCE(SUM(\(StoreBound.costInSQL)), 0) FROM file WHERE requested = '/'"
 
   static let storedByUse =
-    "SELECT \(columns) FROM file WHERE requested = '/' ORDER BY used_at LIMIT ?"
+    "SELECT \(columns) FROM file WHERE requested = '/' ORDER BY usedAt LIMIT ?"
 
-  static let byUse = "SELECT \(columns) FROM file ORDER BY used_at LIMIT ?"
+  static let byUse = "SELECT \(columns) FROM file ORDER BY usedAt LIMIT ?"
 
   static let noteChange = """
     UPDATE file SET changed = ? WHERE address = ? AND device = ? AND inode = ? AND size = ?

@@ -21,7 +21,7 @@ struct RemovalTests {
   }
 
   @Test func anUntouchedFileGoes() throws {
-    let file = WrittenFile(try row(), secret)
+    let file = WrittenFile(row: try row(), secret: secret)
     #expect(try file.remove() == .removed(bytes: try FileIdentity.blocks(4)))
     #expect(try folder.names() == [])
     #expect(try file.remove() == .notOurs)
@@ -32,7 +32,7 @@ struct RemovalTests {
   func aFileThatChangesMeanwhileStays(change: String) throws {
     let row = try row()
     try folder.write("theirs", to: "other")
-    let removal = try WrittenFile(row, secret).remove {
+    let removal = try WrittenFile(row: row, secret: secret).remove {
       switch change {
       case "replaced": rename(folder.path("other"), folder.path("x"))
       case "written": try? folder.write("theirs", to: "x")
@@ -70,7 +70,7 @@ struct RemovalTests {
       try folder.write("theirs, and long", to: ".dlm-\(tag)")
       try folder.write("a new one", to: "x")
     }
-    let removal = try WrittenFile(row, secret).remove()
+    let removal = try WrittenFile(row: row, secret: secret).remove()
     #expect(removal == (isOurs ? .removed(bytes: try FileIdentity.blocks(4)) : .notOurs))
     #expect(try folder.names() == (isOurs ? [] : ["x", "x.1"]))
     if !isOurs { #expect(try folder.text("x.1") == "theirs, and long") }

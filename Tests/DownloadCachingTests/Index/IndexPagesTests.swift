@@ -84,7 +84,7 @@ struct IndexPagesTests {
     _ = try await index.forget(Self.rows(20_000).dropLast(2000).map(\.key))
     #expect(try other.number("PRAGMA freelist_count") > 512)
     let failure = await index.answer { index in
-      index.noting { pool in try IndexPages.giveBack(pool, mostCopied: 0) { try other.write() } } == nil
+      index.noting { pool in try IndexPages.giveBack(pool) { try other.write() } } == nil
     }
     #expect(!failure)
     #expect(other.count > 2)

@@ -125,10 +125,11 @@ struct JournalTests {
     let texts = (0..<2000).map { "line \($0)\n" }
     for text in texts {
       try lines.makeRoom(for: 20, in: file)
-      let start = lines.append { memory in
+      let place = lines.append { memory in
         memory.copyBytes(from: text.utf8)
         return text.utf8.count
       }
+      let start = try #require(place)
       try lines.copy(from: start, to: file)
       #expect(lines.withLine(at: start) { String(decoding: $0, as: UTF8.self) } + "\n" == text)
     }

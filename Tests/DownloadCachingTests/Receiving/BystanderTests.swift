@@ -29,7 +29,7 @@ struct BystanderTests {
   }
 
   enum Planted: CaseIterable {
-    case unsealed, ofTheOlderFormat, sealedByAnother, altered, writablePart, writableRecord, linkedRecord,
+    case unsealed, ofAnotherFormat, sealedByAnother, altered, writablePart, writableRecord, linkedRecord,
       linkedPart, huge
   }
 
@@ -42,7 +42,7 @@ struct BystanderTests {
     var record = sealed
     switch planted {
     case .unsealed: record = Self.replacing(sealed, "\"seal\"", "\"sealed\"")
-    case .ofTheOlderFormat: record = Self.replacing(sealed, "\"format\" : 3", "\"format\" : 2")
+    case .ofAnotherFormat: record = Self.replacing(sealed, "\"format\" : 1", "\"format\" : 2")
     case .sealedByAnother: record = Self.record(.forThisProcess())
     case .altered: record = Self.replacing(sealed, "v1", "v2")
     case .huge: record = sealed + Array(repeating: UInt8(ascii: " "), count: 1 << 20)

@@ -45,12 +45,4 @@ struct StoreBoundTests {
   func rowsThatGo(rows: Int, bytes: Int64, bound: Int64, gone: Int) {
     #expect(IndexBound.surplus(rows: rows, bytes: bytes, bound: bound) == gone)
   }
-
-  @Test func rowsWithoutFilesGoFirst() {
-    let isGone = [false, true, false, true, false]
-    #expect(IndexBound.dropped(isGone, count: 0) == [])
-    #expect(IndexBound.dropped(isGone, count: 1) == [1])
-    #expect(IndexBound.dropped(isGone, count: 3) == [1, 3, 0])
-    #expect(IndexBound.dropped(isGone, count: 9) == [1, 3, 0, 2, 4])
-  }
 }

@@ -47,14 +47,15 @@ struct Bench: Sendable {
   ) throws -> DownloadPlan {
     let request = DownloadRequest(
       id: 0, address: try Address(address), outputName: requested, checksum: checksum)
-    let configuration = CacheConfiguration(
-      directory: folder.filePath, cacheFolder: nil, conflictPolicy: policy,
-      useContentDisposition: usesContentDisposition, now: { 784_111_777 })
+    var configuration = CacheConfiguration(directory: folder.filePath, cacheFolder: nil)
+    (configuration.conflictPolicy, configuration.useContentDisposition) = (policy, usesContentDisposition)
+    configuration.now = { 784_111_777 }
     return DownloadPlan(
       request, SharedConfiguration(configuration), in: directory,
       rowKey: RowKey(
         of: request.address, directory: directory.canonicalPath, requested: requested ?? ""),
-      trust: RequestTrust(own: trust, redirected: trust), own: own, known: known, isIndexed: isIndexed)
+      trust: RequestTrust(own: trust, redirected: trust), files: KnownFiles(.unknown, own: own), known: known,
+      isIndexed: isIndexed)
   }
 
   func file(_ address: String = "http://host/x", meter: TransferMeter = TransferMeter()) throws

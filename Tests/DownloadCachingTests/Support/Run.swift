@@ -24,14 +24,16 @@ struct Run: Sendable {
     administration = CacheAdministration(
       cacheFolder.map { folder.filePath.appending($0) }, now: { now })
     self.server = server
-    cache = DownloadCache(
-      configuration: CacheConfiguration(
-        directory: folder.filePath.appending(directory),
-        cacheFolder: cacheFolder.map { folder.filePath.appending($0) },
-        conflictPolicy: policy, refresh: refresh, offline: offline,
-        useContentDisposition: useContentDisposition, checksums: checksums, syncs: syncs, store: store,
-        maxStoreBytes: maxStoreBytes, trust: trust, now: { now }),
-      executor: BlockingExecutor(label: "test.loop"))
+    var configuration = CacheConfiguration(
+      directory: folder.filePath.appending(directory),
+      cacheFolder: cacheFolder.map { folder.filePath.appending($0) })
+    (configuration.conflictPolicy, configuration.checksums, configuration.syncs) = (policy, checksums, syncs)
+    (configuration.refresh, configuration.offline) = (refresh, offline)
+    configuration.useContentDisposition = useContentDisposition
+    (configuration.store, configuration.maxStoreBytes) = (store, maxStoreBytes)
+    configuration.trust = trust
+    configuration.now = { now }
+    cache = DownloadCache(configuration: configuration, executor: BlockingExecutor(label: "test.loop"))
   }
 
   func get(
