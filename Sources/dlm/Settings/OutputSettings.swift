@@ -118,15 +118,17 @@ struct OutputSettings {
     checksum = proof.checksum
     checksumsFile = proof.checksums
     usesCache = !output.noCache
-    cache = CacheConfiguration(
-      directory: FilePath(directory), cacheFolder: nil, conflictPolicy: output.onConflict ?? .rename,
-      refresh: output.refresh, offline: output.offline,
-      freshness: FreshnessPolicy(
-        revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge?.number,
-        maxStale: output.maxStale?.number),
-      useContentDisposition: !output.noContentDisposition, requiredProof: proof.requireProof ?? .nothing,
-      maxSize: output.maxFilesize?.bytesPerSecond, syncs: output.fsync, usesRemoteTime: output.remoteTime,
-      store: output.store ?? .auto, maxStoreBytes: output.cacheMaxSize?.bytesPerSecond)
+    cache = CacheConfiguration(directory: FilePath(directory), cacheFolder: nil)
+    cache.conflictPolicy = output.onConflict ?? .rename
+    (cache.refresh, cache.offline) = (output.refresh, output.offline)
+    cache.freshness = FreshnessPolicy(
+      revalidates: output.revalidate, guesses: output.heuristic, maxAge: output.maxAge?.number,
+      maxStale: output.maxStale?.number)
+    cache.useContentDisposition = !output.noContentDisposition
+    cache.requiredProof = proof.requireProof ?? .nothing
+    (cache.maxSize, cache.syncs) = (output.maxFilesize?.bytesPerSecond, output.fsync)
+    cache.usesRemoteTime = output.remoteTime
+    (cache.store, cache.maxStoreBytes) = (output.store ?? .auto, output.cacheMaxSize?.bytesPerSecond)
     for (isOther, other, message) in [
       (output.noCache, "no-cache", UsageMessages.offlineWithoutCache),
       (output.revalidate, "revalidate", UsageMessages.offlineAsking),
