@@ -1,3 +1,4 @@
+import DownloadModel
 import Synchronization
 
 /// What other threads pass to a loop's thread: jobs, cancellations, connection permits, the request to stop.
@@ -5,7 +6,7 @@ import Synchronization
 /// system call.
 final class LoopInbox: Sendable {
   private let wakeup: EventPoll.Wakeup
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   private struct State {
     var jobs: [LoopJob] = []

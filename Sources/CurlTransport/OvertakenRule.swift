@@ -1,3 +1,4 @@
+import DownloadModel
 import Synchronization
 
 /// When a request on a new connection is left unanswered because other connections have the server's workers:
@@ -176,7 +177,7 @@ struct UnansweredWatch {
 /// The network loops of one run. Together they know what no single loop knows: on which connections a host
 /// answers. Its lock is taken where something is unusual or a loop begins or ends, not for each file.
 public final class TransportGroup: Sendable {
-  private let state = Mutex(State())
+  private let state = Lock(State())
   /// How many loops have a request that waits for the first answer of its connection; only then answers are
   /// counted.
   private let watchers = Atomic<Int>(0)

@@ -51,12 +51,12 @@ extension TLSOptions {
 /// HTTP/2 before libcurl 8.4), and thousands of small files are limited just as a large one.
 public final class RateLimiter: Sendable {
   public let bytesPerSecond: Int64
-  private let bucket: Mutex<TokenBucket>
+  private let bucket: Lock<TokenBucket>
 
   /// - Parameter bytesPerSecond: at least 1.
   public init(bytesPerSecond: Int64) {
     self.bytesPerSecond = max(1, bytesPerSecond)
-    bucket = Mutex(TokenBucket(bytesPerSecond: self.bytesPerSecond))
+    bucket = Lock(TokenBucket(bytesPerSecond: self.bytesPerSecond))
   }
 
   /// Counts received bytes.

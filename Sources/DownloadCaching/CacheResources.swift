@@ -19,7 +19,7 @@ final class CacheResources: Sendable {
   let secret: UserSecret
   /// A random number that identifies this run.
   let runNumber = UInt64.random(in: .min ... .max)
-  private let state = Mutex(State())
+  private let state = Lock(State())
   /// The time when this run began, by the clock that files are stamped with.
   let began: RunStart
 

@@ -161,7 +161,7 @@ public enum RequestOrder: String, Sendable, CaseIterable {
 
 /// A source over a lazy sequence that is in memory and never blocks, such as the addresses of a command line.
 public final class RequestList: RequestSource {
-  private let rest: Mutex<Rest>
+  private let rest: Lock<Rest>
 
   private struct Rest {
     let iterator: AnyIterator<DownloadRequest>
@@ -178,7 +178,7 @@ public final class RequestList: RequestSource {
   /// The sequence is moved in, so that nothing else can still read from it.
   /// - Parameter count: how many it has; nil where that is not known.
   public init(_ requests: sending some Sequence<DownloadRequest>, count: Int? = nil) {
-    rest = Mutex(Rest(iterator: AnyIterator(requests.makeIterator()), left: count))
+    rest = Lock(Rest(iterator: AnyIterator(requests.makeIterator()), left: count))
   }
 
   public nonisolated(nonsending) func next() async -> DownloadRequest? {

@@ -19,7 +19,7 @@ public final class ProgressFeed: Sendable {
 
   /// Body bytes received by the whole run.
   public let counter = TransferCounter()
-  private let state = Mutex(State())
+  private let state = Lock(State())
   /// Whether a reader wants more than totals. Read without the lock, so that without such a reader a file
   /// costs nothing here.
   private let isRead = Atomic<Bool>(false)

@@ -22,7 +22,7 @@ public final class TransferMeter: Sendable {
   private let keptBytes = Atomic<Int64>(0)
   private let currentPhase = Atomic(Phase.idle.rawValue)
   private let expectsDigest = Atomic(false)
-  private let split = Mutex(Split())
+  private let split = Lock(Split())
   private let networkBytes: TransferCounter
 
   /// - Parameter counter: the run's own count of body bytes, shared by all its files.

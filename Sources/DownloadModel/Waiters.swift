@@ -33,9 +33,9 @@ package final class Waiters<Value: Sendable>: Sendable {
     }
   }
 
-  private let guarded: Mutex<Guarded>
+  private let guarded: Lock<Guarded>
 
-  package init(_ value: Value) { guarded = Mutex(Guarded(value: value)) }
+  package init(_ value: Value) { guarded = Lock(Guarded(value: value)) }
 
   /// Reads or changes the value; then the tasks go on that can.
   /// - Parameter body: runs within the lock, so it must neither block nor use these waiters.

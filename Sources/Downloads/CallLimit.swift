@@ -1,3 +1,4 @@
+import DownloadModel
 import Synchronization
 
 /// How many single downloads of a session go on at a time, of all hosts and of each: a program may ask for
@@ -12,14 +13,14 @@ final class CallLimit: Sendable {
     var lastTicket = 0
   }
 
-  private let state: Mutex<State>
+  private let state: Lock<State>
   private let perHost: Int
 
   /// - Parameters:
   ///   - count: at a time, at least 1.
   ///   - perHost: of one host; nil for as many.
   init(_ count: Int, perHost: Int?) {
-    state = Mutex(State(free: max(1, count)))
+    state = Lock(State(free: max(1, count)))
     self.perHost = max(1, perHost ?? count)
   }
 

@@ -153,7 +153,7 @@ private final class RunSteering: Sendable {
     var isPaused = false
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// Nil before and after the run.
   var run: Run? { state.withLock { $0.run } }

@@ -32,7 +32,7 @@ public final class Downloads: Sendable {
   private let loops: NetworkLoops
   private let names: NameNumbers
   private let limit: CallLimit
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// Opens a session.
   /// - Throws: `.configuration` for a value that cannot be used; `.folder` when files cannot go where they
@@ -109,7 +109,7 @@ public final class Downloads: Sendable {
     await askAnew()
     let loop = Int(UInt(bitPattern: request.address.resourceHash) % UInt(loops.all.count))
     let run = DownloadRun(configuration.planOfOne(on: loop), over: loops, feed: ProgressFeed())
-    let end = Mutex<Result<DownloadedFile, DownloadError>?>(nil)
+    let end = Lock<Result<DownloadedFile, DownloadError>?>(nil)
     _ = await run.run(
       RequestList(CollectionOfOne(request)),
       news: Downloader.News(onEnd: { _, result in end.withLock { $0 = result } }))

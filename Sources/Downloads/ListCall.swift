@@ -51,12 +51,12 @@ final class ListCall: RequestSource {
     var position: Int64?
   }
 
-  private let state: Mutex<State>
+  private let state: Lock<State>
   private let names: NameNumbers
 
   /// - Parameter items: in memory; taking the next one must not block.
   init(_ items: some Sequence<DownloadItem> & Sendable, names: NameNumbers) {
-    state = Mutex(State(items: AnyIterator(items.enumerated().makeIterator())))
+    state = Lock(State(items: AnyIterator(items.enumerated().makeIterator())))
     self.names = names
   }
 

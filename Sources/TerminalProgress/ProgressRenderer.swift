@@ -22,7 +22,7 @@ public actor ProgressRenderer {
   public nonisolated let restoring: [UInt8]
   private let ended = AsyncStream<Never>.makeStream()
   /// Lines of others that wait for the next frame; nil when there is none any more.
-  private let notes = Mutex<[String]?>([])
+  private let notes = Lock<[String]?>([])
   private var display: any ProgressDisplay
   private var isFinished = false
   private var isSuspended = false

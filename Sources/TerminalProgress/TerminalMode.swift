@@ -1,3 +1,4 @@
+import DownloadModel
 import Glibc
 import Synchronization
 
@@ -21,7 +22,7 @@ final class TerminalMode: Sendable {
 
   private let descriptor: Int32
   let keepsInput: Bool
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// - Parameter keepsInput: whether what is typed meanwhile is left for the program that reads next.
   init(_ descriptor: Int32, keepsInput: Bool = false) {

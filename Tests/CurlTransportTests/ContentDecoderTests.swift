@@ -178,7 +178,7 @@ private final class CountingSink: ByteSink {
     var onFirst: (@Sendable () -> Void)?
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   var count: Int { state.withLock { $0.count } }
   var mostInATurn: Int { state.withLock { $0.most } }

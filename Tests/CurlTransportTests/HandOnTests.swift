@@ -18,7 +18,7 @@ struct HandOnTests {
   /// Collects, and keeps its transfer as often as the test wants.
   private final class KeepingSink: ByteSink {
     private let collected: CollectingSink
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     private struct State {
       var keeps: Int
@@ -28,7 +28,7 @@ struct HandOnTests {
 
     init(keeps: Int = .max, isSplittable: Bool) {
       collected = CollectingSink { _ throws(DownloadError) in isSplittable ? .splittable : .write }
-      state = Mutex(State(keeps: keeps))
+      state = Lock(State(keeps: keeps))
     }
 
     var bytes: [UInt8] { collected.bytes }

@@ -78,7 +78,7 @@ func expectCancelled(
 
 /// Holds a thread until the test lets it go on.
 final class Hold: Sendable {
-  private let state = Mutex((isReached: false, isReleased: false))
+  private let state = Lock((isReached: false, isReleased: false))
 
   /// Called on the thread that is to stand still.
   func wait() {

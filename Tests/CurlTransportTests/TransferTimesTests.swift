@@ -8,7 +8,7 @@ import Testing
 struct TransferTimesTests {
   /// What was told, in order.
   private final class Told: Sendable {
-    private let times = Mutex<[TransferTimes]>([])
+    private let times = Lock<[TransferTimes]>([])
     var all: [TransferTimes] { times.withLock { $0 } }
     func add(_ time: TransferTimes) { times.withLock { $0.append(time) } }
   }

@@ -4,7 +4,7 @@ import Synchronization
 /// A lazy list that knows how far it was drawn.
 final class CountingSource: RequestSource {
   private let length: Int
-  private let position = Mutex(0)
+  private let position = Lock(0)
   private let address: Address
 
   init(_ length: Int) throws {

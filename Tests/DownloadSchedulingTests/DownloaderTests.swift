@@ -24,7 +24,7 @@ struct DownloaderTests {
 
   private final class Target: DownloadTarget {
     private let address: Address
-    private let received = Mutex<Int64>(0)
+    private let received = Lock<Int64>(0)
 
     init(_ address: Address) { self.address = address }
 
@@ -48,7 +48,7 @@ struct DownloaderTests {
 
   /// How downloads ended.
   private final class Ends: Sendable {
-    private let results = Mutex<[Downloader.News.Result]>([])
+    private let results = Lock<[Downloader.News.Result]>([])
     var news: Downloader.News {
       Downloader.News(onEnd: { _, result in self.results.withLock { $0.append(result) } })
     }

@@ -4,7 +4,7 @@ import Synchronization
 /// A download function in place of a real one: it writes down the order and the greatest number at once, and
 /// holds each call until the test lets it go.
 final class Recorder: Sendable {
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   private struct State {
     var started: [Int] = []

@@ -262,7 +262,7 @@ struct RequestQueueTests {
     }
     try await Self.queue(RequestList(list)).run { shares in
       let queue = shares[0]
-      let failed = Mutex<[Int]>([])
+      let failed = Lock<[Int]>([])
       let running = Task {
         await mode.strategy.run(queue, width: width) { request in
           if case .fail = queue.advice(on: request) {

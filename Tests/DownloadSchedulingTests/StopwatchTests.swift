@@ -1,3 +1,4 @@
+import DownloadModel
 import Synchronization
 import TestSupport
 import Testing
@@ -9,7 +10,7 @@ struct StopwatchTests {
   /// A clock on which a second passes whenever it is read, as if every thread were held up there.
   private final class SlowClock: Clock {
     private let manual = ManualClock()
-    private let deadline = Mutex<Duration?>(nil)
+    private let deadline = Lock<Duration?>(nil)
     /// What the last sleep was to last until.
     var sleptUntil: Duration? { deadline.withLock { $0 } }
 

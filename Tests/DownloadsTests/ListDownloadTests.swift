@@ -98,7 +98,7 @@ struct ListDownloadTests {
     for number in 0..<9 { place.origin.route("/f\(number)", .silence()) }
     let addresses = (0..<9).map { place.origin.url("/f\($0)") }
     let downloads = try await Downloads(place.configuration())
-    let seen = Mutex<[DownloadEvent]>([])
+    let seen = Lock<[DownloadEvent]>([])
     let reader = Task {
       let list = downloads.download(addresses, strategy: .taskGroup(width: 3))
       for try await event in list { seen.withLock { $0.append(event) } }
@@ -131,8 +131,8 @@ struct ListDownloadTests {
     place.origin.route("/f", .silence())
     let address = place.origin.url("/f")
     struct Left: Error {}
-    let reading = Mutex<Task<Void, any Error>?>(nil)
-    let kept = Mutex<Downloads?>(nil)
+    let reading = Lock<Task<Void, any Error>?>(nil)
+    let kept = Lock<Downloads?>(nil)
     await #expect(throws: Left.self) {
       try await withDownloads(place.configuration()) { downloads in
         kept.withLock { $0 = downloads }

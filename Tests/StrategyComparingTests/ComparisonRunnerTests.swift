@@ -21,7 +21,7 @@ struct ComparisonRunnerTests {
     let runs = ScriptedRuns { step in
       ScriptedRuns.observation(milliseconds: step.isWarmUp ? 9999 : step.mode == .parallel ? 100 : 400)
     }
-    let told = Mutex<[ComparisonPlan.Step]>([])
+    let told = Lock<[ComparisonPlan.Step]>([])
     let runner = ComparisonRunner(plan: plan) { news in
       if case .ran(let step, _) = news { told.withLock { $0.append(step) } }
     }
@@ -78,9 +78,9 @@ struct ComparisonRunnerTests {
 
   @Test("files that fail are left out of all runs, and what was measured with them counts no more")
   func leftOut() async throws {
-    let without = Mutex<[Set<String>]>([])
+    let without = Lock<[Set<String>]>([])
     let runs = ScriptedRuns { _ in ScriptedRuns.observation() }
-    let news = Mutex<[String]>([])
+    let news = Lock<[String]>([])
     let runner = ComparisonRunner(plan: plan, failing: .leftOut) { event in
       news.withLock { news in
         switch event {
@@ -190,7 +190,7 @@ struct ComparisonRunnerTests {
 
 /// Answers each step of a plan from a script, and remembers which were asked for.
 final class ScriptedRuns: Sendable {
-  private let steps = Mutex<[ComparisonPlan.Step]>([])
+  private let steps = Lock<[ComparisonPlan.Step]>([])
   private let answer: @Sendable (ComparisonPlan.Step) async throws(DownloadError) -> RunObservation
 
   init(_ answer: @escaping @Sendable (ComparisonPlan.Step) async throws(DownloadError) -> RunObservation) {

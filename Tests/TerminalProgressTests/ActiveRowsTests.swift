@@ -146,7 +146,7 @@ struct ActiveRowsTests {
   }
 
   private final class Parts: PartsSource {
-    let asked = Mutex(0)
+    let asked = Lock(0)
     var parts: [Range<Int64>]? {
       asked.withLock { $0 += 1 }
       return [0..<7, 10..<20]

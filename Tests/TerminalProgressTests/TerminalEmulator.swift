@@ -1,3 +1,4 @@
+import DownloadModel
 import Synchronization
 import TerminalProgress
 
@@ -206,10 +207,10 @@ final class MemoryTerminal: ProgressOutput {
     var duringWrite: (@Sendable () -> Void)?
   }
 
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   init(columns: Int = 80, rows: Int = 24) {
-    state = Mutex(State(emulator: TerminalEmulator(columns: columns, rows: rows)))
+    state = Lock(State(emulator: TerminalEmulator(columns: columns, rows: rows)))
   }
 
   func with<Result: Sendable>(_ body: (inout State) -> Result) -> Result { state.withLock { body(&$0) } }

@@ -1,3 +1,4 @@
+import DownloadModel
 import Dispatch
 import Foundation
 import Glibc
@@ -22,9 +23,9 @@ public final class Monitor<State: Sendable>: Sendable {
   }
 
   private let condition = NSCondition()
-  private let guarded: Mutex<Guarded>
+  private let guarded: Lock<Guarded>
 
-  public init(_ state: State) { guarded = Mutex(Guarded(state: state)) }
+  public init(_ state: State) { guarded = Lock(Guarded(state: state)) }
 
   /// Reads or changes the state, then wakes whoever waited for what it has become.
   /// - Parameter body: runs under the lock, so it must not call this monitor.

@@ -7,8 +7,8 @@ import Testing
 @Suite("A transport without a network")
 struct FakeTransportTests {
   final class Sink: ByteSink {
-    let bytes = Mutex<[UInt8]>([])
-    let status = Mutex(0)
+    let bytes = Lock<[UInt8]>([])
+    let status = Lock(0)
     func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
       status.withLock { $0 = head.status }
       return .write
@@ -131,7 +131,7 @@ struct FakeTransportTests {
   /// Keeps its transfer once, and may call its body splittable.
   final class KeepingSink: ByteSink {
     let sink = Sink()
-    let kept = Mutex<RunningTransfer?>(nil)
+    let kept = Lock<RunningTransfer?>(nil)
     private let disposition: BodyDisposition
     init(_ disposition: BodyDisposition) { self.disposition = disposition }
     func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {

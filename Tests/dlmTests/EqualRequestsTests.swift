@@ -42,7 +42,7 @@ struct EqualRequestsTests {
   }
 
   private final class Ends: Sendable {
-    private let ends = Mutex<[Int: Downloader.News.Result]>([:])
+    private let ends = Lock<[Int: Downloader.News.Result]>([:])
     func add(_ request: DownloadRequest, _ result: Downloader.News.Result) {
       ends.withLock { $0[request.id] = result }
     }

@@ -132,7 +132,7 @@ enum ReprDigest {
 /// neither is used.
 public final class ChecksumList: Sendable {
   private let entries: [String: ContentDigest]
-  private let used = Mutex<Set<String>>([])
+  private let used = Lock<Set<String>>([])
   /// Numbers, from 1, of lines that are neither checksums, comments nor blank.
   public let malformedLines: [Int]
   /// Names whose lines contradict each other.

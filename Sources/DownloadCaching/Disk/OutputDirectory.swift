@@ -14,7 +14,7 @@ final class OutputDirectory: Sendable {
   let space = SpaceLedger()
   /// Held from the last check of a foreign file to its replacement: of two loops that want one name, the
   /// second must see the first one's file.
-  let replacing = Mutex(())
+  let replacing = Lock(())
   /// Authenticates dlm's own metadata.
   let secret: UserSecret
   /// When it was opened, by the clock that stamps files: a younger file may be this run's own.
@@ -27,8 +27,8 @@ final class OutputDirectory: Sendable {
   private let prefix: String
   /// Files that this run gave to an address, where `give` was called for them: inodes, and hashes of what the
   /// index knows the requests by.
-  private let given = Mutex<[Int64: Int]>([:])
-  private let metadata = Mutex(MetadataNames())
+  private let given = Lock<[Int64: Int]>([:])
+  private let metadata = Lock(MetadataNames())
 
   /// Opens the folder, made if missing.
   /// - Parameters:
@@ -200,7 +200,7 @@ final class NumberedNames: Sendable {
     var kept = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
   private let folder: Folder
   private let opened: Int64
 
@@ -297,7 +297,7 @@ extension Descriptor {
 /// The names of this process's downloads in flight, so that two addresses with one name do not share a part.
 /// Holds names in flight only, so memory does not grow with finished files.
 final class NameReservations: Sendable {
-  private let names = Mutex<Set<String>>([])
+  private let names = Lock<Set<String>>([])
 
   /// Reserves the name until the reservation is dropped; nil if it is reserved already.
   func take(_ name: String) -> NameReservation? {

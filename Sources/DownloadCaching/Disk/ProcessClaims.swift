@@ -1,3 +1,4 @@
+import DownloadModel
 import Glibc
 import Synchronization
 import SystemPackage
@@ -62,7 +63,7 @@ final class ProcessClaims: Sendable {
     deinit { munmap(UnsafeMutableRawPointer(words), ProcessClaims.bytes) }
   }
 
-  private let table: Mutex<Table>
+  private let table: Lock<Table>
   /// The count of processes when this one began, and whether another one was alive then.
   private let arrival: UInt64
   private let cameToOthers: Bool
@@ -93,7 +94,7 @@ final class ProcessClaims: Sendable {
     words[1].max(UInt64(mine + 1), ordering: .sequentiallyConsistent)
     arrival = words[2].wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
     cameToOthers = (0..<table.count).contains { $0 != mine && Self.isAlive($0, table.file) }
-    self.table = Mutex(table)
+    self.table = Lock(table)
   }
 
   /// Whether another process was alive when this one began, or has begun since: files that it fetched may not

@@ -4,7 +4,7 @@ import Synchronization
 /// The disk space that files in flight in one folder still need, so that no two of them count on the same
 /// free space.
 final class SpaceLedger: Sendable {
-  private let promisedBytes = Mutex<Int64>(0)
+  private let promisedBytes = Lock<Int64>(0)
 
   /// Bytes that files in flight still need.
   var promised: Int64 { promisedBytes.withLock { $0 } }

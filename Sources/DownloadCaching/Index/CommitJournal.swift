@@ -17,7 +17,7 @@ import SystemPackage
 /// lost in a power cut costs one download, since a row counts only if the file still is as the row says.
 final class CommitJournal: Sendable {
   private let folder: Folder
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   private struct State: ~Copyable {
     var file = Descriptor.closed
@@ -40,7 +40,7 @@ final class CommitJournal: Sendable {
     self.folder = folder
     self.secret = secret
     self.claims = claims
-    state = Mutex(State(lines: LineMemory(room: room)))
+    state = Lock(State(lines: LineMemory(room: room)))
   }
 
   /// Whether a name is that of a journal of this user.

@@ -20,7 +20,7 @@ import SystemPackage
 final class LivingJournals: Sendable {
   private let folder: Folder
   private let secret: UserSecret
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   private struct State {
     var journals: [String: Journal] = [:]

@@ -164,7 +164,7 @@ final class UserSecret: Sendable {
   private static let length = 32
 
   private let folder: FilePath?
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   private struct State {
     var key: [UInt8]?

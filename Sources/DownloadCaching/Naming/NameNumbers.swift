@@ -16,9 +16,9 @@ public final class NameNumbers: Sendable {
     public var isRepeat: Bool
   }
 
-  private let table: Mutex<NameTable>
+  private let table: Lock<NameTable>
 
-  public init() { table = Mutex(NameTable()) }
+  public init() { table = Lock(NameTable()) }
 
   /// The number of the list's next address.
   public func next(_ address: Address, from provenance: Provenance = .user) -> Place {

@@ -9,7 +9,7 @@ import SystemPackage
 /// it in turn.
 public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   let plan: DownloadPlan
-  private let reception: Mutex<Reception>
+  private let reception: Lock<Reception>
   /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes
   /// may hold.
   private let waitingCount = Atomic<Int>(0)
@@ -23,7 +23,7 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
     resumes: Bool = true
   ) {
     self.plan = plan
-    reception = Mutex(Reception(plan, meter, claim, resumes: resumes))
+    reception = Lock(Reception(plan, meter, claim, resumes: resumes))
   }
 
   /// Runs several steps under the lock.

@@ -50,7 +50,7 @@ final class FileStore: Sendable {
   private let parent: Folder
   private let secret: UserSecret
   private let usesUnnamedFiles: Bool
-  private let opened = Mutex<Opened?>(nil)
+  private let opened = Lock<Opened?>(nil)
 
   private struct Opened {
     let folder: Folder

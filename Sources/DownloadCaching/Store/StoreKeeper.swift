@@ -13,7 +13,7 @@ actor StoreKeeper {
   private nonisolated let secret: UserSecret
   private nonisolated let kind: StoreKind
   private nonisolated let claims: ProcessClaims?
-  private nonisolated let state: Mutex<State>
+  private nonisolated let state: Lock<State>
   private let executor = BlockingExecutor(label: "dlm.store")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -44,7 +44,7 @@ actor StoreKeeper {
     let store = FileStore(in: folder, secret)
     self.store = store
     bound = maxBytes ?? StoreBound.usual(disk: store.diskBytes)
-    state = Mutex(State(isUsable: kind == .auto ? nil : kind != .none))
+    state = Lock(State(isUsable: kind == .auto ? nil : kind != .none))
   }
 
   /// Whether files can be put in. For `auto` the first file is tried, once a run.

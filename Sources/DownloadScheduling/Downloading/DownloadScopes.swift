@@ -8,7 +8,7 @@ import Synchronization
 /// cancellation: whichever ends first ends the other. Only a run whose lines may be removed has scopes, since
 /// two tasks a file are not free.
 public final class DownloadScopes: Sendable {
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   private struct State {
     /// Downloads under way, by their requests' numbers.

@@ -1,3 +1,4 @@
+import DownloadModel
 import Synchronization
 
 /// The clock of a run that can be paused: it stands still meanwhile, and so does every rule that it is given
@@ -20,7 +21,7 @@ public final class PausableClock: Clock, Sendable {
 
   private let base: ContinuousClock
   private let start: ContinuousClock.Instant
-  private let state = Mutex(State())
+  private let state = Lock(State())
   /// Without a pause no reading takes the lock.
   private let hasPaused = Atomic(false)
   /// Time between two looks of what sleeps whether the run goes on.

@@ -25,7 +25,7 @@ public final class RequestQueue: Sendable {
   private let stopwatch: Stopwatch
   private let random: @Sendable () -> Double
   private let limitConnections: @Sendable (_ host: String, _ quotas: [Int]?) -> Void
-  private let guarded: Mutex<Guarded>
+  private let guarded: Lock<Guarded>
   /// Asks the reader to wait for the source, which no lane must.
   private let reads = AsyncStream<Void>.makeStream()
   /// Asks for a look at the clock.
@@ -84,7 +84,7 @@ public final class RequestQueue: Sendable {
     stopwatch = Stopwatch(clock)
     let ranking = RequestRanking(
       order: order, seed: order == .random ? UInt64(random() * 0x1p53) : 0)
-    guarded = Mutex(
+    guarded = Lock(
       Guarded(
         state: RequestQueueState(
           ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking,

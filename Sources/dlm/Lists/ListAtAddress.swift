@@ -117,7 +117,7 @@ final class ListVersion: Sendable {
     var arriving: [String] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// The header lines that ask for another version only (RFC 9110 §13.1).
   var conditions: [String] { state.withLock { $0.read } }
@@ -136,7 +136,7 @@ final class ListVersion: Sendable {
 private final class ArrivingBytes: Sendable {
   let address: Address
   private let pipe: WakePipe
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   private struct State {
     let file: FileDescriptor
@@ -164,7 +164,7 @@ private final class ArrivingBytes: Sendable {
     do throws(Errno) {
       pipe = try WakePipe()
       let file = try TemporaryFolder.unnamedFile(in: folder, "list")
-      state = Mutex(State(file: file, base: address))
+      state = Lock(State(file: file, base: address))
     } catch {
       throw DownloadError(
         .disk, cause: .errno(error.rawValue), path: folder, activity: "making room for the list")

@@ -42,7 +42,7 @@ enum Source: Equatable, Sendable {
 /// Lists are read in blocks as requests are wanted, on the reader's own thread, so a pipe that is slow holds
 /// up nothing but the next request, and one that never ends is never held in memory.
 final class ListSource: RequestSource {
-  private let buffer = Mutex(Buffer())
+  private let buffer = Lock(Buffer())
   private let reader: ListReader
 
   private struct Buffer {

@@ -1,3 +1,4 @@
+import DownloadModel
 import ArgumentParser
 import Glibc
 import Synchronization
@@ -16,7 +17,7 @@ struct StandardError: TextOutputStream, Sendable {
   mutating func write(_ text: String) { Self.say([text.last == "\n" ? String(text.dropLast()) : text]) }
 
   /// Where bars stand: who writes lines above them. Nil where nobody is to be asked.
-  private static let above = Mutex<(@Sendable ([String]) -> Bool)?>(nil)
+  private static let above = Lock<(@Sendable ([String]) -> Bool)?>(nil)
 
   /// While bars stand, texts go to whoever draws them, so that none is written into a frame.
   /// - Parameter writer: returns false for what it does not write; nil to write directly again.

@@ -30,7 +30,7 @@ struct ComparisonSession: Sendable {
   }
 
   private func measure(below scratch: FilePath) async -> Result<ComparisonReport, ComparisonError> {
-    let measured = Mutex<[RunMeasurement]>([])
+    let measured = Lock<[RunMeasurement]>([])
     let runner = ComparisonRunner(plan: plan, failing: failing) { news in
       switch news {
       // Bars have the growing table.

@@ -7,7 +7,7 @@ import TerminalProgress
 final class EventRecord: Sendable {
   private let target: OutputFile
   private let descriptor: FileDescriptor
-  private let lost = Mutex<OutputLost?>(nil)
+  private let lost = Lock<OutputLost?>(nil)
 
   /// Begins a new file. A pipe waits for its reader.
   /// - Throws: Errno.

@@ -13,7 +13,7 @@ final class FailureLog: Sendable {
 
   let spool: FailureSpool?
   private let limit: Int
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   private struct State {
     var failures: [DownloadError] = []
@@ -62,7 +62,7 @@ final class FailureLog: Sendable {
 /// Failures on disk, in a file without a name: a list of millions may need it, and memory should not hold
 /// them.
 final class FailureSpool: Sendable {
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   private struct State {
     let file: FileDescriptor
@@ -74,7 +74,7 @@ final class FailureSpool: Sendable {
 
   /// - Throws: Errno when the temporary folder cannot be written.
   init(in folder: String) throws(Errno) {
-    state = Mutex(State(file: try TemporaryFolder.unnamedFile(in: folder, "failed")))
+    state = Lock(State(file: try TemporaryFolder.unnamedFile(in: folder, "failed")))
   }
 
   deinit { state.withLock { try? $0.file.close() } }  // it is read no more

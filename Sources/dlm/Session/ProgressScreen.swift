@@ -12,9 +12,9 @@ final class ProgressScreen: Sendable {
   private let environment: TerminalEnvironment
   private let variables: [String: String]
   private let output: TerminalOutput
-  private let current = Mutex<ProgressRenderer?>(nil)
-  private let ending = Mutex<Signals?>(nil)
-  private let lost = Mutex<OutputLost?>(nil)
+  private let current = Lock<ProgressRenderer?>(nil)
+  private let ending = Lock<Signals?>(nil)
+  private let lost = Lock<OutputLost?>(nil)
 
   /// - Parameters:
   ///   - readsInput: whether the run reads standard input. Is that a terminal, its keys stay lines, which are

@@ -210,7 +210,7 @@ final class FetchedFiles: Sendable {
     let wanted: String
   }
 
-  private let files = Mutex<[File]>([])
+  private let files = Lock<[File]>([])
 
   func add(_ request: DownloadRequest, _ outcome: DownloadOutcome) {
     let file = File(

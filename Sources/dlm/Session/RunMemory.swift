@@ -18,7 +18,7 @@ final class RunMemory: Sendable {
   private let isPiped: Bool
   private let lists: [String]
   private let log: RunLog
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   private struct State {
     var command: RunHistory.Command
@@ -38,7 +38,7 @@ final class RunMemory: Sendable {
     self.log = log
     isPiped = sources.contains(.standardInput)
     lists = sources.compactMap { Self.listPath($0, store) }
-    state = Mutex(
+    state = Lock(
       State(
         command: RunHistory.Command(
           sources: sources.compactMap { Self.name(of: $0, store) }, options: options.lasting,

@@ -14,7 +14,7 @@ final class RunRecorder: Sendable {
     var details = RunDetails()
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
   /// How often it is asked which hosts keep files waiting.
   private static let lookInterval = Duration.milliseconds(100)
 

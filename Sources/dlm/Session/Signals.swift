@@ -1,3 +1,4 @@
+import DownloadModel
 import Dispatch
 import Glibc
 import Synchronization
@@ -53,7 +54,7 @@ final class Signals: AsyncSequence, Sendable {
   private let stream: AsyncStream<Int32>
   /// Kept, as a stream ends when its last continuation has gone.
   private let continuation: AsyncStream<Int32>.Continuation
-  private let source: Mutex<(any DispatchSourceRead)?>
+  private let source: Lock<(any DispatchSourceRead)?>
   private let seen = SignalCount()
 
   /// - Parameter beforeExit: restores the terminal before a second signal ends the process.
@@ -64,12 +65,12 @@ final class Signals: AsyncSequence, Sendable {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
       // Out of descriptors at the start: signals keep their default action, which ends the process.
-      source = Mutex(nil)
+      source = Lock(nil)
       return
     }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let isEnding = purpose == .ending
-    source = Mutex(
+    source = Lock(
       Self.reader(of: ends[0]) { [seen] number in
         if isEnding, seen.next() > 1 {
           beforeExit()

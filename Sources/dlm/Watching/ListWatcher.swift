@@ -103,7 +103,7 @@ struct ListWatcher: Sendable {
   private func look(at list: inout List, believesLosses: Bool) async {
     if let path = list.source.path { list.standing = Standing(path) }
     list.stillness.looked(believesLosses: believesLosses)
-    let rejected = Mutex<[Rejection]>([])
+    let rejected = Lock<[Rejection]>([])
     var fetching = Wiring.listFetching(order.settings, order.environment)
     fetching.version = list.version
     let reader = ListReader(

@@ -12,7 +12,7 @@ final class WatchedLines: RequestSource {
   private let names: [String]
   private let feed: ProgressFeed
   private let numbered: @Sendable (DownloadRequest) -> DownloadRequest
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   private struct State {
     var lines: LivingLines
@@ -40,7 +40,7 @@ final class WatchedLines: RequestSource {
     self.names = names
     self.feed = feed
     self.numbered = numbered
-    state = Mutex(
+    state = Lock(
       State(
         lines: LivingLines(lists: names.count), rejections: Array(repeating: [], count: names.count),
         unread: Array(repeating: nil, count: names.count)))

@@ -99,7 +99,7 @@ struct ProcessClaimsTests {
 
 /// Who is inside, by request.
 private final class Counter: Sendable {
-  private let state = Mutex<(inside: [Int: Int], most: Int, entered: Int)>(([:], 0, 0))
+  private let state = Lock<(inside: [Int: Int], most: Int, entered: Int)>(([:], 0, 0))
 
   func enter(_ request: Int) {
     state.withLock { state in

@@ -34,7 +34,7 @@ struct IndexPagesTests {
   /// Another connection, as another process has one, which waits for nobody.
   private final class Other: Sendable {
     private let path: String
-    private let writes = Mutex(0)
+    private let writes = Lock(0)
 
     init(_ path: String) { self.path = path }
 

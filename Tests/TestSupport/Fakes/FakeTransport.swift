@@ -191,7 +191,7 @@ private final class FakeTransfer: Sendable {
   let answer: FakeAnswer
   let ticket: Int
   private let sink: any ByteSink
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   private struct State {
     var disposition: BodyDisposition?

@@ -250,7 +250,7 @@ struct LoginTests {
   }
 
   private final class Served: Sendable {
-    let count = Mutex(0)
+    let count = Lock(0)
   }
 
   /// Some servers say that their challenge is stale, some only refuse it.

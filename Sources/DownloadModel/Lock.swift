@@ -1,0 +1,47 @@
+#if DLM_POSIX_LOCK
+  public import Glibc
+
+  /// A value that one thread at a time reads and changes: `Synchronization.Mutex`, but where the thread
+  /// sanitizer runs. That one does not know Mutex, whose library is not instrumented, and would report all
+  /// that it guards; a POSIX mutex it knows.
+  ///
+  /// Sendable although it holds pointers, since nothing else has them, and what they point at is used between
+  /// lock and unlock only.
+  public struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
+
+    public init(_ value: consuming sending Value) {
+      pthread_mutex_init(mutex, nil)
+      self.value.initialize(to: value)
+    }
+
+    deinit {
+      value.deinitialize(count: 1)
+      value.deallocate()
+      pthread_mutex_destroy(mutex)
+      mutex.deallocate()
+    }
+
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+      _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+      pthread_mutex_lock(mutex)
+      defer { pthread_mutex_unlock(mutex) }
+      return try body(&value.pointee)
+    }
+
+    public borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
+      _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+      guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+      defer { pthread_mutex_unlock(mutex) }
+      return try body(&value.pointee)
+    }
+  }
+#else
+  public import Synchronization
+
+  /// A value that one thread at a time reads and changes.
+  public typealias Lock<Value: ~Copyable> = Mutex<Value>
+#endif
