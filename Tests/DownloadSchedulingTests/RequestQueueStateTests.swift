@@ -502,6 +502,21 @@ private struct Simulation {
   }
 }
 
+@Suite("How a host's connections are divided among the loops")
+struct QueuedHostTests {
+  /// The story: a loop had a further connection of a file beyond its quota, took one place over, and began a file
+  /// for which it had none.
+  @Test(arguments: 0..<3) func aPlaceThatIsTakenOverIsOne(further: Int) {
+    let host = QueuedHost(HostLimiter(ceiling: 9), shares: 3, "h")
+    for _ in 0..<(3 + further) { host.begin(1) }
+    #expect(!host.hasQuota(1))
+    #expect(!host.takeOver(for: 1, isBusy: { $0 != 2 }), "another loop could use it")
+    let isTaken = host.takeOver(for: 1, isBusy: { _ in true })
+    #expect(isTaken && host.hasQuota(1))
+    #expect((0..<3).map { host.quota(of: $0) }.reduce(0, +) == 9)
+  }
+}
+
 /// The story: a file that its server refused for some seconds, while it served others, was asked for ten times
 /// within a tenth of a second and given up.
 @Suite("A file that is refused while its host serves others rests between its attempts")

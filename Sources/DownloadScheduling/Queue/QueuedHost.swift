@@ -327,8 +327,11 @@ final class QueuedHost {
     let spare = inUse.indices.filter { hasQuota($0) }
     guard limiter.inUse < limiter.limit, spare.allSatisfy(isBusy) else { return false }
     var parts = inUse.indices.map(quota)
-    if let other = spare.max(by: { parts[$0] - inUse[$0] < parts[$1] - inUse[$1] }) { parts[other] -= 1 }
-    parts[share] += 1
+    // Once is enough, unless further connections of its files have it above its quota.
+    while parts[share] <= inUse[share] {
+      if let other = spare.max(by: { parts[$0] - inUse[$0] < parts[$1] - inUse[$1] }) { parts[other] -= 1 }
+      parts[share] += 1
+    }
     self.parts = parts
     return true
   }
