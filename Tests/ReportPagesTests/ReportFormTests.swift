@@ -110,7 +110,7 @@ struct ReportFormTests {
 
   @Test("names everything that a page has")
   func pageIsWhole() throws {
-    let html = try SamplePages.threeModes.html
+    let html = SamplePages.threeModes.html
     for part in [
       "<h1>parallel is 9.4 ± 0.2 times as fast as sequential, and async-let comes next.</h1>",
       "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'",
@@ -144,7 +144,7 @@ struct ReportFormTests {
 
   @Test("without details has bars and a table, and no script")
   func noDetails() throws {
-    let html = try SamplePages.noDetails.html
+    let html = SamplePages.noDetails.html
     #expect(html.contains("id=\"h-time\"") && html.contains("<td>–</td>"))
     #expect(!html.contains("class=\"fall\"") && !html.contains("<script"))
   }
@@ -180,7 +180,7 @@ struct ReportFormTests {
 
   @Test("of a thousand files in three modes stays below 300 KiB")
   func size() throws {
-    let html = try SamplePages.thousand.html
+    let html = SamplePages.thousand.html
     #expect(html.utf8.count < 300 * 1024, "\(html.utf8.count)")
     #expect(html.contains("leaf-100000-large.jpeg") && html.contains("999 "))
     // A path a phase and mode, and no row of its own.
