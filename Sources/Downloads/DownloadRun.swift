@@ -56,15 +56,7 @@ package struct DownloadRun: Sendable {
   package func run(
     _ source: some RequestSource, scopes: DownloadScopes? = nil, news: Downloader.News
   ) async -> RunWidth {
-    let queue = RequestQueue(
-      source, ceiling: plan.ceiling, widths: plan.widths, adaptive: plan.adaptive,
-      received: { [feed] in feed.counter.value }, retry: plan.retry, clock: clock,
-      random: { Double.random(in: 0..<1) }, order: plan.order, looksAhead: plan.looksAhead,
-      limitConnections: { [loops] host, quotas in
-        for (index, loop) in loops.enumerated() {
-          loop.transport.keep(connectionsTo: host, atMost: quotas?[index])
-        }
-      })
+    let queue = queue(over: source)
     scopes?.attach(queue) { news.onEnd($0, .failure(.cancelled)) }
     feed.hosts(from: { queue.waits })
     // The queue has what reads the feed's counter.
@@ -101,6 +93,18 @@ package struct DownloadRun: Sendable {
       await extra
     }
     return queue.width
+  }
+
+  private func queue(over source: some RequestSource) -> RequestQueue {
+    RequestQueue(
+      source, ceiling: plan.ceiling, widths: plan.widths, adaptive: plan.adaptive,
+      received: { [feed] in feed.counter.value }, retry: plan.retry, clock: clock,
+      random: { Double.random(in: 0..<1) }, order: plan.order, looksAhead: plan.looksAhead,
+      limitConnections: { [loops] host, quotas in
+        for (index, loop) in loops.enumerated() {
+          loop.transport.keep(connectionsTo: host, atMost: quotas?[index])
+        }
+      })
   }
 
   // MARK: While it runs

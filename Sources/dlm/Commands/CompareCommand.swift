@@ -132,13 +132,7 @@ struct MeasuringOptions: ParsableArguments {
     case .success(let report):
       onReport(report)
       try show(report, of: list, settings, screen, environment)
-      if let file = settings.report {
-        if let trouble = write(report, of: list, settings, to: file) {
-          StandardError.say([trouble])
-          return .unwritten
-        }
-        StandardError.say([ComparisonMessages.written(file)])
-      }
+      guard keep(report, of: list, settings) else { return .unwritten }
       return ExitStatus(failures: report.leftOut.map(\.error), rejections: [])
     case .failure(.cancelled(let measured)) where !measured.isEmpty:
       StandardError.say([ComparisonMessages.interrupted(after: measured.count, of: plan.modes.count * runs)])
@@ -148,6 +142,15 @@ struct MeasuringOptions: ParsableArguments {
       StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
       return ExitStatus(error, signal: signal)
     }
+  }
+
+  /// Writes `--report`, and says so.
+  /// - Returns: false if it is wanted and could not be written.
+  private func keep(_ report: ComparisonReport, of list: String, _ settings: Settings) -> Bool {
+    guard let file = settings.report else { return true }
+    let trouble = write(report, of: list, settings, to: file)
+    StandardError.say([trouble ?? ComparisonMessages.written(file)])
+    return trouble == nil
   }
 
   private func show(
