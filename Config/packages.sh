@@ -56,12 +56,7 @@ need_python_modules() {
 # headers that Swift's runtime wants.
 build_packages="libcurl4-openssl-dev zlib1g-dev libbrotli-dev libidn2-dev libsqlite3-dev libssl-dev libmimalloc-dev pkg-config ca-certificates"
 
-# How every package is compiled, for release, tests and sanitizers alike. Asked for a type such as [String: Int], the compiler
-# would leave its mangled name behind, which the runtime parses and whose conformances it searches for at the first
-# use: an eighth of the instructions of a short run. With this switch the code that makes the type stands there
-# instead. It is the compiler's own and undocumented, which is why nothing is tested without it.
-#
-# All symbols are bound at the start, so that the table of them can be read-only (full RELRO), however dlm is built.
-# Package.swift may not ask for either: a package that does could be no dependency of another.
-swift_flags='-Xswiftc -Xfrontend -Xswiftc -disable-concrete-type-metadata-mangled-name-accessors'
-swift_flags="$swift_flags -Xlinker -z -Xlinker now"
+# How every package is linked, for release, tests and sanitizers alike: all symbols are bound at the start, so that the table
+# of them can be read-only (full RELRO). Package.swift may not ask for it: a package that does could be no dependency of
+# another.
+swift_flags='-Xlinker -z -Xlinker now'
