@@ -149,6 +149,8 @@ struct FailureTests {
   @Test(arguments: [
     (["get", "-o", "../up", "http://127.0.0.1:9/x"], 64, "--directory"),
     (["get", "-o", "", "http://127.0.0.1:9/x"], 64, "--output"),
+    // The story: what was meant for a pipe became a file called `-`.
+    (["get", "-o", "-", "http://127.0.0.1:9/x"], 64, "standard output"),
     (["get", "--cacert", "missing.pem", "https://127.0.0.1:9/x"], 64, "missing.pem"),
     (["get", "www.example.org"], 66, "https://www.example.org"),
     (["get", "--offline", "http://127.0.0.1:9/x"], 1, "without --offline"),

@@ -71,6 +71,9 @@ enum UsageMessages {
     "--output \"\(name)\" is no file name; name the folder with --directory, and the file without slashes."
   }
 
+  static let outputToPipe =
+    "--output - would be standard output, and dlm writes files only; give a name, or take curl for a pipe."
+
   static let outputOfList = "--output names the file of a single address; use --directory for a list."
   static let checksumOfList = "--checksum is of a single address; use --checksums FILE for a list."
 

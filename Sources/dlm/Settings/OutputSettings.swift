@@ -138,6 +138,7 @@ struct OutputSettings {
     }
     let isSingle = lists.count == 1 && lists[0].isAddress
     if let name = output.output {
+      guard name != "-" else { throw ValidationError(UsageMessages.outputToPipe) }
       guard FileNaming.isUsable(name) else { throw ValidationError(UsageMessages.noFileName(name)) }
       guard isSingle else { throw ValidationError(UsageMessages.outputOfList) }
     }
