@@ -20,8 +20,8 @@ struct Cancellation: Sendable {
 
 /// Where the end of a transfer is reported. Used on the loop's thread only.
 struct Completion {
-  /// Unsafe in name only: a stored continuation is resumed here alone and removed in the same step, and
-  /// `CurlAgent` calls `end` once. The checked kind would cost an allocation for each file.
+  /// Unsafe in name only: a stored continuation is resumed here alone and removed in the same step, and `CurlAgent`
+  /// calls `end` once. The checked kind would cost an allocation for each file.
   typealias Continuation = UnsafeContinuation<Result<TransferStage, DownloadError>, Never>
 
   let id: TransferID
@@ -32,8 +32,7 @@ struct Completion {
   private enum Target {
     /// The task that began the transfer waits in `Transport.run`.
     case starter(Continuation)
-    /// That task has gone on: it got the running transfer, or it was cancelled and the sink kept the
-    /// transfer.
+    /// That task has gone on: it got the running transfer, or it was cancelled and the sink kept the transfer.
     case running(RunningTransfer)
   }
 
@@ -49,8 +48,8 @@ struct Completion {
     var delay: Duration
   }
 
-  /// The sink accepted the head. If the body is splittable, the starter goes on while it arrives; a job
-  /// resumes the starter, so that it does not run inside this call, which libcurl's callback makes.
+  /// The sink accepted the head. If the body is splittable, the starter goes on while it arrives; a job resumes the
+  /// starter, so that it does not run inside this call, which libcurl's callback makes.
   mutating func headArrived(isSplittable: Bool, on loop: CurlLoop, _ answer: @autoclosure () -> Answer) {
     switch target {
     case .running(let running): Self.tell(running, answer())
@@ -63,8 +62,8 @@ struct Completion {
     }
   }
 
-  /// Asks the sink whether to keep a transfer that was cancelled. If it does, the cancelled task is resumed
-  /// in the same step.
+  /// Asks the sink whether to keep a transfer that was cancelled. If it does, the cancelled task is resumed in the same
+  /// step.
   /// - Parameters:
   ///   - answer: nil before the sink accepted the head.
   ///   - error: the failure for the cancelled task.
@@ -81,8 +80,8 @@ struct Completion {
       target = .running(running)
       continuation.resume(returning: .failure(error))
       return true
-    // The starter got the running transfer while the cancellation was on its way; it will cancel once more as
-    // a waiter (CurlTransport.run).
+    // The starter got the running transfer while the cancellation was on its way; it will cancel once more as a waiter
+    // (CurlTransport.run).
     case (.running, .starter): return true
     case (.running(let running), .waiter(let waiter)):
       guard sink.keep(running) else { return false }

@@ -1,9 +1,8 @@
 import CCoding
 public import DownloadModel
 
-/// Removes a content coding of a body (RFC 9110 §8.4) as it comes, in bounded memory and time: the decoded
-/// bytes go to the sink in buffers, some of them in a turn of the loop, and the sink may refuse them
-/// (`--max-filesize`).
+/// Removes a content coding of a body (RFC 9110 §8.4) as it comes, in bounded memory and time: the decoded bytes go to
+/// the sink in buffers, some of them in a turn of the loop, and the sink may refuse them (`--max-filesize`).
 ///
 /// libcurl decodes too, but takes a coded body that was cut short for a whole one.
 public final class ContentDecoder {
@@ -17,8 +16,8 @@ public final class ContentDecoder {
   /// What this turn may still give.
   private var room = 0
 
-  /// How much a turn of the loop decodes of one body, so that other transfers and a signal wait some
-  /// milliseconds at most.
+  /// How much a turn of the loop decodes of one body, so that other transfers and a signal wait some milliseconds at
+  /// most.
   public static let piece = 1 << 20
   /// More than texts and disk images need: what expands more is there to fill the disk, unless it is short.
   static let mostOfOne: Int64 = 200
@@ -41,8 +40,7 @@ public final class ContentDecoder {
   ///   - turn: the loop's.
   ///   - piece: about how many may come out of it in this turn.
   /// - Returns: whether all are decoded; else the rest must wait for another turn.
-  /// - Throws: `.badResponse` if the bytes are not of the coding, damaged, or expand too much; what `take`
-  ///   throws.
+  /// - Throws: `.badResponse` if the bytes are not of the coding, damaged, or expand too much; what `take` throws.
   public func decode(
     _ bytes: UnsafeRawBufferPointer, in turn: UInt64, atMost piece: Int = ContentDecoder.piece,
     _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
@@ -65,13 +63,11 @@ public final class ContentDecoder {
 
   /// A body that ended before its coding did.
   public static let cut = DownloadError(
-    .shortBody, cause: .detail("the compressed data breaks off"), activity: "decoding",
-    isTransient: true)
+    .shortBody, cause: .detail("the compressed data breaks off"), activity: "decoding", isTransient: true)
 
   /// Temporary, as a short body is: a proxy may have damaged it.
   fileprivate static let damaged = DownloadError(
-    .badResponse, cause: .detail("the compressed data is damaged, or is none"),
-    activity: "decoding", isTransient: true)
+    .badResponse, cause: .detail("the compressed data is damaged, or is none"), activity: "decoding", isTransient: true)
 
   fileprivate static let trailing = DownloadError(
     .badResponse, cause: .detail("something else stands behind the compressed data"), activity: "decoding",
@@ -154,8 +150,7 @@ private final class InflateStage: CodingStage {
   }
 
   private func begin(_ first: UInt8) throws(DownloadError) {
-    // The low half of zlib's first byte is 8; a bare block begins like that only if its encoder padded it
-    // with ones.
+    // The low half of zlib's first byte is 8; a bare block begins like that only if its encoder padded it with ones.
     let windowBits = isGzip ? 15 + 16 : first & 0x0F == 8 ? 15 : -15
     guard dlm_inflate_begin(stream, Int32(windowBits)) == Z_OK else { throw ContentDecoder.noMemory }
     state = .inside
@@ -164,8 +159,7 @@ private final class InflateStage: CodingStage {
   /// - Parameter bytes: those that it takes are removed.
   /// - Returns: how many it gave; less than fit only where it has no more of them, or has come to its end.
   private func inflate(_ bytes: inout UnsafeRawBufferPointer) throws(DownloadError) -> Int {
-    stream.pointee.next_in = UnsafeMutablePointer(
-      mutating: bytes.assumingMemoryBound(to: UInt8.self).baseAddress)
+    stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.assumingMemoryBound(to: UInt8.self).baseAddress)
     stream.pointee.avail_in = UInt32(bytes.count)
     stream.pointee.next_out = output
     stream.pointee.avail_out = UInt32(outputLength)

@@ -2,21 +2,19 @@ import CCurl
 public import DownloadModel
 import Synchronization
 
-/// The cookies of one run (RFC 6265), for all its transfers over all loops: cookies that a page sets go back
-/// to its origin with the requests for the files that it leads to. libcurl judges domains, paths and public
-/// suffixes.
+/// The cookies of one run (RFC 6265), for all its transfers over all loops: cookies that a page sets go back to its
+/// origin with the requests for the files that it leads to. libcurl judges domains, paths and public suffixes.
 ///
-/// `@unchecked Sendable` is sound because: `share` and `locks` are set once and freed with the last
-/// reference, and every easy handle that uses them holds a reference; libcurl accesses the data of `share`
-/// only between calls of the lock functions that are set here (CURLSHOPT_LOCKFUNC), a mutex for each kind of
-/// data; `holdsAny` is an Atomic.
+/// `@unchecked Sendable` is sound because: `share` and `locks` are set once and freed with the last reference, and
+/// every easy handle that uses them holds a reference; libcurl accesses the data of `share` only between calls of the
+/// lock functions that are set here (CURLSHOPT_LOCKFUNC), a mutex for each kind of data; `holdsAny` is an Atomic.
 public final class CookieJar: @unchecked Sendable {
   let share: UnsafeMutableRawPointer
   private let locks: UnsafeMutablePointer<dlm_share_locks>
   private let holdsAny: Atomic<Bool>
 
-  /// - Parameter lines: cookies of earlier runs, each a line of Netscape's format as curl writes it (seven
-  ///   fields separated by tabs); lines that are not cookies are ignored.
+  /// - Parameter lines: cookies of earlier runs, each a line of Netscape's format as curl writes it (seven fields
+  ///   separated by tabs); lines that are not cookies are ignored.
   public init(_ lines: [String] = []) throws(DownloadError) {
     do throws(CurlFailure) {
       try CurlTransport.initializeLibrary()

@@ -4,15 +4,15 @@ import Synchronization
 
 // Long because: which transfers run, wait, end and keep their connections is private to the agent.
 
-/// Owns the easy handles of one loop and is isolated on it: libcurl's callbacks and the tasks that download
-/// enter it without a lock and without changing threads.
+/// Owns the easy handles of one loop and is isolated on it: libcurl's callbacks and the tasks that download enter it
+/// without a lock and without changing threads.
 actor CurlAgent {
   nonisolated let loop: CurlLoop
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   private let settings: TransferSettings
-  /// Every transfer that was ever made, so that libcurl's pointers to them stay valid. Running transfers need
-  /// no table: libcurl reports an ended one by pointer, and only cancellations have to search.
+  /// Every transfer that was ever made, so that libcurl's pointers to them stay valid. Running transfers need no table:
+  /// libcurl reports an ended one by pointer, and only cancellations have to search.
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
   private var isClosed = false
@@ -36,8 +36,7 @@ actor CurlAgent {
   }
 
   /// Runs one transfer as `Transport.run` specifies; for any caller.
-  /// - Parameter triedProxy: the proxy whose login this transfer tries; it is told when the transfer has
-  ///   ended.
+  /// - Parameter triedProxy: the proxy whose login this transfer tries; it is told when the transfer has ended.
   func run(
     _ request: TransferRequest, into sink: any ByteSink, _ triedProxy: Proxy?
   ) async throws(DownloadError) -> TransferStage {
@@ -51,8 +50,8 @@ actor CurlAgent {
   }
 
   /// The same without a job to enter the agent: for callers that are isolated on the loop themselves.
-  /// - Parameter isolation: the caller's. The closures below are isolated to it because they name it;
-  ///   otherwise Swift 6.3 would run them in no isolation, which costs two more jobs for each file.
+  /// - Parameter isolation: the caller's. The closures below are isolated to it because they name it; otherwise Swift
+  ///   6.3 would run them in no isolation, which costs two more jobs for each file.
   func runFromLoop(
     _ request: TransferRequest, into sink: any ByteSink, _ triedProxy: Proxy?, isolation: isolated any Actor
   ) async throws(DownloadError) -> TransferStage {
@@ -77,16 +76,15 @@ actor CurlAgent {
   /// Adds a transfer to the loop. The completion is called when it has ended, or at once if it cannot begin.
   ///
   /// If the task was cancelled before this, `onCancel` has run, has found nothing and will not run again, so
-  /// cancellation is checked here. If it is cancelled from here on, `onCancel` posts the id, which the loop
-  /// reads only after this job has registered it.
+  /// cancellation is checked here. If it is cancelled from here on, `onCancel` posts the id, which the loop reads only
+  /// after this job has registered it.
   private func begin(_ request: TransferRequest, into sink: any ByteSink, _ completion: Completion) {
     do {
       if isClosed || Task.isCancelled { throw DownloadError.cancelled.at(request.address) }
       let transfer = try takeIdle()
       do {
         try transfer.prepare(
-          request, into: sink, settings, running: transfers.count - idle.count,
-          connections: loop.connectionCount)
+          request, into: sink, settings, running: transfers.count - idle.count, connections: loop.connectionCount)
         // Connections that were idle for more than a second are closed when the next transfer looks for one
         // (CURLOPT_MAXAGE_CONN).
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
@@ -124,9 +122,7 @@ actor CurlAgent {
   /// libcurl reports an easy handle as done.
   /// - Parameter handle: the easy handle's address.
   func finish(_ handle: UInt, _ code: CURLcode) {
-    guard let easy = UnsafeMutableRawPointer(bitPattern: handle), let transfer = CurlTransfer.of(easy) else {
-      return
-    }
+    guard let easy = UnsafeMutableRawPointer(bitPattern: handle), let transfer = CurlTransfer.of(easy) else { return }
     finish(transfer, code)
   }
 
@@ -216,8 +212,8 @@ actor CurlAgent {
     return goesOn
   }
 
-  /// The loop itself is broken (out of memory, out of descriptors): fails all transfers, so that no task
-  /// waits for ever.
+  /// The loop itself is broken (out of memory, out of descriptors): fails all transfers, so that no task waits for
+  /// ever.
   func failAll(_ message: String) {
     let error = DownloadError(
       .transport, cause: .detail(message), activity: "waiting for the network", isTransient: true)
@@ -313,8 +309,7 @@ actor CurlAgent {
   private func trim(_ host: String) {
     guard let permits = permits[host] else { return }
     let idle = loop.idleConnections(to: host)
-    // Counts only connections that have brought an answer, because the requests on the others are about to be
-    // returned.
+    // Counts only connections that have brought an answer, because the requests on the others are about to be returned.
     let busy = busyConnections(to: host)
     for socket in idle.prefix(max(0, idle.count + busy - permits)) { loop.end(idleConnection: socket) }
   }
@@ -324,9 +319,7 @@ actor CurlAgent {
     let receipt = if case .success(let receipt) = result { receipt } else { TransferReceipt?.none }
     let isFirst = receipt != nil && !transfer.reusedConnection
     // Nothing can be learnt from most transfers.
-    guard isFirst || transfer.answerWait.isTrial || group.isWatched,
-      let host = transfer.destination?.hostAndPort
-    else {
+    guard isFirst || transfer.answerWait.isTrial || group.isWatched, let host = transfer.destination?.hostAndPort else {
       return
     }
     if transfer.answerWait.isTrial, let waited = transfer.answerWait.before {
@@ -347,8 +340,7 @@ actor CurlAgent {
     var isWaiting = false
     for transfer in transfers where transfer.completion != nil {
       isWaiting = isWaiting || transfer.wait != nil
-      guard transfer.passTime(time), let wait = transfer.wait, let host = transfer.destination?.hostAndPort
-      else {
+      guard transfer.passTime(time), let wait = transfer.wait, let host = transfer.destination?.hostAndPort else {
         continue
       }
       if wait >= OvertakenRule.leastWait {
@@ -385,8 +377,7 @@ actor CurlAgent {
       }
       let trials = group.trials(at: host)
       switch OvertakenRule.judge(
-        wait: wait.all, unsent: wait.unsent, longest: settings.longestWait, facts,
-        since: watch.mark(host), trials)
+        wait: wait.all, unsent: wait.unsent, longest: settings.longestWait, facts, since: watch.mark(host), trials)
       {
       case .wait: break
       case .tryOne(let loop, let isIdle): tryOne(host, on: loop, isIdle: isIdle)
@@ -412,8 +403,7 @@ actor CurlAgent {
     )
   }
 
-  /// Returns the request that has waited longest, so that it is asked again on a loop that has an answering
-  /// connection.
+  /// Returns the request that has waited longest, so that it is asked again on a loop that has an answering connection.
   private func tryOne(_ host: String, on loop: Int, isIdle: Bool) {
     // A request that was returned before must wait longer each time.
     let waiting = waiting(for: host).filter { $0.wait / 2 >= $0.transfer.answerWait.before ?? 0 }
@@ -445,15 +435,13 @@ actor CurlAgent {
     letGo(
       transfer,
       with: transfer.abort(
-        DownloadError(
-          .unanswered, activity: "waiting for the answer", isTransient: true, overtaken: overtaken)))
+        DownloadError(.unanswered, activity: "waiting for the answer", isTransient: true, overtaken: overtaken)))
   }
 
   /// Requests to a host that wait for the first answer of their connection, and for how many nanoseconds.
   private func waiting(for host: String) -> [(transfer: CurlTransfer, wait: UInt64)] {
     transfers.compactMap { transfer in
-      guard transfer.completion != nil, transfer.destination?.hostAndPort == host, let wait = transfer.wait
-      else {
+      guard transfer.completion != nil, transfer.destination?.hostAndPort == host, let wait = transfer.wait else {
         return nil
       }
       return (transfer, wait)

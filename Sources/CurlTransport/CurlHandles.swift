@@ -1,7 +1,7 @@
 import CCurl
 
-/// One `CURL *`, owned by exactly one transfer and cleaned up with it. It must have left its multi handle by
-/// then; CurlTransfer's owner ensures that.
+/// One `CURL *`, owned by exactly one transfer and cleaned up with it. It must have left its multi handle by then;
+/// CurlTransfer's owner ensures that.
 struct EasyHandle: ~Copyable {
   let pointer: UnsafeMutableRawPointer
 
@@ -85,8 +85,8 @@ struct EasyHandle: ~Copyable {
     return lines
   }
 
-  /// Resets the handle to its initial state, except for connections and cookies (curl_easy_reset). It must
-  /// have left its multi handle.
+  /// Resets the handle to its initial state, except for connections and cookies (curl_easy_reset). It must have left
+  /// its multi handle.
   func reset() { curl_easy_reset(pointer) }
 
   /// Ends a pause: libcurl delivers at once what it kept. Not inside of a callback.
@@ -122,8 +122,8 @@ struct CurlFailure: Error {
   var message: String { String(cString: curl_easy_strerror(code)) }
 }
 
-/// One `CURLM *`, used on its loop's thread only. Transfers must have left it before it is cleaned up; the
-/// loop's teardown ensures the order.
+/// One `CURLM *`, used on its loop's thread only. Transfers must have left it before it is cleaned up; the loop's
+/// teardown ensures the order.
 struct MultiHandle: ~Copyable {
   private var pointer: UnsafeMutableRawPointer?
 

@@ -9,16 +9,15 @@ import Synchronization
 /// One thread, one epoll descriptor and one multi handle; the serial executor of `CurlAgent` and, through
 /// `LoopTaskExecutor`, of the tasks that download.
 ///
-/// Jobs, sockets and timers take turns on the thread. A download that prefers this executor runs here from
-/// the strategy to the last byte on disk, so a file costs no thread hop. The index, the renderer and
-/// everything that may wait run elsewhere.
+/// Jobs, sockets and timers take turns on the thread. A download that prefers this executor runs here from the strategy
+/// to the last byte on disk, so a file costs no thread hop. The index, the renderer and everything that may wait run
+/// elsewhere.
 ///
-/// `@unchecked Sendable` is sound because: `inbox`, `lateJobs`, `stallWatch` and `rateLimit` are Sendable and
-/// `owner` is an Atomic. Every other property is written before the thread starts, and after that is used on
-/// the thread alone: by its turns, by libcurl's callbacks, which the turns cause, and by the agent, whose
-/// executor this is. The methods that the callbacks and the agent call assert it (`assertOnLoop`). Jobs of
-/// the agent that come after the thread's end run one at a time, and after everything that the thread did
-/// with these properties (the inbox's lock orders them).
+/// `@unchecked Sendable` is sound because: `inbox`, `lateJobs`, `stallWatch` and `rateLimit` are Sendable and `owner`
+/// is an Atomic. Every other property is written before the thread starts, and after that is used on the thread alone:
+/// by its turns, by libcurl's callbacks, which the turns cause, and by the agent, whose executor this is. The methods
+/// that the callbacks and the agent call assert it (`assertOnLoop`). Jobs of the agent that come after the thread's end
+/// run one at a time, and after everything that the thread did with these properties (the inbox's lock orders them).
 final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private let inbox: LoopInbox
   private let owner = Atomic<pthread_t>(0)
@@ -82,8 +81,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// For code that must run on the thread, or as a late job, which run one at a time.
   private func assertOnLoop() { assert(isOnLoop || inbox.hasEnded, "not on the curl loop's thread") }
 
-  /// The context that libcurl passes to the callbacks of this loop. Valid while the loop lives, and the
-  /// loop's thread keeps it alive until the multi handle is closed.
+  /// The context that libcurl passes to the callbacks of this loop. Valid while the loop lives, and the loop's thread
+  /// keeps it alive until the multi handle is closed.
   var callbackContext: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
   // MARK: Executor
@@ -98,8 +97,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  /// Runs a job that arrives after the thread has ended, since its task would otherwise wait for ever. Such
-  /// jobs still run one after the other.
+  /// Runs a job that arrives after the thread has ended, since its task would otherwise wait for ever. Such jobs still
+  /// run one after the other.
   private func runLate(_ job: LoopJob) {
     lateJobs.async { job.run(serial: self.asUnownedSerialExecutor(), preferred: nil) }
   }
@@ -135,8 +134,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     return connections.count
   }
 
-  /// Makes the loop check its transfers at that time: the body of one is only drained, or some wait for a
-  /// connection to share.
+  /// Makes the loop check its transfers at that time: the body of one is only drained, or some wait for a connection to
+  /// share.
   func look(at time: UInt64) {
     assertOnLoop()
     deadline = min(deadline ?? time, time)
@@ -224,8 +223,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func actOnTimers() {
-    // A timer also reads where more bytes are there than one turn may take; so under a rate limit it waits
-    // like the sockets.
+    // A timer also reads where more bytes are there than one turn may take; so under a rate limit it waits like the
+    // sockets.
     guard let due, due <= Self.now, pause == 0 else { return }
     self.due = nil
     act(on: CURL_SOCKET_TIMEOUT, 0)
@@ -272,8 +271,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 
   private func deliverFinished() {
-    // Under a rate limit a transfer ends only when its bytes are paid for: otherwise many short ones would
-    // come in one burst, and a run could end before its last byte was due.
+    // Under a rate limit a transfer ends only when its bytes are paid for: otherwise many short ones would come in one
+    // burst, and a run could end before its last byte was due.
     if pause > 0 { return }
     while let (easy, code) = multi.nextFinished() {
       // The handle's address is passed as a number, by which the agent finds its transfer.
@@ -305,8 +304,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     deliverFinished()
   }
 
-  /// Acts on one socket after the other until the rate limit is reached. The remaining sockets are ready
-  /// again next time, and then come first.
+  /// Acts on one socket after the other until the rate limit is reached. The remaining sockets are ready again next
+  /// time, and then come first.
   private func actInTurn() {
     let start = sockets.firstIndex { $0.socket == lastInTurn }.map { $0 + 1 } ?? 0
     for offset in sockets.indices {
@@ -324,8 +323,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private static let longestPause: UInt64 = 3600 * 1_000_000_000
 
   private var millisecondsUntilDue: Int32 {
-    let due = min(
-      due ?? .max, lastLook.map { $0 + stallWatch.interval } ?? .max, deadline ?? .max, watchAt ?? .max)
+    let due = min(due ?? .max, lastLook.map { $0 + stallWatch.interval } ?? .max, deadline ?? .max, watchAt ?? .max)
     if due == .max { return -1 }
     let now = Self.now
     return due <= now ? 0 : Int32(clamping: (due - now + 999_999) / 1_000_000)
@@ -390,8 +388,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     return true
   }
 
-  /// Ends an idle connection. libcurl has no call for that: the shutdown tells the server now, and libcurl
-  /// closes the descriptor when it next looks for a connection and finds this one ended.
+  /// Ends an idle connection. libcurl has no call for that: the shutdown tells the server now, and libcurl closes the
+  /// descriptor when it next looks for a connection and finds this one ended.
   func end(idleConnection socket: Int32) {
     assertOnLoop()
     connections.closed(socket)
@@ -408,8 +406,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
 /// Runs whole tasks on a loop's thread, including code that is isolated to no actor (SE-0417).
 ///
-/// A separate type, so that the loop can tell Swift exactly where a job runs. Otherwise Swift assumes that
-/// the task is on the wrong executor and moves it by one more job at each of its steps.
+/// A separate type, so that the loop can tell Swift exactly where a job runs. Otherwise Swift assumes that the task is
+/// on the wrong executor and moves it by one more job at each of its steps.
 final class LoopTaskExecutor: TaskExecutor {
   private let loop: CurlLoop
 
@@ -422,8 +420,8 @@ final class LoopTaskExecutor: TaskExecutor {
   func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 }
 
-// File-level, because nested @convention(c) closures can crash Swift 6.3. Each context is the loop, which
-// lives while its thread runs, and each call comes on that thread from a call of the loop into libcurl.
+// File-level, because nested @convention(c) closures can crash Swift 6.3. Each context is the loop, which lives while
+// its thread runs, and each call comes on that thread from a call of the loop into libcurl.
 
 private func curlLoopThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let context else { return nil }

@@ -6,9 +6,9 @@ import Glibc
 
 /// One easy handle and the transfer that it runs now; it is kept and used again for the next transfer.
 ///
-/// It stays on its loop's thread: the agent starts and ends it there, and libcurl calls back there. The
-/// pointer that libcurl holds is unretained; that is safe because the agent keeps every transfer alive until
-/// it has left the multi handle, and its easy handle is cleaned up with it.
+/// It stays on its loop's thread: the agent starts and ends it there, and libcurl calls back there. The pointer that
+/// libcurl holds is unretained; that is safe because the agent keeps every transfer alive until it has left the multi
+/// handle, and its easy handle is cleaned up with it.
 final class CurlTransfer {
   let easy: EasyHandle
   /// Nil while idle.
@@ -137,8 +137,8 @@ final class CurlTransfer {
   /// Makes a transfer that has not begun open a connection of its own.
   func useFreshConnection() throws(CurlFailure) { try options.set(isFresh: true, on: easy) }
 
-  /// Sends the request to where its answer led, or once more with another kind of login. It may reuse the
-  /// connection that it just had.
+  /// Sends the request to where its answer led, or once more with another kind of login. It may reuse the connection
+  /// that it just had.
   func follow(_ settings: borrowing TransferSettings) throws(CurlFailure) {
     guard let hop = exchange?.follow(after: easy.offset(CURLINFO_TOTAL_TIME_T)),
       let request = exchange?.request, let destination = exchange?.route.destination
@@ -216,8 +216,8 @@ final class CurlTransfer {
 
   // MARK: Waiting
 
-  /// How long it has waited for the first answer of its connection, in nanoseconds, as counted by `passTime`;
-  /// nil if it does not wait.
+  /// How long it has waited for the first answer of its connection, in nanoseconds, as counted by `passTime`; nil if it
+  /// does not wait.
   var wait: UInt64? {
     guard answerWait.socket != nil, exchange?.isWaiting == true else { return nil }
     return answerWait.time
@@ -242,8 +242,8 @@ final class CurlTransfer {
     return !isWaiting || answerWait.socket == nil && easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
   }
 
-  /// The time from the beginning of the connection, or of the request on a reused one, to the first byte of
-  /// the answer, in nanoseconds. Valid once it has its answer.
+  /// The time from the beginning of the connection, or of the request on a reused one, to the first byte of the answer,
+  /// in nanoseconds. Valid once it has its answer.
   var answerTime: UInt64 {
     let begin = easy.offset(CURLINFO_NAMELOOKUP_TIME_T)
     return UInt64(max(0, easy.offset(CURLINFO_STARTTRANSFER_TIME_T) - begin)) * 1000
@@ -254,10 +254,9 @@ final class CurlTransfer {
 
   /// - Parameter time: nanoseconds since the last check.
   func hasStalled(_ watch: StallWatch, after time: UInt64) -> Bool {
-    // While there is no connection, CURLOPT_CONNECTTIMEOUT_MS applies and this time does not count. Nor does
-    // it while a body is drained, which has a deadline of its own, or decoded, which takes no new byte.
-    guard let bytes = exchange?.bodyBytes, drainDeadline == nil, !isBehind,
-      easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
+    // While there is no connection, CURLOPT_CONNECTTIMEOUT_MS applies and this time does not count. Nor does it while a
+    // body is drained, which has a deadline of its own, or decoded, which takes no new byte.
+    guard let bytes = exchange?.bodyBytes, drainDeadline == nil, !isBehind, easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
     else {
       quiet = StallWatch.Quiet()
       return false
@@ -292,8 +291,7 @@ final class CurlTransfer {
     let address = exchange.request.address
     onTransfer?(times(of: exchange, hasFailed: code != CURLE_OK))
     do throws(DownloadError) {
-      return .ended(
-        .success(try exchange.receipt(code) { DownloadError(facts(code, exchange), address: address) }))
+      return .ended(.success(try exchange.receipt(code) { DownloadError(facts(code, exchange), address: address) }))
     } catch {
       // The whole run must know a failure of the proxy's login.
       if error.isProxyLogin { options.proxy?.refuse(error) }
@@ -328,8 +326,7 @@ final class CurlTransfer {
 
   private func facts(_ code: CURLcode, _ exchange: borrowing Exchange) -> TransferEnd {
     TransferEnd(
-      code: code, message: String(cString: errorBuffer),
-      errno: Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO)),
+      code: code, message: String(cString: errorBuffer), errno: Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO)),
       isAnswered: exchange.framing != nil, reusedConnection: reusedConnection,
       shortage: TransferEnd.mayBeShortage(code) ? Self.shortage() : nil,
       proxy: options.proxy.map { proxy in
@@ -341,8 +338,7 @@ final class CurlTransfer {
       })
   }
 
-  /// Tests whether a descriptor can be opened now, because libcurl does not report what socket(2) or open(2)
-  /// returned.
+  /// Tests whether a descriptor can be opened now, because libcurl does not report what socket(2) or open(2) returned.
   private static func shortage() -> Int32? {
     let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
     if descriptor >= 0 {
@@ -365,13 +361,10 @@ final class CurlTransfer {
   /// Asks the sink whether to keep the transfer, which was cancelled.
   /// - Returns: false if the transfer must be removed.
   func isKept(after reason: Cancellation.Reason) -> Bool {
-    guard var completion, let sink = exchange?.sink, let address = exchange?.request.address else {
-      return false
-    }
+    guard var completion, let sink = exchange?.sink, let address = exchange?.request.address else { return false }
     defer { self.completion = completion }
     return completion.isKept(
-      by: sink, after: reason, on: loop, exchange?.framing == nil ? nil : answer(),
-      DownloadError.cancelled.at(address))
+      by: sink, after: reason, on: loop, exchange?.framing == nil ? nil : answer(), DownloadError.cancelled.at(address))
   }
 
   private func answer() -> Completion.Answer {
@@ -415,8 +408,8 @@ final class CurlTransfer {
     return goesOn
   }
 
-  /// After the proxy's own refusal of the login another answer may follow, if libcurl asks again with the
-  /// login. Only if none follows is the refusal the end.
+  /// After the proxy's own refusal of the login another answer may follow, if libcurl asks again with the login. Only
+  /// if none follows is the refusal the end.
   /// - Returns: whether the answer was such a refusal.
   private func passOver(_ head: ResponseHead) -> Bool {
     guard let proxy = options.proxy?.address, let request = exchange?.request,
@@ -443,8 +436,7 @@ final class CurlTransfer {
   /// Handles a 401 that requires another kind of login than the request had.
   /// - Returns: whether the transfer goes on; nil if the answer must be judged.
   private func answerChallenge(_ head: ResponseHead) -> Bool? {
-    guard exchange?.hasLogin == true, let login = exchange?.login,
-      let destination = exchange?.route.destination,
+    guard exchange?.hasLogin == true, let login = exchange?.login, let destination = exchange?.route.destination,
       let next = logins.next(after: login, challenge: head["www-authenticate"], at: destination)
     else { return nil }
     return exchange?.askAgain(next, head, at: monotonicNanoseconds())
@@ -462,8 +454,8 @@ final class CurlTransfer {
     }
   }
 
-  /// - Returns: how many bytes were taken. Any other number than all ends the transfer, but that for a pause:
-  ///   then they come again when it goes on.
+  /// - Returns: how many bytes were taken. Any other number than all ends the transfer, but that for a pause: then they
+  ///   come again when it goes on.
   fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
     if !isBehind { rateLimit?.received(bytes.count, at: monotonicNanoseconds()) }
     guard case .writing? = exchange?.phase, let sink = exchange?.sink else {
@@ -501,8 +493,8 @@ final class CurlTransfer {
   }
 }
 
-// File-level, because nested @convention(c) closures can crash Swift 6.3. The context is the transfer that
-// set the callback; its type says why the pointer is valid.
+// File-level, because nested @convention(c) closures can crash Swift 6.3. The context is the transfer that set the
+// callback; its type says why the pointer is valid.
 
 private func curlDidReceiveHeader(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
@@ -529,8 +521,7 @@ private func deliver(
 private func curlDidOpenSocket(
   _ context: UnsafeMutableRawPointer?, _ socket: Int32, _ purpose: curlsocktype
 ) -> Int32 {
-  // Without this flag, programs that this process starts would inherit the socket and hold the connection
-  // open.
+  // Without this flag, programs that this process starts would inherit the socket and hold the connection open.
   _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // cannot fail for a socket that was just made
   guard let context else { return CURL_SOCKOPT_OK }
   Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().didOpen(socket)

@@ -15,16 +15,14 @@ public final class CurlTransport: Transport {
     proxies = options.proxies
     do {
       try Self.initializeLibrary()
-      // If a server closes while a request is written, that is an error of that transfer and must not end the
-      // process.
+      // If a server closes while a request is written, that is an error of that transfer and must not end the process.
       signal(SIGPIPE, SIG_IGN)
       loop = try CurlLoop(StallWatch(options.stallTimeout), options.rateLimit)
       tasks = LoopTaskExecutor(loop)
       agent = try CurlAgent(loop, options)
-      // Twice the width, so that open connections of a host outlast a pause and a redirect to a second host.
-      // But idle connections must not take the descriptors that files need.
-      try loop.start(
-        agent, tasks, keepingConnections: min(max(16, options.width * 2), Self.descriptorLimit / 3))
+      // Twice the width, so that open connections of a host outlast a pause and a redirect to a second host. But idle
+      // connections must not take the descriptors that files need.
+      try loop.start(agent, tasks, keepingConnections: min(max(16, options.width * 2), Self.descriptorLimit / 3))
       options.group.join(agent)
     } catch {
       let activity = "starting the network loop"
@@ -33,8 +31,7 @@ public final class CurlTransport: Transport {
       }
       let isShortage = DownloadError.isShortage(failure.errno)
       throw DownloadError(
-        isShortage ? .resources : .transport, cause: .errno(failure.errno), activity: activity,
-        isTransient: isShortage)
+        isShortage ? .resources : .transport, cause: .errno(failure.errno), activity: activity, isTransient: isShortage)
     }
   }
 
@@ -47,8 +44,7 @@ public final class CurlTransport: Transport {
       } else {
         try await begin(transfer, into: sink, nil)
       }
-    // If the task was cancelled just before the head came, it must now cancel the running transfer as its
-    // waiter.
+    // If the task was cancelled just before the head came, it must now cancel the running transfer as its waiter.
     if case .underWay(let running) = stage, Task.isCancelled { return .ended(try await running.receipt()) }
     return stage
   }
@@ -74,8 +70,8 @@ public final class CurlTransport: Transport {
     }
   }
 
-  /// Sets how many connections to a host, idle ones included, may be kept; nil for no limit. Connections
-  /// beyond that are closed as soon as no transfer uses them. Never waits.
+  /// Sets how many connections to a host, idle ones included, may be kept; nil for no limit. Connections beyond that
+  /// are closed as soon as no transfer uses them. Never waits.
   /// - Parameter host: host and port, as in `Address.hostAndPort`.
   public func keep(connectionsTo host: String, atMost count: Int?) {
     loop.keep(ConnectionLimit(host: host, count: count))
@@ -91,8 +87,8 @@ public final class CurlTransport: Transport {
     get async { await agent.connectionCount }
   }
 
-  /// Holds all transfers, or lets them go on: held, none sends or receives a byte, and no limit of time
-  /// counts. Never waits.
+  /// Holds all transfers, or lets them go on: held, none sends or receives a byte, and no limit of time counts. Never
+  /// waits.
   public func hold(_ isHeld: Bool) { loop.hold(isHeld) }
 
   /// Cancels running transfers, closes the connections and ends the thread, in this order.
@@ -104,8 +100,7 @@ public final class CurlTransport: Transport {
   /// Tasks that prefer this executor download without changing threads.
   public var taskExecutor: any TaskExecutor { tasks }
 
-  /// Actors isolated on this executor are entered from a download without changing threads. They must never
-  /// block.
+  /// Actors isolated on this executor are entered from a download without changing threads. They must never block.
   public var serialExecutor: any SerialExecutor { loop }
 
   /// The version of libcurl at run time: "7.88.1".

@@ -3,14 +3,13 @@ import Glibc
 
 /// One epoll descriptor and the eventfd that interrupts its wait.
 ///
-/// A change of interest in a socket is noted, and passed to the kernel just before the wait: libcurl drops
-/// and renews its interest around each transfer on a kept connection, and two changes that cancel out cost no
-/// system call.
+/// A change of interest in a socket is noted, and passed to the kernel just before the wait: libcurl drops and renews
+/// its interest around each transfer on a kept connection, and two changes that cancel out cost no system call.
 struct EventPoll: ~Copyable {
   private let epoll: Descriptor
   private let event: Descriptor
-  /// Indexed by descriptor: the kernel gives the smallest free number, so there are no more slots than
-  /// descriptors were ever open.
+  /// Indexed by descriptor: the kernel gives the smallest free number, so there are no more slots than descriptors were
+  /// ever open.
   private var slots: [Slot] = []
   private var changed: [Int32] = []
   private var events = [epoll_event](repeating: epoll_event(), count: 256)
@@ -68,8 +67,7 @@ struct EventPoll: ~Copyable {
     changed.append(socket)
   }
 
-  /// The descriptor is about to be closed, which removes it from the kernel's set; its number may be used
-  /// again.
+  /// The descriptor is about to be closed, which removes it from the kernel's set; its number may be used again.
   mutating func forget(_ socket: Int32) {
     slots[slot(of: socket)] = Slot()
   }
@@ -89,8 +87,7 @@ struct EventPoll: ~Copyable {
     if isKnown { _ = dlm_epoll_control(epoll.number, EPOLL_CTL_DEL, Int32(index), 0) }
   }
 
-  /// Each change is removed from the list before it is applied, so that a failing one is not retried for
-  /// ever.
+  /// Each change is removed from the list before it is applied, so that a failing one is not retried for ever.
   private mutating func applyInterests() throws(SystemFailure) {
     while let socket = changed.popLast() {
       let index = Int(socket)
@@ -178,9 +175,9 @@ struct EventPoll: ~Copyable {
 
 /// Whether to look for an answer again and again for a moment before the thread sleeps for it.
 ///
-/// A server on this machine answers in less time than it takes to put a thread to sleep and wake it up, which
-/// is a fifth of the time of one small file after the other. Others take longer, so after each look in vain
-/// twice as many answers are slept for as after the last.
+/// A server on this machine answers in less time than it takes to put a thread to sleep and wake it up, which is a
+/// fifth of the time of one small file after the other. Others take longer, so after each look in vain twice as many
+/// answers are slept for as after the last.
 struct BriefLook {
   private var failures = 0
   private var left = 0

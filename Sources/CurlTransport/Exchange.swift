@@ -1,8 +1,8 @@
 import CCurl
 import DownloadModel
 
-/// One transfer from its request to its receipt, without its handle: what came, what that means, and what
-/// follows. A redirect and a challenge are further hops of the same exchange.
+/// One transfer from its request to its receipt, without its handle: what came, what that means, and what follows. A
+/// redirect and a challenge are further hops of the same exchange.
 ///
 /// There is one, in its transfer: looks at thousands of transfers a hundred times a second must not copy its
 /// references, which took a tenth of the processor's time with 5,000 connections.
@@ -102,8 +102,7 @@ struct Exchange: ~Copyable {
   }
 
   /// Another request follows a 401.
-  mutating func askAgain(_ login: LoginStage, _ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool
-  {
+  mutating func askAgain(_ login: LoginStage, _ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
     next = .login(login)
     return drain(isRefusal(head) ? .max : Self.announcedLength(head), at: now())
   }
@@ -162,8 +161,8 @@ struct Exchange: ~Copyable {
     return next
   }
 
-  /// Whether it is a 401 after which libcurl would send the login again by itself: then the connection is
-  /// closed instead.
+  /// Whether it is a 401 after which libcurl would send the login again by itself: then the connection is closed
+  /// instead.
   private func isRefusal(_ head: ResponseHead) -> Bool { head.status == 401 && login.isAnsweredByLibcurl }
 
   private static func announcedLength(_ head: ResponseHead) -> Int64? {

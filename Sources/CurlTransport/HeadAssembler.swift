@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// Builds the head of the final response from header lines as they arrive: a state machine over bytes, in
-/// bounded memory (HTTP rule 26).
+/// Builds the head of the final response from header lines as they arrive: a state machine over bytes, in bounded
+/// memory (HTTP rule 26).
 struct HeadAssembler {
   /// Limit for all header lines of one response. The largest seen in practice are near 48 KiB.
   static let limit = 256 * 1024
@@ -77,8 +77,8 @@ struct HeadAssembler {
     return .final
   }
 
-  /// Compares by hand, because each line of each head comes here and the generic comparison of sequences is
-  /// ten times as slow.
+  /// Compares by hand, because each line of each head comes here and the generic comparison of sequences is ten times
+  /// as slow.
   private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
     line.count >= 5 && line[0] == UInt8(ascii: "H") && line[1] == UInt8(ascii: "T")
       && line[2] == UInt8(ascii: "T")
@@ -115,8 +115,7 @@ struct AnswerFraming {
   /// The protocol marks the end, or there is no body.
   private let isMarked: Bool
 
-  /// - Throws: `.badResponse` if the head gives an invalid length: guessing might take half a file for the
-  ///   whole.
+  /// - Throws: `.badResponse` if the head gives an invalid length: guessing might take half a file for the whole.
   init(_ head: ResponseHead) throws(DownloadError) {
     status = head.status
     hasBody = status != 204 && status != 304
@@ -134,8 +133,8 @@ struct AnswerFraming {
   /// The length of the body that follows the head; nil if it is not known.
   var expectedLength: Int64? { hasBody ? length : 0 }
 
-  /// A body without length and without chunks ends with the connection, so one that was cut short looks the
-  /// same. libcurl 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing either.
+  /// A body without length and without chunks ends with the connection, so one that was cut short looks the same.
+  /// libcurl 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing either.
   var proof: TransferReceipt.Framing { length != nil ? .length : isMarked ? .marked : .closed }
 
   /// - Throws: `.shortBody` or `.longBody` if another number of bytes came than was announced.

@@ -3,13 +3,12 @@ import DownloadModel
 
 /// How a request sends its login (RFC 9110 §11), and what follows a 401 (HTTP rule 41).
 ///
-/// Over TLS, Basic is sent at once. Over plain http, where others read it, nothing is sent before a 401 asks
-/// for it, and further files of that origin get the same at once. A server that requires Digest or Negotiate
-/// says so with a 401, and gets that, once.
+/// Over TLS, Basic is sent at once. Over plain http, where others read it, nothing is sent before a 401 asks for it,
+/// and further files of that origin get the same at once. A server that requires Digest or Negotiate says so with a
+/// 401, and gets that, once.
 ///
-/// libcurl makes the answer, but it keeps a challenge and its history in the easy handle, and then takes the
-/// next challenge for a refusal or ignores it. So a challenge is always requested with a handle that has
-/// none.
+/// libcurl makes the answer, but it keeps a challenge and its history in the easy handle, and then takes the next
+/// challenge for a refusal or ignores it. So a challenge is always requested with a handle that has none.
 enum LoginStage: Equatable {
   /// Basic, or nothing where there is no login.
   case basic
@@ -84,8 +83,7 @@ struct LoginOffers: OptionSet, Hashable {
     }
   }
 
-  /// - Parameter part: `Digest realm="x"`, `nonce="y"`, `Negotiate`. A word that is not a parameter's name is
-  ///   a scheme.
+  /// - Parameter part: `Digest realm="x"`, `nonce="y"`, `Negotiate`. A word that is not a parameter's name is a scheme.
   private static func scheme(of part: [UInt8]) -> LoginOffers {
     let text = OptionalWhiteSpace.trimmed(part)
     let word = text.prefix { !OptionalWhiteSpace.contains($0) && $0 != UInt8(ascii: "=") }

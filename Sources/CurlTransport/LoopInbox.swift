@@ -1,9 +1,8 @@
 import DownloadModel
 import Synchronization
 
-/// What other threads pass to a loop's thread: jobs, cancellations, connection permits, the request to stop.
-/// A thread that adds something wakes the loop only if the loop waits or is about to, so a busy loop costs no
-/// system call.
+/// What other threads pass to a loop's thread: jobs, cancellations, connection permits, the request to stop. A thread
+/// that adds something wakes the loop only if the loop waits or is about to, so a busy loop costs no system call.
 final class LoopInbox: Sendable {
   private let wakeup: EventPoll.Wakeup
   private let state = Lock(State())

@@ -1,14 +1,14 @@
 import DownloadModel
 import Synchronization
 
-/// When a request on a new connection is left unanswered because other connections have the server's workers:
-/// decided by what is known of its host (HTTP rule 38). No clock; times are in nanoseconds.
+/// When a request on a new connection is left unanswered because other connections have the server's workers: decided
+/// by what is known of its host (HTTP rule 38). No clock; times are in nanoseconds.
 ///
-/// A server that binds a worker to each connection (Apache's prefork, a proxy with a limit) answers on the
-/// connections that came first, keeps them, and lets further ones wait until a kept one is closed. A slow
-/// page looks the same. So first one such request is asked again on a connection that is known to bring
-/// answers. If it is answered there in less than half the time that it has waited, and a second one likewise,
-/// the connections are the reason. Otherwise the pages are slow, and nothing is concluded about that host.
+/// A server that binds a worker to each connection (Apache's prefork, a proxy with a limit) answers on the connections
+/// that came first, keeps them, and lets further ones wait until a kept one is closed. A slow page looks the same. So
+/// first one such request is asked again on a connection that is known to bring answers. If it is answered there in
+/// less than half the time that it has waited, and a second one likewise, the connections are the reason. Otherwise the
+/// pages are slow, and nothing is concluded about that host.
 enum OvertakenRule {
   /// What all loops together know of a host.
   struct Facts: Equatable {
@@ -95,12 +95,9 @@ enum OvertakenRule {
   ///   - longest: a wait that is close to a stall: then no retry should be spent while the host is busy with
   ///     others.
   static func judge(
-    wait: UInt64, unsent: UInt64 = 0, longest: UInt64 = .max, _ facts: Facts, since mark: Mark?,
-    _ trials: Trials
+    wait: UInt64, unsent: UInt64 = 0, longest: UInt64 = .max, _ facts: Facts, since mark: Mark?, _ trials: Trials
   ) -> Verdict {
-    if unsent >= longestConnect, mark?.wasIdle == true,
-      let loop = facts.idle.firstIndex(where: { $0 > 0 })
-    {
+    if unsent >= longestConnect, mark?.wasIdle == true, let loop = facts.idle.firstIndex(where: { $0 > 0 }) {
       return .move(loop: loop)
     }
     if wait >= longest, facts.busy.contains(where: { $0 > 0 }) {
@@ -115,8 +112,7 @@ enum OvertakenRule {
       return .tryOne(loop: loop, isIdle: true)
     }
     // Many other requests were answered, none of them on a new connection.
-    guard let mark, mark.answering == facts.answering,
-      facts.answers - mark.answers >= max(8, 4 * answering)
+    guard let mark, mark.answering == facts.answering, facts.answers - mark.answers >= max(8, 4 * answering)
     else { return .wait }
     return .tryOne(loop: facts.bestLoop, isIdle: false)
   }
@@ -166,20 +162,18 @@ struct UnansweredWatch {
   mutating func see(_ host: String, _ facts: OvertakenRule.Facts) {
     // Another connection was answered, so counting begins again.
     guard let mark = marks[host], mark.answering == facts.answering else {
-      marks[host] = OvertakenRule.Mark(
-        answering: facts.answering, answers: facts.answers, wasIdle: facts.isIdle)
+      marks[host] = OvertakenRule.Mark(answering: facts.answering, answers: facts.answers, wasIdle: facts.isIdle)
       return
     }
     marks[host]?.wasIdle = facts.isIdle
   }
 }
 
-/// The network loops of one run. Together they know what no single loop knows: on which connections a host
-/// answers. Its lock is taken where something is unusual or a loop begins or ends, not for each file.
+/// The network loops of one run. Together they know what no single loop knows: on which connections a host answers. Its
+/// lock is taken where something is unusual or a loop begins or ends, not for each file.
 public final class TransportGroup: Sendable {
   private let state = Lock(State())
-  /// How many loops have a request that waits for the first answer of its connection; only then answers are
-  /// counted.
+  /// How many loops have a request that waits for the first answer of its connection; only then answers are counted.
   private let watchers = Atomic<Int>(0)
 
   private struct State {

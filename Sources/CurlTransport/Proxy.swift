@@ -4,9 +4,8 @@ import Synchronization
 
 /// A proxy of a run, and whether it accepts the user's login; used by all transports of the run.
 ///
-/// If every file tried a wrong login, two dozen at a time, the user's account would be locked. So until the
-/// proxy has accepted the login once, one transfer asks at a time; and after a refusal no further transfer
-/// asks.
+/// If every file tried a wrong login, two dozen at a time, the user's account would be locked. So until the proxy has
+/// accepted the login once, one transfer asks at a time; and after a refusal no further transfer asks.
 public final class Proxy: Sendable {
   public let address: ProxyAddress
   private let isOpen: Atomic<Bool>
@@ -31,9 +30,9 @@ public final class Proxy: Sendable {
     inUse = Atomic(Self.schemes)
   }
 
-  /// CURLOPT_PROXYAUTH. With both schemes, libcurl asks without a login first and uses the better of those
-  /// offered; so no password goes in the clear to a proxy that offers Digest. Once the scheme is known, the
-  /// login is sent at once, which saves each connection a round trip.
+  /// CURLOPT_PROXYAUTH. With both schemes, libcurl asks without a login first and uses the better of those offered; so
+  /// no password goes in the clear to a proxy that offers Digest. Once the scheme is known, the login is sent at once,
+  /// which saves each connection a round trip.
   var authentication: Int { inUse.load(ordering: .relaxed) }
 
   /// Waits for the turn to ask the proxy.
@@ -63,8 +62,8 @@ public final class Proxy: Sendable {
   }
 
   /// An answer came that shows that the proxy let the request through.
-  /// - Parameter offered: the schemes that the proxy offered before (CURLINFO_PROXYAUTH_AVAIL); 0 if it
-  ///   required no login.
+  /// - Parameter offered: the schemes that the proxy offered before (CURLINFO_PROXYAUTH_AVAIL); 0 if it required no
+  ///   login.
   func letThrough(offered: Int) {
     guard !isOpen.load(ordering: .relaxed) else { return }
     for scheme in [dlm_auth_digest, dlm_auth_basic] where offered & scheme != 0 {
@@ -78,8 +77,7 @@ public final class Proxy: Sendable {
     }
   }
 
-  /// The proxy refused the login. That holds for the rest of the run, since nothing that dlm does can change
-  /// it.
+  /// The proxy refused the login. That holds for the rest of the run, since nothing that dlm does can change it.
   func refuse(_ error: DownloadError) {
     guard address.hasLogin else { return }
     access.withLock { access in
@@ -90,8 +88,8 @@ public final class Proxy: Sendable {
   }
 }
 
-/// Which proxy is used for which addresses: chosen once a run, so that libcurl does not search the
-/// environment for each file. libcurl still applies `NO_PROXY`.
+/// Which proxy is used for which addresses: chosen once a run, so that libcurl does not search the environment for each
+/// file. libcurl still applies `NO_PROXY`.
 public struct ProxyRoutes: Sendable {
   public let http: Proxy?
   public let https: Proxy?
@@ -108,11 +106,11 @@ public struct ProxyRoutes: Sendable {
   public subscript(scheme: Address.Scheme) -> Proxy? { scheme == .http ? http : https }
 }
 
-/// A proxy's address in curl's form: `[scheme://][user:password@]host[:port]`, with the login percent-encoded
-/// where needed.
+/// A proxy's address in curl's form: `[scheme://][user:password@]host[:port]`, with the login percent-encoded where
+/// needed.
 public struct ProxyAddress: Sendable, Hashable {
-  /// The schemes that both libcurl and dlm support. With `socks4` and `socks5` this machine looks up the
-  /// servers' names, with `socks4a` and `socks5h` the proxy does.
+  /// The schemes that both libcurl and dlm support. With `socks4` and `socks5` this machine looks up the servers'
+  /// names, with `socks4a` and `socks5h` the proxy does.
   public enum Scheme: String, Sendable, CaseIterable {
     case http, https, socks4, socks4a, socks5, socks5h
 
@@ -170,10 +168,8 @@ public struct ProxyAddress: Sendable, Hashable {
 
     self.scheme = scheme
     hasLogin = !login.isEmpty
-    host = String(
-      decoding: written.filter { $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }, as: UTF8.self
-    )
-    .lowercased()
+    host = String(decoding: written.filter { $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }, as: UTF8.self)
+      .lowercased()
     let place = "\(String(decoding: written, as: UTF8.self).lowercased()):\(port)"
     name = "\(scheme.rawValue)://\(place)"
     // The login ends at the last `@`, but libcurl ends it at the first, so all but the last are encoded.
@@ -183,8 +179,8 @@ public struct ProxyAddress: Sendable, Hashable {
       hasLogin ? "\(scheme.rawValue)://\(String(decoding: Array(plain), as: UTF8.self))@\(place)" : name
   }
 
-  /// A text that may be a proxy's address, well formed or not, for messages: it drops everything between the
-  /// scheme and the last `@`, since a password may contain any character.
+  /// A text that may be a proxy's address, well formed or not, for messages: it drops everything between the scheme and
+  /// the last `@`, since a password may contain any character.
   public static func redacted(_ text: some StringProtocol) -> String {
     let bytes = Array(text.utf8)
     let start = bytes.firstRange(of: "://".utf8)?.upperBound ?? 0
@@ -216,8 +212,8 @@ extension ProxyAddress {
     target == .http && (scheme == .http || scheme == .https)
   }
 
-  /// Whether an answer to a request that is not tunnelled is the proxy's refusal of the login: a 407, which
-  /// servers do not send (RFC 9110 §15.5.8), or the 401 that tinyproxy sends for a wrong login.
+  /// Whether an answer to a request that is not tunnelled is the proxy's refusal of the login: a 407, which servers do
+  /// not send (RFC 9110 §15.5.8), or the 401 that tinyproxy sends for a wrong login.
   /// - Parameters:
   ///   - target: the scheme of the requested address.
   ///   - port: the port that the connection leads to (CURLINFO_PRIMARY_PORT).
@@ -233,8 +229,8 @@ extension ProxyAddress {
     }
   }
 
-  /// Whether an answer shows that the proxy let the request through. Over plain http the proxy may have sent
-  /// some statuses itself; in a tunnel all come from the server.
+  /// Whether an answer shows that the proxy let the request through. Over plain http the proxy may have sent some
+  /// statuses itself; in a tunnel all come from the server.
   func letsThrough(_ status: Int, from target: Address.Scheme) -> Bool {
     !reads(target) || status < 500 && ![401, 403].contains(status)
   }

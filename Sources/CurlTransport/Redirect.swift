@@ -1,12 +1,11 @@
 import CCurl
 public import DownloadModel
 
-/// Where a transfer goes: first to the address of its request, then to where redirects lead (RFC 9110 §15.4);
-/// each target is judged before it is asked (HTTP rule 25).
+/// Where a transfer goes: first to the address of its request, then to where redirects lead (RFC 9110 §15.4); each
+/// target is judged before it is asked (HTTP rule 25).
 ///
-/// libcurl could follow redirects itself, but it has one list of header lines for all hosts, so a key meant
-/// for one host would go to the next (HTTP rule 42). So each hop is a transfer of its own, on the same easy
-/// handle.
+/// libcurl could follow redirects itself, but it has one list of header lines for all hosts, so a key meant for one
+/// host would go to the next (HTTP rule 42). So each hop is a transfer of its own, on the same easy handle.
 struct Route {
   /// How many redirects are followed at most: as many as browsers follow.
   static let limit = 20
@@ -61,11 +60,10 @@ struct Route {
   }
 }
 
-/// Resolves a text relative to an address (RFC 3986 §5): a `Location`, or a line of a list that was fetched
-/// from there.
+/// Resolves a text relative to an address (RFC 3986 §5): a `Location`, or a line of a list that was fetched from there.
 public enum AddressReference {
-  /// - Returns: nil if the result is not an address that dlm can fetch. Within the origin of `base` it gets
-  ///   the login of `base`.
+  /// - Returns: nil if the result is not an address that dlm can fetch. Within the origin of `base` it gets the login
+  ///   of `base`.
   public static func resolve(_ text: String, against base: Address) -> Address? {
     resolved(text, against: base.key).flatMap { try? Address($0) }.map { address in
       base.hasCredentials && !address.hasCredentials && address.isSameOrigin(as: base)
@@ -97,7 +95,6 @@ extension Address {
     let bytes = Array(wireText.utf8)
     // Both are well formed, so the result is too; it is parsed only to find its components.
     return
-      (try? Address(
-        String(decoding: bytes[..<prefix] + login + bytes[prefix...], as: UTF8.self))) ?? self
+      (try? Address(String(decoding: bytes[..<prefix] + login + bytes[prefix...], as: UTF8.self))) ?? self
   }
 }

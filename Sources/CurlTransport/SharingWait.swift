@@ -1,16 +1,15 @@
-/// Which transfers wait a moment for a connection that they may share (HTTP/2), by host; a pure rule. Times
-/// are in nanoseconds.
+/// Which transfers wait a moment for a connection that they may share (HTTP/2), by host; a pure rule. Times are in
+/// nanoseconds.
 ///
-/// Whether a server speaks HTTP/2 is known only when a connection to it is up, and until then libcurl opens
-/// one for each transfer that begins. Each costs a handshake, which is as much work as several small files,
-/// and afterwards libcurl puts all further transfers on the first of them. So the first transfer to a host
-/// goes alone, and the others wait until it has ended, but not long: a server that speaks only HTTP/1.1, that
-/// answers slowly or sends a large file must not be used less. Those that waited in vain get connections of
-/// their own, as if they had not.
+/// Whether a server speaks HTTP/2 is known only when a connection to it is up, and until then libcurl opens one for
+/// each transfer that begins. Each costs a handshake, which is as much work as several small files, and afterwards
+/// libcurl puts all further transfers on the first of them. So the first transfer to a host goes alone, and the others
+/// wait until it has ended, but not long: a server that speaks only HTTP/1.1, that answers slowly or sends a large file
+/// must not be used less. Those that waited in vain get connections of their own, as if they had not.
 ///
-/// libcurl has options for this, but holds transfers for them in a list of its own, and takes up only one at
-/// a time: behind a server that turns out to speak HTTP/1.1 they would wait for whole files
-/// (CURLOPT_PIPEWAIT), or for ever for one of few connections (CURLMOPT_MAX_HOST_CONNECTIONS).
+/// libcurl has options for this, but holds transfers for them in a list of its own, and takes up only one at a time:
+/// behind a server that turns out to speak HTTP/1.1 they would wait for whole files (CURLOPT_PIPEWAIT), or for ever for
+/// one of few connections (CURLMOPT_MAX_HOST_CONNECTIONS).
 struct SharingWait {
   /// How many hosts are remembered, so that memory does not grow with their number.
   static let mostHosts = 1024

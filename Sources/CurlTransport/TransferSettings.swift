@@ -7,8 +7,8 @@ struct TransferSettings: ~Copyable {
   private let options: TransportOptions
   private let allTexts: [String]
   private let plainTexts: [String]
-  /// The cookies of the user's `-H Cookie: …`. libcurl puts them into one line with those that servers set,
-  /// as RFC 6265 §5.4 requires; as a header line they would be a second one.
+  /// The cookies of the user's `-H Cookie: …`. libcurl puts them into one line with those that servers set, as RFC 6265
+  /// §5.4 requires; as a header line they would be a second one.
   private let userCookies: String?
   /// The user wrote the login as a header line: `-H Authorization: …`.
   private let showsOwnLogin: Bool
@@ -72,8 +72,8 @@ struct TransferSettings: ~Copyable {
   var rateLimit: RateLimiter? { options.rateLimit }
   var onTransfer: (@Sendable (TransferTimes) -> Void)? { options.onTransfer }
 
-  /// How long a request may wait for the first answer of its connection while its host is busy with others,
-  /// in nanoseconds: half the stall timeout.
+  /// How long a request may wait for the first answer of its connection while its host is busy with others, in
+  /// nanoseconds: half the stall timeout.
   var longestWait: UInt64 { UInt64(max(1, options.stallTimeout.milliseconds)) * 500_000 }
   var proxies: ProxyRoutes { options.proxies }
 
@@ -149,8 +149,8 @@ extension Duration {
   }
 }
 
-/// The current options of an easy handle, so that only those that differ are set from one transfer to the
-/// next; all others stay as `TransferSettings` set them.
+/// The current options of an easy handle, so that only those that differ are set from one transfer to the next; all
+/// others stay as `TransferSettings` set them.
 struct TransferOptions: ~Copyable {
   /// Kept as long as libcurl points to it.
   private var ownLines: HeaderLines?
@@ -223,8 +223,7 @@ struct TransferOptions: ~Copyable {
     schemes = wanted
   }
 
-  /// - Parameter wanted: whether to open a connection without looking for an idle one
-  ///   (CURLOPT_FRESH_CONNECT).
+  /// - Parameter wanted: whether to open a connection without looking for an idle one (CURLOPT_FRESH_CONNECT).
   mutating func set(isFresh wanted: Bool, on easy: borrowing EasyHandle) throws(CurlFailure) {
     guard isFresh != wanted else { return }
     try easy.set(CURLOPT_FRESH_CONNECT, wanted)
@@ -237,8 +236,7 @@ struct TransferOptions: ~Copyable {
       try easy.set(CURLOPT_BUFFERSIZE, size)
       bufferSize = size
     } catch {
-      // The handle still has its last transfer's buffer, because other transfers use the same connection
-      // (HTTP/2).
+      // The handle still has its last transfer's buffer, because other transfers use the same connection (HTTP/2).
       guard error.code == CURLE_BAD_FUNCTION_ARGUMENT else { throw error }
     }
   }

@@ -13,8 +13,8 @@ struct TransferEnd {
   var isAnswered = false
   /// Whether it reused a connection (CURLINFO_NUM_CONNECTS of 0).
   var reusedConnection = false
-  /// What this machine was short of when the transfer could not begin (EMFILE, ENFILE). libcurl reports that
-  /// as a failed connection, a host without an address, or a bad file of certificates.
+  /// What this machine was short of when the transfer could not begin (EMFILE, ENFILE). libcurl reports that as a
+  /// failed connection, a host without an address, or a bad file of certificates.
   var shortage: Int32?
   /// Nil without a proxy.
   var proxy: ProxyEnd?
@@ -36,8 +36,7 @@ extension DownloadError {
     let text = end.message.isEmpty ? String(cString: curl_easy_strerror(end.code)) : end.message
     let kind = Self.kind(end)
     if let shortage = end.shortage {
-      self.init(
-        .resources, cause: .errno(shortage), address: address.key, activity: kind.activity, isTransient: true)
+      self.init(.resources, cause: .errno(shortage), address: address.key, activity: kind.activity, isTransient: true)
       return
     }
     if let proxy = end.proxy, let verdict = ProxyVerdict(end, text: text) {
@@ -50,8 +49,8 @@ extension DownloadError {
       wasTurnedAway: Self.wasTurnedAway(end))
   }
 
-  /// Whether the server accepted the connection, which was made for this request, and closed it before any
-  /// answer, as servers do that have enough connections.
+  /// Whether the server accepted the connection, which was made for this request, and closed it before any answer, as
+  /// servers do that have enough connections.
   private static func wasTurnedAway(_ end: TransferEnd) -> Bool {
     guard !end.isAnswered, !end.reusedConnection else { return false }
     return switch end.code {
@@ -61,16 +60,16 @@ extension DownloadError {
     }
   }
 
-  /// Whether the other side closed the connection in the middle of a handshake, as a server does that is
-  /// killed: with a reset or, by OpenSSL's words, an end of the stream.
+  /// Whether the other side closed the connection in the middle of a handshake, as a server does that is killed: with a
+  /// reset or, by OpenSSL's words, an end of the stream.
   private static func breaksHandshake(_ end: TransferEnd) -> Bool {
     end.errno == ECONNRESET || end.errno == EPIPE || end.message.contains("SSL_ERROR_SYSCALL")
       || end.message.contains("unexpected eof")
   }
 
-  /// Whether the request failed on a stale connection. Besides a reused one that was closed, HTTP/2 errors
-  /// count, which happen on connections with several transfers: nginx, for one, closes an HTTP/2 connection
-  /// after a thousand requests, and the requests in flight then fail with one of these.
+  /// Whether the request failed on a stale connection. Besides a reused one that was closed, HTTP/2 errors count, which
+  /// happen on connections with several transfers: nginx, for one, closes an HTTP/2 connection after a thousand
+  /// requests, and the requests in flight then fail with one of these.
   private static func isStaleConnection(_ end: TransferEnd) -> Bool {
     guard !end.isAnswered else { return false }
     return switch end.code {
@@ -80,8 +79,8 @@ extension DownloadError {
     }
   }
 
-  /// A TLS 1.3 server rejects the client's certificate only after the handshake (RFC 8446 §4.4.2.4), so that
-  /// it looks like a connection that broke.
+  /// A TLS 1.3 server rejects the client's certificate only after the handshake (RFC 8446 §4.4.2.4), so that it looks
+  /// like a connection that broke.
   private static func refusesClient(_ end: TransferEnd) -> Bool {
     switch end.code {
     case CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
@@ -111,8 +110,7 @@ extension DownloadError {
     case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
       (.reset, "receiving", true)
     case CURLE_SSL_CONNECT_ERROR:
-      // A handshake that the network broke is a temporary failure; a disagreement of the two sides is
-      // permanent.
+      // A handshake that the network broke is a temporary failure; a disagreement of the two sides is permanent.
       (.tls, "connecting", breaksHandshake(end))
     case CURLE_SSL_CERTPROBLEM: (.clientCertificate, "connecting", false)
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.pinnedKey, "connecting", false)
@@ -134,11 +132,9 @@ struct ProxyEnd {
   var address: ProxyAddress
   /// CURLINFO_HTTP_CONNECTCODE: the proxy's last answer to CONNECT; 0 if there was none.
   var connectStatus = 0
-  /// CURLINFO_PROXYAUTH_AVAIL: the login schemes that it offered, as bits of CURLAUTH_…; 0 if libcurl does
-  /// not know.
+  /// CURLINFO_PROXYAUTH_AVAIL: the login schemes that it offered, as bits of CURLAUTH_…; 0 if libcurl does not know.
   var offered = 0
-  /// CURLINFO_PROXY_ERROR. libcurl 7.88 keeps that of an earlier transfer, so it counts only with
-  /// CURLE_PROXY.
+  /// CURLINFO_PROXY_ERROR. libcurl 7.88 keeps that of an earlier transfer, so it counts only with CURLE_PROXY.
   var error = CURLPX_OK
   /// CURLINFO_PROXY_SSL_VERIFYRESULT: OpenSSL's verdict on an https proxy's certificate; 0 for good.
   var verifyResult = 0
@@ -224,8 +220,7 @@ extension DownloadError {
   /// A proxy's refusal, as a failure of the file.
   init(_ verdict: ProxyVerdict, of proxy: ProxyAddress, address: Address) {
     self.init(
-      verdict.code,
-      cause: .proxy(ProxyRefusal(proxy: proxy.name, hadLogin: proxy.hasLogin, answer: verdict.answer)),
+      verdict.code, cause: .proxy(ProxyRefusal(proxy: proxy.name, hadLogin: proxy.hasLogin, answer: verdict.answer)),
       address: address.key, activity: "connecting", isTransient: verdict.isTransient)
   }
 

@@ -4,10 +4,9 @@ import DownloadModel
 
 /// When a transfer has stalled: no byte came for a certain time.
 ///
-/// libcurl's own check (CURLOPT_LOW_SPEED_TIME) counts whole seconds, judges an average of the last ones,
-/// which takes a stall of two seconds for one of eight, and sets a timer for each transfer. Here all
-/// transfers of a loop are checked from time to time, and a byte costs nothing but the count that is kept
-/// anyway.
+/// libcurl's own check (CURLOPT_LOW_SPEED_TIME) counts whole seconds, judges an average of the last ones, which takes a
+/// stall of two seconds for one of eight, and sets a timer for each transfer. Here all transfers of a loop are checked
+/// from time to time, and a byte costs nothing but the count that is kept anyway.
 struct StallWatch {
   /// After how many nanoseconds without a byte a transfer has stalled.
   let limit: UInt64
@@ -19,8 +18,8 @@ struct StallWatch {
     interval = min(max(limit / 8, 10_000_000), 1_000_000_000)
   }
 
-  /// How much of the time between two checks counts: if the loop was held up (a slow disk, SIGSTOP), bytes
-  /// may be waiting.
+  /// How much of the time between two checks counts: if the loop was held up (a slow disk, SIGSTOP), bytes may be
+  /// waiting.
   func counted(_ elapsed: UInt64) -> UInt64 { min(elapsed, interval * 2) }
 
   /// How many bytes one transfer had brought at the last check, and for how long no more have come.
@@ -42,8 +41,7 @@ struct StallWatch {
   var failure: DownloadError {
     let milliseconds = limit / 1_000_000
     let time = milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
-    return DownloadError(
-      .stalled, cause: .detail("none in \(time)"), activity: "receiving", isTransient: true)
+    return DownloadError(.stalled, cause: .detail("none in \(time)"), activity: "receiving", isTransient: true)
   }
 }
 
@@ -70,11 +68,10 @@ struct Drain {
   }
 }
 
-/// How long a request has waited for the first answer of a connection that was opened for it, or for that
-/// connection itself, which a server with too many connections may leave unaccepted (HTTP rule 38).
+/// How long a request has waited for the first answer of a connection that was opened for it, or for that connection
+/// itself, which a server with too many connections may leave unaccepted (HTTP rule 38).
 struct AnswerWait {
-  /// How long the request was unanswered before it was returned (`TransferRequest.waited`); nil for the first
-  /// time.
+  /// How long the request was unanswered before it was returned (`TransferRequest.waited`); nil for the first time.
   let before: UInt64?
   /// Whether it was returned unanswered and is asked again on an open connection.
   private(set) var isTrial: Bool

@@ -16,8 +16,8 @@ public struct TransportOptions: Sendable {
   public var cookieJar: CookieJar?
   /// Asks for HTTP/2 over TLS. Off by default, because libcurl below 8.4 does not handle its bodies reliably.
   public var usesHTTP2 = false
-  /// How long further transfers to a new host wait for a connection that they may share (HTTP/2), at most: a
-  /// near server has answered by then.
+  /// How long further transfers to a new host wait for a connection that they may share (HTTP/2), at most: a near
+  /// server has answered by then.
   public var sharingWait: Duration = .milliseconds(30)
   /// For how many transfers at a time connections are kept, at most.
   public var width = 64
@@ -46,9 +46,9 @@ extension TLSOptions {
 
 /// A limit on the bytes a second of all transfers together (`--limit-rate`), over all loops.
 ///
-/// A loop that has received more than was due does not read its sockets until the time has caught up. TCP
-/// does the rest: the kernel's buffers fill, and servers wait. So no transfer is paused (which loses data on
-/// HTTP/2 before libcurl 8.4), and thousands of small files are limited just as a large one.
+/// A loop that has received more than was due does not read its sockets until the time has caught up. TCP does the
+/// rest: the kernel's buffers fill, and servers wait. So no transfer is paused (which loses data on HTTP/2 before
+/// libcurl 8.4), and thousands of small files are limited just as a large one.
 public final class RateLimiter: Sendable {
   public let bytesPerSecond: Int64
   private let bucket: Lock<TokenBucket>
@@ -66,12 +66,12 @@ public final class RateLimiter: Sendable {
   /// How long nothing may be read, in nanoseconds; 0 if reading is allowed.
   func pause(at now: UInt64) -> UInt64 { bucket.withLock { $0.pause(at: now) } }
 
-  /// CURLOPT_BUFFERSIZE: libcurl 7.88 reads up to a hundred times in a row from a socket that has more, and
-  /// that must be at most a quarter of a second's bytes. (It takes no buffer below 1 KiB.)
+  /// CURLOPT_BUFFERSIZE: libcurl 7.88 reads up to a hundred times in a row from a socket that has more, and that must
+  /// be at most a quarter of a second's bytes. (It takes no buffer below 1 KiB.)
   var bufferSize: Int { Int(min(48 * 1024, max(1024, bytesPerSecond / 400))) }
 
-  /// SO_RCVBUF: how much the kernel receives in advance. The least that keeps a slow rate even; nil where the
-  /// kernel's default suffices.
+  /// SO_RCVBUF: how much the kernel receives in advance. The least that keeps a slow rate even; nil where the kernel's
+  /// default suffices.
   var receiveBuffer: Int32? { bytesPerSecond < 8 << 20 ? Int32(max(4096, bytesPerSecond / 8)) : nil }
 }
 
@@ -96,9 +96,9 @@ struct TokenBucket: Sendable, Equatable {
 
 /// How much one read from a socket may bring (CURLOPT_BUFFERSIZE).
 ///
-/// Each transfer has a buffer of its own while it runs. A large one saves system calls (512 KiB instead of 48
-/// KiB saves a fifth of the processor time of large files on loopback), but it costs memory and a slower
-/// allocation, so only the few transfers that bring much get one. Of thousands, each brings little at a time.
+/// Each transfer has a buffer of its own while it runs. A large one saves system calls (512 KiB instead of 48 KiB saves
+/// a fifth of the processor time of large files on loopback), but it costs memory and a slower allocation, so only the
+/// few transfers that bring much get one. Of thousands, each brings little at a time.
 enum ReceiveBuffer {
   /// How much the write callback gets at a time, and a stream's least.
   static let least = 16 * 1024
@@ -121,9 +121,9 @@ enum ReceiveBuffer {
     var size = lastBody.map { $0 < small } == true ? small : most
     while size > (isShared ? least : scant), size * running > budget { size /= 2 }
     if size > least { return size }
-    // libcurl allocates one byte more than it is told, and an allocator rounds up to the next size that it
-    // has: here a power of two, or a quarter more for a whole record of TLS (16 KiB), of which a read would
-    // otherwise leave one byte. For a large buffer that is not worth the uneven pieces.
+    // libcurl allocates one byte more than it is told, and an allocator rounds up to the next size that it has: here a
+    // power of two, or a quarter more for a whole record of TLS (16 KiB), of which a read would otherwise leave one
+    // byte. For a large buffer that is not worth the uneven pieces.
     return (scheme == .https ? size * 5 / 4 : size) - 1
   }
 }

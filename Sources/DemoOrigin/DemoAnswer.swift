@@ -48,8 +48,8 @@ struct DemoAnswer: Sendable, Equatable {
     let conditions = FilePreconditions(entityTag: file.entityTag, lastModified: lastModified)
     fields["ETag"] = file.entityTag
     fields["Last-Modified"] = lastModified
-    // A copy may be kept but is to be asked about: without this a cache may guess weeks of freshness from
-    // Last-Modified (RFC 9111 §4.2.2), and a second run would show no 304.
+    // A copy may be kept but is to be asked about: without this a cache may guess weeks of freshness from Last-Modified
+    // (RFC 9111 §4.2.2), and a second run would show no 304.
     fields["Cache-Control"] = "no-cache"
     fields["Accept-Ranges"] = "bytes"
     if conditions.isUnchanged(ifNoneMatch: request.ifNoneMatch, ifModifiedSince: request.ifModifiedSince) {

@@ -11,9 +11,9 @@ public struct DemoCatalogue: Sendable, Equatable {
 
   /// Three dozen files of mixed size, 7.4 MB.
   ///
-  /// At 40 ms a request and 4 MB/s a connection they take 3.3 s one after the other. No file takes more than
-  /// a quarter of a second by itself, and the large ones do not stand last, so sixteen at a time need a tenth
-  /// of that: the difference between the modes shows on a busy machine too.
+  /// At 40 ms a request and 4 MB/s a connection they take 3.3 s one after the other. No file takes more than a quarter
+  /// of a second by itself, and the large ones do not stand last, so sixteen at a time need a tenth of that: the
+  /// difference between the modes shows on a busy machine too.
   public static let standard = DemoCatalogue(
     files: entries.enumerated().map { index, entry in
       DemoFile(path: entry.path, size: entry.size, seed: UInt64(index + 1))
@@ -87,8 +87,8 @@ public struct DemoFile: Sendable, Equatable {
     "\"\(String(seed, radix: 16))-\(String(size, radix: 16))\""
   }
 
-  /// Seconds since 1970: a fixed day of 2024, far enough back that it is a strong date (RFC 9110 §8.8.2.2),
-  /// and another minute for each seed.
+  /// Seconds since 1970: a fixed day of 2024, far enough back that it is a strong date (RFC 9110 §8.8.2.2), and another
+  /// minute for each seed.
   var lastModified: Int64 { 1_717_236_000 + Int64(seed % 1440) * 60 }
 
   var content: DemoContent { DemoContent(seed: seed) }
@@ -96,8 +96,8 @@ public struct DemoFile: Sendable, Equatable {
 
 /// Pseudo-random bytes that can be made anywhere without making what stands before them.
 ///
-/// Byte `i` depends on the seed and on `i` alone (SplitMix64 as a counter), so a range costs only its own
-/// length, nothing is kept in memory, and a client's copy can be verified against the same function.
+/// Byte `i` depends on the seed and on `i` alone (SplitMix64 as a counter), so a range costs only its own length,
+/// nothing is kept in memory, and a client's copy can be verified against the same function.
 struct DemoContent: Sendable, Equatable {
   let seed: UInt64
 

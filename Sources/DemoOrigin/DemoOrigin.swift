@@ -1,10 +1,10 @@
 import Dispatch
 
-/// A small HTTP/1.1 origin on the loopback interface, with the latency and the bandwidth of a distant one:
-/// for `dlm demo` and for tests.
+/// A small HTTP/1.1 origin on the loopback interface, with the latency and the bandwidth of a distant one: for `dlm
+/// demo` and for tests.
 ///
-/// It serves GET and HEAD with byte ranges (RFC 9110 §14), strong entity tags, 304 and If-Range, over
-/// connections that stay open. It writes no log.
+/// It serves GET and HEAD with byte ranges (RFC 9110 §14), strong entity tags, 304 and If-Range, over connections that
+/// stay open. It writes no log.
 public actor DemoOrigin {
   public nonisolated let catalogue: DemoCatalogue
   private let conduct: DemoServer.Conduct

@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// The server of a `DemoOrigin`: one thread that waits for all its sockets, and for the moments in which
-/// answers and their pieces are due.
+/// The server of a `DemoOrigin`: one thread that waits for all its sockets, and for the moments in which answers and
+/// their pieces are due.
 ///
-/// HTTP/1.1 as far as an origin of files needs it: heads up to 64 KiB, bodies of requests by their length
-/// alone, connections that stay open.
+/// HTTP/1.1 as far as an origin of files needs it: heads up to 64 KiB, bodies of requests by their length alone,
+/// connections that stay open.
 final class DemoServer: Sendable {
   /// How answers are made and sent.
   struct Conduct: Sendable {
@@ -35,8 +35,8 @@ final class DemoServer: Sendable {
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
     Self.turnOn(SOL_SOCKET, SO_REUSEADDR, of: listener)
-    // Heads and bodies are written apart: else a short body waits for the acknowledgement of its head, which
-    // clients hold back for 40 ms. Connections inherit it.
+    // Heads and bodies are written apart: else a short body waits for the acknowledgement of its head, which clients
+    // hold back for 40 ms. Connections inherit it.
     Self.turnOn(Int32(IPPROTO_TCP), TCP_NODELAY, of: listener)
     let isListening = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -298,8 +298,7 @@ extension DemoRequest {
   /// - Returns: the request and how long its body is; nil for what is no request.
   static func read(_ head: some Collection<UInt8>) -> (DemoRequest, bodyLength: Int)? {
     let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")
-    guard let first = lines.first?.split(separator: " "), first.count == 3, first[2].hasPrefix("HTTP/1.")
-    else {
+    guard let first = lines.first?.split(separator: " "), first.count == 3, first[2].hasPrefix("HTTP/1.") else {
       return nil
     }
     var request = DemoRequest(method: String(first[0]), path: String(first[1].prefix { $0 != "?" }))
@@ -348,13 +347,13 @@ extension DemoAnswer {
 
 /// When the bytes of one body are due on a connection of limited bandwidth.
 ///
-/// Deadlines count from the start of the body, not from the chunk before: a late wake-up makes one chunk late
-/// and leaves the rest, and so the whole, on time.
+/// Deadlines count from the start of the body, not from the chunk before: a late wake-up makes one chunk late and
+/// leaves the rest, and so the whole, on time.
 struct PacingSchedule: Sendable, Equatable {
   /// nil: as fast as the socket takes them.
   let bytesPerSecond: Int?
-  /// The part of all packets that is lost, from 0 to 1. Each costs its body a round trip, as a fast
-  /// retransmit does (RFC 5681 §3.2).
+  /// The part of all packets that is lost, from 0 to 1. Each costs its body a round trip, as a fast retransmit does
+  /// (RFC 5681 §3.2).
   let loss: Double
   let roundTrip: Duration
 
@@ -368,8 +367,8 @@ struct PacingSchedule: Sendable, Equatable {
   /// Bytes of a packet on Ethernet, with its options (RFC 7323).
   private static let packet = 1448
 
-  /// Bytes sent at a time: a hundredth of a second's worth, fine enough to look like a stream and coarse
-  /// enough that many connections cost few wake-ups.
+  /// Bytes sent at a time: a hundredth of a second's worth, fine enough to look like a stream and coarse enough that
+  /// many connections cost few wake-ups.
   var chunkSize: Int {
     guard let bytesPerSecond else { return Self.largestChunk }
     return min(max(1, bytesPerSecond / 100), Self.largestChunk)

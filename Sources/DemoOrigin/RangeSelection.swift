@@ -1,7 +1,6 @@
 /// Which part of a file a `Range` field asks for (RFC 9110 §14.2).
 enum RangeSelection: Sendable, Equatable {
-  /// The whole file: no range, one that is malformed, of another unit, or of several parts, which a server
-  /// may ignore.
+  /// The whole file: no range, one that is malformed, of another unit, or of several parts, which a server may ignore.
   case whole
   case part(Range<Int>)
   /// No byte of the range exists: 416 (RFC 9110 §15.5.17).
@@ -30,8 +29,7 @@ enum RangeSelection: Sendable, Equatable {
     guard sides.count == 2, sides[0].lowercased() == "bytes" else { return nil }
     let ends = sides[1].filter { $0 != " " && $0 != "\t" }
       .split(separator: "-", omittingEmptySubsequences: false)
-    guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } })
-    else { return nil }
+    guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else { return nil }
     return (number(ends[0]), number(ends[1]))
   }
 
@@ -53,8 +51,8 @@ struct FilePreconditions: Sendable {
     if let ifNoneMatch {
       return ifNoneMatch == "*" || Self.opaqueTags(ifNoneMatch).contains { $0 == entityTag }
     }
-    // Only the very date that was sent counts, as with nginx's `if_modified_since exact`: a client sends back
-    // what it got, and no date has to be parsed.
+    // Only the very date that was sent counts, as with nginx's `if_modified_since exact`: a client sends back what it
+    // got, and no date has to be parsed.
     return ifModifiedSince == lastModified
   }
 

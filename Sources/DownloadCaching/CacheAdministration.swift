@@ -1,8 +1,8 @@
 public import DownloadModel
 public import SystemPackage
 
-/// `dlm cache …` and `dlm clear-cache`: what can be done with the index, beside downloads and without them.
-/// All calls throw `.cache`, with errno or the database's message as the cause.
+/// `dlm cache …` and `dlm clear-cache`: what can be done with the index, beside downloads and without them. All calls
+/// throw `.cache`, with errno or the database's message as the cause.
 public struct CacheAdministration: Sendable {
   private let folder: FilePath?
   private let secret: UserSecret
@@ -20,8 +20,7 @@ public struct CacheAdministration: Sendable {
       guard let folder else { return nil }
       do throws(Errno) { return try CacheIndex(at: folder, secret, now: now) } catch {
         throw DownloadError(
-          .cache, cause: .detail(CacheWarning.words(error)), path: folder.string,
-          activity: "opening the cache")
+          .cache, cause: .detail(CacheWarning.words(error)), path: folder.string, activity: "opening the cache")
       }
     }
   }
@@ -86,14 +85,14 @@ public struct CacheAdministration: Sendable {
     try await opened().prune(usedBefore: limit)
   }
 
-  /// Removes files of the cache's own store, those first that were used least recently, until they take no
-  /// more than so many bytes.
+  /// Removes files of the cache's own store, those first that were used least recently, until they take no more than so
+  /// many bytes.
   public func prune(storeTo bytes: Int64) async throws(DownloadError) -> Freed {
     try await opened().prune(storeTo: bytes)
   }
 
-  /// Forgets every file; removes no downloaded file. A `get` that runs at the same time goes on, and the
-  /// index knows its files again when it writes its next batch.
+  /// Forgets every file; removes no downloaded file. A `get` that runs at the same time goes on, and the index knows
+  /// its files again when it writes its next batch.
   public func clear() async throws(DownloadError) -> Freed { try await opened().clear() }
 
   /// The same for some addresses only.
@@ -116,8 +115,7 @@ public struct CacheAdministration: Sendable {
     return known.sorted().map { FilePath($0) }
   }
 
-  /// The unfinished files in the folders that the index knows, and in others. Folders that cannot be read are
-  /// left out.
+  /// The unfinished files in the folders that the index knows, and in others. Folders that cannot be read are left out.
   /// - Parameter addresses: only these (`Address.key`); nil for all.
   public func unfinished(
     in more: [FilePath], of addresses: [String]? = nil
@@ -169,8 +167,8 @@ public struct CacheAdministration: Sendable {
     return written
   }
 
-  /// Removes finished files that stand untouched as dlm wrote them, and forgets them and those that are gone
-  /// or touched.
+  /// Removes finished files that stand untouched as dlm wrote them, and forgets them and those that are gone or
+  /// touched.
   /// - Parameter addresses: only these (`Address.key`); nil for all.
   public func removeWritten(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
     var freed = Freed()
@@ -253,8 +251,7 @@ public struct CacheEntry: Sendable, Equatable {
   public var validator: Validator
   /// Seconds since 1970 at which the server last vouched for it.
   public var fetchedAt: Int64
-  /// As of the moment of listing. The last three cases occur only where the file was read (`dlm cache
-  /// verify`).
+  /// As of the moment of listing. The last three cases occur only where the file was read (`dlm cache verify`).
   public var condition: Condition
   /// Why it is unreadable.
   public var failure: DownloadError?
@@ -284,8 +281,8 @@ public struct CacheStatus: Sendable, Equatable {
   public var folder: FilePath
 }
 
-/// Something about the cache that the user should know, although every download went on without it. The front
-/// door words the message.
+/// Something about the cache that the user should know, although every download went on without it. The front door
+/// words the message.
 public struct CacheWarning: Sendable, Equatable {
   public enum Kind: String, Sendable, Equatable {
     /// The index was damaged; it was renamed to `path`, and a new one begins empty.

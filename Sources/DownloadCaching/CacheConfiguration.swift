@@ -7,9 +7,9 @@ public struct CacheConfiguration: Sendable {
   public var directory: FilePath
   /// Where the index is kept; nil for no index (`--no-cache`).
   public var cacheFolder: FilePath?
-  /// Where the user's secret is kept, by which dlm recognises its own parts in a later run, with or without
-  /// an index; made when first needed. Nil for `cacheFolder`. If that is nil as well, the secret lasts as
-  /// long as the process, and later runs do not recognise the parts of this one.
+  /// Where the user's secret is kept, by which dlm recognises its own parts in a later run, with or without an index;
+  /// made when first needed. Nil for `cacheFolder`. If that is nil as well, the secret lasts as long as the process,
+  /// and later runs do not recognise the parts of this one.
   public var keyFolder: FilePath?
   public var conflictPolicy = ConflictPolicy.rename
   /// Fetch even what is known to be unchanged.
@@ -43,11 +43,11 @@ public struct CacheConfiguration: Sendable {
   public var servesManyRuns = false
   /// Whether servers have set cookies, or earlier runs had kept some.
   public var holdsCookies: @Sendable () -> Bool = { false }
-  /// Where this user's processes announce which requests they have under way; nil for a run that neither
-  /// announces its own nor looks for theirs.
+  /// Where this user's processes announce which requests they have under way; nil for a run that neither announces its
+  /// own nor looks for theirs.
   public var claimsFolder: FilePath?
-  /// Called when a request waits for another process that downloads the same file: with that process's
-  /// number, if it is known.
+  /// Called when a request waits for another process that downloads the same file: with that process's number, if it is
+  /// known.
   public var onWait: @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in }
   /// The numbers for names that occur in the list more than once; nil for requests that are in no list.
   public var names: NameNumbers?
@@ -107,9 +107,8 @@ final class SharedConfiguration: Sendable {
   }
 }
 
-/// What to do with a file that stands under the wanted name, and that dlm either did not write or no longer
-/// finds as it wrote it. An untouched file that dlm wrote for the same address is replaced under every
-/// policy.
+/// What to do with a file that stands under the wanted name, and that dlm either did not write or no longer finds as it
+/// wrote it. An untouched file that dlm wrote for the same address is replaced under every policy.
 public enum ConflictPolicy: String, Sendable, CaseIterable {
   /// The new file takes another name: `x.1.tar.gz`.
   case rename

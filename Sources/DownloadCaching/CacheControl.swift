@@ -2,12 +2,12 @@ import DownloadModel
 
 /// The directives of a `Cache-Control` field (RFC 9111 §5.2), of an answer or of a request.
 ///
-/// It is read strictly. A directive that restricts counts wherever a comma may begin it, even inside what may
-/// be a quoted string. A directive that permits counts only in the form of the grammar; with a malformed
-/// argument, or twice with different ones, it permits nothing (§4.2.1).
+/// It is read strictly. A directive that restricts counts wherever a comma may begin it, even inside what may be a
+/// quoted string. A directive that permits counts only in the form of the grammar; with a malformed argument, or twice
+/// with different ones, it permits nothing (§4.2.1).
 ///
-/// It keeps the text and reads it for each question, byte by byte: the fields are short, and each file that a
-/// cache answers for, or stores, has one.
+/// It keeps the text and reads it for each question, byte by byte: the fields are short, and each file that a cache
+/// answers for, or stores, has one.
 struct CacheControl: Sendable, Equatable {
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
@@ -100,8 +100,8 @@ struct CacheControl: Sendable, Equatable {
     }
   }
 
-  /// The arguments of the directives of a name. A directive ends at a comma that is in no quoted string (RFC
-  /// 9110 §5.6.4).
+  /// The arguments of the directives of a name. A directive ends at a comma that is in no quoted string (RFC 9110
+  /// §5.6.4).
   private static func forEach(_ name: StaticString, in field: Bytes, _ body: (Argument) -> Void) {
     var (isQuoted, isEscaped) = (false, false)
     var start = field.startIndex
@@ -131,9 +131,7 @@ struct CacheControl: Sendable, Equatable {
     }
     var argument = directive[(equals + 1)...]
     while let last = argument.last, OptionalWhiteSpace.contains(last) { argument = argument.dropLast() }
-    guard argument.count >= 2, argument.first == quote, argument.last == quote else {
-      return body(.text(argument))
-    }
+    guard argument.count >= 2, argument.first == quote, argument.last == quote else { return body(.text(argument)) }
     body(.quoted(argument.dropFirst().dropLast()))
   }
 

@@ -34,9 +34,9 @@ struct RunStart: Sendable, Equatable {
   /// Nanoseconds since 1970, by the clock that files are stamped with.
   var stamp: Int64
 
-  /// Whether a file was asked for and written later. A copy is written later than its source was asked for,
-  /// and a file that has its server's time (`--remote-time`) says nothing of when it was written; so both
-  /// times count. What was written at the same tick of the clock may be older.
+  /// Whether a file was asked for and written later. A copy is written later than its source was asked for, and a file
+  /// that has its server's time (`--remote-time`) says nothing of when it was written; so both times count. What was
+  /// written at the same tick of the clock may be older.
   func isBefore(_ row: CacheRow) -> Bool { row.fetchedAt >= seconds && row.identity.modified > stamp }
 }
 
@@ -73,8 +73,7 @@ enum CacheLookup: Equatable {
     var requiredProof = Proof.nothing
     /// Longer files answer nothing, in bytes (`--max-filesize`); nil for any length.
     var maxSize: Int64?
-    /// What was known when the request began to wait for another process that had it under way; nil if it did
-    /// not wait.
+    /// What was known when the request began to wait for another process that had it under way; nil if it did not wait.
     var before: KnownFiles?
     /// When this run began, if another process was alive meanwhile.
     var began: RunStart?
@@ -119,10 +118,9 @@ enum CacheLookup: Equatable {
     return basis(elsewhere, question, reader).map { .copy(elsewhere, $0) }
   }
 
-  /// Whether another process fetched this file while the request waited for that (it may also have failed),
-  /// or since this run began: then it is as new as what this run would have fetched. A run is one request for
-  /// all of its list; else, of eight with the same list, seven would ask about each file that the eighth has
-  /// just fetched.
+  /// Whether another process fetched this file while the request waited for that (it may also have failed), or since
+  /// this run began: then it is as new as what this run would have fetched. A run is one request for all of its list;
+  /// else, of eight with the same list, seven would ask about each file that the eighth has just fetched.
   private static func wasFetched(_ row: CacheRow, _ question: Question) -> Bool {
     if let began = question.began, began.isBefore(row), row.fetchedAt <= question.now { return true }
     guard let before = question.before else { return false }
@@ -141,9 +139,9 @@ enum CacheLookup: Equatable {
 
   /// The version to put into a conditional request, so that an unchanged file is not fetched again.
   private static func version(_ known: KnownFiles, _ question: Question) -> KnownVersion? {
-    // A 304 says only that the server's file is the same, not that the file is the right one; so a file with
-    // a wrong checksum is fetched again; and so is one that is proved by less than a length must be, since
-    // only its bytes can prove more.
+    // A 304 says only that the server's file is the same, not that the file is the right one; so a file with a wrong
+    // checksum is fetched again; and so is one that is proved by less than a length must be, since only its bytes can
+    // prove more.
     guard let row = known.own ?? known.elsewhere, known.own == nil || question.hasDigest != false,
       !row.validator.isEmpty, question.allows(row), row.proof >= min(question.requiredProof, .length)
     else { return nil }
@@ -170,8 +168,7 @@ enum CacheLookup: Equatable {
     }
     guard question.allows(row) else {
       return fail(
-        .tooLarge, "\(row.identity.size) bytes, where at most \(question.maxSize ?? 0) are allowed",
-        "checking",
+        .tooLarge, "\(row.identity.size) bytes, where at most \(question.maxSize ?? 0) are allowed", "checking",
         at: row)
     }
     guard !isOwn || question.hasDigest != false else {

@@ -3,16 +3,14 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What the cache actors of one run share. Each network loop has its own actor, so that a file never changes
-/// threads on its way; this class makes those actors one cache.
+/// What the cache actors of one run share. Each network loop has its own actor, so that a file never changes threads on
+/// its way; this class makes those actors one cache.
 ///
-/// It uses locks instead of an actor, because a hop to another thread would cost more than a small file's own
-/// work. Each lock is held only for a table lookup, except once a run, while the output folder or the index
-/// is opened.
+/// It uses locks instead of an actor, because a hop to another thread would cost more than a small file's own work.
+/// Each lock is held only for a table lookup, except once a run, while the output folder or the index is opened.
 final class CacheResources: Sendable {
   let worker = DiskWorker("disk-worker")
-  /// A separate worker, so that a sync does not queue behind gigabytes that are read or copied for another
-  /// file.
+  /// A separate worker, so that a sync does not queue behind gigabytes that are read or copied for another file.
   let syncer = DiskWorker("disk-syncer")
   /// Which requests other processes have under way; nil if the run does not look.
   let claims: ProcessClaims?
@@ -86,8 +84,7 @@ final class CacheResources: Sendable {
     guard configuration.store != .none else { return nil }
     return state.withLock { state in
       if let keeper = state.keeper { return keeper }
-      let keeper = StoreKeeper(
-        folder, secret, configuration.store, maxBytes: configuration.maxStoreBytes, claims)
+      let keeper = StoreKeeper(folder, secret, configuration.store, maxBytes: configuration.maxStoreBytes, claims)
       state.keeper = keeper
       return keeper
     }
@@ -122,8 +119,7 @@ public enum WallClock {
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
-  /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a
-  /// second.
+  /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a second.
   static func stamp() -> Int64 {
     var time = timespec()
     // Fails only for an unknown clock or a bad pointer.

@@ -9,14 +9,14 @@ import SystemPackage
 ///                                                   │
 ///     answered ◄────────── commit: verified, named, remembered
 ///
-/// An actor on a network loop's thread, so that a download never changes threads. It must therefore not wait
-/// for SQLite: it looks up what it can without waiting (`IndexReader`). The index is an actor of its own,
-/// which is asked only where that is not enough, and receives new rows in batches. A file gets its final name
-/// in one synchronous step, so that no other request sees a commit half done.
+/// An actor on a network loop's thread, so that a download never changes threads. It must therefore not wait for
+/// SQLite: it looks up what it can without waiting (`IndexReader`). The index is an actor of its own, which is asked
+/// only where that is not enough, and receives new rows in batches. A file gets its final name in one synchronous step,
+/// so that no other request sees a commit half done.
 ///
-/// A run over several loops has one cache for each loop, and equal requests go to the same loop. So one actor
-/// alone holds what is in flight, what was finished last and which rows the index does not have yet.
-/// `CacheResources` holds what all loops share.
+/// A run over several loops has one cache for each loop, and equal requests go to the same loop. So one actor alone
+/// holds what is in flight, what was finished last and which rows the index does not have yet. `CacheResources` holds
+/// what all loops share.
 public actor DownloadCache: DownloadStore {
   private let configuration: CacheConfiguration
   private let shared: SharedConfiguration
@@ -43,8 +43,7 @@ public actor DownloadCache: DownloadStore {
       configuration,
       CacheResources(
         claimsFolder: configuration.claimsFolder,
-        keyFolder: configuration.keyFolder ?? configuration.cacheFolder, now: configuration.now()),
-      executor)
+        keyFolder: configuration.keyFolder ?? configuration.cacheFolder, now: configuration.now()), executor)
   }
 
   /// The same cache for another loop. Each must be closed.
@@ -64,8 +63,8 @@ public actor DownloadCache: DownloadStore {
     resources.enter(self)
   }
 
-  /// Opens the output folder, which is made if missing, and the index. Called once before a run, so that an
-  /// unusable folder is one failure and not one for each file.
+  /// Opens the output folder, which is made if missing, and the index. Called once before a run, so that an unusable
+  /// folder is one failure and not one for each file.
   /// - Throws: `.folder` with errno and path.
   public func prepare() throws(DownloadError) { _ = try outputDirectory() }
 
@@ -93,8 +92,8 @@ public actor DownloadCache: DownloadStore {
     return try await begin(request, trust, meter)
   }
 
-  // A task keeps memory for its deepest call for as long as it waits, and thousands wait. What is rare, and
-  // what does not wait, is therefore in functions of its own, so that a usual request holds few values.
+  // A task keeps memory for its deepest call for as long as it waits, and thousands wait. What is rare, and what does
+  // not wait, is therefore in functions of its own, so that a usual request holds few values.
 
   /// Waits for the answer to an equal request, or for the end of one with other credentials.
   @inline(never)
@@ -155,8 +154,8 @@ public actor DownloadCache: DownloadStore {
 
   private func leave(_ number: Int, _ key: DownloadRequest.Key) { inFlight[key]?.leave(number) }
 
-  /// The answer for a coalesced request: its own task transferred nothing. What is fresh for one is fresh for
-  /// all, whether they came together or one after the other.
+  /// The answer for a coalesced request: its own task transferred nothing. What is fresh for one is fresh for all,
+  /// whether they came together or one after the other.
   private static func shared(_ outcome: DownloadOutcome, _ meter: TransferMeter) -> DownloadOutcome {
     var outcome = outcome
     if outcome.kind != .skipped, outcome.kind != .fresh { outcome.kind = .unchanged }
@@ -208,8 +207,8 @@ public actor DownloadCache: DownloadStore {
         claim = try await wait(for: error.process, request, claims, hash)
       }
     }
-    // Asynchronous calls are skipped where there is nothing to wait for: each costs half a per cent of a
-    // small file's time.
+    // Asynchronous calls are skipped where there is nothing to wait for: each costs half a per cent of a small file's
+    // time.
     let wasReading = index.isReading
     var atOnce = index.knownAtOnce(rowKey, trust, in: directory)
     if !wasReading, index.isReading { pauseReadingSoon() }
@@ -255,30 +254,26 @@ public actor DownloadCache: DownloadStore {
       now: configuration.now(), hasDigest: hasDigest,
       requiredProof: configuration.requiredProof, maxSize: configuration.maxSize, before: before,
       began: hasCompany ? resources.began : nil, refreshes: configuration.refresh,
-      isOffline: configuration.offline, guesses: configuration.freshness.guesses,
-      directives: shared.directives)
+      isOffline: configuration.offline, guesses: configuration.freshness.guesses, directives: shared.directives)
   }
 
   private var hasCompany: Bool { resources.claims?.hasCompany == true }
 
-  /// Answers with the request's own file where that needs no other knowledge: then nobody can wait for the
-  /// request, here or in another process, and it is neither in flight nor claimed.
+  /// Answers with the request's own file where that needs no other knowledge: then nobody can wait for the request,
+  /// here or in another process, and it is neither in flight nor claimed.
   ///
-  /// Whatever else is known of the address, a hit stays one (`CacheLookup.decide`). Where the files of this
-  /// run are no answers, the last one shows it, and they are not looked up twice.
+  /// Whatever else is known of the address, a hit stays one (`CacheLookup.decide`). Where the files of this run are no
+  /// answers, the last one shows it, and they are not looked up twice.
   @inline(never)
   private func hitAtOnce(
     _ request: DownloadRequest, _ trust: RequestTrust, _ meter: TransferMeter
   ) throws(DownloadError) -> DownloadOutcome? {
     let directory = try outputDirectory()
-    guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil, !hasCompany else {
-      return nil
-    }
+    guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil, !hasCompany else { return nil }
     let wasReading = index.isReading
     let known = index.ownAtOnce(rowKey(request, directory), trust, in: directory)
     if !wasReading, index.isReading { pauseReadingSoon() }
-    guard let known,
-      case .hit(let row, let basis) = CacheLookup.decide(known, question(hasCompany: false), freshness)
+    guard let known, case .hit(let row, let basis) = CacheLookup.decide(known, question(hasCompany: false), freshness)
     else {
       ownFilesAnswer = false
       return nil
@@ -290,8 +285,7 @@ public actor DownloadCache: DownloadStore {
   @inline(never)
   private func look(
     up request: DownloadRequest, _ rowKey: RowKey, _ trust: RequestTrust, _ known: KnownFiles,
-    before: KnownFiles?, _ claim: consuming ProcessClaims.Claim?, _ directory: OutputDirectory,
-    _ meter: TransferMeter
+    before: KnownFiles?, _ claim: consuming ProcessClaims.Claim?, _ directory: OutputDirectory, _ meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     let hasChecksums = request.checksum != nil || configuration.checksums != nil
     let hasDigest =
@@ -327,12 +321,11 @@ public actor DownloadCache: DownloadStore {
   /// What stands under a name that is sure before any answer, where the policy is to leave it there.
   private func leftAlone(_ plan: DownloadPlan) throws(DownloadError) -> DownloadOutcome? {
     guard let name = plan.certainName, let standing = try plan.fileToLeave(name) else { return nil }
-    return DownloadOutcome(
-      kind: .skipped, path: plan.directory.path(of: name), size: max(0, standing.identity.size))
+    return DownloadOutcome(kind: .skipped, path: plan.directory.path(of: name), size: max(0, standing.identity.size))
   }
 
-  /// How long to wait before asking again whether another process still has the file. Random, so that two
-  /// waiting processes do not keep asking at the same moments.
+  /// How long to wait before asking again whether another process still has the file. Random, so that two waiting
+  /// processes do not keep asking at the same moments.
   private static let askAgain: Range<Double> = 0.02..<0.1
 
   private func wait(
@@ -381,13 +374,11 @@ public actor DownloadCache: DownloadStore {
     let size = row.identity.size
     if remembers {
       memory.remember(
-        MemoryCache.Entry(
-          name: row.name, size: size, identity: row.identity, changed: row.changed, trust: trust.own),
+        MemoryCache.Entry(name: row.name, size: size, identity: row.identity, changed: row.changed, trust: trust.own),
         for: request.key)
     }
     meter.begin(at: size, total: size)
-    var outcome = DownloadOutcome(
-      kind: .unchanged, path: directory.path(of: row.name), size: size, proof: proof)
+    var outcome = DownloadOutcome(kind: .unchanged, path: directory.path(of: row.name), size: size, proof: proof)
     if row.status == 204 { outcome.remark = .noContent }
     return outcome
   }
@@ -397,8 +388,8 @@ public actor DownloadCache: DownloadStore {
     request.checksum ?? configuration.checksums?.digest(of: row.wanted)
   }
 
-  /// Whether a finished file has the checksum that the user gave; nil where there is no file or no checksum,
-  /// or where the file is fetched in any case.
+  /// Whether a finished file has the checksum that the user gave; nil where there is no file or no checksum, or where
+  /// the file is fetched in any case.
   private func hasExpectedDigest(
     _ row: CacheRow?, _ request: DownloadRequest
   ) async throws(DownloadError) -> Bool? {
@@ -408,8 +399,8 @@ public actor DownloadCache: DownloadStore {
     return try await resources.worker.digest(of: row, expected.algorithm) == expected
   }
 
-  /// A file that has the wanted name and the right checksum but no row: it is from before the cache was
-  /// cleared, or was copied there by hand. It must belong to no other address (HTTP rule 22).
+  /// A file that has the wanted name and the right checksum but no row: it is from before the cache was cleared, or was
+  /// copied there by hand. It must belong to no other address (HTTP rule 22).
   /// - Returns: nil if there is none.
   private func fileWithDigest(
     _ plan: DownloadPlan, _ meter: TransferMeter
@@ -426,8 +417,7 @@ public actor DownloadCache: DownloadStore {
       changed: ChangeTime(of: standing), validator: Validator(), fetchedAt: configuration.now(),
       freshness: FreshnessFields(), trust: plan.trust.own, digest: "\(expected)")
     // A file that cannot be read proves nothing, so it is fetched.
-    guard let found = try? await resources.worker.digest(of: row, expected.algorithm), found == expected
-    else {
+    guard let found = try? await resources.worker.digest(of: row, expected.algorithm), found == expected else {
       return nil
     }
     plan.directory.give(standing.identity, to: plan.rowKey)
@@ -436,8 +426,8 @@ public actor DownloadCache: DownloadStore {
   }
 
   /// Answers with a copy of a file that is elsewhere, without asking its server.
-  /// - Returns: nil if the source cannot be read any more, is not what it was, or has the wrong bytes: then
-  ///   the server is asked for the file.
+  /// - Returns: nil if the source cannot be read any more, is not what it was, or has the wrong bytes: then the server
+  ///   is asked for the file.
   private func copyUnasked(
     _ source: CacheRow, _ basis: CacheLookup.Basis, to download: FileDownload
   ) async throws(DownloadError) -> DownloadOutcome? {
@@ -492,8 +482,8 @@ public actor DownloadCache: DownloadStore {
     return outcome
   }
 
-  /// The address's own file, or a copy of one elsewhere, where its server failed and the file may be used all
-  /// the same (RFC 9111 §4.2.4).
+  /// The address's own file, or a copy of one elsewhere, where its server failed and the file may be used all the same
+  /// (RFC 9111 §4.2.4).
   @inline(never)
   private func standIn(for download: FileDownload) async -> DownloadOutcome? {
     let plan = download.plan
@@ -514,8 +504,8 @@ public actor DownloadCache: DownloadStore {
   }
 
   /// Copies a file for a download that was given up, whose part waits for the next run.
-  /// - Returns: nil if the source is not what it was, or cannot be copied: the download fails with its own
-  ///   error, and the user is told of the other.
+  /// - Returns: nil if the source is not what it was, or cannot be copied: the download fails with its own error, and
+  ///   the user is told of the other.
   private func copy(
     _ source: CacheRow, inPlaceOf download: FileDownload, _ meter: TransferMeter
   ) async -> DownloadOutcome? {
@@ -527,8 +517,7 @@ public actor DownloadCache: DownloadStore {
       return try await copy(source, to: standIn)
     } catch {
       if error.code != .cancelled {
-        index.warn(
-          CacheWarning(.noStandIn, path: FilePath(error.path ?? source.path), detail: error.reason))
+        index.warn(CacheWarning(.noStandIn, path: FilePath(error.path ?? source.path), detail: error.reason))
       }
       return nil
     }
@@ -560,8 +549,7 @@ public actor DownloadCache: DownloadStore {
     _ download: FileDownload, _ proof: Proof, copyOf source: CacheRow? = nil
   ) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
-    // Not awaited where there is no checksum: each asynchronous call costs half a per cent of a small file's
-    // time.
+    // Not awaited where there is no checksum: each asynchronous call costs half a per cent of a small file's time.
     var verdict = download.look { $0.verdict }
     if case .unread(let expected) = verdict {
       verdict = try await resources.worker.verdict(on: download, expected)
@@ -578,8 +566,7 @@ public actor DownloadCache: DownloadStore {
       memory.remember(
         MemoryCache.Entry(
           name: committed.name, size: committed.outcome.size, identity: committed.row?.identity,
-          changed: committed.row?.changed, trust: plan.trust.own),
-        for: plan.request.key)
+          changed: committed.row?.changed, trust: plan.trust.own), for: plan.request.key)
       if let row = committed.row {
         if let doubted = download.look({ $0.doubted }) { await discredit(doubted) }
         index.add(row)
@@ -611,8 +598,8 @@ public actor DownloadCache: DownloadStore {
   }
 
   /// The server said 304 (RFC 9110 §15.4.5).
-  /// - Returns: nil if the file that the 304 was about has since changed on this disk, which the server
-  ///   cannot know, or has the wrong bytes.
+  /// - Returns: nil if the file that the 304 was about has since changed on this disk, which the server cannot know, or
+  ///   has the wrong bytes.
   private func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
     if let own = plan.own.map({ own in download.look { $0.cleared(own) } }) {
@@ -657,8 +644,8 @@ public actor DownloadCache: DownloadStore {
     return answer(row, plan.request, plan.trust, plan.directory, meter, isProved ? .digest : nil)
   }
 
-  /// A 304 that forbids storing ends all that is stored of the address: in other folders, and in the store
-  /// (RFC 9111 §4.3.4, §5.2.2.5).
+  /// A 304 that forbids storing ends all that is stored of the address: in other folders, and in the store (RFC 9111
+  /// §4.3.4, §5.2.2.5).
   private func endStored(_ plan: DownloadPlan, _ head: ResponseHead, _ askedAt: Int64) async {
     guard FreshnessFields(head).forbidsStoring else { return }
     await index.flush()
@@ -669,8 +656,8 @@ public actor DownloadCache: DownloadStore {
     }
   }
 
-  /// Stores the header fields that a 304 renews (RFC 9111 §4.3.4), and the checksum that was compared. Writes
-  /// no row where it would say nothing new: without a lifetime it does not matter when the server was asked.
+  /// Stores the header fields that a 304 renews (RFC 9111 §4.3.4), and the checksum that was compared. Writes no row
+  /// where it would say nothing new: without a lifetime it does not matter when the server was asked.
   /// - Returns: whether anything may be stored.
   private func renew(_ row: CacheRow, to renewed: CacheRow) async -> Bool {
     if configuration.fields.forbidsStoring { return false }
@@ -683,8 +670,8 @@ public actor DownloadCache: DownloadStore {
     return true
   }
 
-  /// - Returns: nil if the source of the copy has changed meanwhile, or has the wrong bytes, and a server may
-  ///   be asked for better ones.
+  /// - Returns: nil if the source of the copy has changed meanwhile, or has the wrong bytes, and a server may be asked
+  ///   for better ones.
   private func copy(_ source: CacheRow, to download: FileDownload) async throws(DownloadError)
     -> DownloadOutcome?
   {
@@ -694,8 +681,8 @@ public actor DownloadCache: DownloadStore {
     return outcome
   }
 
-  /// A file of at most this length is copied on the loop's thread, which writes what comes from the network
-  /// as well: to change threads and back would take longer than the copy.
+  /// A file of at most this length is copied on the loop's thread, which writes what comes from the network as well: to
+  /// change threads and back would take longer than the copy.
   private static let shortCopy: Int64 = 1 << 16
 
   private func fill(_ download: FileDownload, from source: CacheRow) async throws(DownloadError) -> Bool {
@@ -705,28 +692,25 @@ public actor DownloadCache: DownloadStore {
     return try download.access { reception throws(DownloadError) in try reception.copy(source) }
   }
 
-  /// Sets the server's time on a file that dlm knows (`--remote-time`), if the file has another one: an
-  /// earlier run lacked the option, or the server's time has changed while the bytes have not.
+  /// Sets the server's time on a file that dlm knows (`--remote-time`), if the file has another one: an earlier run
+  /// lacked the option, or the server's time has changed while the bytes have not.
   /// - Parameter head: of the answer that vouched for the file.
   /// - Returns: the file's row as it is now.
   private func stamped(_ row: CacheRow, _ head: ResponseHead?) -> CacheRow {
     guard configuration.usesRemoteTime, !configuration.fields.forbidsStoring,
-      let seconds = RemoteTime.seconds(
-        head?["last-modified"] ?? row.validator.lastModified, now: configuration.now())
+      let seconds = RemoteTime.seconds(head?["last-modified"] ?? row.validator.lastModified, now: configuration.now())
     else { return row }
     var stamped = row
     stamped.identity.modified = seconds * 1_000_000_000
     guard stamped.identity != row.identity else { return row }
     stamped.changed = .beforeNaming(WallClock.stamp())
-    // Before the file changes: else dlm, killed in between, would later take the file for touched by another
-    // program.
+    // Before the file changes: else dlm, killed in between, would later take the file for touched by another program.
     index.journalStored(stamped)
     do throws(Errno) {
       guard let file = try Descriptor.stamp(row, seconds) else { return row }
       (stamped.identity, stamped.changed) = (file.identity, ChangeTime(of: file))
     } catch {
-      index.warn(
-        CacheWarning(.unusable, path: FilePath(row.path), detail: "its time cannot be set: \(error)"))
+      index.warn(CacheWarning(.unusable, path: FilePath(row.path), detail: "its time cannot be set: \(error)"))
       return row
     }
     index.addStored(stamped)
@@ -772,22 +756,22 @@ public actor DownloadCache: DownloadStore {
     index.note(key, from: old, to: new)
   }
 
-  /// Where an earlier run put the file of a request in this folder, as the user would write the path; nil if
-  /// the index does not know. No server is asked and nothing is changed, and the file may have changed since.
+  /// Where an earlier run put the file of a request in this folder, as the user would write the path; nil if the index
+  /// does not know. No server is asked and nothing is changed, and the file may have changed since.
   /// - Throws: `.folder` when the output folder cannot be opened.
   public func standingPath(of request: DownloadRequest) async throws(DownloadError) -> String? {
     let directory = try outputDirectory()
     return await index.row(rowKey(request, directory)).map { directory.path(of: $0.name) }
   }
 
-  /// Forgets which files were finished or found last, so that the next request for each of them looks at the
-  /// disk, and asks the server if what is there is not fresh.
+  /// Forgets which files were finished or found last, so that the next request for each of them looks at the disk, and
+  /// asks the server if what is there is not fresh.
   public func askAnew() { memory = MemoryCache() }
 
   // MARK: The end
 
-  /// Writes the rows that the index does not have yet, so that the caches of other loops know these files
-  /// too. The cache goes on.
+  /// Writes the rows that the index does not have yet, so that the caches of other loops know these files too. The
+  /// cache goes on.
   public func writeRows() async {
     await index.flush()
     await store.flush()

@@ -1,13 +1,13 @@
 import DownloadModel
 
-/// How long a stored answer may be used without asking its server (RFC 9111 §4.2), as far as its header
-/// fields say. Pure.
+/// How long a stored answer may be used without asking its server (RFC 9111 §4.2), as far as its header fields say.
+/// Pure.
 ///
-/// What redirects led to is never fresh: its lifetime says nothing of how long the redirect holds, and an
-/// address such as `latest` exists in order to lead elsewhere one day.
+/// What redirects led to is never fresh: its lifetime says nothing of how long the redirect holds, and an address such
+/// as `latest` exists in order to lead elsewhere one day.
 struct Freshness: Sendable, Equatable {
-  /// Seconds for which the answer is fresh, from the moment when its origin made it; 0 where its server did
-  /// not say and it is not guessed.
+  /// Seconds for which the answer is fresh, from the moment when its origin made it; 0 where its server did not say and
+  /// it is not guessed.
   let lifetime: Int64
   /// Seconds since its origin made it, at least (§4.2.3).
   let age: Int64
@@ -23,8 +23,8 @@ struct Freshness: Sendable, Equatable {
   /// Of lifetimes that are guessed: a week, as browsers have it.
   static let longestGuess: Int64 = 7 * 86_400
 
-  /// Statuses whose answers may be stored without any word of the server about that (RFC 9110 §15.1), as far
-  /// as a download may have one: only then is a lifetime guessed (RFC 9111 §4.2.2).
+  /// Statuses whose answers may be stored without any word of the server about that (RFC 9110 §15.1), as far as a
+  /// download may have one: only then is a lifetime guessed (RFC 9111 §4.2.2).
   private static let guessable: Set<Int> = [200, 203, 204, 206]
 
   /// - Parameters:
@@ -102,14 +102,13 @@ struct Freshness: Sendable, Equatable {
   func use(for request: RequestDirectives) -> Use? {
     guard !asksAlways, !request.asksAlways, age <= request.maxAge ?? .max else { return nil }
     if lifetime > age { return lifetime - age >= request.minFresh ? .fresh : nil }
-    guard !mustRevalidate, request.minFresh == 0, request.maxStale > 0, age != .max,
-      staleness <= request.maxStale
+    guard !mustRevalidate, request.minFresh == 0, request.maxStale > 0, age != .max, staleness <= request.maxStale
     else { return nil }
     return .stale
   }
 
-  /// Whether a failure is one in which a stale answer may help: a 500, 502, 503 or 504, or what a cache on
-  /// the way would have answered so (RFC 5861 §3). A certificate that is refused is none of these.
+  /// Whether a failure is one in which a stale answer may help: a 500, 502, 503 or 504, or what a cache on the way
+  /// would have answered so (RFC 5861 §3). A certificate that is refused is none of these.
   static func isServerFailure(_ error: DownloadError) -> Bool {
     switch (error.code, error.cause) {
     case (.status, .http(let status)): [500, 502, 503, 504].contains(status)
@@ -128,8 +127,8 @@ struct Freshness: Sendable, Equatable {
   }
 }
 
-/// Reads the freshness of one row after another. Those of one server mostly say the same, which is then not
-/// read again: that took a twentieth of all that a file costs where all are fresh.
+/// Reads the freshness of one row after another. Those of one server mostly say the same, which is then not read again:
+/// that took a twentieth of all that a file costs where all are fresh.
 final class FreshnessReader {
   /// All that freshness depends on, unless it is guessed.
   private struct Saying: Equatable {

@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// The files that this loop finished or found last, so that a repeated address is answered from memory.
-/// Bounded: there are two generations, and the older is dropped when the younger is full.
+/// The files that this loop finished or found last, so that a repeated address is answered from memory. Bounded: there
+/// are two generations, and the older is dropped when the younger is full.
 struct MemoryCache: Sendable {
   struct Entry: Sendable, Equatable {
     var name: String
@@ -19,8 +19,8 @@ struct MemoryCache: Sendable {
     }
   }
 
-  /// An entry with its key, by that key's hash: to look for a key that is not there, which is the rule, no
-  /// key is touched. Of two keys with one hash the younger is remembered.
+  /// An entry with its key, by that key's hash: to look for a key that is not there, which is the rule, no key is
+  /// touched. Of two keys with one hash the younger is remembered.
   private typealias Generation = [Int: (key: DownloadRequest.Key, entry: Entry)]
 
   private var young: Generation = [:]
@@ -51,12 +51,10 @@ struct MemoryCache: Sendable {
 
 }
 
-/// A request in flight, and the equal requests that wait for it. Only the cache actor that has the key uses
-/// it.
+/// A request in flight, and the equal requests that wait for it. Only the cache actor that has the key uses it.
 ///
-/// The task of one of those requests does the work. A task of the download's own would cost each small file a
-/// twentieth of its processor time, and would only help where the working task is cancelled while others
-/// wait.
+/// The task of one of those requests does the work. A task of the download's own would cost each small file a twentieth
+/// of its processor time, and would only help where the working task is cancelled while others wait.
 final class InFlight {
   /// How a waiting request goes on.
   enum Turn: Sendable {
@@ -90,14 +88,14 @@ final class InFlight {
     download?.waiting = waiters.count { $0.shares }
   }
 
-  /// - Parameter trust: of a request for the same file, perhaps with other credentials: then it is asked for
-  ///   after this one.
+  /// - Parameter trust: of a request for the same file, perhaps with other credentials: then it is asked for after this
+  ///   one.
   func wait(_ number: Int, _ trust: TrustMark, _ continuation: CheckedContinuation<Turn, Never>) {
     waiters.append(Waiter(number: number, shares: trust == self.trust, continuation: continuation))
   }
 
-  /// A waiting request was cancelled. If it was answered at the same moment, it is no longer in the list, and
-  /// that answer stands.
+  /// A waiting request was cancelled. If it was answered at the same moment, it is no longer in the list, and that
+  /// answer stands.
   func leave(_ number: Int) {
     guard let index = waiters.firstIndex(where: { $0.number == number }) else { return }
     waiters.remove(at: index).continuation.resume(returning: .failure(.cancelled))
@@ -111,9 +109,9 @@ final class InFlight {
     return true
   }
 
-  /// The download has ended; every waiting request gets the result. Cancellation of the working task is no
-  /// result for the others, so they start from the beginning. Any other failure is handed on marked as
-  /// coalesced, because the host, or the disk, failed once and not once for each.
+  /// The download has ended; every waiting request gets the result. Cancellation of the working task is no result for
+  /// the others, so they start from the beginning. Any other failure is handed on marked as coalesced, because the
+  /// host, or the disk, failed once and not once for each.
   func land(_ result: Result<DownloadOutcome, DownloadError>) {
     let turn: Turn =
       switch result {

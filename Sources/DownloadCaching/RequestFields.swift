@@ -2,9 +2,9 @@ import DownloadModel
 
 /// The header lines that the user adds to every request of a run, as far as an answer may depend on them.
 ///
-/// Each line that can select or unlock an answer is part of what the answer is kept under (HTTP rule 30). A
-/// short list of harmless ones is not: an answer depends on one of those only if its `Vary` names it (RFC
-/// 9111 §4.1; HTTP rule 29).
+/// Each line that can select or unlock an answer is part of what the answer is kept under (HTTP rule 30). A short list
+/// of harmless ones is not: an answer depends on one of those only if its `Vary` names it (RFC 9111 §4.1; HTTP rule
+/// 29).
 struct RequestFields: Sendable {
   private struct Field: Sendable, Equatable {
     /// Lower case.
@@ -19,8 +19,8 @@ struct RequestFields: Sendable {
   /// Whether the request may leave no trace in a cache (`Cache-Control: no-store`, RFC 9111 §5.2.1.5).
   var forbidsStoring: Bool { directives.forbidsStoring }
 
-  /// Fields that name the client, steer caches and connections on the way, or follow a request through logs.
-  /// No server chooses another file because of them.
+  /// Fields that name the client, steer caches and connections on the way, or follow a request through logs. No server
+  /// chooses another file because of them.
   private static let harmlessNames: Set<String> = [
     "user-agent", "cache-control", "pragma", "connection", "keep-alive", "proxy-connection", "te", "priority",
     "dnt",
@@ -82,7 +82,6 @@ struct RequestFields: Sendable {
     let end = line.utf8.firstIndex { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ";") } ?? line.endIndex
     let value = end == line.endIndex ? "" : line[line.utf8.index(after: end)...]
     return Field(
-      name: OptionalWhiteSpace.trimmed(line[..<end]).lowercased(),
-      value: String(OptionalWhiteSpace.trimmed(value)))
+      name: OptionalWhiteSpace.trimmed(line[..<end]).lowercased(), value: String(OptionalWhiteSpace.trimmed(value)))
   }
 }

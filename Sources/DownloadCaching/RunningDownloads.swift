@@ -5,10 +5,10 @@ public import SystemPackage
 
 /// What one process has under way, as `dlm cache status` of another process shows it.
 ///
-/// A run keeps it in its own file, `PID.json` in a private folder, and replaces that file about once a
-/// second. The process holds a lock on the file while it lives, and the kernel frees the lock however the
-/// process ends; a process number alone may have been given to another process by then. A snapshot without a
-/// lock was left by a killed run: the next reader removes it.
+/// A run keeps it in its own file, `PID.json` in a private folder, and replaces that file about once a second. The
+/// process holds a lock on the file while it lives, and the kernel frees the lock however the process ends; a process
+/// number alone may have been given to another process by then. A snapshot without a lock was left by a killed run: the
+/// next reader removes it.
 public struct RunningDownloads: Sendable, Equatable, Codable {
   /// A file under way.
   public struct File: Sendable, Equatable, Codable {
@@ -63,12 +63,10 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
     more = sample.active.count - active.count
   }
 
-  /// The snapshots of all living processes of this user, by process number. Those of killed processes are
-  /// removed.
+  /// The snapshots of all living processes of this user, by process number. Those of killed processes are removed.
   /// - Parameter path: the folder of the snapshots; it is not made if missing.
   public static func all(in path: FilePath) -> [RunningDownloads] {
-    guard access(path.string, F_OK) == 0, let folder = try? Folder(own: path),
-      let names = try? folder.names()
+    guard access(path.string, F_OK) == 0, let folder = try? Folder(own: path), let names = try? folder.names()
     else { return [] }
     return names.compactMap { isName($0) ? living($0, in: folder) : nil }.sorted { $0.process < $1.process }
   }
@@ -81,8 +79,8 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   }
 
   private static func living(_ name: String, in folder: Folder) -> RunningDownloads? {
-    // Twice, because the process may replace the snapshot just now: then the file that was opened no longer
-    // has the name.
+    // Twice, because the process may replace the snapshot just now: then the file that was opened no longer has the
+    // name.
     for _ in 0..<2 {
       guard let file = try? folder.open(name, O_RDONLY | O_NONBLOCK), (try? file.isOwn()) == true,
         let json = try? file.read(1 << 20),

@@ -2,8 +2,8 @@ import CIDN
 
 /// A web address (RFC 3986) that dlm can fetch: absolute, `http` or `https`, without fragment.
 ///
-/// Credentials in the address (`https://user:secret@host/`) are sent, but never shown: `description` and
-/// `key` do not contain them, so no message, log or index can show or store them.
+/// Credentials in the address (`https://user:secret@host/`) are sent, but never shown: `description` and `key` do not
+/// contain them, so no message, log or index can show or store them.
 public struct Address: Sendable {
   public enum Scheme: String, Sendable { case http, https }
 
@@ -11,8 +11,8 @@ public struct Address: Sendable {
   public var wireText: String { parts.wireText }
   /// The address without credentials: for messages, logs and the index.
   public var key: String { parts.key }
-  /// Which file it is: `key` without what only signs it (`SignedQuery`). Other credentials or another
-  /// signature make no other file of it (HTTP rule 30).
+  /// Which file it is: `key` without what only signs it (`SignedQuery`). Other credentials or another signature make no
+  /// other file of it (HTTP rule 30).
   public var resource: String { parts.resource }
   /// `resource.hashValue`, which was computed when the address was parsed.
   public var resourceHash: Int { parts.resourceHash }
@@ -31,14 +31,12 @@ public struct Address: Sendable {
     let hostEnd: Int
     let nameStart: Int
     let pathEnd: Int
-    /// The hashes of `wireText` and `resource`, computed once: a download is looked up by its address at
-    /// several steps.
+    /// The hashes of `wireText` and `resource`, computed once: a download is looked up by its address at several steps.
     let hash: Int
     let resourceHash: Int
 
     init(
-      _ wireText: String, _ key: String, _ resource: String, _ scheme: Scheme, _ hostAndPort: String,
-      _ hostEnd: Int,
+      _ wireText: String, _ key: String, _ resource: String, _ scheme: Scheme, _ hostAndPort: String, _ hostEnd: Int,
       _ nameStart: Int, _ pathEnd: Int
     ) {
       self.wireText = wireText
@@ -54,8 +52,8 @@ public struct Address: Sendable {
     }
   }
 
-  /// Parses one address. Blanks and bytes above ASCII in path or query are percent-encoded, and an
-  /// international host name is converted to ASCII (RFC 5891), as browsers do.
+  /// Parses one address. Blanks and bytes above ASCII in path or query are percent-encoded, and an international host
+  /// name is converted to ASCII (RFC 5891), as browsers do.
   public init(_ text: some StringProtocol) throws(Malformed) { try self.init(utf8: Array(text.utf8)) }
 
   /// The same for a text that is not in a String.
@@ -76,9 +74,7 @@ public struct Address: Sendable {
     if bytes[hostStart..<hostEnd].contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "%") }),
       bytes[hostStart] != UInt8(ascii: "[")
     {
-      guard let name = InternationalHost.ascii(bytes[hostStart..<hostEnd]) else {
-        throw .badInternationalHost
-      }
+      guard let name = InternationalHost.ascii(bytes[hostStart..<hostEnd]) else { throw .badInternationalHost }
       bytes.replaceSubrange(hostStart..<hostEnd, with: name)
       hostEnd = hostStart + name.count
       authorityEnd += bytes.count - length
@@ -123,8 +119,7 @@ public struct Address: Sendable {
 
   public var host: String { String(piece(scheme.rawValue.utf8.count + 3, parts.hostEnd)) }
 
-  /// The last segment of the path as written (still percent-encoded); empty for `http://host/` or
-  /// `…/folder/`.
+  /// The last segment of the path as written (still percent-encoded); empty for `http://host/` or `…/folder/`.
   public var lastPathSegment: Substring { piece(parts.nameStart, parts.pathEnd) }
 
   /// The path as written, with its first slash; empty for `http://host`.
@@ -141,8 +136,8 @@ public struct Address: Sendable {
     parts === other.parts || (resourceHash == other.resourceHash && resource == other.resource)
   }
 
-  /// Whether scheme, host and port are equal (RFC 6454 §4): a login or a header line of the user is meant for
-  /// one origin.
+  /// Whether scheme, host and port are equal (RFC 6454 §4): a login or a header line of the user is meant for one
+  /// origin.
   public func isSameOrigin(as other: Address) -> Bool {
     // Usually it is the same address.
     self == other || scheme == other.scheme && host == other.host && port == other.port
@@ -172,8 +167,7 @@ extension Address {
     case badPort
   }
 
-  /// The login ends at the last `@` (WHATWG URL), but libcurl ends it at the first, so all but the last are
-  /// encoded.
+  /// The login ends at the last `@` (WHATWG URL), but libcurl ends it at the first, so all but the last are encoded.
   private static func withPlainLogin(_ bytes: [UInt8], _ start: Int, _ host: Int) -> String {
     let login = bytes[start..<host - 1].split(
       separator: UInt8(ascii: "@"), omittingEmptySubsequences: false
@@ -185,8 +179,7 @@ extension Address {
     byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?")
   }
 
-  /// The end of the host in `host[:port]` or `[v6]:port`; throws for an empty host and a port outside
-  /// 1…65535.
+  /// The end of the host in `host[:port]` or `[v6]:port`; throws for an empty host and a port outside 1…65535.
   private static func endOfHost(_ authority: ArraySlice<UInt8>) throws(Malformed) -> Int {
     guard let first = authority.first else { throw .noHost }
     var end = authority.endIndex
@@ -222,8 +215,8 @@ extension Address {
 }
 
 extension Address: Hashable, CustomStringConvertible {
-  /// Equal when the wire form is equal: an answer for an address with credentials never serves one without
-  /// (RFC 9111 §4).
+  /// Equal when the wire form is equal: an answer for an address with credentials never serves one without (RFC 9111
+  /// §4).
   public static func == (left: Address, right: Address) -> Bool {
     left.parts === right.parts
       || (left.parts.hash == right.parts.hash && left.wireText == right.wireText)
@@ -234,8 +227,8 @@ extension Address: Hashable, CustomStringConvertible {
 
 /// The name of a host as it is sent (RFC 5891; UTS #46): `bücher.example` is `xn--bcher-kva.example`.
 ///
-/// Converted when an address is parsed, so that both spellings are one address: for limits, logins, the cache
-/// and the log.
+/// Converted when an address is parsed, so that both spellings are one address: for limits, logins, the cache and the
+/// log.
 enum InternationalHost {
   /// - Parameter host: as written, in UTF-8; octets may be percent-encoded (RFC 3986 §3.2.2).
   /// - Returns: ASCII in lower case; nil if the name cannot be converted.

@@ -1,7 +1,7 @@
 import Dispatch
 
-/// A serial executor for work that blocks on the disk or a pipe, such as a database or a list on standard
-/// input: its actors never hold up the cooperative pool, a curl loop or the renderer.
+/// A serial executor for work that blocks on the disk or a pipe, such as a database or a list on standard input: its
+/// actors never hold up the cooperative pool, a curl loop or the renderer.
 public final class BlockingExecutor: SerialExecutor {
   private let queue: DispatchQueue
 

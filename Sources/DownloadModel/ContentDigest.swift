@@ -1,7 +1,6 @@
 /// A checksum of a file's bytes.
 public struct ContentDigest: Sendable, Hashable {
-  /// The functions that checksum lists use. MD5 and SHA-1 find accidents; they no longer withstand an
-  /// attacker.
+  /// The functions that checksum lists use. MD5 and SHA-1 find accidents; they no longer withstand an attacker.
   public enum Algorithm: String, Sendable, CaseIterable {
     case md5, sha1, sha256, sha384, sha512
 
@@ -38,8 +37,7 @@ public struct ContentDigest: Sendable, Hashable {
     guard digits.count == algorithm.length * 2 else { return nil }
     var bytes: [UInt8] = []
     for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = PercentEncoding.digit(digits[index]),
-        let low = PercentEncoding.digit(digits[index + 1])
+      guard let high = PercentEncoding.digit(digits[index]), let low = PercentEncoding.digit(digits[index + 1])
       else { return nil }
       bytes.append(high << 4 | low)
     }

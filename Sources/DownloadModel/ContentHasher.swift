@@ -2,9 +2,9 @@ import CDigest
 
 /// Takes bytes as they come and gives their digest (OpenSSL's `EVP_DigestUpdate(3)`).
 ///
-/// Sendable although it holds a C handle, since the handle has one owner: the value cannot be copied, no
-/// other type sees the handle, and only `deinit` frees it. Without memory for a hash the process ends, as it
-/// does wherever Swift allocates.
+/// Sendable although it holds a C handle, since the handle has one owner: the value cannot be copied, no other type
+/// sees the handle, and only `deinit` frees it. Without memory for a hash the process ends, as it does wherever Swift
+/// allocates.
 public struct ContentHasher: ~Copyable, @unchecked Sendable {
   public let algorithm: ContentDigest.Algorithm
   private let context = EVP_MD_CTX_new()
@@ -58,8 +58,8 @@ public struct ContentHasher: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// A context of its own, which no configuration file changes: what a machine allows for TLS is not what a
-  /// publisher's checksum is made with. Sendable, since OpenSSL guards it by locks of its own.
+  /// A context of its own, which no configuration file changes: what a machine allows for TLS is not what a publisher's
+  /// checksum is made with. Sendable, since OpenSSL guards it by locks of its own.
   private struct Library: @unchecked Sendable {
     static let own = Library()
 

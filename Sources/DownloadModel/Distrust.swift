@@ -18,8 +18,8 @@ public struct FileOwnership: Sendable, Equatable {
   fileprivate var othersWrite: Bool { mode & 0o022 != 0 }
 }
 
-/// Why a file is not believed: who else could have written what it says. The one rule for all that dlm reads
-/// and acts upon (HTTP rules 44 and 45).
+/// Why a file is not believed: who else could have written what it says. The one rule for all that dlm reads and acts
+/// upon (HTTP rules 44 and 45).
 ///
 /// | | owner | others may write | its folder |
 /// |---|---|---|---|
@@ -27,8 +27,8 @@ public struct FileOwnership: Sendable, Equatable {
 /// | settings of the user | the user or root | no | the same, or root's |
 /// | what the user names, settings of the working folder | the user, or root | no | any |
 ///
-/// A folder that others may write counts also where it is sticky (1777): there nobody can take the user's
-/// files away, and everybody can add some. For dlm's own, root is another user unless dlm runs as root.
+/// A folder that others may write counts also where it is sticky (1777): there nobody can take the user's files away,
+/// and everybody can add some. For dlm's own, root is another user unless dlm runs as root.
 public enum Distrust: Sendable, Equatable {
   case notRegular, otherUser, othersWrite
 
@@ -39,8 +39,7 @@ public enum Distrust: Sendable, Equatable {
   ///   - orPipe: whether it may be no regular file; a named pipe is then judged as a file is.
   /// - Returns: nil for a file that is believed.
   public init?(
-    _ file: FileOwnership, in folder: FileOwnership? = nil, user: UInt32, trustsRoot: Bool = false,
-    orPipe: Bool = false
+    _ file: FileOwnership, in folder: FileOwnership? = nil, user: UInt32, trustsRoot: Bool = false, orPipe: Bool = false
   ) {
     if let folder, let why = Distrust(folder: folder, user: user, trustsRoot: trustsRoot) {
       self = why

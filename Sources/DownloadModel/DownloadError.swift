@@ -1,7 +1,6 @@
 import Glibc
 
-/// A failure of one download: what was being done, for which address or path, why, and whether trying again
-/// may help.
+/// A failure of one download: what was being done, for which address or path, why, and whether trying again may help.
 ///
 /// The front door makes the message for the user from these fields, with a hint at the remedy.
 public struct DownloadError: Error, Sendable, Equatable {
@@ -25,8 +24,7 @@ public struct DownloadError: Error, Sendable, Equatable {
     public static let timeout = Code(rawValue: "timeout")
     public static let stalled = Code(rawValue: "stalled")
     public static let reset = Code(rawValue: "reset")
-    /// The request stayed unanswered while the host answered others, over as many connections as it has
-    /// workers.
+    /// The request stayed unanswered while the host answered others, over as many connections as it has workers.
     public static let unanswered = Code(rawValue: "unanswered")
     public static let shortBody = Code(rawValue: "short-body")
     public static let longBody = Code(rawValue: "long-body")
@@ -38,8 +36,7 @@ public struct DownloadError: Error, Sendable, Equatable {
     public static let range = Code(rawValue: "range")
     /// Longer than the user allows (`--max-filesize`).
     public static let tooLarge = Code(rawValue: "too-large")
-    /// Too many files and connections are open, or memory is short: a problem of this machine, not of a
-    /// server or disk.
+    /// Too many files and connections are open, or memory is short: a problem of this machine, not of a server or disk.
     public static let resources = Code(rawValue: "resources")
     public static let diskFull = Code(rawValue: "disk-full")
     public static let disk = Code(rawValue: "disk")
@@ -55,8 +52,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     case curl(code: Int32, message: String)
     case errno(Int32)
     case http(status: Int)
-    /// A proxy answered in the server's place or could not be reached. With `.connect` it may be temporary:
-    /// the proxy could not reach the server.
+    /// A proxy answered in the server's place or could not be reached. With `.connect` it may be temporary: the proxy
+    /// could not reach the server.
     case proxy(ProxyRefusal)
     case detail(String)
   }
@@ -77,8 +74,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     var provenance = Provenance.user
   }
 
-  /// Behind a reference, because errors are rare and large, and every async function that can throw one would
-  /// otherwise reserve that much for each file.
+  /// Behind a reference, because errors are rare and large, and every async function that can throw one would otherwise
+  /// reserve that much for each file.
   private final class Box: Sendable {
     let fields: Fields
     init(_ fields: Fields) { self.fields = fields }
@@ -89,8 +86,7 @@ public struct DownloadError: Error, Sendable, Equatable {
   public init(
     _ code: Code, cause: Cause? = nil, address: String? = nil, path: String? = nil,
     activity: String = "", isTransient: Bool = false, isStaleConnection: Bool = false,
-    wasTurnedAway: Bool = false, overtaken: Overtaken? = nil, retryAfter: Duration? = nil,
-    neededBytes: Int64? = nil
+    wasTurnedAway: Bool = false, overtaken: Overtaken? = nil, retryAfter: Duration? = nil, neededBytes: Int64? = nil
   ) {
     box = Box(
       Fields(
@@ -108,12 +104,12 @@ public struct DownloadError: Error, Sendable, Equatable {
   public var activity: String { box.fields.activity }
   /// Whether trying again may help (a temporary failure of HTTP rule 11).
   public var isTransient: Bool { box.fields.isTransient }
-  /// Whether the request failed on a stale connection: one that had been used before and that the server
-  /// closed meanwhile. That is no failure of this file, and a client may simply send the request again (RFC
-  /// 9112 §9.3.1, RFC 9113 §8.7).
+  /// Whether the request failed on a stale connection: one that had been used before and that the server closed
+  /// meanwhile. That is no failure of this file, and a client may simply send the request again (RFC 9112 §9.3.1, RFC
+  /// 9113 §8.7).
   public var isStaleConnection: Bool { box.fields.isStaleConnection }
-  /// Whether a connection that was made for this request ended before any answer. If the host serves other
-  /// requests meanwhile, it accepts no more connections (HTTP rule 37).
+  /// Whether a connection that was made for this request ended before any answer. If the host serves other requests
+  /// meanwhile, it accepts no more connections (HTTP rule 37).
   public var wasTurnedAway: Bool { box.fields.wasTurnedAway }
   /// Set when a request was returned unanswered because the host answered others meanwhile (HTTP rule 38).
   public var overtaken: Overtaken? { box.fields.overtaken }
@@ -147,15 +143,14 @@ public struct DownloadError: Error, Sendable, Equatable {
     return error
   }
 
-  /// Whether an equal request, for which this one waited, met the failure. It is then no answer of the host
-  /// to this request, and has been counted already.
+  /// Whether an equal request, for which this one waited, met the failure. It is then no answer of the host to this
+  /// request, and has been counted already.
   public var isCoalesced: Bool { box.fields.isCoalesced }
 
   /// How many bytes of disk space the file lacks or still needs.
   public var neededBytes: Int64? { box.fields.neededBytes }
 
-  /// Whether an errno means that this machine is short of something that is freed again later: descriptors,
-  /// memory.
+  /// Whether an errno means that this machine is short of something that is freed again later: descriptors, memory.
   public static func isShortage(_ errno: Int32) -> Bool {
     switch errno {
     case EMFILE, ENFILE, ENOMEM, ENOBUFS: true
@@ -227,8 +222,8 @@ extension DownloadError: CustomStringConvertible {
 /// What a proxy answered in the server's place, or why it did not.
 public struct ProxyRefusal: Sendable, Equatable {
   public enum Answer: Sendable, Equatable {
-    /// It requires a login, or another one: 407 (RFC 9110 §15.5.8), tinyproxy's 401, or SOCKS5's own codes
-    /// (RFC 1928 §3, RFC 1929).
+    /// It requires a login, or another one: 407 (RFC 9110 §15.5.8), tinyproxy's 401, or SOCKS5's own codes (RFC 1928
+    /// §3, RFC 1929).
     case login
     /// Another status than 2xx for CONNECT (RFC 9110 §9.3.6).
     case status(Int)
@@ -274,11 +269,10 @@ extension ProxyRefusal: CustomStringConvertible {
 public struct NextAttempt: Sendable, Equatable {
   /// Counts this file's attempts. At least 2, since the first was before any failure.
   public var attempt: Int
-  /// Counts, from 1, the retries that `retries` limits: the file's own, or those of its host while that host
-  /// serves no request.
+  /// Counts, from 1, the retries that `retries` limits: the file's own, or those of its host while that host serves no
+  /// request.
   public var retry: Int
-  /// The download fails after this many retries without success; nil where something other than a number ends
-  /// them.
+  /// The download fails after this many retries without success; nil where something other than a number ends them.
   public var retries: Int?
   public var delay: Duration
 

@@ -19,14 +19,13 @@ public struct DownloadOutcome: Sendable, Equatable {
     case sameAsHere = "same-as-here"
     /// The server answered 204 (RFC 9110 §15.3.5): it has nothing to send, and the file is empty.
     case noContent = "no-content"
-    /// What was here is used although it is no longer fresh: the user or the server allows that, or its
-    /// server could not be asked (RFC 9111 §4.2.4, RFC 5861).
+    /// What was here is used although it is no longer fresh: the user or the server allows that, or its server could
+    /// not be asked (RFC 9111 §4.2.4, RFC 5861).
     case stale
-    /// The server sent it in a content coding that dlm had not asked for (RFC 9110 §8.4); the coding was
-    /// removed.
+    /// The server sent it in a content coding that dlm had not asked for (RFC 9110 §8.4); the coding was removed.
     case decoded
-    /// It is stored in the content coding in which the server sent it, because its name or type says so or
-    /// dlm cannot remove the coding.
+    /// It is stored in the content coding in which the server sent it, because its name or type says so or dlm cannot
+    /// remove the coding.
     case stillCoded = "still-coded"
   }
 

@@ -6,15 +6,14 @@ public struct DownloadRequest: Sendable, Identifiable {
   public var id: Int
   /// What is asked for.
   public let key: Key
-  /// How many different addresses before it in the list give the same name: the number that goes into its
-  /// name.
+  /// How many different addresses before it in the list give the same name: the number that goes into its name.
   public var nameNumber: Int
   /// Whether the address stood in the list before.
   public var isRepeat: Bool
   /// Whether it goes before others (`--first`, or the line's own `first=yes`).
   public let isFirst: Bool
-  /// Its length in bytes as far as it is known before it is asked, for `--order`; -1 for unknown. (An
-  /// optional would take twice the room in every request.)
+  /// Its length in bytes as far as it is known before it is asked, for `--order`; -1 for unknown. (An optional would
+  /// take twice the room in every request.)
   private let expected: Int64
 
   public var address: Address { key.address }
@@ -39,11 +38,11 @@ public struct DownloadRequest: Sendable, Identifiable {
   /// Its length in bytes, as far as that is known before it is asked.
   public var expectedSize: Int64? { expected < 0 ? nil : expected }
 
-  /// Two requests with equal keys ask for one file under one name, whatever credentials and signatures their
-  /// addresses have: they are coalesced where these are the same, too, and else go one after the other.
+  /// Two requests with equal keys ask for one file under one name, whatever credentials and signatures their addresses
+  /// have: they are coalesced where these are the same, too, and else go one after the other.
   ///
-  /// A request is passed on at each step of a download, and its key is looked up at several: what most of
-  /// them do not have is behind one reference.
+  /// A request is passed on at each step of a download, and its key is looked up at several: what most of them do not
+  /// have is behind one reference.
   public struct Key: Sendable, Hashable {
     /// With its credentials.
     public let address: Address
@@ -67,8 +66,7 @@ public struct DownloadRequest: Sendable, Identifiable {
     }
 
     public init(
-      address: Address, outputName: String? = nil, checksum: ContentDigest? = nil,
-      provenance: Provenance = .user
+      address: Address, outputName: String? = nil, checksum: ContentDigest? = nil, provenance: Provenance = .user
     ) {
       self.address = address
       let isPlain = outputName == nil && checksum == nil && provenance == .user
@@ -82,14 +80,14 @@ public struct DownloadRequest: Sendable, Identifiable {
         && left.provenance == right.provenance
     }
 
-    /// Hashes only the address, which stores its hash: the other fields rarely differ, and each file is
-    /// looked up several times.
+    /// Hashes only the address, which stores its hash: the other fields rarely differ, and each file is looked up
+    /// several times.
     public func hash(into hasher: inout Hasher) { hasher.combine(address.resourceHash) }
   }
 }
 
-/// Who named an address: that decides what of the user's is sent there (HTTP rule 42), and whether its file
-/// may be hidden (HTTP rule 45).
+/// Who named an address: that decides what of the user's is sent there (HTTP rule 42), and whether its file may be
+/// hidden (HTTP rule 45).
 public enum Provenance: String, Sendable, Comparable {
   /// The user: on the command line, or in a list of theirs.
   case user
@@ -119,8 +117,8 @@ public enum Provenance: String, Sendable, Comparable {
 ///
 /// Several lanes may call `next()` at the same time; each request is given to exactly one of them.
 public protocol RequestSource: Sendable {
-  /// The next request; nil at the end of the list, for every caller from then on, and for a cancelled task,
-  /// so that no strategy can forget to stop.
+  /// The next request; nil at the end of the list, for every caller from then on, and for a cancelled task, so that no
+  /// strategy can forget to stop.
   nonisolated(nonsending) func next() async -> DownloadRequest?
 
   /// The next request, if one is available without waiting.
@@ -192,8 +190,8 @@ public final class RequestList: RequestSource {
   }
 }
 
-/// The ways to run a list: three strategies, each with a file in DownloadScheduling, and the last of them at
-/// a width that it finds itself.
+/// The ways to run a list: three strategies, each with a file in DownloadScheduling, and the last of them at a width
+/// that it finds itself.
 public enum DownloadMode: String, Sendable, CaseIterable, Codable {
   case sequential
   case asyncLet = "async-let"

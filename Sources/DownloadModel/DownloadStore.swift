@@ -1,36 +1,32 @@
 /// Stores finished files and the parts of unfinished ones. DownloadCaching implements it.
 ///
-/// A download goes straight ahead: `open` answers the request or returns a download; transfers fill it;
-/// `commit` verifies it and gives it its name. Every download that `open` returns must be committed or closed
-/// exactly once.
+/// A download goes straight ahead: `open` answers the request or returns a download; transfers fill it; `commit`
+/// verifies it and gives it its name. Every download that `open` returns must be committed or closed exactly once.
 public protocol DownloadStore: Sendable {
   associatedtype Download: DownloadTarget
 
   /// Answers a request from memory or from disk, or begins its download.
   ///
-  /// Equal requests at one time are coalesced into one download. The task of one of them fills it; the others
-  /// wait in this call. When that task is cancelled, one of the others continues the download, and with it
-  /// the transfer that is in flight.
+  /// Equal requests at one time are coalesced into one download. The task of one of them fills it; the others wait in
+  /// this call. When that task is cancelled, one of the others continues the download, and with it the transfer that is
+  /// in flight.
   /// - Parameter meter: shows the progress of the file.
-  /// - Throws: `.cancelled` as soon as the calling task is cancelled; a failure of disk or index; the failure
-  ///   of the equal request for which this one waited (`DownloadError.isCoalesced`).
+  /// - Throws: `.cancelled` as soon as the calling task is cancelled; a failure of disk or index; the failure of the
+  ///   equal request for which this one waited (`DownloadError.isCoalesced`).
   nonisolated(nonsending) func open(
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<Download>
 
   /// Verifies a download that has all its bytes, gives it its final name, and remembers it.
-  /// - Returns: nil if it must be fetched once more: its bytes did not have the checksum, or the file that
-  ///   the server vouched for is gone.
-  /// - Throws: `.digest`, `.unproven`; `.disk`, `.diskFull`, `.folder`, `.conflict`. The download must then
-  ///   be closed.
+  /// - Returns: nil if it must be fetched once more: its bytes did not have the checksum, or the file that the server
+  ///   vouched for is gone.
+  /// - Throws: `.digest`, `.unproven`; `.disk`, `.diskFull`, `.folder`, `.conflict`. The download must then be closed.
   nonisolated(nonsending) func commit(_ download: Download) async throws(DownloadError) -> DownloadOutcome?
 
-  /// Ends a download that did not finish; keeps the part if it can be resumed. If its task was cancelled and
-  /// equal requests wait for it, one of them continues it.
+  /// Ends a download that did not finish; keeps the part if it can be resumed. If its task was cancelled and equal
+  /// requests wait for it, one of them continues it.
   /// - Returns: an older answer that may be used instead (RFC 5861); nil for none: then the download failed.
-  nonisolated(nonsending) func close(
-    _ download: Download, after error: DownloadError
-  ) async -> DownloadOutcome?
+  nonisolated(nonsending) func close(_ download: Download, after error: DownloadError) async -> DownloadOutcome?
 }
 
 /// What `open` returns.
@@ -47,37 +43,33 @@ public protocol SegmentTarget: ByteSink {
   func nextTransfer() throws(DownloadError) -> TransferRequest?
 
   /// Judges the end of a transfer that was complete by the protocol. Must be called once for each.
-  /// - Returns: false if the server sent less than was asked for: `nextTransfer` then asks for the rest, and
-  ///   that is not a retry.
+  /// - Returns: false if the server sent less than was asked for: `nextTransfer` then asks for the rest, and that is
+  ///   not a retry.
   /// - Throws: what is wrong with the answer or its length; after a temporary failure a retry may help.
   func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool
 }
 
-/// A download in flight, which knows which bytes it lacks. Several transfers can fill it at a time, each its
-/// own segment; a transfer that uses the download itself as its target fills the first segment.
+/// A download in flight, which knows which bytes it lacks. Several transfers can fill it at a time, each its own
+/// segment; a transfer that uses the download itself as its target fills the first segment.
 public protocol DownloadTarget: SegmentTarget, AnyObject {
-  /// Returns, once, a transfer that goes on although the task that began it was cancelled. It must be awaited
-  /// instead of starting another.
+  /// Returns, once, a transfer that goes on although the task that began it was cancelled. It must be awaited instead
+  /// of starting another.
   func takeRunning() -> RunningTransfer?
 
-  /// The segments that have bytes still to arrive, in the order of the file; empty while its length is
-  /// unknown.
+  /// The segments that have bytes still to arrive, in the order of the file; empty while its length is unknown.
   var openSegments: [OpenSegment] { get }
 
   /// Takes the end of a segment from the transfer that fills it, or all of a segment that no transfer fills.
-  /// - Parameter offset: where the new segment begins: behind the position of the old one, or at it if no
-  ///   transfer fills the old one.
-  /// - Returns: a target for the new segment, and its number; nil if the segment has changed meanwhile, or
-  ///   cannot be divided there.
-  func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (
-    id: Int, target: any SegmentTarget
-  )?
+  /// - Parameter offset: where the new segment begins: behind the position of the old one, or at it if no transfer
+  ///   fills the old one.
+  /// - Returns: a target for the new segment, and its number; nil if the segment has changed meanwhile, or cannot be
+  ///   divided there.
+  func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (id: Int, target: any SegmentTarget)?
 
   /// Sets how much of a further segment is asked for at a time, from the next request on.
   func ask(for size: RequestSize)
 
-  /// Notes that the server gives no ranges of the file, or not soon enough, so that no further segment is
-  /// begun.
+  /// Notes that the server gives no ranges of the file, or not soon enough, so that no further segment is begun.
   func refuseSegments()
 
   /// Notes that no transfer fills the segment any more, so that another may fetch what it lacks.
@@ -97,9 +89,9 @@ public struct OpenSegment: Sendable, Equatable, Identifiable {
   public var end: Int64
   /// Whether a transfer fills it.
   public var isTaken: Bool
-  /// Offset behind the bytes that the current request must bring: another transfer can take what lies behind
-  /// it, and no byte comes twice. The first request of a file has no end and is broken off wherever another
-  /// segment begins; so for the first segment this is `position`.
+  /// Offset behind the bytes that the current request must bring: another transfer can take what lies behind it, and no
+  /// byte comes twice. The first request of a file has no end and is broken off wherever another segment begins; so for
+  /// the first segment this is `position`.
   public var asked: Int64
 
   public init(id: Int, position: Int64, end: Int64, isTaken: Bool, asked: Int64? = nil) {
@@ -115,9 +107,9 @@ public struct OpenSegment: Sendable, Equatable, Identifiable {
 
 /// How much of a segment is asked for in one request. Pure.
 ///
-/// While a segment is long, a request never asks for all of it: a transfer that becomes free can then take
-/// what no other has asked for, and no connection is broken off with bytes on their way. Each request costs
-/// one round trip on an open connection.
+/// While a segment is long, a request never asks for all of it: a transfer that becomes free can then take what no
+/// other has asked for, and no connection is broken off with bytes on their way. Each request costs one round trip on
+/// an open connection.
 public struct RequestSize: Sendable, Equatable {
   /// The segment's missing bytes are divided by this: a half, a quarter.
   public var divisor: Int64

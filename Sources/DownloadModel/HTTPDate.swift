@@ -4,10 +4,10 @@ package import Glibc
 package struct HTTPDate: Equatable, Comparable {
   package let seconds: Int64
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov 6 08:49:37 1994`.
   ///
-  /// Read byte by byte: each file that a cache answers for has a date, and to split texts into words took an
-  /// eighth of all that a hit costs.
+  /// Read byte by byte: each file that a cache answers for has a date, and to split texts into words took an eighth of
+  /// all that a hit costs.
   package init?(_ text: String) {
     var text = text
     guard let seconds = text.withUTF8({ Self.seconds($0) }) else { return nil }

@@ -27,14 +27,13 @@ public enum JSONValue: Sendable, Equatable {
     case .list(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
     case .object(let fields):
       "{"
-        + fields.sorted { $0.key < $1.key }.map { "\(Self.quoted($0.key)):\($0.value.text)" }.joined(
-          separator: ",")
+        + fields.sorted { $0.key < $1.key }.map { "\(Self.quoted($0.key)):\($0.value.text)" }.joined(separator: ",")
         + "}"
     }
   }
 
-  /// RFC 8259 §7: quote, backslash and control characters are escaped, and so is all that a terminal must not
-  /// get, since people look at such lines too. The value stays what it is.
+  /// RFC 8259 §7: quote, backslash and control characters are escaped, and so is all that a terminal must not get,
+  /// since people look at such lines too. The value stays what it is.
   private static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
@@ -56,8 +55,7 @@ public enum JSONValue: Sendable, Equatable {
 }
 
 extension Unicode.Scalar {
-  /// Whether it must not reach a terminal as it is. The joiners U+200C and U+200D may: scripts and
-  /// emoji need them.
+  /// Whether it must not reach a terminal as it is. The joiners U+200C and U+200D may: scripts and emoji need them.
   package var isHarmful: Bool {
     switch value {
     case 0x20...0x7E: false

@@ -1,5 +1,4 @@
-/// The logins of a netrc file, as curl and ftp know it: `machine HOST login NAME password SECRET`, `default
-/// …`.
+/// The logins of a netrc file, as curl and ftp know it: `machine HOST login NAME password SECRET`, `default …`.
 ///
 /// The transport reads the file itself; this only distinguishes the answers that different logins get.
 public struct NetrcLogins: Sendable {
@@ -28,8 +27,7 @@ public struct NetrcLogins: Sendable {
     all = entries.map { ([$0.machine ?? ""] + $0.words).joined(separator: "\u{0}") }.joined(separator: "\n")
   }
 
-  /// What the file says for a host, as text that is different for different logins; nil for nothing. A
-  /// secret.
+  /// What the file says for a host, as text that is different for different logins; nil for nothing. A secret.
   /// - Parameter host: as in an address: lower case, an IPv6 address in brackets.
   package func login(for host: String) -> String? {
     machines[host.first == "[" ? String(host.dropFirst().dropLast()) : host] ?? fallback
@@ -87,8 +85,8 @@ public struct NetrcLogins: Sendable {
     return words
   }
 
-  /// Words between blanks. A word in double quotes may contain blanks, and a backslash in it makes the next
-  /// character literal. A word that begins with `#` makes the rest of the line a comment.
+  /// Words between blanks. A word in double quotes may contain blanks, and a backslash in it makes the next character
+  /// literal. A word that begins with `#` makes the rest of the line a comment.
   private static func tokens(_ line: ArraySlice<UInt8>) -> [String] {
     var tokens: [String] = []
     var index = line.startIndex

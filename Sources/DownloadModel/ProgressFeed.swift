@@ -2,10 +2,10 @@ import Synchronization
 
 /// What happens in a run: transfers write to it, and several readers read it, each at its own pace.
 ///
-/// Bytes are counters that transfers add to. Start, retry and end are events: each reader of events gets all
-/// events after its arrival, exactly once and in order; none is ever dropped. An event is kept until every
-/// such reader has taken it, so memory grows with the backlog of the slowest reader and with nothing else.
-/// Without a reader, the feed keeps neither events nor a table of the files in flight.
+/// Bytes are counters that transfers add to. Start, retry and end are events: each reader of events gets all events
+/// after its arrival, exactly once and in order; none is ever dropped. An event is kept until every such reader has
+/// taken it, so memory grows with the backlog of the slowest reader and with nothing else. Without a reader, the feed
+/// keeps neither events nor a table of the files in flight.
 public final class ProgressFeed: Sendable {
   /// How much of a run a reader wants to know.
   public enum Detail: Sendable {
@@ -20,8 +20,8 @@ public final class ProgressFeed: Sendable {
   /// Body bytes received by the whole run.
   public let counter = TransferCounter()
   private let state = Lock(State())
-  /// Whether a reader wants more than totals. Read without the lock, so that without such a reader a file
-  /// costs nothing here.
+  /// Whether a reader wants more than totals. Read without the lock, so that without such a reader a file costs nothing
+  /// here.
   private let isRead = Atomic<Bool>(false)
 
   fileprivate struct State {
@@ -67,8 +67,7 @@ public final class ProgressFeed: Sendable {
     change { $0.log.append(.retry(request.address, next, error: error)) }
   }
 
-  /// A file's host refused it for now: the file is requeued, so it is no longer in flight and begins anew
-  /// later.
+  /// A file's host refused it for now: the file is requeued, so it is no longer in flight and begins anew later.
   /// - Parameter next: nil for a file that only waits for its turn; that is no event.
   public func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
     change { state in
@@ -78,8 +77,8 @@ public final class ProgressFeed: Sendable {
     }
   }
 
-  /// Another process has the file, and this run waits for it. An event only once in a run: if the other
-  /// process fetches the whole list, one event says it all.
+  /// Another process has the file, and this run waits for it. An event only once in a run: if the other process fetches
+  /// the whole list, one event says it all.
   /// - Parameter process: its number; nil if unknown.
   public func waits(_ request: DownloadRequest, forProcess process: Int?) {
     change { state in
@@ -114,8 +113,8 @@ public final class ProgressFeed: Sendable {
     }
   }
 
-  /// Who can say which hosts keep files waiting; asked for each sample of a reader of events, and only then.
-  /// Nil once the run is over.
+  /// Who can say which hosts keep files waiting; asked for each sample of a reader of events, and only then. Nil once
+  /// the run is over.
   public func hosts(from look: (@Sendable () -> [HostWait])?) { state.withLock { $0.lookAtHosts = look } }
 
   // MARK: Watching
@@ -192,10 +191,8 @@ public final class ProgressFeed: Sendable {
     let (hosts, watch) = (lookAtHosts?(), lookAtWatch?())
     return state.withLock { state in
       ProgressSample(
-        tally: state.tally, received: counter.value,
-        active: detail == .totals ? [] : Array(state.active.values),
-        events: share.map { state.log.take($0) } ?? [], hosts: hosts ?? [], watch: watch,
-        prompt: state.prompt,
+        tally: state.tally, received: counter.value, active: detail == .totals ? [] : Array(state.active.values),
+        events: share.map { state.log.take($0) } ?? [], hosts: hosts ?? [], watch: watch, prompt: state.prompt,
         width: state.width)
     }
   }
@@ -260,8 +257,8 @@ private struct EventLog {
     let next = taken[reader] ?? end
     taken[reader] = end
     defer { forgetTaken() }
-    // Usually there is one reader of events, and it gets the array itself. Otherwise a reader gets a copy,
-    // never an array that is still written to here.
+    // Usually there is one reader of events, and it gets the array itself. Otherwise a reader gets a copy, never an
+    // array that is still written to here.
     let isWhole = next == first && taken.values.allSatisfy { $0 == end }
     return isWhole ? events : events[(next - first)...].map(\.self)
   }
@@ -271,8 +268,8 @@ private struct EventLog {
     if seen == end {
       events = []
     } else if (seen - first) * 2 > events.count {
-      // Only when it is more than half of them, so that beside a slow reader not every call of a quick one
-      // moves all the rest.
+      // Only when it is more than half of them, so that beside a slow reader not every call of a quick one moves all
+      // the rest.
       events.removeFirst(seen - first)
     } else {
       return

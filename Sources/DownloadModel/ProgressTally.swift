@@ -28,8 +28,8 @@ public struct ProgressTally: Sendable, Equatable {
   public var finishedBytes: Int64 = 0
   /// Files whose bodies came over the network, also those whose bytes were here already.
   public var bodies = 0
-  /// Of those, the bytes that this run had to fetch: without those of earlier runs, and without bytes that
-  /// came twice or for nothing.
+  /// Of those, the bytes that this run had to fetch: without those of earlier runs, and without bytes that came twice
+  /// or for nothing.
   public var bodyBytes: Int64 = 0
   /// Body bytes that finished files took from the network.
   public var transferredBytes: Int64 = 0

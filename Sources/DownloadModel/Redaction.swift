@@ -1,6 +1,6 @@
-/// Removes secrets from texts for users: logins in addresses (RFC 3986 §3.2.1), and the parameters that sign
-/// or unlock an address. Pure. Every text for a user goes through it, in the two gates of the front door and
-/// of TerminalProgress. Texts from which something is fetched again (the wire, the index, `--failed`) do not.
+/// Removes secrets from texts for users: logins in addresses (RFC 3986 §3.2.1), and the parameters that sign or unlock
+/// an address. Pure. Every text for a user goes through it, in the two gates of the front door and of TerminalProgress.
+/// Texts from which something is fetched again (the wire, the index, `--failed`) do not.
 public enum Redaction {
   /// The text that replaces a secret.
   public static let mark = "…"
@@ -10,15 +10,13 @@ public enum Redaction {
   ///     https://u:p@host/x?X-Amz-Signature=1f&part=2  →  https://host/x?X-Amz-Signature=…&part=2
   public static func redacted(_ text: some StringProtocol) -> String {
     // Most texts contain neither an @ nor a =.
-    guard text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "=") }) else {
-      return String(text)
-    }
+    guard text.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "=") }) else { return String(text) }
     return scan(Array(text.utf8)) { isBlankOrQuote($0) }
   }
 
   /// A text that is meant as one address, well formed or not: `user:secret@host/x` without a scheme and
-  /// `https:/user:secret@host` contain a login too. A text that is not an address loses everything from its
-  /// scheme's end to its last `@`.
+  /// `https:/user:secret@host` contain a login too. A text that is not an address loses everything from its scheme's
+  /// end to its last `@`.
   public static func redactedAddress(_ text: some StringProtocol) -> String {
     if let address = try? Address(text) { return address.redacted }
     var bytes = Array(text.utf8)
@@ -27,8 +25,8 @@ public enum Redaction {
     return scan(bytes) { _ in false }
   }
 
-  /// Whether a text without a scheme looks like an address with a login: `user:secret@host/x`. A file of that
-  /// name can be named `./user:secret@host/x`.
+  /// Whether a text without a scheme looks like an address with a login: `user:secret@host/x`. A file of that name can
+  /// be named `./user:secret@host/x`.
   public static func isLoginWithoutScheme(_ text: some StringProtocol) -> Bool {
     let bytes = text.utf8
     guard
@@ -40,9 +38,9 @@ public enum Redaction {
 
   /// Whether the value of a parameter with this name signs the address or unlocks what it names.
   ///
-  /// Signing schemes: AWS (`X-Amz-…`, version 2's `Signature`), Google (`X-Goog-…`), Azure (`sig`),
-  /// CloudFront (`Signature`, `Policy`, `Key-Pair-Id`), Akamai (`hdnts`, `hdnea`); and the usual names of
-  /// tokens and keys. Of `auth[token]` each part is a name.
+  /// Signing schemes: AWS (`X-Amz-…`, version 2's `Signature`), Google (`X-Goog-…`), Azure (`sig`), CloudFront
+  /// (`Signature`, `Policy`, `Key-Pair-Id`), Akamai (`hdnts`, `hdnea`); and the usual names of tokens and keys. Of
+  /// `auth[token]` each part is a name.
   public static func isSecret(parameter name: some StringProtocol) -> Bool {
     (PercentEncoding.decode(name) ?? Array(name.utf8)).split { "[]".utf8.contains($0) }.contains { part in
       let plain = String(decoding: part.filter { !"-_.".utf8.contains($0) }, as: UTF8.self).lowercased()
@@ -62,8 +60,7 @@ public enum Redaction {
 
   // MARK: Scanning
 
-  /// - Parameter endsValue: what ends a parameter's value besides `&`, `;` and `#`: in a sentence, a blank or
-  ///   a quote.
+  /// - Parameter endsValue: what ends a parameter's value besides `&`, `;` and `#`: in a sentence, a blank or a quote.
   fileprivate static func scan(_ bytes: [UInt8], _ endsValue: (UInt8) -> Bool) -> String {
     var kept: [UInt8] = []
     kept.reserveCapacity(bytes.count)
@@ -91,8 +88,8 @@ public enum Redaction {
     return String(decoding: kept, as: UTF8.self)
   }
 
-  /// Where the host begins: behind the last `@` of the authority. A login that is only the mark hides
-  /// nothing; it stays, because it shows that a login is to be given.
+  /// Where the host begins: behind the last `@` of the authority. A login that is only the mark hides nothing; it
+  /// stays, because it shows that a login is to be given.
   private static func endOfLogin(_ bytes: [UInt8], from start: Int) -> Int {
     let end = bytes[start...].firstIndex { "/?#\n\"'".utf8.contains($0) } ?? bytes.count
     guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return start }

@@ -1,5 +1,5 @@
-/// The subjects on which only dlm itself may send header lines, whoever else adds some: a user's `Range`
-/// would have half a file taken for the whole.
+/// The subjects on which only dlm itself may send header lines, whoever else adds some: a user's `Range` would have
+/// half a file taken for the whole.
 public enum ReservedMatter: Sendable, Equatable {
   case proxyLogin, range, condition, coding, body
 

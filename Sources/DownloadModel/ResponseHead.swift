@@ -1,5 +1,5 @@
-/// Status and header fields of a final response, kept as the bytes that arrived: a field costs nothing until
-/// it is read.
+/// Status and header fields of a final response, kept as the bytes that arrived: a field costs nothing until it is
+/// read.
 public struct ResponseHead: Sendable {
   public let status: Int
   /// The address that answered, without credentials, where redirects led away from the requested one.
@@ -16,9 +16,8 @@ public struct ResponseHead: Sendable {
     self.starts = starts
   }
 
-  /// The values of every line of that name, without blanks around them, joined with ", " (RFC 9110 §5.3); nil
-  /// if there is none. A value that is not UTF-8 is read as ISO-8859-1, as older servers mean it (RFC 9110
-  /// §5.5).
+  /// The values of every line of that name, without blanks around them, joined with ", " (RFC 9110 §5.3); nil if there
+  /// is none. A value that is not UTF-8 is read as ISO-8859-1, as older servers mean it (RFC 9110 §5.5).
   /// - Parameter name: lower case.
   public subscript(_ name: StaticString) -> String? {
     var found: String?
@@ -41,9 +40,9 @@ public struct ResponseHead: Sendable {
     return String(scalars)
   }
 
-  /// Whether the body is all of what was asked for. 203 is a 200 that a proxy changed; no better body is
-  /// available. What was created or accepted is what the server has to give, and unknown codes of the class
-  /// 2xx are treated as 200 (RFC 9110 §15).
+  /// Whether the body is all of what was asked for. 203 is a 200 that a proxy changed; no better body is available.
+  /// What was created or accepted is what the server has to give, and unknown codes of the class 2xx are treated as 200
+  /// (RFC 9110 §15).
   public var isWhole: Bool {
     switch status {
     case 200...203, 209...225, 227...299: true
@@ -139,8 +138,7 @@ public struct ContentRange: Sendable, Equatable {
       return
     }
     let ends = sides[0].split(separator: "-", omittingEmptySubsequences: false)
-    guard ends.count == 2, let first = Int64(ends[0]), let last = Int64(ends[1]), first >= 0,
-      first <= last
+    guard ends.count == 2, let first = Int64(ends[0]), let last = Int64(ends[1]), first >= 0, first <= last
     else { return nil }
     if let completeLength, last >= completeLength { return nil }
     range = first...last
@@ -174,8 +172,8 @@ public struct Validator: Sendable, Equatable, Codable {
 
   public var isEmpty: Bool { etag == nil && lastModified == nil }
 
-  /// Without values that must not be in a header line, because a server may
-  /// send a bare CR in them, and metadata on disk may have been written by another program.
+  /// Without values that must not be in a header line, because a server may send a bare CR in them, and metadata on
+  /// disk may have been written by another program.
   public var fitForHeaders: Validator {
     func clean(_ text: String?) -> String? {
       guard let text, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }

@@ -1,5 +1,5 @@
-/// The parameters by which storage services sign addresses (HTTP rules 27 and 30). They say who may ask, and
-/// until when, and differ from one list to the next; which file is meant, the rest of the address says.
+/// The parameters by which storage services sign addresses (HTTP rules 27 and 30). They say who may ask, and until
+/// when, and differ from one list to the next; which file is meant, the rest of the address says.
 public enum SignedQuery {
   /// An address without the parameters of a known signature.
   public static func unsigned(_ address: String) -> String {
@@ -15,8 +15,8 @@ public enum SignedQuery {
     return String(address[..<mark]) + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&"))
   }
 
-  /// Every scheme has a parameter with "sig" in its name; few other queries have, and those of a list of a
-  /// million addresses are all looked at.
+  /// Every scheme has a parameter with "sig" in its name; few other queries have, and those of a list of a million
+  /// addresses are all looked at.
   private static func mayBeSigned(_ query: Substring) -> Bool {
     var last: UInt32 = 0
     for byte in query.utf8 {
@@ -26,8 +26,8 @@ public enum SignedQuery {
     return false
   }
 
-  /// How a storage service signs addresses. A parameter counts as the scheme's only beside those that
-  /// identify the scheme: elsewhere `se` or `Expires` may select the file.
+  /// How a storage service signs addresses. A parameter counts as the scheme's only beside those that identify the
+  /// scheme: elsewhere `se` or `Expires` may select the file.
   private struct Scheme {
     /// One name of each group must be there. Lower case.
     var marks: [Set<String>]

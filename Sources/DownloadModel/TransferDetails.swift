@@ -6,8 +6,8 @@ public struct TransferDetails: Sendable, Equatable {
   public var httpVersion: String?
   /// Whether the connection was there already.
   public var isReused = false
-  /// From the start of the transfer until the host's address was known. All times are nil until it is so far,
-  /// and where it did not happen.
+  /// From the start of the transfer until the host's address was known. All times are nil until it is so far, and where
+  /// it did not happen.
   public var lookedUp: Duration?
   public var connected: Duration?
   /// Until TLS was agreed on.

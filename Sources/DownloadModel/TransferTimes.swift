@@ -1,12 +1,12 @@
-/// When one transfer did what: a request with the redirects that it followed, from its start to its end. For
-/// reports; nobody else is told.
+/// When one transfer did what: a request with the redirects that it followed, from its start to its end. For reports;
+/// nobody else is told.
 public struct TransferTimes: Sendable, Equatable {
   /// Of the request, without credentials (`Address.key`).
   public var address: String
   /// On CLOCK_MONOTONIC, in nanoseconds.
   public var begin: UInt64
-  /// From the start until the host's address was known. These times are nil where it did not happen: nothing
-  /// is looked up or connected on a connection that was there already.
+  /// From the start until the host's address was known. These times are nil where it did not happen: nothing is looked
+  /// up or connected on a connection that was there already.
   public var lookedUp: Duration?
   public var connected: Duration?
   /// Until TLS was agreed on.

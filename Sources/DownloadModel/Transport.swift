@@ -1,7 +1,7 @@
 /// Fetches one response and passes its body to a sink. CurlTransport implements it; tests use fakes.
 public protocol Transport: Sendable {
-  /// Begins one transfer. Returns when it has ended, or as soon as the sink has called its body
-  /// `.splittable`; then the task that began the transfer must await it (`RunningTransfer.receipt`).
+  /// Begins one transfer. Returns when it has ended, or as soon as the sink has called its body `.splittable`; then the
+  /// task that began the transfer must await it (`RunningTransfer.receipt`).
   ///
   /// Cancelling the task removes the transfer at once, unless the sink keeps it (`ByteSink.keep`).
   ///
@@ -22,8 +22,7 @@ extension Transport {
   public func cancel(_ meter: TransferMeter) async -> Bool { false }
 
   /// Runs one transfer to its end.
-  /// - Returns: what was received, when the sink accepted the response and the body ended as its framing
-  ///   requires.
+  /// - Returns: what was received, when the sink accepted the response and the body ended as its framing requires.
   /// - Throws: what `run` throws.
   public nonisolated(nonsending) func fetch(
     _ transfer: TransferRequest, into sink: any ByteSink
@@ -40,13 +39,12 @@ public struct TransferRequest: Sendable {
   public var address: Address
   /// First byte wanted: sends `Range: bytes=N-` (RFC 9110 §14.2); nil asks for the whole file.
   public var rangeStart: Int64?
-  /// The offset behind the last byte wanted: with `rangeStart`, sends `Range: bytes=N-M`; nil asks for all
-  /// that follows.
+  /// The offset behind the last byte wanted: with `rangeStart`, sends `Range: bytes=N-M`; nil asks for all that
+  /// follows.
   public var rangeEnd: Int64?
   /// Further header lines (`If-Range: "v1"`), in addition to those of every request.
   public var headerLines: [String]
-  /// How long it stayed unanswered before it was returned (`DownloadError.overtaken`); nil for the first
-  /// time.
+  /// How long it stayed unanswered before it was returned (`DownloadError.overtaken`); nil for the first time.
   public var waited: Duration?
   /// Is told what the transfer waits for; nil where nobody wants to know.
   public var meter: TransferMeter?
@@ -66,9 +64,9 @@ public struct TransferRequest: Sendable {
     self.meter = meter
   }
 
-  /// Whether what the user gave goes with this request to a destination: header lines and their cookies, the
-  /// client certificate, a login that names no host (HTTP rule 42). Not where a redirect leads to another
-  /// origin, and not to an origin that only a list at an address names.
+  /// Whether what the user gave goes with this request to a destination: header lines and their cookies, the client
+  /// certificate, a login that names no host (HTTP rule 42). Not where a redirect leads to another origin, and not to
+  /// an origin that only a list at an address names.
   public func isHome(_ destination: Address) -> Bool {
     provenance != .stranger && destination.isSameOrigin(as: address)
   }
@@ -111,8 +109,8 @@ public protocol ByteSink: Sendable {
   /// Takes the next bytes of the body, in order; the pointer is valid during the call only.
   /// - Returns: `.enough` when no more are wanted: the transfer ends without a failure.
   func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand
-  /// The task that awaits the transfer was cancelled. A sink for which another task waits keeps the transfer:
-  /// it then goes on, and ends as `running`, which that task awaits or cancels.
+  /// The task that awaits the transfer was cancelled. A sink for which another task waits keeps the transfer: it then
+  /// goes on, and ends as `running`, which that task awaits or cancels.
   /// - Parameter running: the same object each time, also the one that the cancelled task had.
   /// - Returns: false to have the transfer removed at once.
   func keep(_ running: RunningTransfer) -> Bool
@@ -130,8 +128,8 @@ public enum BodyDisposition: Sendable, Equatable {
   case write
   /// The same, and the body is long, so that other transfers could fetch segments of it meanwhile.
   case splittable
-  /// Remove the content codings that the head names (RFC 9110 §8.4), and deliver the decoded bytes. All of
-  /// them are known (`ContentCoding`).
+  /// Remove the content codings that the head names (RFC 9110 §8.4), and deliver the decoded bytes. All of them are
+  /// known (`ContentCoding`).
   case decode
   /// The answer needs no body; read and drop a short body so that the connection can be kept.
   case drain

@@ -1,13 +1,13 @@
-/// What makes an answer this user's: what requests carry that can select or unlock one, and how servers are
-/// checked (HTTP rules 18, 29 and 30).
+/// What makes an answer this user's: what requests carry that can select or unlock one, and how servers are checked
+/// (HTTP rules 18, 29 and 30).
 ///
-/// Requests are made by it, and the cache keeps a hash of it beside what they brought. So every setting for
-/// connections stands either here or among those of `TransportOptions` on which no answer depends.
+/// Requests are made by it, and the cache keeps a hash of it beside what they brought. So every setting for connections
+/// stands either here or among those of `TransportOptions` on which no answer depends.
 public struct Trust: Sendable {
   /// How dlm names itself, unless a header line does.
   public var userAgent: String
-  /// The user's own header lines, sent with every request to the origin of its address, but not to a proxy,
-  /// and not to another origin to which a redirect leads.
+  /// The user's own header lines, sent with every request to the origin of its address, but not to a proxy, and not to
+  /// another origin to which a redirect leads.
   public var headerLines: [String] = []
   /// CURLOPT_NETRC_FILE.
   public var netrcFile: String?
@@ -20,8 +20,8 @@ public struct Trust: Sendable {
   /// Accepts any certificate (CURLOPT_SSL_VERIFYPEER and VERIFYHOST off).
   public var isInsecure = false
   public var tls = TLSOptions()
-  /// By the path of a file of authorities, keys or revoked certificates, a hash of what stands there: others
-  /// under the same path check servers otherwise.
+  /// By the path of a file of authorities, keys or revoked certificates, a hash of what stands there: others under the
+  /// same path check servers otherwise.
   public var fileDigests: [String: String] = [:]
 
   public init(userAgent: String = "") { self.userAgent = userAgent }
@@ -49,8 +49,8 @@ public struct TLSOptions: Sendable {
     public var isPKCS12: Bool
     /// The key's path in PEM (CURLOPT_SSLKEY); nil if the key is in the certificate's file.
     public var key: String?
-    /// CURLOPT_KEYPASSWD. A secret. Empty for none: if it were not set, OpenSSL would ask at the terminal, on
-    /// a loop's thread.
+    /// CURLOPT_KEYPASSWD. A secret. Empty for none: if it were not set, OpenSSL would ask at the terminal, on a loop's
+    /// thread.
     public var passphrase: String
 
     public init(

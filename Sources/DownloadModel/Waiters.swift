@@ -2,10 +2,10 @@ import Synchronization
 
 /// A value behind a lock, and the tasks that wait until it has what each of them needs (Hoare's monitor).
 ///
-/// A wait is a closure that takes an answer from the value, or finds none yet. It is asked within the lock,
-/// at once and then after each change, in the order in which the tasks came. So nothing that changes the
-/// value has to know who waits, and each task goes on once, outside the lock: with its answer, or because it
-/// was cancelled, whichever takes the lock first.
+/// A wait is a closure that takes an answer from the value, or finds none yet. It is asked within the lock, at once and
+/// then after each change, in the order in which the tasks came. So nothing that changes the value has to know who
+/// waits, and each task goes on once, outside the lock: with its answer, or because it was cancelled, whichever takes
+/// the lock first.
 ///
 /// A lock and not an actor: what changes the value is often a loop's thread, which must not wait.
 package final class Waiters<Value: Sendable>: Sendable {

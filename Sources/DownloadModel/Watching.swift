@@ -73,8 +73,8 @@ struct LineResults {
 
   /// Notes what a line came to.
   ///
-  /// One that was asked about again and found as it was keeps what it came to first, so that the summary
-  /// still says that this run fetched it; and a question that was cut short says nothing.
+  /// One that was asked about again and found as it was keeps what it came to first, so that the summary still says
+  /// that this run fetched it; and a question that was cut short says nothing.
   /// - Parameter replaced: called with what it came to before, if that counts no more.
   /// - Returns: whether the new result counts.
   mutating func note(

@@ -1,8 +1,8 @@
 import DownloadModel
 import Synchronization
 
-/// How many single downloads of a session go on at a time, of all hosts and of each: a program may ask for
-/// thousands of them at once, each in a task of its own. The files of a list have the list's queue for that.
+/// How many single downloads of a session go on at a time, of all hosts and of each: a program may ask for thousands of
+/// them at once, each in a task of its own. The files of a list have the list's queue for that.
 final class CallLimit: Sendable {
   private struct State {
     var free: Int

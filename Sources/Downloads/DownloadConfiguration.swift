@@ -3,13 +3,13 @@ import DownloadCaching
 public import DownloadModel
 import SystemPackage
 
-/// Every setting of a session with its value. Plain values: nothing is read from the environment, from a
-/// settings file or from a command line.
+/// Every setting of a session with its value. Plain values: nothing is read from the environment, from a settings file
+/// or from a command line.
 public struct DownloadConfiguration: Sendable {
   /// What the cache answers, and when servers are asked.
   public enum Caching: Sendable, CaseIterable {
-    /// A file that its server called fresh for a time is not asked about until then; others are asked about,
-    /// and fetched where they have changed (RFC 9111 §4).
+    /// A file that its server called fresh for a time is not asked about until then; others are asked about, and
+    /// fetched where they have changed (RFC 9111 §4).
     case fresh
     /// Ask about every file, and fetch what has changed.
     case revalidate
@@ -19,8 +19,8 @@ public struct DownloadConfiguration: Sendable {
     case offline
   }
 
-  /// What becomes of a file that stands under the wanted name and is not this library's. What it wrote for
-  /// the same address, and nobody changed, is replaced in every case if there is a cache folder.
+  /// What becomes of a file that stands under the wanted name and is not this library's. What it wrote for the same
+  /// address, and nobody changed, is replaced in every case if there is a cache folder.
   public enum Conflicts: Sendable, CaseIterable {
     /// The new file takes another name: `x.1.tar.gz`.
     case rename
@@ -31,24 +31,22 @@ public struct DownloadConfiguration: Sendable {
 
   /// The folder for finished files; made if it is missing.
   public var directory: String
-  /// The folder for what is known of earlier downloads; made if it is missing. Nil for a session that
-  /// remembers nothing: it answers a repeated address with the file that it has, unasked, and the next
-  /// session does not know the file at all.
+  /// The folder for what is known of earlier downloads; made if it is missing. Nil for a session that remembers
+  /// nothing: it answers a repeated address with the file that it has, unasked, and the next session does not know the
+  /// file at all.
   public var cacheFolder: String?
   public var caching = Caching.fresh
   public var conflicts = Conflicts.rename
 
-  /// Files at a time, at most, of a list whose schedule gives no number, and of all single downloads
-  /// together.
+  /// Files at a time, at most, of a list whose schedule gives no number, and of all single downloads together.
   public var jobs = 64
-  /// Files of one host at a time, at most, of a list, and of all single downloads together; nil for as many
-  /// as go at a time. A host that refuses some gets fewer.
+  /// Files of one host at a time, at most, of a list, and of all single downloads together; nil for as many as go at a
+  /// time. A host that refuses some gets fewer.
   public var perHost: Int?
   /// Connections that fetch pieces of one large file, at most; 1 for no pieces. As many are used as help.
   public var segments = 32
-  /// Network loops, a thread each. One is enough for any link of a few gigabits; more spread a list over
-  /// cores. With more than one, equal addresses of two calls that go on at the same time may be fetched
-  /// twice.
+  /// Network loops, a thread each. One is enough for any link of a few gigabits; more spread a list over cores. With
+  /// more than one, equal addresses of two calls that go on at the same time may be fetched twice.
   public var loops = 1
 
   /// Attempts after the first, for failures that are temporary.
@@ -61,8 +59,8 @@ public struct DownloadConfiguration: Sendable {
   /// Bytes a second over everything; nil for no limit.
   public var rateLimit: Int64?
 
-  /// Sent with every request, to the origin of its address and not to one to which it redirects:
-  /// `Name: value`. A secret in one of them goes to all origins of the list.
+  /// Sent with every request, to the origin of its address and not to one to which it redirects: `Name: value`. A
+  /// secret in one of them goes to all origins of the list.
   public var headerLines: [String] = []
   public var userAgent = "Downloads"
   /// `[scheme://][user:password@]host[:port]`; nil for none. Variables such as `http_proxy` are not read.
@@ -138,9 +136,7 @@ public struct DownloadConfiguration: Sendable {
   private static func checkedLine(_ line: String) throws(DownloadError) -> String {
     // By bytes, because a combining mark after the colon forms one `Character` with it.
     let name = line.utf8.prefix { $0 != UInt8(ascii: ":") }
-    guard name.count < line.utf8.count, !name.isEmpty else {
-      throw refusal("a header line is no \"Name: value\"")
-    }
+    guard name.count < line.utf8.count, !name.isEmpty else { throw refusal("a header line is no \"Name: value\"") }
     let field = String(decoding: name.filter { $0 > 0x20 }, as: UTF8.self)
     if ReservedMatter(field: field.lowercased()) != nil {
       throw refusal("\(field) is sent by the library itself; a header line may not say it")

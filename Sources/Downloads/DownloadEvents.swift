@@ -2,13 +2,13 @@ public import DownloadModel
 
 /// What happens to the files of a list.
 ///
-/// Of each file `began` comes first, then any number of `progress` and `retrying`, and at last `finished` or
-/// `failed`, once. An address that is none has only `failed`.
+/// Of each file `began` comes first, then any number of `progress` and `retrying`, and at last `finished` or `failed`,
+/// once. An address that is none has only `failed`.
 public enum DownloadEvent: Sendable {
   /// The file is under way. Said when it is looked at next, so that of a small file it comes with its end.
   case began(index: Int, DownloadItem)
-  /// More of it is there. Coalesced: at most one for each file and `progressInterval`, and for a reader
-  /// that is slower than that only the latest.
+  /// More of it is there. Coalesced: at most one for each file and `progressInterval`, and for a reader that is slower
+  /// than that only the latest.
   case progress(DownloadProgress)
   /// An attempt failed, and another follows after a pause.
   case retrying(index: Int, DownloadItem, NextAttempt, DownloadError)
@@ -35,17 +35,16 @@ public struct DownloadProgress: Sendable, Equatable {
 
 /// A list of downloads, and what happens to its files.
 ///
-/// Nothing begins before it is iterated; each iteration downloads the list once more, and what is there is
-/// not fetched again if there is a cache folder.
+/// Nothing begins before it is iterated; each iteration downloads the list once more, and what is there is not fetched
+/// again if there is a cache folder.
 ///
-/// - Cancellation: when the task that iterates is cancelled, or the loop is left early, downloads under way
-///   end at once; what can be resumed of them is kept. A cancelled reader still gets the outcome of each
-///   file that had begun, and then `DownloadError.cancelled` is thrown.
-/// - Backpressure: progress is coalesced. Outcomes wait until they are read; while 1024 of them wait, no
-///   further file begins.
-/// - Throws, from the iteration: `.cancelled`; `.closed` when the session is closed; what kept all further
-///   files from being written, such as a full disk. The failure of a file is no such error but the event
-///   `failed`.
+/// - Cancellation: when the task that iterates is cancelled, or the loop is left early, downloads under way end at
+///   once; what can be resumed of them is kept. A cancelled reader still gets the outcome of each file that had begun,
+///   and then `DownloadError.cancelled` is thrown.
+/// - Backpressure: progress is coalesced. Outcomes wait until they are read; while 1024 of them wait, no further file
+///   begins.
+/// - Throws, from the iteration: `.cancelled`; `.closed` when the session is closed; what kept all further files from
+///   being written, such as a full disk. The failure of a file is no such error but the event `failed`.
 public struct DownloadEvents: AsyncSequence, Sendable {
   public typealias Element = DownloadEvent
   public typealias Failure = DownloadError

@@ -47,8 +47,8 @@ package struct DownloadRun: Sendable {
     (self.plan, self.feed) = (plan, feed)
   }
 
-  /// Downloads everything that the source gives: a share of the lanes on each loop, each task of it
-  /// preferring that loop's executor.
+  /// Downloads everything that the source gives: a share of the lanes on each loop, each task of it preferring that
+  /// loop's executor.
   /// - Parameters:
   ///   - scopes: by which single downloads are cancelled; nil where the list cannot change.
   ///   - news: of what happens to files, told at once, on their loops' threads.
@@ -109,8 +109,8 @@ package struct DownloadRun: Sendable {
 
   // MARK: While it runs
 
-  /// Holds the run, or lets it go on: no file begins, no transfer sends or receives a byte, and no limit of
-  /// time counts meanwhile.
+  /// Holds the run, or lets it go on: no file begins, no transfer sends or receives a byte, and no limit of time counts
+  /// meanwhile.
   package func pause(_ isPaused: Bool) {
     for loop in loops { loop.transport.hold(isPaused) }
     clock.pause(isPaused)

@@ -32,9 +32,9 @@ public struct DownloadSchedule: Sendable {
 
   /// A strategy of the program's own. It is run once, over the whole list, on one loop.
   ///
-  /// It must download each request that it draws, once, and none after `run` has returned: the source counts
-  /// what was drawn as under way, and says that the list has ended only when all of it has. What a strategy
-  /// still has when it returns fails as `skipped`; what it leaves in the source has no outcome.
+  /// It must download each request that it draws, once, and none after `run` has returned: the source counts what was
+  /// drawn as under way, and says that the list has ended only when all of it has. What a strategy still has when it
+  /// returns fails as `skipped`; what it leaves in the source has no outcome.
   /// - Parameter width: files at a time, which the strategy is told and keeps to.
   public static func own(_ strategy: some DownloadStrategy, width: Int) -> Self {
     Self(strategy, Self.width(width), isWhole: true)

@@ -11,10 +11,10 @@ import SystemPackage
 ///     for try await event in downloads.download(addresses, strategy: .taskGroup(width: 16)) { … }
 ///     await downloads.close()
 ///
-/// `withDownloads` closes the session at the end of its scope. A session is used by any number of tasks at
-/// a time: they share connections, the rate limit and what is known of files, and equal addresses that are
-/// under way are fetched once. It opens no terminal and writes to no standard stream; it has the process
-/// ignore SIGPIPE, as every program with sockets must.
+/// `withDownloads` closes the session at the end of its scope. A session is used by any number of tasks at a time: they
+/// share connections, the rate limit and what is known of files, and equal addresses that are under way are fetched
+/// once. It opens no terminal and writes to no standard stream; it has the process ignore SIGPIPE, as every program
+/// with sockets must.
 public final class Downloads: Sendable {
   private struct State {
     var isClosed = false
@@ -35,8 +35,8 @@ public final class Downloads: Sendable {
   private let state = Lock(State())
 
   /// Opens a session.
-  /// - Throws: `.configuration` for a value that cannot be used; `.folder` when files cannot go where they
-  ///   should; `.transport` or `.resources` when there is no network loop.
+  /// - Throws: `.configuration` for a value that cannot be used; `.folder` when files cannot go where they should;
+  ///   `.transport` or `.resources` when there is no network loop.
   public init(_ configuration: DownloadConfiguration) async throws(DownloadError) {
     let names = NameNumbers()
     loops = try await NetworkLoops(
@@ -66,8 +66,8 @@ public final class Downloads: Sendable {
 
   /// Downloads one file, or finds it as it was.
   ///
-  /// Of such calls that go on at the same time, no more than the configuration's `jobs` and `perHost` say are
-  /// under way; others wait. Cancelling the task ends the download at once, and keeps what can be resumed.
+  /// Of such calls that go on at the same time, no more than the configuration's `jobs` and `perHost` say are under
+  /// way; others wait. Cancelling the task ends the download at once, and keeps what can be resumed.
   /// - Throws: why it failed; `.cancelled`; `.closed`.
   public func download(_ item: DownloadItem) async throws(DownloadError) -> DownloadedFile {
     let request = try DownloadRequest(item, 0, names)
@@ -145,8 +145,7 @@ public final class Downloads: Sendable {
   ) -> (ListCall, Task<Void, Never>?) {
     let call = ListCall(items, names: names)
     let work = begin { [self] number in
-      // Its own task, since an iterator has none: it ends with its list, with its reader, or with the
-      // session.
+      // Its own task, since an iterator has none: it ends with its list, with its reader, or with the session.
       Task {
         defer { ended(number) }
         await run(call, schedule, interval)
@@ -168,8 +167,7 @@ public final class Downloads: Sendable {
     if loops.all.count > 1 { await loops.writeRows() }
     let feed = ProgressFeed()
     let run = DownloadRun(configuration.plan(schedule, loops: loops.all.count), over: loops, feed: feed)
-    let news = Downloader.News(
-      onRetry: { call.retries($0, $1, $2) }, onEnd: { call.ended($0, $1) })
+    let news = Downloader.News(onRetry: { call.retries($0, $1, $2) }, onEnd: { call.ended($0, $1) })
     await withTaskGroup { group in
       if let interval {
         let reader = feed.reader(of: .files)
@@ -185,16 +183,14 @@ public final class Downloads: Sendable {
     call.finish()
   }
 
-  /// Each call is asked about by the rules of its own time, and not answered from what the one before it
-  /// found.
+  /// Each call is asked about by the rules of its own time, and not answered from what the one before it found.
   private func askAnew() async {
     if configuration.cacheFolder != nil { await loops.askAnew() }
   }
 
   // MARK: The cache
 
-  /// Forgets what is known of earlier downloads. No downloaded file is touched, and what is under way goes
-  /// on.
+  /// Forgets what is known of earlier downloads. No downloaded file is touched, and what is under way goes on.
   /// - Throws: `.cache`, `.disk` or `.folder`, with the path.
   public func clearCache() async throws(DownloadError) {
     await loops.askAnew()
@@ -215,8 +211,8 @@ public final class Downloads: Sendable {
 
   // MARK: The end
 
-  /// Ends what is under way, writes what is known of finished files, and closes the connections. Returns when
-  /// all of that is done. A second call does nothing.
+  /// Ends what is under way, writes what is known of finished files, and closes the connections. Returns when all of
+  /// that is done. A second call does nothing.
   /// - Returns: what went wrong with the cache, and failed no download.
   @discardableResult
   public func close() async -> [DownloadWarning] {
@@ -272,12 +268,10 @@ public struct DownloadWarning: Sendable, Equatable {
   }
 }
 
-/// Opens a session for a scope, and closes it at the end of that, also when it throws: no download outlives
-/// it.
+/// Opens a session for a scope, and closes it at the end of that, also when it throws: no download outlives it.
 /// - Throws: what opening throws (`DownloadError`), and what `body` throws.
 public nonisolated(nonsending) func withDownloads<Value>(
-  _ configuration: DownloadConfiguration,
-  _ body: nonisolated(nonsending) (Downloads) async throws -> Value
+  _ configuration: DownloadConfiguration, _ body: nonisolated(nonsending) (Downloads) async throws -> Value
 ) async throws -> Value {
   let downloads = try await Downloads(configuration)
   do {
@@ -292,8 +286,7 @@ public nonisolated(nonsending) func withDownloads<Value>(
 
 /// The same with the settings that most need.
 public nonisolated(nonsending) func withDownloads<Value>(
-  into directory: String, cacheFolder: String? = nil,
-  _ body: nonisolated(nonsending) (Downloads) async throws -> Value
+  into directory: String, cacheFolder: String? = nil, _ body: nonisolated(nonsending) (Downloads) async throws -> Value
 ) async throws -> Value {
   try await withDownloads(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder), body)
 }

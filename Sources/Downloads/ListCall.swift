@@ -104,8 +104,7 @@ final class ListCall: RequestSource {
     }
   }
 
-  /// The run has ended: after what is unread, the sequence ends. What a strategy drew and did not download
-  /// was skipped.
+  /// The run has ended: after what is unread, the sequence ends. What a strategy drew and did not download was skipped.
   func finish() {
     change { state in
       state.isOver = true
@@ -149,8 +148,7 @@ final class ListCall: RequestSource {
       for active in reader.take().active {
         let (position, total) = (active.meter.position, active.meter.total)
         guard let file = state.begin(active.id), position != file.position else { continue }
-        state.progress[active.id] = DownloadProgress(
-          index: active.id, item: file.item, bytes: position, total: total)
+        state.progress[active.id] = DownloadProgress(index: active.id, item: file.item, bytes: position, total: total)
         state.open[active.id]?.position = position
       }
     }

@@ -1,10 +1,9 @@
 public import DownloadModel
 public import DownloadScheduling
 
-// What a user of this library sees of the rooms below, by name and on purpose: nothing else of them is
-// public here. A program that enables the upcoming feature MemberImportVisibility also imports
-// DownloadModel where it uses members of these types, and DownloadScheduling where it has a strategy of its
-// own.
+// What a user of this library sees of the rooms below, by name and on purpose: nothing else of them is public here. A
+// program that enables the upcoming feature MemberImportVisibility also imports DownloadModel where it uses members of
+// these types, and DownloadScheduling where it has a strategy of its own.
 
 /// How one file ended without a failure: its path, its size, and what proves that it is right.
 public typealias DownloadedFile = DownloadOutcome

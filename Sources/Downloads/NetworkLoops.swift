@@ -2,9 +2,9 @@ package import CurlTransport
 package import DownloadCaching
 package import DownloadModel
 
-/// Network loops, each with its thread and a store on it: what a command's run, or a session of this
-/// library, opens first and closes last. Runs go over them (`DownloadRun`). Beside that type the only code
-/// in which the rooms of level 1 meet.
+/// Network loops, each with its thread and a store on it: what a command's run, or a session of this library, opens
+/// first and closes last. Runs go over them (`DownloadRun`). Beside that type the only code in which the rooms of level
+/// 1 meet.
 package struct NetworkLoops: Sendable {
   /// A loop with its thread, and what works on it. Nothing that happens to a file leaves it.
   struct Loop: Sendable {

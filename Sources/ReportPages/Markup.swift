@@ -7,12 +7,10 @@ enum Markup {
   ///
   /// By scalars, because a quote and a combining mark behind it are one Character, which is no quote.
   static func text(_ text: some StringProtocol) -> String {
-    replacing(
-      ["<": "&lt;", ">": "&gt;", "&": "&amp;", "\"": "&quot;", "'": "&#39;"], in: clean(text))
+    replacing(["<": "&lt;", ">": "&gt;", "&": "&amp;", "\"": "&quot;", "'": "&#39;"], in: clean(text))
   }
 
-  /// Text without secrets and without what hides from the eye. XML 1.0 §2.2 knows no U+FFFE and U+FFFF
-  /// either.
+  /// Text without secrets and without what hides from the eye. XML 1.0 §2.2 knows no U+FFFE and U+FFFF either.
   static func clean(_ text: some StringProtocol) -> String {
     let text = TerminalText.sanitized(text)
     guard text.unicodeScalars.contains(where: { $0.value & 0xFFFE == 0xFFFE }) else { return text }

@@ -65,8 +65,8 @@ enum PageFrame {
 
     """
 
-  /// Says which file a row is, to the pointer and to the keyboard. A waterfall is one stop of the Tab key,
-  /// and the arrow keys move within it; the same file is marked in the other modes too.
+  /// Says which file a row is, to the pointer and to the keyboard. A waterfall is one stop of the Tab key, and the
+  /// arrow keys move within it; the same file is marked in the other modes too.
   static let script = """
     (() => {
       const data = JSON.parse(document.getElementById("rows").textContent);

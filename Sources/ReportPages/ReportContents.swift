@@ -191,13 +191,11 @@ struct ReportContents {
     }
     if baseline != nil {
       definitions.append(
-        "Speed: the mean time of \(baseline?.name ?? "") through that of the mode; "
-          + "± is one standard deviation.")
+        "Speed: the mean time of \(baseline?.name ?? "") through that of the mode; " + "± is one standard deviation.")
     }
     if isDetailed {
       if hasSeveralRuns {
-        definitions.append(
-          "Drawings over time and details are of the run whose time is nearest to its mode's median.")
+        definitions.append("Drawings over time and details are of the run whose time is nearest to its mode's median.")
       }
       definitions.append(
         "Throughput: the bytes of a transfer, spread evenly over the time in which they came. It and the "

@@ -13,8 +13,7 @@ struct ReportJSON {
     .object([
       "version": .number(1), "list": text(facts.list), "command": text(facts.command),
       "date": text(facts.date), "headline": text(facts.headline), "notes": .list(facts.notes.map(text)),
-      "machine": .list(
-        facts.machine.map { .object(["name": text($0.name), "value": text($0.value)]) }),
+      "machine": .list(facts.machine.map { .object(["name": text($0.name), "value": text($0.value)]) }),
       "conclusion": contents.report.conclusion.map(conclusion) ?? .null,
       "modes": .list(contents.modes.map(mode)),
     ])
@@ -68,8 +67,7 @@ struct ReportJSON {
       "requests": known(details.requests), "retries": known(details.retries),
       "mostAtOnce": .of(details.mostAtOnce > 0 ? details.mostAtOnce : nil),
       "phases": .object(
-        Dictionary(
-          uniqueKeysWithValues: shares.times.map { ($0.key.rawValue, milliseconds($0.value)) })),
+        Dictionary(uniqueKeysWithValues: shares.times.map { ($0.key.rawValue, milliseconds($0.value)) })),
     ])
   }
 

@@ -96,8 +96,7 @@ struct ReportPage {
       let throughput = throughputs[index].markup(
         on: contents.axis, top: fastest, label: Quantity.rate(fastest), height: Self.curveHeight)
       let work = atWork[index].markup(
-        on: contents.axis, top: most, label: Markup.number((most * 10).rounded() / 10),
-        height: Self.curveHeight)
+        on: contents.axis, top: most, label: Markup.number((most * 10).rounded() / 10), height: Self.curveHeight)
       let name = Markup.text(mode.name)
       return """
         <section class="mode" aria-labelledby="m\(index)">
@@ -180,8 +179,7 @@ struct ReportPage {
   }
 
   private var script: String {
-    let data = WaterfallData(
-      runs: contents.modes.map(\.files), ends: contents.modes.map(\.end), axis: contents.axis)
+    let data = WaterfallData(runs: contents.modes.map(\.files), ends: contents.modes.map(\.end), axis: contents.axis)
     return """
       <script type="application/json" id="rows">\(Markup.script(data.json))</script>
       <script>\(PageFrame.script)</script>

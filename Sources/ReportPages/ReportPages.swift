@@ -1,8 +1,8 @@
 public import DownloadModel
 public import StrategyComparing
 
-/// A report of a comparison, or of a single run, in all its forms. A page is whole in itself: it needs no
-/// network and no script, and names nothing that is not in the report.
+/// A report of a comparison, or of a single run, in all its forms. A page is whole in itself: it needs no network and
+/// no script, and names nothing that is not in the report.
 ///
 /// All texts lose their secrets here (`Redaction`), and in the forms for people what hides from the eye.
 public struct ReportPages: Sendable {
@@ -22,18 +22,17 @@ public struct ReportPages: Sendable {
   ///
   /// - `version`: 1, until a field changes its meaning.
   /// - `list`, `command`, `date`, `headline`, `notes`, `machine` (`name`, `value`): the facts.
-  /// - `conclusion`: `winner`, `reference`, `equals` (names of modes), `speed` (`factor`, `deviation`),
-  ///   `certainty` (`clear`, `tie`, `within-scatter`, `unknown`).
-  /// - `modes`: each with `name`, `mode`, `jobs`; `median`, `mean`, `minimum`, `maximum`,
-  ///   `standardDeviation`; `spread` (a part of the median), `speed` (against sequential, or else the
-  ///   conclusion's reference), `bytesPerSecond`; `runs`; `medianRound`, the round of the run that stands
-  ///   for the mode; and of that one `files`: `url`, `bytes`, `failed` and `spans` (`phase`, `begin`,
-  ///   `end`).
-  /// - `runs`: each with `round`, `wall`, `files`, `bytes`, `firstByte` (median), `cpu`, `peakMemory`,
-  ///   `connections`, `requests`, `retries`, `mostAtOnce`, and `phases`, the sums over all files.
+  /// - `conclusion`: `winner`, `reference`, `equals` (names of modes), `speed` (`factor`, `deviation`), `certainty`
+  ///   (`clear`, `tie`, `within-scatter`, `unknown`).
+  /// - `modes`: each with `name`, `mode`, `jobs`; `median`, `mean`, `minimum`, `maximum`, `standardDeviation`; `spread`
+  ///   (a part of the median), `speed` (against sequential, or else the conclusion's reference), `bytesPerSecond`;
+  ///   `runs`; `medianRound`, the round of the run that stands for the mode; and of that one `files`: `url`, `bytes`,
+  ///   `failed` and `spans` (`phase`, `begin`, `end`).
+  /// - `runs`: each with `round`, `wall`, `files`, `bytes`, `firstByte` (median), `cpu`, `peakMemory`, `connections`,
+  ///   `requests`, `retries`, `mostAtOnce`, and `phases`, the sums over all files.
   ///
-  /// Phases are `queued`, `lookup`, `connect`, `tls`, `waiting`, `receiving`, `finishing`. All times are
-  /// milliseconds, those of spans since the start of the run; all sizes are bytes.
+  /// Phases are `queued`, `lookup`, `connect`, `tls`, `waiting`, `receiving`, `finishing`. All times are milliseconds,
+  /// those of spans since the start of the run; all sizes are bytes.
   public var json: String { ReportJSON(contents: ReportContents(report), facts: facts).text }
 
   /// The same, as part of another.

@@ -17,8 +17,8 @@ enum ReportWords {
 
   static func percent(_ part: Double) -> String { "± \(Int(min(part * 100, 1e6).rounded())) %" }
 
-  /// `5.2 ± 0.3`, or `5.2` where one run says nothing of its scatter; with two decimals where one would
-  /// hide it, or says little: `0.48 ± 0.02`.
+  /// `5.2 ± 0.3`, or `5.2` where one run says nothing of its scatter; with two decimals where one would hide it, or
+  /// says little: `0.48 ± 0.02`.
   static func factor(_ speed: RelativeSpeed) -> String {
     let isFine = speed.factor < 0.95 || speed.deviation.map { $0 > 0 && $0 < 0.05 } == true
     let parts = isFine ? 100 : 10

@@ -10,8 +10,8 @@ struct RunCurve: Equatable {
 
   var peak: Double { values.max() ?? 0 }
 
-  /// Bytes a second in each piece. The bytes of a transfer are spread evenly from its first byte to its
-  /// end; those of one that has no such time came at its end. Further segments of a file count as well.
+  /// Bytes a second in each piece. The bytes of a transfer are spread evenly from its first byte to its end; those of
+  /// one that has no such time came at its end. Further segments of a file count as well.
   static func throughput(_ transfers: [RunDetails.Transfer], on axis: TimeAxis) -> RunCurve {
     var curve = PieceSum(axis)
     for transfer in transfers where transfer.times.bytes > 0 {
@@ -30,8 +30,8 @@ struct RunCurve: Equatable {
     return RunCurve(values: curve.sums.map { $0 / curve.seconds })
   }
 
-  /// A step a piece over a ground, up to the last that is not nothing: the whole axis is `TimeAxis.units`
-  /// wide, and `top` 1,000 units high.
+  /// A step a piece over a ground, up to the last that is not nothing: the whole axis is `TimeAxis.units` wide, and
+  /// `top` 1,000 units high.
   func path(top: Double) -> String {
     let height = 1000
     var path = "M0 \(height)"

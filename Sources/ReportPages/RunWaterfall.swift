@@ -2,9 +2,9 @@ import StrategyComparing
 
 /// A row a file, in the order in which they began, on a time axis.
 ///
-/// The shapes are a path a phase, in units of their own that the page stretches to its width: rows are 10
-/// units high, and a span is a horizontal line as thick as its phase says. So a thousand files take some
-/// tens of KiB, and no width makes text small.
+/// The shapes are a path a phase, in units of their own that the page stretches to its width: rows are 10 units high,
+/// and a span is a horizontal line as thick as its phase says. So a thousand files take some tens of KiB, and no width
+/// makes text small.
 struct RunWaterfall {
   /// In pixels.
   static let axisHeight = 20.0
@@ -15,8 +15,7 @@ struct RunWaterfall {
   let files: [FileTimeline]
   let axis: TimeAxis
 
-  /// Rows of 12 pixels for few files, and the fewer the more there are: 480 pixels for most runs, 750 at
-  /// most.
+  /// Rows of 12 pixels for few files, and the fewer the more there are: 480 pixels for most runs, 750 at most.
   static func rowHeight(_ files: Int) -> Double {
     let files = Double(max(1, files))
     return min(12, max(480 / files, min(3, 750 / files)))
@@ -30,8 +29,8 @@ struct RunWaterfall {
     max(TimeAxis.units / 1000, axis.place(files.map(\.end).max() ?? .zero) / 400)
   }
 
-  /// The data of a phase's path: `m120 5h34m-12 10h7`, each span relative to the end of the one before,
-  /// since that is shortest. Empty where no file has the phase.
+  /// The data of a phase's path: `m120 5h34m-12 10h7`, each span relative to the end of the one before, since that is
+  /// shortest. Empty where no file has the phase.
   func path(_ phase: FilePhase) -> String {
     let leastLength = leastLength
     var path = ""

@@ -1,7 +1,7 @@
 import StrategyComparing
 
-/// A bar a mode as long as its median time, and below it what its runs took: a dot each, and a line from
-/// the fastest to the slowest.
+/// A bar a mode as long as its median time, and below it what its runs took: a dot each, and a line from the fastest to
+/// the slowest.
 struct SpeedBars {
   static let barHeight = 62.0
 

@@ -21,8 +21,8 @@ struct TimeAxis: Equatable {
     let label: String
   }
 
-  /// Round times from 0 on: 1, 2 or 5 times a power of ten apart, so that there are `count` of them at
-  /// most, beside that of the start.
+  /// Round times from 0 on: 1, 2 or 5 times a power of ten apart, so that there are `count` of them at most, beside
+  /// that of the start.
   func ticks(atMost count: Int) -> [Tick] {
     let milliseconds = end / .milliseconds(1)
     let step = Self.step(milliseconds, atMost: max(1, count))

@@ -1,9 +1,8 @@
 import DownloadModel
 import StrategyComparing
 
-/// What the page's script says of a row. Addresses stand once for all modes, without their common
-/// beginning, and a row is numbers between blanks, since a thousand files in three modes have three
-/// thousand.
+/// What the page's script says of a row. Addresses stand once for all modes, without their common beginning, and a row
+/// is numbers between blanks, since a thousand files in three modes have three thousand.
 struct WaterfallData {
   /// Of each mode.
   let runs: [[FileTimeline]]
@@ -25,8 +24,7 @@ struct WaterfallData {
       "end": .decimal(axis.end / .milliseconds(1)),
       "ends": .list(ends.map { .decimal($0 / .milliseconds(1)) }),
       "prefix": .text(prefix),
-      "names": .list(
-        shown.map { .text(String($0.unicodeScalars.dropFirst(prefix.unicodeScalars.count))) }),
+      "names": .list(shown.map { .text(String($0.unicodeScalars.dropFirst(prefix.unicodeScalars.count))) }),
       "phases": .list(FilePhase.allCases.map { .text(PhaseLook($0).name) }),
       "runs": .list(
         runs.map { files in
@@ -50,8 +48,7 @@ struct WaterfallData {
     return file.hasFailed ? row + " x" : row
   }
 
-  /// What all addresses begin with, up to a slash. By scalars, so that both pieces together are the
-  /// address.
+  /// What all addresses begin with, up to a slash. By scalars, so that both pieces together are the address.
   static func commonFolder(_ addresses: [String]) -> String {
     // One alone would lose all but its name.
     guard addresses.count > 1, let first = addresses.first else { return "" }

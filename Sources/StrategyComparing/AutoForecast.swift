@@ -2,9 +2,8 @@ import DownloadModel
 
 /// What a run in mode auto would have done with the list, as far as the compared runs show it.
 ///
-/// It follows the rule by which such a run decides (`AdaptiveConcurrency`): two files at a time to begin
-/// with, more of them every few milliseconds until the first has ended, and from then on as long as more
-/// bring more.
+/// It follows the rule by which such a run decides (`AdaptiveConcurrency`): two files at a time to begin with, more of
+/// them every few milliseconds until the first has ended, and from then on as long as more bring more.
 public enum AutoForecast: Sendable, Equatable {
   /// A file takes so long that many are asked for before the first has ended.
   case manyAtOnce(perFile: Duration)

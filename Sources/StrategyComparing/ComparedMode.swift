@@ -19,8 +19,7 @@ public struct ComparedMode: Sendable, Hashable {
   public var name: String { jobs.map { "\(mode.rawValue) -j \($0)" } ?? mode.rawValue }
 
   /// Every mode at every width, sequential once; equal ones count once.
-  /// - Parameter widths: nil for one that a run finds out; the only one is every run's own, and needs no
-  ///   name.
+  /// - Parameter widths: nil for one that a run finds out; the only one is every run's own, and needs no name.
   public static func all(_ modes: [DownloadMode], widths: [Int?]) -> [ComparedMode] {
     var all: [ComparedMode] = []
     for mode in modes {

@@ -1,14 +1,12 @@
 /// What a comparison found. Values only; the front door makes the words and the table.
 public struct ComparisonReport: Sendable, Equatable {
-  /// A mode each, sequential first, then by their names in the order of `DownloadMode.allCases`, then by
-  /// width.
+  /// A mode each, sequential first, then by their names in the order of `DownloadMode.allCases`, then by width.
   public let results: [ModeResult]
   /// nil with fewer than two modes.
   public let conclusion: Conclusion?
 
-  /// Least and most bytes that a run moved over the network, when not all moved the same: a cache helped one,
-  /// or another fetched something twice, and the times are not of equal work. nil when that is less than a
-  /// hundredth.
+  /// Least and most bytes that a run moved over the network, when not all moved the same: a cache helped one, or
+  /// another fetched something twice, and the times are not of equal work. nil when that is less than a hundredth.
   public let unequalBytes: ClosedRange<Int64>?
   /// Files that failed, and are no part of any of these runs.
   public let leftOut: [RunFailure]
@@ -83,8 +81,7 @@ public struct RunMeasurement: Sendable, Equatable {
   public let details: RunDetails
 
   public init(
-    mode: ComparedMode, round: Int, wall: Duration, files: Int, bytes: Int64,
-    details: RunDetails = RunDetails()
+    mode: ComparedMode, round: Int, wall: Duration, files: Int, bytes: Int64, details: RunDetails = RunDetails()
   ) {
     self.mode = mode
     self.round = round
@@ -115,8 +112,8 @@ public struct Conclusion: Sendable, Equatable {
   public enum Certainty: String, Sendable {
     /// The factor is above 1 by more than two standard deviations: chance alone hardly does that.
     case clear
-    /// A factor below 1.05, which is rounded to 1.0 when it is shown: there is no winner, however sure the
-    /// difference is.
+    /// A factor below 1.05, which is rounded to 1.0 when it is shown: there is no winner, however sure the difference
+    /// is.
     case tie
     /// The difference is no larger than the scatter of the runs: there is no winner.
     case withinScatter = "within-scatter"
@@ -137,8 +134,7 @@ public struct Conclusion: Sendable, Equatable {
     self.speed = speed
     certainty = Certainty(speed, best.times, against: reference.times)
     equals = others.filter { other in
-      guard other.mode != reference.mode,
-        let lead = RelativeSpeed(of: best.times, against: other.times)
+      guard other.mode != reference.mode, let lead = RelativeSpeed(of: best.times, against: other.times)
       else { return false }
       return switch Certainty(lead, best.times, against: other.times) {
       case .tie, .withinScatter: true
@@ -153,8 +149,8 @@ extension Conclusion.Certainty {
   public static let leastFactor = 1.05
 
   init(_ speed: RelativeSpeed, _ fast: SampleSummary, against slow: SampleSummary) {
-    // However much the runs scatter: if the slowest of the one was well before the fastest of the other,
-    // there is a winner. Seven seconds and two seconds are no tie with a tenth of one.
+    // However much the runs scatter: if the slowest of the one was well before the fastest of the other, there is a
+    // winner. Seven seconds and two seconds are no tie with a tenth of one.
     let areApart = slow.minimum > fast.maximum * Self.leastFactor
     // Medians rank, means give the factor: an odd run can set them at odds, and then nothing is clear.
     if let deviation = speed.deviation, speed.factor - 2 * deviation <= 1, !areApart {
@@ -176,8 +172,8 @@ public struct RelativeSpeed: Sendable, Equatable {
 }
 
 extension RelativeSpeed {
-  /// As hyperfine does: r = μ₂/μ₁, and σ of r by propagation, r · √((σ₁/μ₁)² + (σ₂/μ₂)²), the runs of the two
-  /// being independent. nil when a mean is no time at all.
+  /// As hyperfine does: r = μ₂/μ₁, and σ of r by propagation, r · √((σ₁/μ₁)² + (σ₂/μ₂)²), the runs of the two being
+  /// independent. nil when a mean is no time at all.
   public init?(of sample: SampleSummary, against reference: SampleSummary) {
     guard sample.mean > .zero, reference.mean > .zero else { return nil }
     let factor = reference.mean / sample.mean

@@ -2,8 +2,8 @@ public import DownloadModel
 
 /// Carries out a plan: one run at a time, because two at once would measure each other.
 public struct ComparisonRunner: Sendable {
-  /// Runs a mode once over the whole list, from a cold start: into an empty folder, with an empty cache and
-  /// no open connection, so that no run profits from the one before.
+  /// Runs a mode once over the whole list, from a cold start: into an empty folder, with an empty cache and no open
+  /// connection, so that no run profits from the one before.
   ///
   /// A file that fails is told in the observation; only what keeps the run from being made is thrown.
   /// - Parameter leftOut: the addresses that are no part of it, as `RunFailure` names them.
@@ -13,8 +13,8 @@ public struct ComparisonRunner: Sendable {
 
   /// What is done about files that fail.
   public enum Failing: Sendable {
-    /// They are left out of all runs, and the comparison begins anew without them: times of a list of which
-    /// some fails are not times of the rest of it.
+    /// They are left out of all runs, and the comparison begins anew without them: times of a list of which some fails
+    /// are not times of the rest of it.
     case leftOut
     /// The comparison ends.
     case fatal
@@ -117,8 +117,7 @@ public enum ComparisonError: Error, Sendable, Equatable {
 
 /// What one run of a mode did.
 public struct RunObservation: Sendable {
-  /// From before the first request to after the last file stood under its name; hashing and clearing up not
-  /// counted.
+  /// From before the first request to after the last file stood under its name; hashing and clearing up not counted.
   public var wall: Duration
   /// Body bytes that came over the network.
   public var bytes: Int64
@@ -176,9 +175,9 @@ public struct InvalidRun: Sendable, Equatable {
 
 /// Which mode runs when.
 ///
-/// The modes are interleaved and the order moves on by one each round, so that a network that gets faster or
-/// a cache that gets warmer over time favours no mode, and none always goes first. After as many rounds as
-/// there are modes the order is drawn anew, so that none always comes behind the same other.
+/// The modes are interleaved and the order moves on by one each round, so that a network that gets faster or a cache
+/// that gets warmer over time favours no mode, and none always goes first. After as many rounds as there are modes the
+/// order is drawn anew, so that none always comes behind the same other.
 public struct ComparisonPlan: Sendable, Equatable {
   /// One run of one mode.
   public struct Step: Sendable, Hashable {

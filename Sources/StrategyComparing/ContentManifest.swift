@@ -1,7 +1,7 @@
 /// What a run downloaded: for each request its address and a fingerprint of the bytes that came.
 ///
-/// Requests and not names, since names may depend on what servers answer, and on which of two addresses that
-/// end in one name is answered first.
+/// Requests and not names, since names may depend on what servers answer, and on which of two addresses that end in one
+/// name is answered first.
 public struct ContentManifest: Sendable, Equatable {
   public struct File: Sendable, Equatable {
     /// Position of the request in the list, the same in every run of it.

@@ -1,15 +1,14 @@
 /// Why the modes came out as they did, as far as their runs show it.
 public enum Explanation: Sendable, Equatable {
-  /// One after the other, this part of the files' time was waiting for connections and answers, and the rest
-  /// was receiving at the rate of one connection. Side by side, files wait together, and each connection
-  /// brings its own.
+  /// One after the other, this part of the files' time was waiting for connections and answers, and the rest was
+  /// receiving at the rate of one connection. Side by side, files wait together, and each connection brings its own.
   case sideBySide(waiting: Double, bytesPerConnection: Double)
   /// More files at a time bring no more bytes: the line, or the server, gives so many a second.
   case sharedLine(bytesPerSecond: Double)
   /// More files at a time wait longer for their answers: the server answers about so many at a time.
   case busyServer(answers: Int)
-  /// Side by side, files wait so much longer for their connections, on average: the server takes few at a
-  /// time, and the others come late.
+  /// Side by side, files wait so much longer for their connections, on average: the server takes few at a time, and the
+  /// others come late.
   case slowConnecting(perFile: Duration)
   /// A host was found to take no more connections at a time.
   case hostLimit(host: String, connections: Int)

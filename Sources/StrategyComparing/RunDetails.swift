@@ -88,8 +88,8 @@ public struct FileTimeline: Sendable, Equatable {
   public var begin: Duration { spans.first { $0.phase != .queued }?.begin ?? spans.first?.begin ?? .zero }
   public var end: Duration { spans.last?.end ?? .zero }
 
-  /// Every file of a run, in the order in which they began. Further segments of a file are left out: they
-  /// come while it is received.
+  /// Every file of a run, in the order in which they began. Further segments of a file are left out: they come while it
+  /// is received.
   public static func all(_ details: RunDetails) -> [FileTimeline] {
     var byAddress: [String: [RunDetails.Transfer]] = [:]
     for transfer in details.transfers where !transfer.times.isSegment {

@@ -74,8 +74,8 @@ public enum MeasurementWarning: Sendable, Equatable {
     return warnings
   }
 
-  /// Rounds whose time is more than ten robust standard deviations from the median, hyperfine's limit: one
-  /// standard deviation of normal scatter is 1.4826 median deviations.
+  /// Rounds whose time is more than ten robust standard deviations from the median, hyperfine's limit: one standard
+  /// deviation of normal scatter is 1.4826 median deviations.
   private static func outlyingRounds(of runs: [RunMeasurement], times: SampleSummary) -> [Int] {
     // Two runs have no majority to lie away from.
     guard times.count >= fewestRuns else { return [] }

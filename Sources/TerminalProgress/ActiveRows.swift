@@ -2,15 +2,15 @@ import DownloadModel
 
 /// Which files have a row and in which order.
 ///
-/// A file keeps its row as long as it lives, new ones come in below: so the slow and large ones gather at the
-/// top and nothing jumps. A free row goes to the file with most left to do.
+/// A file keeps its row as long as it lives, new ones come in below: so the slow and large ones gather at the top and
+/// nothing jumps. A free row goes to the file with most left to do.
 struct ActiveRows: Sendable {
   /// Files that are done sooner never get a row: hundreds a second would only flicker.
   private let seasoning: Duration
 
   private let glyphs: Glyphs
-  /// All files under way, shown or not. They are read and changed where they stand: with a thousand of them,
-  /// copies would cost more than the drawing.
+  /// All files under way, shown or not. They are read and changed where they stand: with a thousand of them, copies
+  /// would cost more than the drawing.
   private(set) var all: [ActiveRow] = []
   /// Where in `all` each file stands.
   private var places: [Int: Int] = [:]
@@ -126,8 +126,8 @@ struct ActiveRows: Sendable {
     !all[place].isPlaced && now - all[place].firstSeen >= seasoning
   }
 
-  /// The files without a row that go first, from the first on. They are not sorted all, as there may be a
-  /// thousand of them.
+  /// The files without a row that go first, from the first on. They are not sorted all, as there may be a thousand of
+  /// them.
   private func first(_ count: Int, at now: Duration) -> [Int] {
     var best: [(id: Int, magnitude: Int)] = []
     for place in all.indices where isWaiting(place, at: now) {
@@ -213,8 +213,8 @@ struct ActiveRow: Sendable {
     if let retry, arrived > 0 || now >= retry.until { self.retry = nil }
   }
 
-  /// What is there of a file in several parts, for a frame that shows it. Where that cannot be told at once,
-  /// what the last frame showed stands.
+  /// What is there of a file in several parts, for a frame that shows it. Where that cannot be told at once, what the
+  /// last frame showed stands.
   fileprivate mutating func lookAtParts() { parts = meter.parts ?? parts }
 
   /// What it is that happens, where that is not bytes that come.
@@ -284,8 +284,8 @@ struct FileProgress: Sendable, Equatable {
 
   var remaining: Int64? { total.map { max(0, $0 - position) } }
 
-  /// Bytes that came since `earlier`. A new attempt counts from where it began: what it resumed is no speed,
-  /// what the failed one lost is not counted twice.
+  /// Bytes that came since `earlier`. A new attempt counts from where it began: what it resumed is no speed, what the
+  /// failed one lost is not counted twice.
   func arrived(since earlier: FileProgress) -> Int64 {
     let isNewAttempt = start != earlier.start || position < earlier.position
     return max(0, position - (isNewAttempt ? start : earlier.position))

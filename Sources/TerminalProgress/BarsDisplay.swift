@@ -9,8 +9,8 @@ struct BarsDisplay: ProgressDisplay {
   private let isColored: Bool
   private let words: ProgressMessages
   private let usesTaskbar: Bool
-  /// What stands above the files of a run that is one of several: then these have rows at once, and when they
-  /// have ended they are not told one by one.
+  /// What stands above the files of a run that is one of several: then these have rows at once, and when they have
+  /// ended they are not told one by one.
   private let heading: RunHeading?
   private var writer = FrameWriter()
   private var rows: ActiveRows
@@ -69,8 +69,7 @@ struct BarsDisplay: ProgressDisplay {
     outlook.look(at: rows, at: now)
     waits.retries = rows.retries
     var sum = total.update(
-      sample, active: rows.progress, longest: outlook.longest(at: now),
-      hasStalled: outlook.hasStalled, at: now)
+      sample, active: rows.progress, longest: outlook.longest(at: now), hasStalled: outlook.hasStalled, at: now)
     (sum.isPaused, sum.width) = (isPaused, sample.width)
     if isPaused { (sum.rate, sum.timeLeft) = (0, nil) }
     var content = FrameLayout.Content(
@@ -99,8 +98,7 @@ struct BarsDisplay: ProgressDisplay {
   // MARK: Keys
 
   mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand? {
-    screen.press(
-      key, ScreenState.Surroundings(rows: rows.shown.map(\.id), failures: waits.failures.all.count), at: now)
+    screen.press(key, ScreenState.Surroundings(rows: rows.shown.map(\.id), failures: waits.failures.all.count), at: now)
   }
 
   mutating func answer(_ note: String, at now: Duration) { screen.say(.text(note), at: now) }
@@ -169,8 +167,8 @@ struct BarsDisplay: ProgressDisplay {
   }
 }
 
-/// What the files under way say about the end of the run. All of them are asked, which with a thousand costs
-/// more than the rest of a frame: twice a second is enough for what is shown in seconds.
+/// What the files under way say about the end of the run. All of them are asked, which with a thousand costs more than
+/// the rest of a frame: twice a second is enough for what is shown in seconds.
 private struct Outlook {
   private static let interval = Duration.milliseconds(500)
 

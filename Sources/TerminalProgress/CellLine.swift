@@ -7,8 +7,8 @@ struct CellLine: Sendable, Equatable {
     /// The Unicode scalar that stands there; 0 in the right half of a wide character.
     var scalar: UInt32
     var style: CellStyle
-    /// Whether terminals may take another number of cells for it than `CellWidth` says. Then it may be more
-    /// than a scalar, and `CellLine.clusters` has it.
+    /// Whether terminals may take another number of cells for it than `CellWidth` says. Then it may be more than a
+    /// scalar, and `CellLine.clusters` has it.
     var isUncertain = false
 
     /// A blank looks alike in every colour and weight.
@@ -20,8 +20,8 @@ struct CellLine: Sendable, Equatable {
 
   /// To the last that is not blank.
   private(set) var cells: [Cell] = []
-  /// Where the last uncertain character ends: from here on a cell is where it is thought to be only if the
-  /// cursor was sent there.
+  /// Where the last uncertain character ends: from here on a cell is where it is thought to be only if the cursor was
+  /// sent there.
   private(set) var certainFrom = 0
   /// The uncertain characters, by cell. All are before `certainFrom`.
   private var clusters: [Int: Character] = [:]
@@ -98,9 +98,7 @@ struct CellLine: Sendable, Equatable {
     if isUncertain { clusters[cells.count] = character }
     let isPlainBlank = character == " " && !style.isSeenOnBlanks
     cells.append(
-      Cell(
-        scalar: scalars.first?.value ?? 0x20, style: isPlainBlank ? .plain : style,
-        isUncertain: isUncertain))
+      Cell(scalar: scalars.first?.value ?? 0x20, style: isPlainBlank ? .plain : style, isUncertain: isUncertain))
     for _ in 1..<max(count, 1) { cells.append(Cell(scalar: 0, style: style, isUncertain: isUncertain)) }
     if isUncertain { certainFrom = cells.count }
   }
@@ -131,8 +129,8 @@ struct CellLine: Sendable, Equatable {
   }
 }
 
-/// The parameters of the SGR sequences that are in force, in their order (ECMA-48 §8.3.117): eight at most, a
-/// byte each.
+/// The parameters of the SGR sequences that are in force, in their order (ECMA-48 §8.3.117): eight at most, a byte
+/// each.
 struct CellStyle: Sendable, Equatable {
   private(set) var parameters: UInt64 = 0
 
@@ -200,8 +198,8 @@ struct CellPen {
   mutating func change(row target: Int, from old: CellLine, to new: CellLine) {
     guard old != new else { return }
     let rigid = max(old.certainFrom, new.certainFrom)
-    // A character that the terminal takes for another width has shifted those beside it, so that which
-    // cells they left is not known: all of that part is made anew, from a clean line.
+    // A character that the terminal takes for another width has shifted those beside it, so that which cells they left
+    // is not known: all of that part is made anew, from a clean line.
     if rigid > 0, !old.hasSame(upTo: rigid, as: new) {
       write(row: target, new, clean: !old.cells.isEmpty)
       return
@@ -265,8 +263,8 @@ struct CellPen {
     send("\u{1B}[K")
   }
 
-  /// - Parameter line: what stands between here and there already; to write it again is shorter than to move
-  ///   over a few cells.
+  /// - Parameter line: what stands between here and there already; to write it again is shorter than to move over a few
+  ///   cells.
   private mutating func move(to target: Int, _ goal: Int, over line: CellLine) {
     if target > row {
       let lines = target - row

@@ -1,7 +1,6 @@
 /// How many cells of a terminal a text takes (Unicode 17, UAX #11, UTS #51).
 ///
-/// Terminals differ about rare sequences; where they do, the modern reading (one cluster, one glyph) is
-/// taken.
+/// Terminals differ about rare sequences; where they do, the modern reading (one cluster, one glyph) is taken.
 enum CellWidth {
   static func of(_ text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
@@ -13,8 +12,8 @@ enum CellWidth {
     return count
   }
 
-  /// What frames are mostly made of, for which Unicode need not be asked: ASCII, lines and blocks. All take a
-  /// cell, and join nothing before them.
+  /// What frames are mostly made of, for which Unicode need not be asked: ASCII, lines and blocks. All take a cell, and
+  /// join nothing before them.
   private static func isSimple(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value < 0x80 || drawing.contains(scalar.value)
   }
@@ -22,8 +21,8 @@ enum CellWidth {
   /// Box Drawing and Block Elements.
   static let drawing: Range<UInt32> = 0x2500..<0x25A0
 
-  /// 2 for wide characters, emoji, flags and what a variation selector turns into an emoji; 0 for a mark
-  /// that has nothing to stand on.
+  /// 2 for wide characters, emoji, flags and what a variation selector turns into an emoji; 0 for a mark that has
+  /// nothing to stand on.
   static func of(_ character: Character) -> Int {
     if character.isASCII { return 1 }
     let scalars = character.unicodeScalars
@@ -65,8 +64,8 @@ enum CellWidth {
     return wide.contains { $0.contains(scalar.value) }
   }
 
-  /// East_Asian_Width W and F without emoji, which the standard library knows. Gaps within a block are
-  /// filled: what is unassigned there will be wide.
+  /// East_Asian_Width W and F without emoji, which the standard library knows. Gaps within a block are filled: what is
+  /// unassigned there will be wide.
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E, 0x3041...0xA4CF,
     0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60,

@@ -2,8 +2,8 @@ import DownloadModel
 
 /// What scrolls away above the bars: a line for each file that was fetched.
 ///
-/// What failed is in the region while the run goes on (`WaitLines`), and told once, at the end, where all of
-/// it stands together. What was here already is only counted.
+/// What failed is in the region while the run goes on (`WaitLines`), and told once, at the end, where all of it stands
+/// together. What was here already is only counted.
 struct EventLines {
   /// Files that may end well in one frame before only some of them are named.
   private static let limit = 40
@@ -78,8 +78,7 @@ struct EventLines {
 
   private func waits(_ address: Address, _ process: Int?) -> String {
     var line = mark(glyphs.retry, .retry)
-    appendRest(
-      "\(ActiveRow.name(of: address, glyphs))  \(OutcomeNote.waits(for: process))", to: &line, .retry)
+    appendRest("\(ActiveRow.name(of: address, glyphs))  \(OutcomeNote.waits(for: process))", to: &line, .retry)
     return line.text
   }
 

@@ -1,8 +1,8 @@
-/// From numbers to the lines of the region: rows of active files, "… N more", what waits and why, and last
-/// the total. A pure function of what is to be shown, of the window, and of the time.
+/// From numbers to the lines of the region: rows of active files, "… N more", what waits and why, and last the total. A
+/// pure function of what is to be shown, of the window, and of the time.
 ///
-/// What does not fit is left out, the least important first: of lines the rows, of columns the time, the rate
-/// and the bytes, then the bar and the percentage.
+/// What does not fit is left out, the least important first: of lines the rows, of columns the time, the rate and the
+/// bytes, then the bar and the percentage.
 struct FrameLayout {
   /// Everything that one frame shows.
   struct Content {
@@ -61,8 +61,8 @@ struct FrameLayout {
     max(0, lines - heading.count - min(prompt, max(0, lines - 1)) - 1 - waits)
   }
 
-  /// The lines about what waits: one where there is little room, and none where that would be the place of
-  /// the only row.
+  /// The lines about what waits: one where there is little room, and none where that would be the place of the only
+  /// row.
   func waits(_ content: Content) -> [String] {
     let free = room(besides: 0, prompt: content.prompt.count)
     let most = free < 2 && content.total.progress.running > 0 ? 0 : min(free, max(1, free / 4))
@@ -87,8 +87,7 @@ struct FrameLayout {
     var line = line
     line.pad(to: min(RowColumns.indent, columns.usable))
     let text = "\(glyphs.ellipsis) \(Quantity.count(count)) more"
-    line.append(
-      TextCut.atEnd(text, to: columns.usable - line.width, ellipsis: ""), .dim)
+    line.append(TextCut.atEnd(text, to: columns.usable - line.width, ellipsis: ""), .dim)
     return line.text
   }
 

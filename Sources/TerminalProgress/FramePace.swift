@@ -8,9 +8,9 @@ public struct ProcessorTime: Sendable {
   public init(drawing: Duration, process: Duration) { (self.drawing, self.process) = (drawing, process) }
 }
 
-/// How long to wait for the next frame. What is watched must not slow down what is done: drawing takes at
-/// most a fiftieth of a core's time, and of a run that mostly waits a fiftieth of what that takes, unless
-/// fewer than ten frames a second would do. A run of a thousand files in a large window so has fewer frames.
+/// How long to wait for the next frame. What is watched must not slow down what is done: drawing takes at most a
+/// fiftieth of a core's time, and of a run that mostly waits a fiftieth of what that takes, unless fewer than ten
+/// frames a second would do. A run of a thousand files in a large window so has fewer frames.
 struct FramePace {
   private static let share = 50
   /// Slower, and it would seem to stand still.

@@ -1,7 +1,7 @@
 /// From the cells that stand to the cells that should: one buffer, one write.
 ///
-/// Between frames the cursor rests, hidden, at the first cell of the region. So "erase below" is all it takes
-/// to remove the region, even after the window was narrowed and the terminal has broken its lines in two.
+/// Between frames the cursor rests, hidden, at the first cell of the region. So "erase below" is all it takes to remove
+/// the region, even after the window was narrowed and the terminal has broken its lines in two.
 struct FrameWriter: Sendable {
   /// A line of the region as it was given, and what it is on the screen.
   private struct Row: Sendable {
@@ -21,8 +21,7 @@ struct FrameWriter: Sendable {
   ///   - extra: a sequence that takes no cell, such as the taskbar's.
   /// - Returns: nothing if nothing changed.
   mutating func frame(
-    above: [String] = [], whole: [String] = [], region next: [String], size: TerminalSize,
-    extra: String = ""
+    above: [String] = [], whole: [String] = [], region next: [String], size: TerminalSize, extra: String = ""
   ) -> [UInt8] {
     let isResized = isActive && self.size != size
     let isSame = region.count == next.count && zip(region, next).allSatisfy { $0.text == $1 }
@@ -43,13 +42,13 @@ struct FrameWriter: Sendable {
     return bytes
   }
 
-  /// Writes lines where the region stands, which moves down below them: cell for cell if the window holds
-  /// both, else it is drawn anew.
+  /// Writes lines where the region stands, which moves down below them: cell for cell if the window holds both, else it
+  /// is drawn anew.
   private mutating func insert(_ lines: [String], _ size: TerminalSize) -> String {
     var text = ""
     if !region.isEmpty, region.count + lines.count <= size.rows {
-      // Where in the window the region stands is not known. So room is made below it first, for which the
-      // window scrolls if it must, and then the region is pushed down into that.
+      // Where in the window the region stands is not known. So room is made below it first, for which the window
+      // scrolls if it must, and then the region is pushed down into that.
       let last = region.count - 1
       text += ControlSequence.down(last) + String(repeating: ControlSequence.newLine, count: lines.count)
       text += ControlSequence.up(last + lines.count) + ControlSequence.insertLines(lines.count)
@@ -63,8 +62,8 @@ struct FrameWriter: Sendable {
     return text
   }
 
-  /// Writes lines that the terminal may break, each to be copied from it as one. How many rows it makes of
-  /// them is its own affair, so the region makes way for them and is drawn anew.
+  /// Writes lines that the terminal may break, each to be copied from it as one. How many rows it makes of them is its
+  /// own affair, so the region makes way for them and is drawn anew.
   private mutating func write(_ lines: [String]) -> String {
     var text = region.isEmpty ? "" : ControlSequence.eraseBelow
     region = []

@@ -1,12 +1,12 @@
 public import DownloadModel
 
-/// Progress as JSON lines for programs: an object a line, of type plan, start, progress, retry, wait, done,
-/// error, watch, removed or summary.
+/// Progress as JSON lines for programs: an object a line, of type plan, start, progress, retry, wait, done, error,
+/// watch, removed or summary.
 ///
-/// Each has `v` (1), `t` (RFC 3339), `type`, `id` and `url`; what is not known is null. A `url` is without
-/// what signs it (`Redaction`), since such output is kept in logs: `id`, the place in the list from 0, says
-/// which one it is. The summary is always the last line, also of an interrupted run. Readers must ignore
-/// types and fields that they do not know.
+/// Each has `v` (1), `t` (RFC 3339), `type`, `id` and `url`; what is not known is null. A `url` is without what signs
+/// it (`Redaction`), since such output is kept in logs: `id`, the place in the list from 0, says which one it is. The
+/// summary is always the last line, also of an interrupted run. Readers must ignore types and fields that they do not
+/// know.
 struct JSONLog: ProgressDisplay {
   let interval = Duration.milliseconds(100)
   /// Files under way that a progress line names.
@@ -93,8 +93,7 @@ struct JSONLog: ProgressDisplay {
     case .rejected(let rejection):
       rejected += 1
       return line(
-        "error",
-        ["code": .text("bad-line"), "passing": .flag(false), "message": message(words.rejection(rejection))])
+        "error", ["code": .text("bad-line"), "passing": .flag(false), "message": message(words.rejection(rejection))])
     case .watch(let news): return self.line(of: news)
     }
   }
@@ -167,8 +166,8 @@ struct JSONLog: ProgressDisplay {
     return line("summary", counts(sample).merging(fields) { $1 }.merging(more) { $1 })
   }
 
-  /// `received` and `size` are of the same files, those that are done or under way, so that the one is never
-  /// above the other. What came twice, or for nothing, is in `transferred` only.
+  /// `received` and `size` are of the same files, those that are done or under way, so that the one is never above the
+  /// other. What came twice, or for nothing, is in `transferred` only.
   private func counts(_ sample: ProgressSample) -> [String: JSONValue] {
     let tally = sample.tally
     var (received, size) = (tally.finishedBytes, tally.finishedBytes)

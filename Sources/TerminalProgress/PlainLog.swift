@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// Progress as lines for a log, a pipe or a screen reader: words instead of signs, nothing is ever
-/// overwritten. Every file is named, in a line for each change of its state that matters.
+/// Progress as lines for a log, a pipe or a screen reader: words instead of signs, nothing is ever overwritten. Every
+/// file is named, in a line for each change of its state that matters.
 struct PlainLog: ProgressDisplay {
   let interval = Duration.milliseconds(250)
   private static let summaryInterval = Duration.seconds(10)

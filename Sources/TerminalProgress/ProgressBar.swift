@@ -4,8 +4,8 @@ struct ProgressBar: Equatable {
   enum Extent: Equatable {
     /// From 0 to 1.
     case part(Double)
-    /// Bytes come, but how many are to come is not known: a block that goes to and fro. Its step
-    /// grows only when bytes arrive, so that the block stands still when nothing comes.
+    /// Bytes come, but how many are to come is not known: a block that goes to and fro. Its step grows only when bytes
+    /// arrive, so that the block stands still when nothing comes.
     case moving(step: Int)
     /// Nothing has come yet.
     case empty
@@ -73,8 +73,7 @@ struct Glyphs: Sendable, Equatable {
     /// Thin, so that many stand above one another and stay apart.
     static let line = Bar(start: " ", steps: ["╾", "━"], empty: "─", end: " ")
     /// Solid and fine-grained, for one that stands alone.
-    static let block = Bar(
-      start: "▕", steps: ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"], empty: " ", end: "▏")
+    static let block = Bar(start: "▕", steps: ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"], empty: " ", end: "▏")
     static let ascii = Bar(start: "[", steps: ["#"], empty: ".", end: "]")
   }
 

@@ -13,8 +13,7 @@ public struct ProgressMessages: Sendable {
   public var timestamp: @Sendable () -> String
 
   public init(
-    failure: @escaping @Sendable (DownloadError) -> String,
-    cause: (@Sendable (DownloadError) -> String)? = nil,
+    failure: @escaping @Sendable (DownloadError) -> String, cause: (@Sendable (DownloadError) -> String)? = nil,
     rejection: @escaping @Sendable (Rejection) -> String, timestamp: @escaping @Sendable () -> String = { "" }
   ) {
     self.timestamp = timestamp
@@ -37,8 +36,7 @@ public enum RetryMessages {
     return next.retries.map { "\(when), \(next.retry) of \($0)" } ?? when
   }
 
-  /// The same in a column, while the time runs down: `again in 0:04 (2/5)`, or `again 0:04` where there is no
-  /// room.
+  /// The same in a column, while the time runs down: `again in 0:04 (2/5)`, or `again 0:04` where there is no room.
   static func countdown(_ next: NextAttempt, _ left: Duration, width: Int) -> String {
     let time = Quantity.countdown(left)
     let forms = [
@@ -107,8 +105,7 @@ enum OutcomeNote {
     }
     if outcome.renamedFrom != nil {
       let wanted = outcome.wantedName
-      notes.append(
-        showsPath ? "as \(wanted) was there" : "saved as \(outcome.name): \(wanted) was there")
+      notes.append(showsPath ? "as \(wanted) was there" : "saved as \(outcome.name): \(wanted) was there")
     }
     return notes.joined(separator: ", ")
   }

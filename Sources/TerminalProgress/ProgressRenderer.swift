@@ -1,11 +1,10 @@
 public import DownloadModel
 import Synchronization
 
-/// The shell around a display: a reader of the feed at the display's pace, which has the frame made and
-/// writes it.
+/// The shell around a display: a reader of the feed at the display's pace, which has the frame made and writes it.
 ///
-/// It runs on a thread of its own, as a terminal can be slow or stopped (Ctrl-S). Only the caller of
-/// `finish()` waits for it.
+/// It runs on a thread of its own, as a terminal can be slow or stopped (Ctrl-S). Only the caller of `finish()` waits
+/// for it.
 public actor ProgressRenderer {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -38,14 +37,12 @@ public actor ProgressRenderer {
   public init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
     style: ProgressStyle.Resolved, isColored: Bool, output: any ProgressOutput,
-    environment: TerminalEnvironment, words: ProgressMessages,
-    clock: some Clock<Duration> = ContinuousClock(),
+    environment: TerminalEnvironment, words: ProgressMessages, clock: some Clock<Duration> = ContinuousClock(),
     spent: @escaping @Sendable () -> ProcessorTime = { ProcessorTime(drawing: .zero, process: .zero) }
   ) {
     switch style {
     case .bars:
-      display = BarsDisplay(
-        environment: environment, isColored: isColored, words: words, heading: heading)
+      display = BarsDisplay(environment: environment, isColored: isColored, words: words, heading: heading)
     case .plain: display = PlainLog(isColored: isColored, words: words)
     case .json: display = JSONLog(words: words, heading: heading)
     case .none: return nil
@@ -72,8 +69,7 @@ public actor ProgressRenderer {
     }
   }
 
-  /// Writes what is left to say, removes the region, and gives the terminal back. Nothing is drawn
-  /// afterwards.
+  /// Writes what is left to say, removes the region, and gives the terminal back. Nothing is drawn afterwards.
   public func finish() {
     guard !isFinished else { return }
     isFinished = true
@@ -90,16 +86,16 @@ public actor ProgressRenderer {
     cursor.giveBack()
   }
 
-  /// Before the process stops (SIGTSTP): removes the region, shows the cursor and gives the keys back. Until
-  /// `resume()` nothing is drawn.
+  /// Before the process stops (SIGTSTP): removes the region, shows the cursor and gives the keys back. Until `resume()`
+  /// nothing is drawn.
   public func suspend() {
     guard !isSuspended, !isFinished else { return }
     isSuspended = true
     giveBack()
   }
 
-  /// After the process goes on (SIGCONT): draws anew from the line where the cursor stands, if the terminal
-  /// is ours. Also right if `suspend()` could not be called before (SIGSTOP).
+  /// After the process goes on (SIGCONT): draws anew from the line where the cursor stands, if the terminal is ours.
+  /// Also right if `suspend()` could not be called before (SIGSTOP).
   public func resume() {
     guard !isFinished else { return }
     if !isSuspended { giveBack() }
@@ -190,8 +186,7 @@ public actor ProgressRenderer {
       write(display.draw(reader.take(), at: elapsed(), size: size))
       return
     }
-    // The shell has the terminal: lines may scroll by, but there is no room for a region, and the cursor is
-    // its.
+    // The shell has the terminal: lines may scroll by, but there is no room for a region, and the cursor is its.
     leaveToOthers()
     size.rows = 0
     write(display.draw(reader.take(), at: elapsed(), size: size) + display.leave())
@@ -256,8 +251,8 @@ protocol ProgressDisplay: Sendable {
   mutating func describe(_ meter: TransferMeter, by details: [TransferDetails])
 }
 
-/// What shows lines has no keys, and is in nobody's way: it never takes the terminal, and others write their
-/// lines themselves.
+/// What shows lines has no keys, and is in nobody's way: it never takes the terminal, and others write their lines
+/// themselves.
 extension ProgressDisplay {
   var restoring: [UInt8] { [] }
   mutating func suspend() -> [UInt8] { [] }
@@ -270,16 +265,14 @@ extension ProgressDisplay {
   mutating func describe(_ meter: TransferMeter, by details: [TransferDetails]) {}
 }
 
-/// Whether the renderer has the terminal, which is given back exactly once: by the renderer, or by a second
-/// signal.
+/// Whether the renderer has the terminal, which is given back exactly once: by the renderer, or by a second signal.
 private final class CursorGuard: Sendable {
   private enum State: UInt8, AtomicRepresentable { case returned, taken, sealed }
   private let state = Atomic(State.returned)
 
   /// Before the first bytes of a frame. False once sealed: nothing may be drawn any more.
   func take() -> Bool {
-    let (_, now) = state.compareExchange(
-      expected: .returned, desired: .taken, ordering: .acquiringAndReleasing)
+    let (_, now) = state.compareExchange(expected: .returned, desired: .taken, ordering: .acquiringAndReleasing)
     return now != .sealed
   }
 

@@ -1,7 +1,7 @@
 /// Numbers as people read them. The same everywhere: rows, totals, logs, the summary at the end.
 public enum Quantity {
-  /// Binary units with three digits at least where they matter: `0 B`, `812 B`, `4.0 KiB`, `12.3 MiB`, `390
-  /// GiB`. Never wider than 8 cells, but for a sign.
+  /// Binary units with three digits at least where they matter: `0 B`, `812 B`, `4.0 KiB`, `12.3 MiB`, `390 GiB`. Never
+  /// wider than 8 cells, but for a sign.
   public static func bytes(_ count: Int64) -> String {
     let sign = count < 0 ? "-" : ""
     let magnitude = count.magnitude
@@ -38,8 +38,8 @@ public enum Quantity {
     return "\(count(whole / 86_400)) d \(twoDigits(whole % 86_400 / 3600)) h"
   }
 
-  /// A time that was measured, with three digits, so that near ones can be told apart: `0.42 ms`, `41.2 ms`,
-  /// `412 ms`, `3.41 s`, `34.1 s`; from a minute on as `duration`.
+  /// A time that was measured, with three digits, so that near ones can be told apart: `0.42 ms`, `41.2 ms`, `412 ms`,
+  /// `3.41 s`, `34.1 s`; from a minute on as `duration`.
   public static func measurement(_ duration: Duration) -> String {
     let seconds = max(0, duration.inSeconds)
     // Rounding must not reach a fourth digit: that is the next form's.
@@ -57,8 +57,7 @@ public enum Quantity {
     return "\(whole / parts).\(parts == 100 ? twoDigits(rest) : String(rest))"
   }
 
-  /// Time that is left, for a narrow column: `0:19`, `12:05`, `2:03:04`, `4 d 02 h`. Rounded up, as 0:00
-  /// means done.
+  /// Time that is left, for a narrow column: `0:19`, `12:05`, `2:03:04`, `4 d 02 h`. Rounded up, as 0:00 means done.
   public static func countdown(_ duration: Duration) -> String {
     let seconds = Int(min(max(0, duration.inSeconds), 1e15).rounded(.up))
     if seconds < 3600 { return "\(seconds / 60):\(twoDigits(seconds % 60))" }
@@ -69,8 +68,8 @@ public enum Quantity {
       ? "\(seconds / 86_400) d \(twoDigits(seconds % 86_400 / 3600)) h" : "over 99 d"
   }
 
-  /// A wait, in a sentence: `4 s`, `2:05`. Rounded down for time that has passed, and up for time that is
-  /// to come (`countdown`).
+  /// A wait, in a sentence: `4 s`, `2:05`. Rounded down for time that has passed, and up for time that is to come
+  /// (`countdown`).
   public static func wait(_ duration: Duration, isLeft: Bool) -> String {
     let seconds = min(max(0, duration.inSeconds), 1e15)
     let whole = Int(isLeft ? seconds.rounded(.up) : seconds.rounded(.down))

@@ -44,8 +44,8 @@ struct RunProgress: Sendable, Equatable {
   /// Whether more may be missing than `remaining`.
   var isLowerBound: Bool { totalBytes == nil }
 
-  /// Of the bytes, from 0 to 1; nil while a size is unknown: a part of the files says nothing about the bytes
-  /// that stand beside it.
+  /// Of the bytes, from 0 to 1; nil while a size is unknown: a part of the files says nothing about the bytes that
+  /// stand beside it.
   var fraction: Double? {
     guard let totalBytes, tally.listed > 0 else { return nil }
     return totalBytes > 0 ? min(1, Double(bytes) / Double(totalBytes)) : 1
@@ -90,9 +90,9 @@ struct RunTotal: Sendable {
 
 /// Speed as an exponential average over time, averaged once more so that it neither jumps nor sticks.
 ///
-/// A sample counts for a tenth after 15 seconds: w(a) = 0.1^(a / 15 s). The estimate begins at nothing, so it
-/// is divided by the weight it can have had since the start, 1 − w(now − start). Time without bytes weighs
-/// like any other: in a stall the rate decays.
+/// A sample counts for a tenth after 15 seconds: w(a) = 0.1^(a / 15 s). The estimate begins at nothing, so it is
+/// divided by the weight it can have had since the start, 1 − w(now − start). Time without bytes weighs like any other:
+/// in a stall the rate decays.
 struct RateEstimate: Sendable {
   /// Before this a guess at the end is worth nothing.
   private static let settlingTime = Duration.seconds(2)

@@ -18,8 +18,7 @@ public enum ScreenCommand: Sendable, Equatable {
   case stop
 }
 
-/// What keys have changed of the screen: a value, and a pure function from it and a key to the next one and a
-/// command.
+/// What keys have changed of the screen: a value, and a pure function from it and a key to the next one and a command.
 struct ScreenState: Sendable, Equatable {
   enum Panel: Sendable, Equatable {
     case help

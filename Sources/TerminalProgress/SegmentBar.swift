@@ -1,5 +1,5 @@
-/// The bar of a file that comes in several parts: which of its bytes are there. A pure function of those and
-/// of the width.
+/// The bar of a file that comes in several parts: which of its bytes are there. A pure function of those and of the
+/// width.
 struct SegmentBar: Equatable {
   /// Cells that are filled, or that are not.
   struct Run: Equatable {
@@ -16,8 +16,7 @@ struct SegmentBar: Equatable {
     var runs: [Run] = []
     for share in Self.shares(parts, total, max(0, cells)) {
       let steps = glyphs.steps.count
-      // A cell is never full before all of it is there, nor empty once something is, where half a cell can be
-      // drawn.
+      // A cell is never full before all of it is there, nor empty once something is, where half a cell can be drawn.
       let level = steps > 1 && share > 0 ? max(1, Int(share * Double(steps))) : Int(share)
       let text = level > 0 ? glyphs.steps[min(level, steps) - 1] : glyphs.empty
       if runs.last?.isFilled == (level > 0) {

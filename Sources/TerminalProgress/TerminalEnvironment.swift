@@ -52,8 +52,8 @@ public enum ProgressStyle: String, Sendable, CaseIterable {
   /// How progress is shown in the end.
   public enum Resolved: Sendable, Equatable { case bars, plain, json, none }
 
-  /// Bars move the cursor, so they need a terminal that can, even if asked for by name; everything else
-  /// (a pipe, a file, a dumb terminal) gets lines. A CI's terminal is a log, and is read later.
+  /// Bars move the cursor, so they need a terminal that can, even if asked for by name; everything else (a pipe, a
+  /// file, a dumb terminal) gets lines. A CI's terminal is a log, and is read later.
   public func resolved(in environment: TerminalEnvironment) -> Resolved {
     switch self {
     case .none: .none
@@ -69,8 +69,8 @@ public enum ProgressStyle: String, Sendable, CaseIterable {
 public enum ColorChoice: String, Sendable, CaseIterable {
   case auto, always, never
 
-  /// Strongest first: the option, `NO_COLOR` (no-color.org: set and not empty), `CLICOLOR_FORCE` or
-  /// `FORCE_COLOR` (not empty, not 0), the terminal.
+  /// Strongest first: the option, `NO_COLOR` (no-color.org: set and not empty), `CLICOLOR_FORCE` or `FORCE_COLOR` (not
+  /// empty, not 0), the terminal.
   public func resolved(in environment: TerminalEnvironment) -> Bool {
     switch self {
     case .always: return true

@@ -4,8 +4,8 @@ import Synchronization
 
 /// How a terminal treats keys: as it was found, or each at once and unseen. Ctrl-C stays a signal.
 ///
-/// It is touched only while this process has the terminal: in the background it is the shell's, and a process
-/// that sets its mode is stopped (SIGTTOU), or spoils the shell's.
+/// It is touched only while this process has the terminal: in the background it is the shell's, and a process that sets
+/// its mode is stopped (SIGTTOU), or spoils the shell's.
 final class TerminalMode: Sendable {
   private struct State {
     /// The mode as it was found; nil while it stands.
@@ -15,8 +15,8 @@ final class TerminalMode: Sendable {
     var isSealed = false
   }
 
-  /// Makes the terminal mark what is pasted, so that its lines are not taken for keys, and do not answer
-  /// several questions.
+  /// Makes the terminal mark what is pasted, so that its lines are not taken for keys, and do not answer several
+  /// questions.
   static let pasteOn = Array("\u{1B}[?2004h".utf8)
   static let pasteOff = Array("\u{1B}[?2004l".utf8)
 
@@ -52,8 +52,7 @@ final class TerminalMode: Sendable {
     }
   }
 
-  /// Gives echo and lines back. What was typed meanwhile was a key or nothing: it is not left for the shell
-  /// to run.
+  /// Gives echo and lines back. What was typed meanwhile was a key or nothing: it is not left for the shell to run.
   /// - Parameter isForGood: from now on `take` does nothing.
   /// - Returns: whether it did something.
   func giveBack(isForGood: Bool = false) -> Bool {

@@ -14,16 +14,14 @@ public protocol ProgressOutput: Sendable {
   /// Writes everything, however long that takes.
   func write(_ bytes: [UInt8]) throws(OutputLost)
 
-  /// Turns echo and lines off: what is typed is a key. Only in the foreground; done already, it costs
-  /// nothing.
+  /// Turns echo and lines off: what is typed is a key. Only in the foreground; done already, it costs nothing.
   func takeKeys()
 
   /// Gives echo and lines back, from any thread.
   /// - Parameter isForGood: `takeKeys` does nothing from then on.
   func giveKeysBack(isForGood: Bool)
 
-  /// Writes what is taken at once with a single call and gives the rest up; allocates nothing and never
-  /// waits.
+  /// Writes what is taken at once with a single call and gives the rest up; allocates nothing and never waits.
   func writeAtOnce(_ bytes: [UInt8])
 }
 
@@ -66,9 +64,7 @@ public struct TerminalOutput: ProgressOutput {
 
   public var size: TerminalSize? {
     var window = winsize()
-    guard ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
-      return nil
-    }
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else { return nil }
     return TerminalSize(columns: Int(window.ws_col), rows: Int(window.ws_row))
   }
 

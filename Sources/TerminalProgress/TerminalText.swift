@@ -2,10 +2,10 @@ import DownloadModel
 
 /// Text from outside (names, server messages, lines of a list), made harmless for a terminal.
 public enum TerminalText {
-  /// Every text for a person passes this function. It takes out secrets (`Redaction`), then every character
-  /// that acts on a terminal or hides from the eye: control characters (C0, DEL, C1), so that no escape
-  /// sequence can start, bidi controls, so that no name reads other than it is, and what has no width. Tabs
-  /// and line ends become one blank, so that words stay apart and no text forges a line.
+  /// Every text for a person passes this function. It takes out secrets (`Redaction`), then every character that acts
+  /// on a terminal or hides from the eye: control characters (C0, DEL, C1), so that no escape sequence can start, bidi
+  /// controls, so that no name reads other than it is, and what has no width. Tabs and line ends become one blank, so
+  /// that words stay apart and no text forges a line.
   public static func sanitized(_ text: some StringProtocol) -> String {
     let text = Redaction.redacted(text)
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
@@ -20,8 +20,8 @@ public enum TerminalText {
     return String(scalars)
   }
 
-  /// Harmless text for a terminal whose locale has no Unicode: the signs of dlm's own texts have stand-ins,
-  /// and everything else becomes a question mark.
+  /// Harmless text for a terminal whose locale has no Unicode: the signs of dlm's own texts have stand-ins, and
+  /// everything else becomes a question mark.
   public static func inASCII(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
     let standIns: [Character: String] = ["×": "x", "…": "...", "≥": ">=", "–": "-", "±": "+-", "·": ","]

@@ -1,7 +1,7 @@
 /// Messages in a window that is narrower than they are: broken between words. A pure function.
 ///
-/// What is to be copied stays in one piece, and the terminal breaks it if it must: a command gets a line of
-/// its own, and a line that is set in (an address below its cause) stays as it is.
+/// What is to be copied stays in one piece, and the terminal breaks it if it must: a command gets a line of its own,
+/// and a line that is set in (an address below its cause) stays as it is.
 public enum TextWrap {
   private static let indent = "    "
 
@@ -18,9 +18,7 @@ public enum TextWrap {
 
   /// From behind the colon that introduces it to three blanks or the end.
   private static func command(in text: String) -> Range<String.Index>? {
-    guard let lead = [": dlm ", ": … | dlm "].lazy.compactMap({ text.firstRange(of: $0) }).first else {
-      return nil
-    }
+    guard let lead = [": dlm ", ": … | dlm "].lazy.compactMap({ text.firstRange(of: $0) }).first else { return nil }
     let start = text.index(lead.lowerBound, offsetBy: 2)
     return start..<(text[start...].firstRange(of: "   ")?.lowerBound ?? text.endIndex)
   }

@@ -8,8 +8,7 @@ struct DLM: AsyncParsableCommand {
   static let version = "0.1.0"
 
   static let configuration = CommandConfiguration(
-    commandName: "dlm",
-    abstract: "Downloads lists of files, in parallel, and shows and measures what that gains.",
+    commandName: "dlm", abstract: "Downloads lists of files, in parallel, and shows and measures what that gains.",
     discussion: """
       EXAMPLES
         dlm get urls.txt --mode parallel   a list, as many files at a time as help
@@ -32,9 +31,9 @@ struct DLM: AsyncParsableCommand {
     // Scripts ask for the version often: it is answered before the parser looks at every option there is.
     if CommandLine.arguments.dropFirst() == ["--version"] { end(write(configuration.version)) }
     DescriptorLimit.raise()
-    // Unstructured, because it is the root of the task tree; detached, because the main thread serves no
-    // actor. It is left to be the process, and waits: its end (`dispatchMain`) would have the allocator put
-    // away all that it has. The user waits for this task, and a thread that it starts inherits its priority.
+    // Unstructured, because it is the root of the task tree; detached, because the main thread serves no actor. It is
+    // left to be the process, and waits: its end (`dispatchMain`) would have the allocator put away all that it has.
+    // The user waits for this task, and a thread that it starts inherits its priority.
     Task.detached(priority: .userInitiated) { await parseAndRun() }
     while true { pause() }
   }
@@ -73,12 +72,10 @@ struct DLM: AsyncParsableCommand {
     return ExitCode(ExitStatus.usage.rawValue)
   }
 
-  /// Says what the parser, or a command, ended with: help on standard output, what is wrong on standard
-  /// error.
+  /// Says what the parser, or a command, ended with: help on standard output, what is wrong on standard error.
   /// - Returns: the exit status.
   private static func say(_ error: any Error) -> ExitCode {
-    // Most commands end with one, of which nothing is said; the parser would make its usage text all the
-    // same.
+    // Most commands end with one, of which nothing is said; the parser would make its usage text all the same.
     if let code = error as? ExitCode { return code }
     let (code, text) = (exitCode(for: error), fullMessage(for: error))
     if text.isEmpty { return code }
@@ -101,36 +98,30 @@ struct DLM: AsyncParsableCommand {
 
 /// How many files and connections this process may have open.
 private enum DescriptorLimit {
-  /// Takes what the system allows at most (RLIMIT_NOFILE's hard limit): the usual soft limit of 1024 is for
-  /// programs that use select(2), and a run of many large files in segments may need more.
+  /// Takes what the system allows at most (RLIMIT_NOFILE's hard limit): the usual soft limit of 1024 is for programs
+  /// that use select(2), and a run of many large files in segments may need more.
   static func raise() {
     var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
-      limit.rlim_cur < limit.rlim_max
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < limit.rlim_max
     else { return }
     limit.rlim_cur = limit.rlim_max
     // Refused, the run goes on with what it has; a connection too many is a failure that names its address.
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
-  /// What a run needs before its first file: loops, timers, signals, folders, the index, its list; and one
-  /// file with its connection. With fewer, libraries that cannot say so would fail at random: libdispatch,
-  /// for one, ends the process.
+  /// What a run needs before its first file: loops, timers, signals, folders, the index, its list; and one file with
+  /// its connection. With fewer, libraries that cannot say so would fail at random: libdispatch, for one, ends the
+  /// process.
   private static let least = 25
 
   /// Sees to what a run needs where descriptors are few; elsewhere it costs one system call.
   /// - Returns: what to say where there are too few for any run.
   static func prepare() async -> String? {
     var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < 256 else {
-      return nil
-    }
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < 256 else { return nil }
     let free = (0..<Int32(limit.rlim_cur)).count { fcntl($0, F_GETFD) < 0 }
-    guard free >= least else {
-      return TroubleMessages.tooFewDescriptors(free, least: least)
-    }
-    // libdispatch takes descriptors for its timers at the first sleep, which would never end if none were
-    // left then.
+    guard free >= least else { return TroubleMessages.tooFewDescriptors(free, least: least) }
+    // libdispatch takes descriptors for its timers at the first sleep, which would never end if none were left then.
     try? await ContinuousClock().sleep(for: .nanoseconds(1))  // the root task is never cancelled
     return nil
   }

@@ -5,8 +5,8 @@ import DownloadScheduling
 import Downloads
 import SystemPackage
 
-/// What the settings of a command make of the meeting of the rooms (`NetworkLoops`, `DownloadRun`): loops for
-/// one run, and that run. Closed after it.
+/// What the settings of a command make of the meeting of the rooms (`NetworkLoops`, `DownloadRun`): loops for one run,
+/// and that run. Closed after it.
 struct Wiring: Sendable {
   private let loops: NetworkLoops
   private let downloads: DownloadRun
@@ -40,8 +40,7 @@ struct Wiring: Sendable {
     configuration.claimsFolder = claimsFolder
     configuration.onWait = { feed.waits($0, forProcess: $1) }
     loops = try await NetworkLoops(
-      concurrency.widths.count, transport: options, cache: configuration,
-      cookies: settings.connection.cookieJar?.lines)
+      concurrency.widths.count, transport: options, cache: configuration, cookies: settings.connection.cookieJar?.lines)
     let perHost = settings.perHost ?? (settings.order.isBackground ? 1 : nil)
     var plan = RunPlan(
       mode.strategy, concurrency, ceiling: perHost ?? max(concurrency.jobs, Settings.mostPerHost),
@@ -72,8 +71,7 @@ struct Wiring: Sendable {
       transport: options, folder: TemporaryFolder.path(environment),
       delay: { error, failures, elapsed in
         retry.delay(after: error, failures: failures, elapsed: elapsed, random: .random(in: 0..<1))
-      },
-      failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.cache.maxSize ?? 256 << 20,
+      }, failure: { $0.failure(now: WallClock.seconds()) }, maxSize: settings.output.cache.maxSize ?? 256 << 20,
       refusal: settings.output.cache.offline
         ? DownloadError(
           .cache, cause: .detail("no list at an address is kept"), activity: "answering offline") : nil)

@@ -1,8 +1,8 @@
 /// Everything that the index knows of one file (`dlm cache show`).
 public struct CacheDetail: Sendable, Equatable {
   public var entry: CacheEntry
-  /// Whether it was asked for with a login, header lines or a certificate, or from servers that were checked
-  /// in a way of the user's: it answers only requests like that unasked.
+  /// Whether it was asked for with a login, header lines or a certificate, or from servers that were checked in a way
+  /// of the user's: it answers only requests like that unasked.
   public var isKeyed: Bool
   /// Whether it is not a file of the user's but the cache's own, in its store.
   public var isStored: Bool
@@ -12,8 +12,8 @@ public struct CacheDetail: Sendable, Equatable {
   public var usedAt: Int64
   /// Status of the answer that brought it; nil if that is not known.
   public var status: Int?
-  /// Seconds since 1970 until which it is used without asking its server, passed or not; nil where the server
-  /// is always asked.
+  /// Seconds since 1970 until which it is used without asking its server, passed or not; nil where the server is always
+  /// asked.
   public var freshUntil: Int64?
   /// Fields of the answer that last vouched for it, as sent.
   public var cacheControl: String?

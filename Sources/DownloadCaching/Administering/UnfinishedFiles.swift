@@ -33,8 +33,7 @@ struct UnfinishedFiles {
     self.secret = secret
   }
 
-  /// Without a look at locks: another process that begins to use a file at this moment must not find it
-  /// taken.
+  /// Without a look at locks: another process that begins to use a file at this moment must not find it taken.
   func found() throws(Errno) -> [UnfinishedFile] {
     var found: [UnfinishedFile] = []
     for name in try partNames() {
@@ -82,12 +81,11 @@ struct UnfinishedFiles {
     }
   }
 
-  /// The lock of the part keeps a download from going on with it, and that of the metadata from taking the
-  /// name meanwhile: metadata without a part that is locked belongs to somebody (`StagedFile`). The part goes
-  /// first, because metadata alone is removed by the next run, and a part alone by nobody.
+  /// The lock of the part keeps a download from going on with it, and that of the metadata from taking the name
+  /// meanwhile: metadata without a part that is locked belongs to somebody (`StagedFile`). The part goes first, because
+  /// metadata alone is removed by the next run, and a part alone by nobody.
   private func remove(
-    _ name: PartialName, _ metadata: borrowing Descriptor, _ isMeant: (String) -> Bool,
-    _ removed: inout Freed
+    _ name: PartialName, _ metadata: borrowing Descriptor, _ isMeant: (String) -> Bool, _ removed: inout Freed
   ) throws(Errno) {
     let part = try openPart(name)
     if part.isOpen {

@@ -4,10 +4,9 @@ import SystemPackage
 
 /// A finished file that the index knows, on its way off the disk (`dlm clear-cache --files`).
 ///
-/// Only a file that is as dlm wrote it is removed. Between a look at a name and its removal another program
-/// could put a file of its own there, and a removal takes what stands there then. So the file is first
-/// renamed to a name that only this user's dlm can compute, looked at again, and then either removed or given
-/// its name back.
+/// Only a file that is as dlm wrote it is removed. Between a look at a name and its removal another program could put a
+/// file of its own there, and a removal takes what stands there then. So the file is first renamed to a name that only
+/// this user's dlm can compute, looked at again, and then either removed or given its name back.
 ///
 /// | step | killed after it, there is | and the next `--files` |
 /// |---|---|---|

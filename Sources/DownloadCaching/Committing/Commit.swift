@@ -28,8 +28,8 @@ enum Conflict: Equatable {
   }
 }
 
-/// Gives a whole file its final name. Each attempt is one step without suspension, so that a request for the
-/// same file sees the state before or after it, never in between.
+/// Gives a whole file its final name. Each attempt is one step without suspension, so that a request for the same file
+/// sees the state before or after it, never in between.
 struct Commit: Sendable {
   /// What it has come to.
   struct Committed: Sendable, Equatable {
@@ -91,18 +91,15 @@ struct Commit: Sendable {
     }
   }
 
-  /// - Parameter beforeNaming: called with the row before each attempt at a name, to write the journal's
-  ///   line.
+  /// - Parameter beforeNaming: called with the row before each attempt at a name, to write the journal's line.
   func attempt(
-    _ ownership: DownloadPlan.Ownership, _ owners: FileOwners?, looksForTwin: Bool,
-    _ beforeNaming: (CacheRow) -> Void
+    _ ownership: DownloadPlan.Ownership, _ owners: FileOwners?, looksForTwin: Bool, _ beforeNaming: (CacheRow) -> Void
   ) throws(DownloadError) -> Attempt {
     let policy = plan.rules.conflictPolicy
     let row = plan.isIndexed ? try row() : nil
     // Before the file is visible: another loop may look at the same name at this moment.
     if policy != .rename { try give() }
-    // The file was intact at the check; a change between the check and the rename would be lost, as in any
-    // program.
+    // The file was intact at the check; a change between the check and the rename would be lost, as in any program.
     if case .known(let own?) = ownership, own.wanted == wanted, isToReplace(own, looksForTwin: looksForTwin),
       policy != .overwrite || own.name == preferred,
       let named = try take(own.name, replacing: true, row, beforeNaming)
@@ -129,8 +126,8 @@ struct Commit: Sendable {
     }
   }
 
-  /// Whether the address's own file is replaced. One of which names or permissions have changed may be the
-  /// user's by now (`chmod +x`): where it has the same bytes, it stays.
+  /// Whether the address's own file is replaced. One of which names or permissions have changed may be the user's by
+  /// now (`chmod +x`): where it has the same bytes, it stays.
   private func isToReplace(_ own: CacheRow, looksForTwin: Bool) -> Bool {
     guard let standing = StandingFile.of(path: own.path), own.isOwn(standing) else { return false }
     return own.isIntact(standing) || (!looksForTwin && plan.rules.conflictPolicy != .skip)
@@ -198,24 +195,21 @@ struct Commit: Sendable {
     guard let file else { return nil }
     if let source { return copied(source, file, head, askedAt, digest) }
     var freshness = head.map { FreshnessFields($0) } ?? FreshnessFields()
-    // Without a validator, dlm knows the file as its own but fetches it anew each time. So it is for a file
-    // that may have been cut short, since a 304 is about the server's file and not about ours.
+    // Without a validator, dlm knows the file as its own but fetches it anew each time. So it is for a file that may
+    // have been cut short, since a 304 is about the server's file and not about ours.
     let mayBeReused = proof > .nothing && !freshness.forbidsStoring
     if !mayBeReused { freshness = FreshnessFields(vary: freshness.vary) }
     return CacheRow(
       key: plan.rowKey, name: wanted, wanted: wanted, identity: file.identity,
       changed: .beforeNaming(file.changed), validator: mayBeReused ? held.validator : Validator(),
       fetchedAt: askedAt, usedAt: plan.rules.now(),
-      status: head?.status, freshness: freshness, effectiveURL: held.effectiveURL,
-      trust: plan.trust[held.effectiveURL],
+      status: head?.status, freshness: freshness, effectiveURL: held.effectiveURL, trust: plan.trust[held.effectiveURL],
       digest: CacheRow.digest(proof, digest))
   }
 
-  /// The row of a copy: what is known of its source holds for it too, renewed by a 304 if its server was
-  /// asked.
+  /// The row of a copy: what is known of its source holds for it too, renewed by a 304 if its server was asked.
   private func copied(
-    _ source: CacheRow, _ file: StandingFile, _ head: ResponseHead?, _ askedAt: Int64,
-    _ digest: ContentDigest?
+    _ source: CacheRow, _ file: StandingFile, _ head: ResponseHead?, _ askedAt: Int64, _ digest: ContentDigest?
   ) -> CacheRow {
     let proven = proof == .digest ? digest : nil
     var row = head.map { source.renewed(by: $0, askedAt: askedAt, digest: proven) } ?? source
@@ -231,9 +225,8 @@ struct Commit: Sendable {
 
   // MARK: The same bytes stand there already
 
-  /// Adopts a file that stands there with exactly the bytes that were fetched, under any number, perhaps from
-  /// before the cache was cleared; a second copy beside it would be of no use. Blocks for as long as the disk
-  /// needs.
+  /// Adopts a file that stands there with exactly the bytes that were fetched, under any number, perhaps from before
+  /// the cache was cleared; a second copy beside it would be of no use. Blocks for as long as the disk needs.
   /// - Returns: nil if there is none, or if what stands there was given to another address (HTTP rule 22).
   func adopt(_ owners: FileOwners) throws(DownloadError) -> Committed? {
     let length = download.look { $0.length }
@@ -311,8 +304,8 @@ struct Commit: Sendable {
   }
 }
 
-/// What becomes of a finished file after the user was asked about its name. Until then it stands, whole,
-/// under a numbered name.
+/// What becomes of a finished file after the user was asked about its name. Until then it stands, whole, under a
+/// numbered name.
 public enum NameDecision: Sendable, Equatable {
   /// It stays where it is.
   case keep

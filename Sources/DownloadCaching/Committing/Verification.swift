@@ -14,8 +14,8 @@ struct DigestCheck: ~Copyable, Sendable {
     hasher = ContentHasher(expected.algorithm)
   }
 
-  /// Takes bytes that were written at an offset. It hashes them only if they follow the bytes hashed so far:
-  /// a part that an earlier run left is not hashed here.
+  /// Takes bytes that were written at an offset. It hashes them only if they follow the bytes hashed so far: a part
+  /// that an earlier run left is not hashed here.
   mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
     guard offset == hashed else { return }
     hasher.update(bytes)
@@ -47,8 +47,8 @@ enum Verification {
   /// - Parameters:
   ///   - verdict: not `.unread`.
   ///   - proof: what the end of its transfer proved.
-  /// - Returns: nil if its bytes were wrong for the first time: then it must be fetched once more, past every
-  ///   cache. So it is for a copy, which the disk may have damaged: only a server's bytes are the last word.
+  /// - Returns: nil if its bytes were wrong for the first time: then it must be fetched once more, past every cache. So
+  ///   it is for a copy, which the disk may have damaged: only a server's bytes are the last word.
   /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
   static func judge(
     _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload
@@ -98,11 +98,11 @@ enum Verification {
   }
 }
 
-/// `Repr-Digest` (RFC 9530 §3): a dictionary of byte sequences, `sha-256=:base64:, sha-512=:base64:`. It is
-/// of the whole representation, also in a 206.
+/// `Repr-Digest` (RFC 9530 §3): a dictionary of byte sequences, `sha-256=:base64:, sha-512=:base64:`. It is of the
+/// whole representation, also in a 206.
 enum ReprDigest {
-  /// The strongest digest that is understood; nil if there is none. A malformed member is ignored: a server's
-  /// mistake in this field must not fail a file that is right.
+  /// The strongest digest that is understood; nil if there is none. A malformed member is ignored: a server's mistake
+  /// in this field must not fail a file that is right.
   static func strongest(_ field: String) -> ContentDigest? {
     field.split(separator: ",").compactMap { member(OptionalWhiteSpace.trimmed($0)) }
       .max { $0.algorithm.length < $1.algorithm.length }
@@ -127,9 +127,8 @@ enum ReprDigest {
 
 /// The checksums of a list such as SHA256SUMS, by file name, and which of them a run has used.
 ///
-/// A list often names files with folders (`./pool/x.deb`). A download's name has none, so only the last
-/// component of the path counts. Where two lines give one such name different checksums of one algorithm,
-/// neither is used.
+/// A list often names files with folders (`./pool/x.deb`). A download's name has none, so only the last component of
+/// the path counts. Where two lines give one such name different checksums of one algorithm, neither is used.
 public final class ChecksumList: Sendable {
   private let entries: [String: ContentDigest]
   private let used = Lock<Set<String>>([])
@@ -178,8 +177,8 @@ public final class ChecksumList: Sendable {
   }
 }
 
-/// One line of a checksum list, as coreutils' `sha256sum` (`HEX  name`, `HEX *name`) and BSD's `sha256`
-/// (`SHA256 (name) = HEX`) write it. A backslash before the line says that the name is escaped.
+/// One line of a checksum list, as coreutils' `sha256sum` (`HEX name`, `HEX *name`) and BSD's `sha256` (`SHA256 (name)
+/// = HEX`) write it. A backslash before the line says that the name is escaped.
 enum ChecksumLine: Equatable {
   case blank
   case malformed
@@ -209,8 +208,7 @@ enum ChecksumLine: Equatable {
   }
 
   private static func coreutils(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
-    guard let blank = line.firstIndex(of: UInt8(ascii: " ")),
-      let digest = ContentDigest(hex: Substring(line[..<blank]))
+    guard let blank = line.firstIndex(of: UInt8(ascii: " ")), let digest = ContentDigest(hex: Substring(line[..<blank]))
     else { return nil }
     // One blank, then a blank (text) or an asterisk (binary). Some tools write only one blank.
     var name = line[line.index(after: blank)...]

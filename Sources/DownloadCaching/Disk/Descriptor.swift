@@ -14,13 +14,11 @@ struct Descriptor: ~Copyable, Sendable {
   var isOpen: Bool { raw >= 0 }
 
   deinit {
-    // Nothing depends on the result of this close: callers that need the errors of closing call
-    // `flushAndReport` first.
+    // Nothing depends on the result of this close: callers that need the errors of closing call `flushAndReport` first.
     if raw >= 0 { _ = Glibc.close(raw) }
   }
 
-  /// Writes all bytes at `offset`, which advances by every byte that reached the file, also when the call
-  /// throws.
+  /// Writes all bytes at `offset`, which advances by every byte that reached the file, also when the call throws.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: inout Int64) throws(Errno) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -55,8 +53,7 @@ struct Descriptor: ~Copyable, Sendable {
     var failure: Errno?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       while filled < count {
-        let got = pread(
-          raw, buffer.baseAddress.map { $0 + filled }, count - filled, off_t(offset) + off_t(filled))
+        let got = pread(raw, buffer.baseAddress.map { $0 + filled }, count - filled, off_t(offset) + off_t(filled))
         if got == 0 { break }
         if got > 0 {
           filled += got
@@ -120,8 +117,8 @@ struct Descriptor: ~Copyable, Sendable {
     StandingFile(try status())
   }
 
-  /// Whether the file is this user's own: a regular file of the effective user, with one name, that no other
-  /// user can write. dlm never reads, changes or removes any other file as its own (HTTP rule 44).
+  /// Whether the file is this user's own: a regular file of the effective user, with one name, that no other user can
+  /// write. dlm never reads, changes or removes any other file as its own (HTTP rule 44).
   /// - Parameters:
   ///   - closedTo: further permissions that other users must not have.
   ///   - names: the most names that it may have.
@@ -133,9 +130,7 @@ struct Descriptor: ~Copyable, Sendable {
 
   /// Sets the permissions. A file system that stores none leaves them as they are.
   func setMode(_ mode: mode_t) throws(Errno) {
-    guard fchmod(raw, mode) == 0 || errno == EPERM || errno == EOPNOTSUPP else {
-      throw Errno(rawValue: errno)
-    }
+    guard fchmod(raw, mode) == 0 || errno == EPERM || errno == EOPNOTSUPP else { throw Errno(rawValue: errno) }
   }
 
   func mode() throws(Errno) -> mode_t {
@@ -147,14 +142,13 @@ struct Descriptor: ~Copyable, Sendable {
     Int(try status().st_nlink)
   }
 
-  /// Takes the lock that marks a file as in use by a living process; the kernel frees it when the process
-  /// ends.
-  /// - Returns: false if it is held already. A file system without locks counts as free: there, only the
-  ///   atomic naming at the end keeps two processes on one file apart.
+  /// Takes the lock that marks a file as in use by a living process; the kernel frees it when the process ends.
+  /// - Returns: false if it is held already. A file system without locks counts as free: there, only the atomic naming
+  ///   at the end keeps two processes on one file apart.
   func lock() -> Bool { flock(raw, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 
-  /// Frees the lock. Also called where the descriptor would be closed anyway, because the end of a lock
-  /// should not depend on how long the compiler keeps a value.
+  /// Frees the lock. Also called where the descriptor would be closed anyway, because the end of a lock should not
+  /// depend on how long the compiler keeps a value.
   func unlock() { while flock(raw, LOCK_UN) != 0 && errno == EINTR {} }
 
   /// Throws the errors that NFS and quotas report only at close, while the file stays open and locked.
@@ -191,8 +185,8 @@ struct FileIdentity: Sendable, Equatable {
 /// A file as it is under its name.
 struct StandingFile: Sendable, Equatable {
   var identity: FileIdentity
-  /// Last change of content, names or permissions (ctime), in nanoseconds since 1970. Naming a file counts,
-  /// and no program can set it: a file that was named in this run is younger than the run.
+  /// Last change of content, names or permissions (ctime), in nanoseconds since 1970. Naming a file counts, and no
+  /// program can set it: a file that was named in this run is younger than the run.
   var changed: Int64
   /// Whether it belongs to the user that dlm runs as.
   var isUsers: Bool
@@ -213,8 +207,8 @@ struct StandingFile: Sendable, Equatable {
   }
 }
 
-/// When a finished file was last changed in any way (ctime), as its row has it. Inode, length and time of
-/// content can be made again by whoever may write the folder; this time nobody can set.
+/// When a finished file was last changed in any way (ctime), as its row has it. Inode, length and time of content can
+/// be made again by whoever may write the folder; this time nobody can set.
 struct ChangeTime: Sendable, Equatable {
   /// Nanoseconds since 1970; negative for `beforeNaming`.
   let number: Int64
@@ -224,8 +218,8 @@ struct ChangeTime: Sendable, Equatable {
 
   init(of file: StandingFile) { number = max(0, file.changed) }
 
-  /// Of a file that is about to get its name, which changes this time: all that can be told of a file whose
-  /// process was killed before it looked again. The time is known up to two seconds.
+  /// Of a file that is about to get its name, which changes this time: all that can be told of a file whose process was
+  /// killed before it looked again. The time is known up to two seconds.
   static func beforeNaming(_ changed: Int64) -> ChangeTime { ChangeTime(number: -max(1, changed)) }
 
   /// Whether it was read from the file when that had its name.
@@ -242,8 +236,7 @@ extension FileIdentity {
   init(_ status: stat) {
     let isRegular = status.st_mode & S_IFMT == S_IFREG
     self.init(
-      device: Int64(truncatingIfNeeded: status.st_dev),
-      inode: isRegular ? Int64(truncatingIfNeeded: status.st_ino) : 0,
+      device: Int64(truncatingIfNeeded: status.st_dev), inode: isRegular ? Int64(truncatingIfNeeded: status.st_ino) : 0,
       size: isRegular ? Int64(status.st_size) : -1,
       modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
   }

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Reads, copies and syncs whole files on a thread that may block, so that no transfer waits for gigabytes of
-/// disk work. For a cancelled task, reading and copying throw `.cancelled` at the next block.
+/// Reads, copies and syncs whole files on a thread that may block, so that no transfer waits for gigabytes of disk
+/// work. For a cancelled task, reading and copying throw `.cancelled` at the next block.
 actor DiskWorker {
   private let executor: BlockingExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -21,8 +21,7 @@ actor DiskWorker {
   }
 
   /// The digest of a file on the disk; nil if it is no longer the file of the row.
-  func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest?
-  {
+  func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest? {
     do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch .canceled {
       throw .cancelled
     } catch {
@@ -33,15 +32,15 @@ actor DiskWorker {
     }
   }
 
-  /// Adopts a file that is there already in place of the download's own, if it has the same bytes and belongs
-  /// to no other address.
+  /// Adopts a file that is there already in place of the download's own, if it has the same bytes and belongs to no
+  /// other address.
   func adopt(for commit: Commit, _ owners: FileOwners) throws(DownloadError) -> Commit.Committed? {
     try commit.adopt(owners)
   }
 
-  /// Fills a download with another file's bytes: shares its blocks where the file system can (FICLONE), else
-  /// copies them within the kernel (copy_file_range). Never a second name for the same file, since whoever
-  /// changes the one in place would change the other.
+  /// Fills a download with another file's bytes: shares its blocks where the file system can (FICLONE), else copies
+  /// them within the kernel (copy_file_range). Never a second name for the same file, since whoever changes the one in
+  /// place would change the other.
   /// - Returns: false if the source is not, or no longer, the file of the row.
   func fill(_ download: FileDownload, from source: CacheRow) throws(DownloadError) -> Bool {
     try download.access { reception throws(DownloadError) in try reception.copy(source) }
@@ -119,8 +118,7 @@ extension Descriptor {
 
   /// - Returns: nil if it is not, or no longer, the file of the row.
   static func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
-    guard let file = try open(row), try row.describes(file.standing()),
-      let digest = try file.digest(algorithm)
+    guard let file = try open(row), try row.describes(file.standing()), let digest = try file.digest(algorithm)
     else { return nil }
     return try row.describes(file.standing()) ? digest : nil
   }

@@ -2,12 +2,11 @@ import DownloadModel
 import Glibc
 import SystemPackage
 
-/// A folder that was opened once. Every call on a name is relative to it, so that a file cannot be led
-/// elsewhere if the folder or a path above it is renamed meanwhile.
+/// A folder that was opened once. Every call on a name is relative to it, so that a file cannot be led elsewhere if the
+/// folder or a path above it is renamed meanwhile.
 ///
-/// It is the last check before the kernel: a method that takes a name takes nothing else. A text that would
-/// lead out of the folder, or to the folder itself, throws EINVAL, whatever other code made of an address or
-/// a header.
+/// It is the last check before the kernel: a method that takes a name takes nothing else. A text that would lead out of
+/// the folder, or to the folder itself, throws EINVAL, whatever other code made of an address or a header.
 final class Folder: Sendable {
   let path: String
   private let descriptor: Descriptor
@@ -61,22 +60,22 @@ final class Folder: Sendable {
     return String(cString: resolved)
   }
 
-  /// Opens a folder of dlm's own, which only the user may write, and makes it where missing. What stands in
-  /// any other is not believed (`Distrust`).
+  /// Opens a folder of dlm's own, which only the user may write, and makes it where missing. What stands in any other
+  /// is not believed (`Distrust`).
   /// - Throws: Errno; `.distrusted` for such a folder.
   convenience init(own path: FilePath) throws(Errno) {
     try self.init(path, mode: 0o700)
     let status = try descriptor.status()
     guard Distrust(folder: FileOwnership(status), user: StandingFile.user) == nil else { throw .distrusted }
-    // A umask left it open to readers. Its files are private too, so a folder that cannot be closed discloses
-    // only their names.
+    // A umask left it open to readers. Its files are private too, so a folder that cannot be closed discloses only
+    // their names.
     if status.st_mode & 0o077 != 0 { _ = fchmod(descriptor.raw, 0o700) }
   }
 
-  /// Makes a file of dlm's own readable by its user alone, and creates it if it is missing, so that code that
-  /// opens it by its path finds it private.
-  /// - Throws: Errno; `.tooManySymbolicLinkLevels` where the name is a link, `.distrusted` where the file is
-  ///   not the user's, or others may write it.
+  /// Makes a file of dlm's own readable by its user alone, and creates it if it is missing, so that code that opens it
+  /// by its path finds it private.
+  /// - Throws: Errno; `.tooManySymbolicLinkLevels` where the name is a link, `.distrusted` where the file is not the
+  ///   user's, or others may write it.
   func makePrivate(_ name: String, creating: Bool) throws(Errno) {
     let file: Descriptor
     do throws(Errno) {
@@ -118,8 +117,8 @@ final class Folder: Sendable {
     return nil
   }
 
-  /// What stands under a name takes so many bytes on the disk, as du(1) counts: blocks, and for a folder all
-  /// that is in it.
+  /// What stands under a name takes so many bytes on the disk, as du(1) counts: blocks, and for a folder all that is in
+  /// it.
   /// - Parameter ifRemoved: how many of them its removal would free: none of a file with further names.
   func allocatedBytes(of name: String, ifRemoved: Bool = false) throws(Errno) -> Int64 {
     try Self.check(name)
@@ -173,9 +172,8 @@ final class Folder: Sendable {
 
   /// Renames if nothing stands under `new`; EEXIST otherwise.
   ///
-  /// It links and then removes the old name, because a link never replaces. Killed in between, dlm leaves the
-  /// file under both names. (Swift's Glibc module does not export renameat2, and NFS does not support its
-  /// flag.)
+  /// It links and then removes the old name, because a link never replaces. Killed in between, dlm leaves the file
+  /// under both names. (Swift's Glibc module does not export renameat2, and NFS does not support its flag.)
   func rename(_ old: String, toFree new: String) throws(Errno) {
     try Self.check(old)
     try Self.check(new)
@@ -193,8 +191,8 @@ final class Folder: Sendable {
     guard renameat(descriptor.raw, old, other.descriptor.raw, new) == 0 else { throw Errno(rawValue: errno) }
   }
 
-  /// Gives a file elsewhere on the same disk a further name here; EEXIST if something stands there. A
-  /// symbolic link is not followed.
+  /// Gives a file elsewhere on the same disk a further name here; EEXIST if something stands there. A symbolic link is
+  /// not followed.
   func link(path: String, as name: String) throws(Errno) {
     try Self.check(name)
     guard linkat(AT_FDCWD, path, descriptor.raw, name, 0) == 0 else { throw Errno(rawValue: errno) }
@@ -238,15 +236,15 @@ final class Folder: Sendable {
     }
   }
 
-  /// The permissions of a file that is made here now: 0666 less what the process's mask or the folder's own
-  /// rules forbid.
+  /// The permissions of a file that is made here now: 0666 less what the process's mask or the folder's own rules
+  /// forbid.
   func modeOfNewFiles() -> mode_t {
     if let file = try? openUnnamed(), let mode = try? file.mode() { return mode }
     return 0o666 & ~Self.creationMask
   }
 
-  /// The umask, read from /proc because umask(2) would change it for every thread; closed to other users
-  /// where the kernel does not tell.
+  /// The umask, read from /proc because umask(2) would change it for every thread; closed to other users where the
+  /// kernel does not tell.
   private static let creationMask: mode_t = {
     let raw = Glibc.open("/proc/self/status", O_RDONLY | O_CLOEXEC)
     guard raw >= 0, let status = try? Descriptor(raw).read(4096) else { return 0o077 }
@@ -257,8 +255,8 @@ final class Folder: Sendable {
 
   // MARK: Files without a name
 
-  /// How a file without a name gets one here; nil where the file system (NFS, FAT, some FUSE) or the sandbox
-  /// cannot do it. The test leaves nothing behind.
+  /// How a file without a name gets one here; nil where the file system (NFS, FAT, some FUSE) or the sandbox cannot do
+  /// it. The test leaves nothing behind.
   func routeForUnnamedFiles() -> NamingRoute? {
     guard let file = try? openUnnamed() else { return nil }
     // "." always exists, so EEXIST shows that everything else would have worked.

@@ -12,21 +12,21 @@ final class OutputDirectory: Sendable {
   let route: NamingRoute?
   let claims = NameReservations()
   let space = SpaceLedger()
-  /// Held from the last check of a foreign file to its replacement: of two loops that want one name, the
-  /// second must see the first one's file.
+  /// Held from the last check of a foreign file to its replacement: of two loops that want one name, the second must
+  /// see the first one's file.
   let replacing = Lock(())
   /// Authenticates dlm's own metadata.
   let secret: UserSecret
   /// When it was opened, by the clock that stamps files: a younger file may be this run's own.
   let opened: Int64
   let numbers: NumberedNames
-  /// Whether files here may be made clones of others: false once the file system has said that it has none,
-  /// so that not every file asks.
+  /// Whether files here may be made clones of others: false once the file system has said that it has none, so that not
+  /// every file asks.
   let mayClone = Atomic<Bool>(true)
   /// The folder as the user wrote it, with the slash; empty for the current one.
   private let prefix: String
-  /// Files that this run gave to an address, where `give` was called for them: inodes, and hashes of what the
-  /// index knows the requests by.
+  /// Files that this run gave to an address, where `give` was called for them: inodes, and hashes of what the index
+  /// knows the requests by.
   private let given = Lock<[Int64: Int]>([:])
   private let metadata = Lock(MetadataNames())
 
@@ -57,16 +57,15 @@ final class OutputDirectory: Sendable {
     route = usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil
   }
 
-  /// The mode of newly made files. Set on a file that was a part, since a part is private; other files are
-  /// made with this mode.
+  /// The mode of newly made files. Set on a file that was a part, since a part is private; other files are made with
+  /// this mode.
   var modeOfFinishedFiles: mode_t { folder.modeOfNewFiles() }
 
   /// A name's path as the user would write it.
   func path(of name: String) -> String { prefix + name }
 
-  /// Whether metadata may stand there. Metadata that another process makes from now on is not noticed, and
-  /// need not be: its part is locked, or this process finds the name taken when it wants to show a part of
-  /// its own.
+  /// Whether metadata may stand there. Metadata that another process makes from now on is not noticed, and need not be:
+  /// its part is locked, or this process finds the name taken when it wants to show a part of its own.
   func mayHoldMetadata(_ names: PartialName) -> Bool {
     metadata.withLock { metadata in
       guard let metadata = metadata.read(in: folder) else { return true }
@@ -74,8 +73,8 @@ final class OutputDirectory: Sendable {
     }
   }
 
-  /// The numbers under which metadata of parts for a name stand: `x.1.bin.part.json` for `x.bin` gives 1, and
-  /// the name itself 0.
+  /// The numbers under which metadata of parts for a name stand: `x.1.bin.part.json` for `x.bin` gives 1, and the name
+  /// itself 0.
   func numbersOfMetadata(beside name: String) -> [Int] {
     metadata.withLock { metadata in
       guard let metadata = metadata.read(in: folder), !metadata.isEmpty else { return [] }
@@ -87,8 +86,7 @@ final class OutputDirectory: Sendable {
           guard metadata.count > prefix.count + suffix.count, metadata.starts(with: prefix),
             metadata.suffix(suffix.count).elementsEqual(suffix)
           else { return nil }
-          let digits = String(
-            decoding: metadata.dropFirst(prefix.count).dropLast(suffix.count), as: UTF8.self)
+          let digits = String(decoding: metadata.dropFirst(prefix.count).dropLast(suffix.count), as: UTF8.self)
           return Int(digits).flatMap { $0 > 0 && String($0) == digits ? $0 : nil }
         }.sorted()
     }
@@ -100,11 +98,11 @@ final class OutputDirectory: Sendable {
   /// Notes that metadata is gone, so that memory does not grow with finished files.
   func forgetMetadata(_ name: String) { metadata.withLock { $0.forget(name) } }
 
-  /// Names of metadata that earlier runs left or this run wrote. They are few, and looking on the disk for
-  /// metadata that is not there would cost every file a system call.
+  /// Names of metadata that earlier runs left or this run wrote. They are few, and looking on the disk for metadata
+  /// that is not there would cost every file a system call.
   ///
-  /// The folder is read when a file is first to be written into it: a run whose files are all fresh writes
-  /// none, and reading ten thousand names took it a twentieth of its time.
+  /// The folder is read when a file is first to be written into it: a run whose files are all fresh writes none, and
+  /// reading ten thousand names took it a twentieth of its time.
   private struct MetadataNames {
     private enum State {
       case unread
@@ -126,8 +124,8 @@ final class OutputDirectory: Sendable {
           state =
             names.map { .read(Set($0.filter(PartialName.isMetadata).map { Array($0.utf8) })) } ?? .unknown
         } catch {
-          // Of descriptors there may be too few for a moment. Until the names are read, this file's own are
-          // looked for on the disk.
+          // Of descriptors there may be too few for a moment. Until the names are read, this file's own are looked for
+          // on the disk.
           return nil
         }
       }
@@ -149,8 +147,8 @@ final class OutputDirectory: Sendable {
 
   /// Notes that this run gave the file to an address.
   ///
-  /// Called for files whose name has another number than the list gave, for adopted files, and, unless the
-  /// policy is to rename, for all files. So with a usual list memory does not grow.
+  /// Called for files whose name has another number than the list gave, for adopted files, and, unless the policy is to
+  /// rename, for all files. So with a usual list memory does not grow.
   func give(_ file: FileIdentity, to key: RowKey) { given.withLock { $0[file.inode] = key.number } }
 
   /// Whether this run gave the file to another request than this, where `give` was called for it.
@@ -165,8 +163,7 @@ final class OutputDirectory: Sendable {
     }
   }
 
-  /// A failed call on a file of this folder; `.cancelled` for ECANCELED, which means that the task was
-  /// cancelled.
+  /// A failed call on a file of this folder; `.cancelled` for ECANCELED, which means that the task was cancelled.
   /// - Parameter needed: bytes that the file lacks, if that is known.
   func failure(_ errno: Errno, _ activity: String, _ name: String, needed: Int64? = nil) -> DownloadError {
     if errno == .canceled { return .cancelled }
@@ -179,21 +176,19 @@ final class OutputDirectory: Sendable {
       default: .disk
       }
     return DownloadError(
-      code, cause: .errno(errno.rawValue), path: path(of: name), activity: activity,
-      isTransient: code == .resources,
+      code, cause: .errno(errno.rawValue), path: path(of: name), activity: activity, isTransient: code == .resources,
       neededBytes: code == .diskFull ? needed : nil)
   }
 }
 
-/// The numbered names of a name in one folder, `x`, `x.1`, `x.2`: which are taken, and which number to try
-/// next.
+/// The numbered names of a name in one folder, `x`, `x.1`, `x.2`: which are taken, and which number to try next.
 ///
 /// Bounded: what is dropped is looked up on the disk again.
 final class NumberedNames: Sendable {
   private struct State {
     // By bytes, because Swift treats two normal forms of one text as equal, and the disk does not.
-    /// The next number to try for a name, so that each of ten thousand files called index.html does not try
-    /// all the numbers of the others.
+    /// The next number to try for a name, so that each of ten thousand files called index.html does not try all the
+    /// numbers of the others.
     var next: [[UInt8]: Int] = [:]
     /// Files from before the run, by name and by what they look like, with their numbers in order.
     var standing: [[UInt8]: [Likeness: [Int]]] = [:]
@@ -225,8 +220,8 @@ final class NumberedNames: Sendable {
     }
   }
 
-  /// The numbers under which files that look alike stood before the run, in order; 0 is the name itself.
-  /// Reads the disk once for each name.
+  /// The numbers under which files that look alike stood before the run, in order; 0 is the name itself. Reads the disk
+  /// once for each name.
   func numbers(of name: String, like likeness: Likeness) -> [Int] {
     state.withLock { $0.standing[Array(name.utf8)]?[likeness] } ?? look(at: name)[likeness] ?? []
   }
@@ -270,8 +265,8 @@ final class NumberedNames: Sendable {
   }
 }
 
-/// What files with the same bytes have in common. Among ten thousand files of one name and one length it
-/// finds those few that are worth a comparison.
+/// What files with the same bytes have in common. Among ten thousand files of one name and one length it finds those
+/// few that are worth a comparison.
 struct Likeness: Hashable, Sendable {
   /// Bytes.
   let length: Int64
@@ -294,8 +289,8 @@ extension Descriptor {
   }
 }
 
-/// The names of this process's downloads in flight, so that two addresses with one name do not share a part.
-/// Holds names in flight only, so memory does not grow with finished files.
+/// The names of this process's downloads in flight, so that two addresses with one name do not share a part. Holds
+/// names in flight only, so memory does not grow with finished files.
 final class NameReservations: Sendable {
   private let names = Lock<Set<String>>([])
 

@@ -3,20 +3,20 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Which requests this user's processes have under way, so that two `dlm get` of one list do not fetch it
-/// twice (HTTP rule 19).
+/// Which requests this user's processes have under way, so that two `dlm get` of one list do not fetch it twice (HTTP
+/// rule 19).
 ///
-/// A table in shared memory, in which each process has a section of slots; a slot holds the hash of a request
-/// under way. To claim a request, a process writes it into a slot of its own and then checks whether another
-/// section has it too. If two processes do this at once, at least one sees the other, since both write before
-/// they check. Each process holds a lock on its section's byte of the file, and the kernel frees the lock
-/// however the process ends: an unlocked section was left by a process that ended, and is ignored.
+/// A table in shared memory, in which each process has a section of slots; a slot holds the hash of a request under
+/// way. To claim a request, a process writes it into a slot of its own and then checks whether another section has it
+/// too. If two processes do this at once, at least one sees the other, since both write before they check. Each process
+/// holds a lock on its section's byte of the file, and the kernel frees the lock however the process ends: an unlocked
+/// section was left by a process that ended, and is ignored.
 ///
 ///     file   │ header │ segment 0: 512 slots │ segment 1 │ …
 ///     locks  │        └ byte 0               └ byte 1
 ///
-/// A claim needs no system call, where a lock for each file would need two; the kernel is asked only when a
-/// hash is found twice.
+/// A claim needs no system call, where a lock for each file would need two; the kernel is asked only when a hash is
+/// found twice.
 final class ProcessClaims: Sendable {
   /// A request that this process has under way; dropping the value frees the request for other processes.
   struct Claim: ~Copyable, Sendable {
@@ -34,8 +34,8 @@ final class ProcessClaims: Sendable {
 
   private static let segments = 64
   private static let slots = 512
-  /// Words before the first section: the format, how many sections were ever in use, how many processes ever
-  /// began, how many journals were ever made; from `numbers` on, the process number of each section's owner.
+  /// Words before the first section: the format, how many sections were ever in use, how many processes ever began, how
+  /// many journals were ever made; from `numbers` on, the process number of each section's owner.
   private static let header = 512
   private static let numbers = 8
   private static let format: UInt64 = 0x646C_6D31
@@ -43,8 +43,8 @@ final class ProcessClaims: Sendable {
 
   private typealias Word = Atomic<UInt64>
 
-  /// The mapping, and this process's own state. Used only under the lock; other processes read and write the
-  /// words without it.
+  /// The mapping, and this process's own state. Used only under the lock; other processes read and write the words
+  /// without it.
   private struct Table: ~Copyable {
     let words: UnsafeMutablePointer<Word>
     let file: Descriptor
@@ -68,19 +68,17 @@ final class ProcessClaims: Sendable {
   private let arrival: UInt64
   private let cameToOthers: Bool
 
-  /// - Returns: nil where no such table can be had (a read-only home, a file system without locks, too many
-  ///   processes, a folder or file that others may write): then two processes may fetch one file twice, and
-  ///   the atomic naming at the end keeps both files right.
+  /// - Returns: nil where no such table can be had (a read-only home, a file system without locks, too many processes,
+  ///   a folder or file that others may write): then two processes may fetch one file twice, and the atomic naming at
+  ///   the end keeps both files right.
   init?(in path: FilePath) {
-    guard let folder = try? Folder(own: path),
-      let file = try? folder.open("under-way", O_RDWR | O_CREAT, mode: 0o600),
+    guard let folder = try? Folder(own: path), let file = try? folder.open("under-way", O_RDWR | O_CREAT, mode: 0o600),
       (try? file.isOwn()) == true, Self.makeRoom(in: file),
       let memory = mmap(nil, Self.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.raw, 0),
       memory != MAP_FAILED
     else { return nil }
     let words = memory.bindMemory(to: Word.self, capacity: Self.bytes / 8)
-    let (_, found) = words[0].compareExchange(
-      expected: 0, desired: Self.format, ordering: .sequentiallyConsistent)
+    let (_, found) = words[0].compareExchange(expected: 0, desired: Self.format, ordering: .sequentiallyConsistent)
     guard found == 0 || found == Self.format,
       let mine = (0..<Self.segments).first(where: { Self.lock(byte: $0, of: file) })
     else {
@@ -97,14 +95,14 @@ final class ProcessClaims: Sendable {
     self.table = Lock(table)
   }
 
-  /// Whether another process was alive when this one began, or has begun since: files that it fetched may not
-  /// be in the index yet.
+  /// Whether another process was alive when this one began, or has begun since: files that it fetched may not be in the
+  /// index yet.
   var hasCompany: Bool {
     cameToOthers || table.withLock { $0.words[2].load(ordering: .sequentiallyConsistent) != arrival }
   }
 
-  /// How many journals this user's processes ever made. To be read after a claim was obtained: then those of
-  /// the processes that had it before are counted (`LivingJournals`).
+  /// How many journals this user's processes ever made. To be read after a claim was obtained: then those of the
+  /// processes that had it before are counted (`LivingJournals`).
   var journalsMade: UInt64 { table.withLock { $0.words[3].load(ordering: .sequentiallyConsistent) } }
 
   /// Must be called before the claim of the first request in the journal is freed.
@@ -112,10 +110,9 @@ final class ProcessClaims: Sendable {
 
   /// Claims a request, unless another process has it. Never waits.
   ///
-  /// If more requests are under way than a section has slots, the claim succeeds but other processes do not
-  /// see it.
-  /// - Throws: who has it, as found by the same look that refused the claim: asked a second time, the other
-  ///   may be done, and a wait for nobody would be told.
+  /// If more requests are under way than a section has slots, the claim succeeds but other processes do not see it.
+  /// - Throws: who has it, as found by the same look that refused the claim: asked a second time, the other may be
+  ///   done, and a wait for nobody would be told.
   func take(_ hash: UInt64) throws(ClaimedElsewhere) -> Claim {
     // Zero means a free slot.
     let hash = hash | 1
@@ -169,8 +166,8 @@ final class ProcessClaims: Sendable {
     return region
   }
 
-  // Open file description locks (fcntl(2), F_OFD_SETLK and F_OFD_GETLK, which Swift's Glibc module does not
-  // export): they belong to this opening of the file, not to the whole process.
+  // Open file description locks (fcntl(2), F_OFD_SETLK and F_OFD_GETLK, which Swift's Glibc module does not export):
+  // they belong to this opening of the file, not to the whole process.
 
   private static func lock(byte: Int, of file: borrowing Descriptor) -> Bool {
     var region = region(byte)

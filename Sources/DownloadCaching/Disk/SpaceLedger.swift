@@ -1,8 +1,7 @@
 import DownloadModel
 import Synchronization
 
-/// The disk space that files in flight in one folder still need, so that no two of them count on the same
-/// free space.
+/// The disk space that files in flight in one folder still need, so that no two of them count on the same free space.
 final class SpaceLedger: Sendable {
   private let promisedBytes = Lock<Int64>(0)
 
@@ -48,8 +47,8 @@ struct SpaceShortage: Error, Equatable {
   var neededBytes: Int64
 }
 
-/// The space that one file has reserved: all that is still to come where its length is known, otherwise a
-/// step at a time.
+/// The space that one file has reserved: all that is still to come where its length is known, otherwise a step at a
+/// time.
 struct SpaceReservation: ~Copyable, Sendable {
   private var promise: SpacePromise?
   /// Up to which offset space is reserved for a file of unknown length.
@@ -76,9 +75,8 @@ struct SpaceReservation: ~Copyable, Sendable {
     self.promise = consume promise
   }
 
-  /// Reserves the next step for a file of unknown length, as far as there is space, so that a body without
-  /// end leaves other files what they have reserved. When nothing else is reserved, the disk itself reports
-  /// that it is full.
+  /// Reserves the next step for a file of unknown length, as far as there is space, so that a body without end leaves
+  /// other files what they have reserved. When nothing else is reserved, the disk itself reports that it is full.
   /// - Parameter rest: what must be left when nothing else is reserved, too.
   mutating func grow(
     to position: Int64, in directory: OutputDirectory, leaving rest: Int64

@@ -1,5 +1,5 @@
-// Long because: it holds the one database, its opening, its repair and its queries; split up, the database
-// would have to be visible outside.
+// Long because: it holds the one database, its opening, its repair and its queries; split up, the database would have
+// to be visible outside.
 
 import DownloadModel
 import Glibc
@@ -8,15 +8,15 @@ import SystemPackage
 
 /// What dlm knows of the files it wrote: rows in `index.sqlite`, several processes at a time.
 ///
-/// It has an executor of its own because SQLite blocks; a transfer waits for it only where it asks it
-/// something. A database that is damaged, or of another version, is set aside, and a new one begins empty:
-/// the index saves work and must never prevent any, and files that it no longer knows are recognised by their
-/// bytes when they are fetched again (`Commit.adopt`).
+/// It has an executor of its own because SQLite blocks; a transfer waits for it only where it asks it something. A
+/// database that is damaged, or of another version, is set aside, and a new one begins empty: the index saves work and
+/// must never prevent any, and files that it no longer knows are recognised by their bytes when they are fetched again
+/// (`Commit.adopt`).
 actor CacheIndex {
   nonisolated let folder: Folder
   nonisolated let secret: UserSecret
-  /// Whether the index was empty when this process began. Then it need not be asked, and a first run does not
-  /// even open the database before its first batch is full.
+  /// Whether the index was empty when this process began. Then it need not be asked, and a first run does not even open
+  /// the database before its first batch is full.
   nonisolated let wasEmpty: Bool
   private let executor = BlockingExecutor(label: "dlm.cache-index")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -52,8 +52,7 @@ actor CacheIndex {
     wasEmpty = !names.contains { $0 == Self.fileName || CommitJournal.isName($0, secret) }
   }
 
-  /// The run is to end: calls that wait for another process give up and go on without the index. From any
-  /// thread.
+  /// The run is to end: calls that wait for another process give up and go on without the index. From any thread.
   nonisolated func stopWaiting() { patience.end() }
 
   // MARK: For downloads: never a failure, at worst a warning
@@ -170,8 +169,8 @@ actor CacheIndex {
 
   // MARK: Opening
 
-  /// Runs `body`. If the database proves damaged or of another version, it is replaced by a new one, and
-  /// `body` runs again on that.
+  /// Runs `body`. If the database proves damaged or of another version, it is replaced by a new one, and `body` runs
+  /// again on that.
   private func repairing<Answer>(_ body: (Connection) throws -> Answer) throws -> Answer {
     do { return try body(opened()) } catch {
       switch error {
@@ -189,8 +188,8 @@ actor CacheIndex {
   private func opened() throws -> Connection {
     if let connection { return connection }
     let opened = try alone {
-      // Rows hold addresses with their signatures. SQLite gives its log and its shared memory the rights of
-      // the database.
+      // Rows hold addresses with their signatures. SQLite gives its log and its shared memory the rights of the
+      // database.
       let standing = try folder.identity(of: Self.fileName)
       if standing == nil {
         // A log without its database: SQLite would have to tell that by itself.
@@ -219,11 +218,10 @@ actor CacheIndex {
     if isNew { try IndexPages.prepare(connection) }
     guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
       throw DatabaseError(
-        code: DatabaseError.unusable,
-        message: "its file system has no memory that processes share (SQLite's WAL)")
+        code: DatabaseError.unusable, message: "its file system has no memory that processes share (SQLite's WAL)")
     }
-    // With SQLite's own 1,000 pages, each page of a run of ten thousand files would be moved from the log
-    // four times, with two syncs each time. The log takes 16 MiB at most, until the last process closes.
+    // With SQLite's own 1,000 pages, each page of a run of ten thousand files would be moved from the log four times,
+    // with two syncs each time. The log takes 16 MiB at most, until the last process closes.
     try connection.execute("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000")
     try prepareTables(connection)
     // Found to be of another kind now, and not by the first question.
@@ -262,8 +260,7 @@ actor CacheIndex {
   private func adoptJournals(_ connection: Connection) throws {
     do {
       try CommitJournal.forEachAbandoned(in: folder, secret) { rows in
-        // A line whose file never got its name, or was replaced since, must not replace an older row that is
-        // true.
+        // A line whose file never got its name, or was replaced since, must not replace an older row that is true.
         let own = rows.filter { row in StandingFile.of(path: row.path).map { row.isOwn($0) } ?? false }
         try connection.write { try Self.store(own, in: connection) }
       }
@@ -288,8 +285,8 @@ actor CacheIndex {
     }
   }
 
-  /// How long to wait for another process that writes or opens the index. Clearing a large one takes a
-  /// second; a process that was stopped (SIGSTOP) may hold its locks for ever.
+  /// How long to wait for another process that writes or opens the index. Clearing a large one takes a second; a
+  /// process that was stopped (SIGSTOP) may hold its locks for ever.
   private final class Patience: Sendable {
     private let isOver = Atomic<Bool>(false)
     private static let pause: UInt32 = 20_000  // microseconds
@@ -310,8 +307,7 @@ actor CacheIndex {
     defer { close() }
     try alone {
       // Another process that met the same may have replaced the database already.
-      guard let there = try folder.identity(of: Self.fileName), openedFile?.isSameFile(as: there) ?? true
-      else {
+      guard let there = try folder.identity(of: Self.fileName), openedFile?.isSameFile(as: there) ?? true else {
         return
       }
       // First, since SQLite removes a log by its name when a database is closed.
@@ -390,8 +386,7 @@ actor CacheIndex {
     }.compactMap(\.self)
   }
 
-  /// Forgets the files that are gone or no longer as they were written, and those that were last used before
-  /// `limit`.
+  /// Forgets the files that are gone or no longer as they were written, and those that were last used before `limit`.
   func prune(usedBefore limit: Int64?) throws(DownloadError) -> Freed {
     let before = try bytesOnDisk()
     var entries = 0
@@ -423,8 +418,8 @@ actor CacheIndex {
     }
   }
 
-  /// Forgets every file. Deleting goes through SQLite, so that a running `get` of another process keeps a
-  /// sound database and a journal of its own.
+  /// Forgets every file. Deleting goes through SQLite, so that a running `get` of another process keeps a sound
+  /// database and a journal of its own.
   func clear() throws(DownloadError) -> Freed {
     let before = try bytesOnDisk()
     var journals = 0
@@ -453,8 +448,8 @@ actor CacheIndex {
     return Freed(entries: entries, bytes: try shrunk(from: before))
   }
 
-  /// Removes entries of the store, those first that were used least recently, until they count no more than
-  /// so many bytes.
+  /// Removes entries of the store, those first that were used least recently, until they count no more than so many
+  /// bytes.
   func prune(storeTo bytes: Int64) throws(DownloadError) -> Freed {
     let store = FileStore(in: folder, secret)
     var freed = Freed()
@@ -470,8 +465,8 @@ actor CacheIndex {
     }
   }
 
-  /// Returns the space of deleted rows to the disk. If another process prevents that, SQLite reuses the space
-  /// for new rows, and `clear` reports only what was really freed.
+  /// Returns the space of deleted rows to the disk. If another process prevents that, SQLite reuses the space for new
+  /// rows, and `clear` reports only what was really freed.
   private func shrink() {
     sweep(FileStore(in: folder, secret), always: true)
     do {
@@ -497,8 +492,8 @@ actor CacheIndex {
     var all: Int64 { index + store }
   }
 
-  /// As du(1) counts. Figures are taken once the database is closed: while open, it has a log and a table of
-  /// its readers beside it. Where another process has it open, those are there before and after.
+  /// As du(1) counts. Figures are taken once the database is closed: while open, it has a log and a table of its
+  /// readers beside it. Where another process has it open, those are there before and after.
   private func bytesOnDisk() throws(DownloadError) -> Taken {
     do throws(Errno) {
       let (all, store) = (try folder.allocatedBytes(), try folder.allocatedBytes(of: FileStore.folderName))

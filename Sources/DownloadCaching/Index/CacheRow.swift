@@ -4,9 +4,8 @@ import DownloadModel
 
 /// A file that dlm wrote, as it was when it was finished. The index never holds bodies.
 ///
-/// It has value semantics, but its fields are behind a reference and are copied on change: it is large, and
-/// every async function that handles it would otherwise reserve that much for each file, with a row or
-/// without.
+/// It has value semantics, but its fields are behind a reference and are copied on change: it is large, and every async
+/// function that handles it would otherwise reserve that much for each file, with a row or without.
 @dynamicMemberLookup
 struct CacheRow: Sendable {
   struct Fields: Sendable, Equatable {
@@ -16,30 +15,29 @@ struct CacheRow: Sendable {
     /// The wanted name, before the list's number or a conflict changed it.
     var wanted: String
     var identity: FileIdentity
-    /// Empty where the answer may not be reused (`no-store`), or where nothing proved that the body was
-    /// whole.
+    /// Empty where the answer may not be reused (`no-store`), or where nothing proved that the body was whole.
     var validator: Validator
-    /// Seconds since 1970 at which the request was sent whose answer last vouched for it. The answer's age
-    /// counts from here, so that the time which it took to arrive is part of its age (RFC 9111 §4.2.3).
+    /// Seconds since 1970 at which the request was sent whose answer last vouched for it. The answer's age counts from
+    /// here, so that the time which it took to arrive is part of its age (RFC 9111 §4.2.3).
     var fetchedAt: Int64
     /// Seconds since 1970 at which it last answered a request: what was used least recently goes first.
     var usedAt: Int64
-    /// Status of the answer that brought it, which decides whether its lifetime may be guessed (RFC 9111
-    /// §4.2.2); nil where no answer brought it.
+    /// Status of the answer that brought it, which decides whether its lifetime may be guessed (RFC 9111 §4.2.2); nil
+    /// where no answer brought it.
     var status: Int?
     var freshness: FreshnessFields
     /// Under which trust it was received, or last confirmed.
     var trust: TrustMark
     /// `EffectiveURL` of the resource that answered, where redirects led to another resource.
     var effectiveURL: String?
-    /// A hash of what the request had in the fields that `Vary` names (`RequestFingerprint.selection`); nil
-    /// for nothing.
+    /// A hash of what the request had in the fields that `Vary` names (`RequestFingerprint.selection`); nil for
+    /// nothing.
     var selection: String?
-    /// What proves the file: `algorithm:hex`, or the name of a proof that is less than its length, which is
-    /// nil here. See `CacheRow.proof` and `checksum`.
+    /// What proves the file: `algorithm:hex`, or the name of a proof that is less than its length, which is nil here.
+    /// See `CacheRow.proof` and `checksum`.
     var digest: String?
-    /// SHA-256 of an entry of the store that is the user's file under a further name (`StoreKind.link`), so
-    /// that its bytes can be told when another name of the file has come or gone.
+    /// SHA-256 of an entry of the store that is the user's file under a further name (`StoreKind.link`), so that its
+    /// bytes can be told when another name of the file has come or gone.
     var sum: String?
   }
 
@@ -118,8 +116,8 @@ struct CacheRow: Sendable {
     return row
   }
 
-  /// The row of a file whose bytes proved wrong: it answers nothing any more, and stays known as dlm's own.
-  /// So the file is replaced when it is fetched again.
+  /// The row of a file whose bytes proved wrong: it answers nothing any more, and stays known as dlm's own. So the file
+  /// is replaced when it is fetched again.
   var discredited: CacheRow {
     var row = self
     (row.validator, row.digest) = (Validator(), nil)
@@ -142,15 +140,15 @@ struct CacheRow: Sendable {
   /// `algorithm:hex`, once something has proved it.
   var checksum: String? { proof == .digest ? self.digest : nil }
 
-  /// Whether it is worth a write that a request was answered with it: at most once a day, which is exact
-  /// enough to tell what is used from what is not.
+  /// Whether it is worth a write that a request was answered with it: at most once a day, which is exact enough to tell
+  /// what is used from what is not.
   func isUsedAgain(at now: Int64) -> Bool { abs(now - self.usedAt) >= 86_400 }
 
   /// Whether it can be the answer to a later request: its server can be asked about it, or named a lifetime.
   var mayAnswer: Bool { !self.validator.isEmpty || self.freshness.namesLifetime }
 
-  /// Whether a file is the one that was written, untouched, and the user's: only then its bytes are believed
-  /// (HTTP rule 44). What has a `sum` may have been touched: its bytes are looked at when they are copied.
+  /// Whether a file is the one that was written, untouched, and the user's: only then its bytes are believed (HTTP rule
+  /// 44). What has a `sum` may have been touched: its bytes are looked at when they are copied.
   func isIntact(_ file: StandingFile?) -> Bool {
     guard let file, isOwn(file) else { return false }
     return self.sum != nil || self.changed.isThat(of: file)
@@ -185,11 +183,10 @@ extension CacheRow: Equatable {
 
 /// The key of an index row: an address, as requested into one folder.
 ///
-/// The path follows from the key and not the reverse: a file keeps its row when a conflict gives it another
-/// name, and one address may have files in several folders and under several names that the user chose.
+/// The path follows from the key and not the reverse: a file keeps its row when a conflict gives it another name, and
+/// one address may have files in several folders and under several names that the user chose.
 struct RowKey: Sendable, Hashable {
-  /// `Address.resource`: a new login, header line, certificate or signature makes no other file (HTTP rule
-  /// 30).
+  /// `Address.resource`: a new login, header line, certificate or signature makes no other file (HTTP rule 30).
   var address: String { parts.address }
   /// Canonical path of the output folder.
   var directory: String { parts.directory }
@@ -220,8 +217,8 @@ struct RowKey: Sendable, Hashable {
     parts = Parts(address.resource, directory, requested, address.resourceHash)
   }
 
-  /// What stands for the requested name in the key of a file of the cache's own store (`FileStore`). No file
-  /// has this name, so no row of a user's file has this key.
+  /// What stands for the requested name in the key of a file of the cache's own store (`FileStore`). No file has this
+  /// name, so no row of a user's file has this key.
   static let stored = "/"
   var isStored: Bool { requested == Self.stored }
 
@@ -230,8 +227,7 @@ struct RowKey: Sendable, Hashable {
     let (left, right) = (left.parts, right.parts)
     return left === right
       || (left.hash == right.hash && left.address == right.address
-        && FileNaming.areSame(left.requested, right.requested)
-        && FileNaming.areSame(left.directory, right.directory))
+        && FileNaming.areSame(left.requested, right.requested) && FileNaming.areSame(left.directory, right.directory))
   }
 
   /// Leaves the folder out: keys are kept for one folder, or compared.
@@ -240,8 +236,8 @@ struct RowKey: Sendable, Hashable {
     if !requested.isEmpty { hasher.combine(requested) }
   }
 
-  /// A number for the whole key, in this process, for tables of millions that should not hold addresses.
-  /// `hashValue` leaves the folder out.
+  /// A number for the whole key, in this process, for tables of millions that should not hold addresses. `hashValue`
+  /// leaves the folder out.
   var number: Int {
     var hasher = Hasher()
     hasher.combine(self)
@@ -249,10 +245,10 @@ struct RowKey: Sendable, Hashable {
     return hasher.finalize()
   }
 
-  /// Identifies the request among all processes of this user. The same for all folders, so that what one
-  /// process fetches for its folder is copied, and not fetched again, by one that wants it in another.
-  /// - Parameter isIndexed: false for a run without an index, which could not find the file elsewhere: then
-  ///   it is the folder and name that two processes must not fill at once.
+  /// Identifies the request among all processes of this user. The same for all folders, so that what one process
+  /// fetches for its folder is copied, and not fetched again, by one that wants it in another.
+  /// - Parameter isIndexed: false for a run without an index, which could not find the file elsewhere: then it is the
+  ///   folder and name that two processes must not fill at once.
   func claim(isIndexed: Bool) -> UInt64 {
     var hash = Hash.of(address.utf8)
     for part in isIndexed ? [] : [directory, requested] where !part.isEmpty {
@@ -288,8 +284,7 @@ struct FreshnessFields: Sendable, Equatable {
     return control.permits("max-age") || control.permits("immutable")
   }
 
-  /// RFC 9111 §5.2.2.5. A directive with an argument, or one that is repeated, forbids as well: the strictest
-  /// reading.
+  /// RFC 9111 §5.2.2.5. A directive with an argument, or one that is repeated, forbids as well: the strictest reading.
   var forbidsStoring: Bool {
     cacheControl != nil && CacheControl(cacheControl).restricts("no-store")
   }
@@ -297,8 +292,7 @@ struct FreshnessFields: Sendable, Equatable {
 
 extension FreshnessFields {
   init(_ head: ResponseHead) {
-    self.init(
-      cacheControl: head["cache-control"], expires: head["expires"], age: head["age"], vary: head["vary"])
+    self.init(cacheControl: head["cache-control"], expires: head["expires"], age: head["age"], vary: head["vary"])
   }
 }
 
@@ -307,8 +301,8 @@ enum CacheSchema {
   /// Changes with the tables. An index of another format is set aside.
   static let format: Int64 = 1
 
-  /// The address comes first in the key, so that its rows in all folders are neighbours. The index `stored`
-  /// is of the store's files alone, so that rows of users' files cost nothing more.
+  /// The address comes first in the key, so that its rows in all folders are neighbours. The index `stored` is of the
+  /// store's files alone, so that rows of users' files cost nothing more.
   static let tables = """
     CREATE TABLE file (
       \(RowColumn.all.map(\.definition).joined(separator: ", ")),
@@ -327,21 +321,21 @@ enum CacheSchema {
   static let insert =
     "INSERT OR REPLACE INTO file VALUES (\(RowColumn.all.map { _ in "?" }.joined(separator: ", ")))"
 
-  /// The row of the folder and name in the key first, then that of the store, so that it is found also where
-  /// the files of many other rows are gone, then the others, youngest first.
+  /// The row of the folder and name in the key first, then that of the store, so that it is found also where the files
+  /// of many other rows are gone, then the others, youngest first.
   static let lookup = """
     SELECT \(columns) FROM file WHERE address = ?
     ORDER BY (directory = ? AND requested = ?) DESC, (requested = '/') DESC, fetchedAt DESC LIMIT 8
     """
 
-  /// All rows of an address, up to one more than `IndexReader` takes: whether it is that of the folder and
-  /// name in the key, and the row.
+  /// All rows of an address, up to one more than `IndexReader` takes: whether it is that of the folder and name in the
+  /// key, and the row.
   static let rowsOfAddress = """
     SELECT directory = ?2 AND requested = ?3, \(columns) FROM file WHERE address = ?1 LIMIT 10
     """
 
-  /// The row of a key, in the same columns. Without the plus sign, SQLite would plan the statement anew for
-  /// each value, since that decides whether the index `stored` is of use.
+  /// The row of a key, in the same columns. Without the plus sign, SQLite would plan the statement anew for each value,
+  /// since that decides whether the index `stored` is of use.
   static let ownRow = """
     SELECT 1, \(columns) FROM file WHERE address = ?1 AND directory = ?2 AND +requested = ?3
     """
@@ -390,8 +384,8 @@ struct RowReader: RowSource {
   private let statement: Statement
   /// Where the columns begin.
   private let first: Int
-  /// The last text of each column: dates, and what the server says of freshness, are often the same as those
-  /// of the row before.
+  /// The last text of each column: dates, and what the server says of freshness, are often the same as those of the row
+  /// before.
   private var lastTexts = [String?](repeating: nil, count: RowColumn.all.count)
 
   init(_ statement: Statement, from first: Int = 0) { (self.statement, self.first) = (statement, first) }

@@ -3,18 +3,18 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The rows of one batch, on disk before their files get their names. If dlm is killed before the batch is in
-/// SQLite, the next run still recognises those files as dlm's own.
+/// The rows of one batch, on disk before their files get their names. If dlm is killed before the batch is in SQLite,
+/// the next run still recognises those files as dlm's own.
 ///
-/// One file for each batch, `<pid>-<random>-<tag>.log`, locked while its process lives, made at the first
-/// line and removed when the batch is in SQLite. The tag authenticates the rest of the name with the user's
-/// secret (`UserSecret`): any other `.log` in the folder is foreign, and is neither read nor removed.
+/// One file for each batch, `<pid>-<random>-<tag>.log`, locked while its process lives, made at the first line and
+/// removed when the batch is in SQLite. The tag authenticates the rest of the name with the user's secret
+/// (`UserSecret`): any other `.log` in the folder is foreign, and is neither read nor removed.
 ///
 ///     file   │ line │ line │ … │ zeros, where further lines may stand │
 ///
-/// The lines stand in memory that is the file's own (`LineMemory`): to write one takes no system call, it
-/// survives the process all the same, and SQLite takes the rows from there. The file is not synced: a line
-/// lost in a power cut costs one download, since a row counts only if the file still is as the row says.
+/// The lines stand in memory that is the file's own (`LineMemory`): to write one takes no system call, it survives the
+/// process all the same, and SQLite takes the rows from there. The file is not synced: a line lost in a power cut costs
+/// one download, since a row counts only if the file still is as the row says.
 final class CommitJournal: Sendable {
   private let folder: Folder
   private let state: Lock<State>
@@ -127,8 +127,8 @@ final class CommitJournal: Sendable {
     do throws(Errno) {
       state.file = try folder.open(state.name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
     } catch .fileExists { return false }
-    // Between open and lock, another process that starts may have taken the journal for an abandoned one and
-    // removed it.
+    // Between open and lock, another process that starts may have taken the journal for an abandoned one and removed
+    // it.
     if state.file.lock(), try folder.identity(of: state.name)?.isSameFile(as: state.file.identity()) == true {
       claims?.countJournal()
       return true
@@ -143,15 +143,14 @@ final class CommitJournal: Sendable {
       guard state.file.isOpen else { return }
       do throws(Errno) { try folder.remove(state.name) } catch {
         throw DownloadError(
-          .cache, cause: .errno(error.rawValue), path: folder.path + "/" + state.name,
-          activity: "removing the journal")
+          .cache, cause: .errno(error.rawValue), path: folder.path + "/" + state.name, activity: "removing the journal")
       }
       state.file = .closed
     }
   }
 
-  /// Passes the rows of each journal whose process has ended to `body`, under the journal's lock, and then
-  /// removes the journal.
+  /// Passes the rows of each journal whose process has ended to `body`, under the journal's lock, and then removes the
+  /// journal.
   /// - Throws: what `body` throws, or Errno; that journal stays for the next time.
   static func forEachAbandoned(
     in folder: Folder, _ secret: UserSecret, _ body: ([CacheRow]) throws -> Void
@@ -166,8 +165,8 @@ final class CommitJournal: Sendable {
     file.unlock()
   }
 
-  /// - Returns: nil if its process lives, if another process adopts it or just did, or if the file is not
-  ///   private to this user.
+  /// - Returns: nil if its process lives, if another process adopts it or just did, or if the file is not private to
+  ///   this user.
   private static func openAbandoned(_ name: String, in folder: Folder) throws(Errno) -> Descriptor? {
     do throws(Errno) {
       let file = try folder.open(name, O_RDONLY | O_NONBLOCK)

@@ -37,12 +37,12 @@ final class Connection {
     case readWrite
   }
 
-  /// SQLite counts its memory under a lock, twice for each of the texts of a row, and nobody asks for the
-  /// count. Once for the process, before its first database.
+  /// SQLite counts its memory under a lock, twice for each of the texts of a row, and nobody asks for the count. Once
+  /// for the process, before its first database.
   private static let countsNoMemory = dlm_sqlite_counts_no_memory()
 
-  /// - Parameter waits: called where another connection has the database, with how often it was before;
-  ///   whether to try again. It may pause.
+  /// - Parameter waits: called where another connection has the database, with how often it was before; whether to try
+  ///   again. It may pause.
   init(
     _ path: String, _ access: Access, waits: @escaping (_ tries: Int) -> Bool = { _ in false }
   ) throws(DatabaseError) {
@@ -70,8 +70,7 @@ final class Connection {
   }
 
   private static func error(_ code: CInt, _ handle: OpaquePointer?) -> DatabaseError {
-    DatabaseError(
-      code: code & 0xFF, message: handle.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory")
+    DatabaseError(code: code & 0xFF, message: handle.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory")
   }
 
   fileprivate func error(_ code: CInt) -> DatabaseError { Self.error(code, handle) }
@@ -92,8 +91,7 @@ final class Connection {
     return statement
   }
 
-  /// Whether another connection that has the database may be waited for: only where nothing would have to be
-  /// undone.
+  /// Whether another connection that has the database may be waited for: only where nothing would have to be undone.
   fileprivate func waits(tries: Int) -> Bool { !isInTransaction && waits(tries) }
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The pages of the database that hold nothing any more, and how they are given back to the disk without
-/// holding up other processes: a few at a time, for which the database has to be made (`auto_vacuum`).
+/// The pages of the database that hold nothing any more, and how they are given back to the disk without holding up
+/// other processes: a few at a time, for which the database has to be made (`auto_vacuum`).
 enum IndexPages {
   /// Pages that are given back in one transaction.
   private static let atOnce = 256
@@ -35,7 +35,7 @@ enum IndexPages {
     }
   }
 
-  /// Leaves the database alone for about as long as a step had it: a process that waits for it looks every
-  /// 20 ms, and would otherwise hardly ever find it free.
+  /// Leaves the database alone for about as long as a step had it: a process that waits for it looks every 20 ms, and
+  /// would otherwise hardly ever find it free.
   static func leaveAlone() { usleep(5000) }
 }

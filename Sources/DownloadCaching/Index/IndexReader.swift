@@ -1,15 +1,15 @@
 import DownloadModel
 
-/// One cache actor's own connection to the index, for lookups on the network loop's thread. To ask the
-/// index's actor takes a change of threads and back, and that took ten times as long as the lookup.
+/// One cache actor's own connection to the index, for lookups on the network loop's thread. To ask the index's actor
+/// takes a change of threads and back, and that took ten times as long as the lookup.
 ///
-/// It never waits: in WAL mode a writer does not hold up readers. In the rare moments where one process has
-/// the database for itself (it repairs the log, or is the last to close), and after any failure, `rows` gives
-/// nil; then the index's actor is asked, which waits, repairs and warns.
+/// It never waits: in WAL mode a writer does not hold up readers. In the rare moments where one process has the
+/// database for itself (it repairs the log, or is the last to close), and after any failure, `rows` gives nil; then the
+/// index's actor is asked, which waits, repairs and warns.
 ///
-/// A transaction over several lookups saves each of them two locks, of which SQLite keeps one set for the
-/// whole process, so that two loops would wait for each other. It must end soon, since a log that is being
-/// read cannot begin anew.
+/// A transaction over several lookups saves each of them two locks, of which SQLite keeps one set for the whole
+/// process, so that two loops would wait for each other. It must end soon, since a log that is being read cannot begin
+/// anew.
 final class IndexReader {
   private let connection: Connection
   private let lookup, ownLookup, begin, commit: Statement

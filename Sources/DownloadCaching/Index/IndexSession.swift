@@ -1,8 +1,8 @@
 import DownloadModel
 import SystemPackage
 
-/// One cache actor's access to the index: it asks only where the index can know something, and writes rows in
-/// batches. Isolated state of that actor.
+/// One cache actor's access to the index: it asks only where the index can know something, and writes rows in batches.
+/// Isolated state of that actor.
 final class IndexSession {
   private let resources: CacheResources
   private let configuration: CacheConfiguration
@@ -81,13 +81,11 @@ final class IndexSession {
     return reader.rows(key).map { join(judge($0, key, trust, directory), journaled, trust) }
   }
 
-  /// The request's own file, intact, if that can be told without waiting and by the index alone. It saves a
-  /// quarter of a lookup where that file is the answer. Not to be asked while other processes are alive.
+  /// The request's own file, intact, if that can be told without waiting and by the index alone. It saves a quarter of
+  /// a lookup where that file is the answer. Not to be asked while other processes are alive.
   /// - Returns: nil also where more is to be asked.
   func ownAtOnce(_ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory) -> KnownFiles? {
-    guard let reader, batch?[key] == nil, let own = reader.own(key), own.isIntact(in: directory) else {
-      return nil
-    }
+    guard let reader, batch?[key] == nil, let own = reader.own(key), own.isIntact(in: directory) else { return nil }
     return KnownFiles(.known(own), own: own, reuse: (fingerprint.reuse(of: own, under: trust), .asOwn))
   }
 
@@ -109,11 +107,10 @@ final class IndexSession {
     index.wasEmpty && !configuration.servesManyRuns
   }
 
-  /// The row of a living process may be in its journal only. Journals come first, because a row moves from
-  /// there into the database.
+  /// The row of a living process may be in its journal only. Journals come first, because a row moves from there into
+  /// the database.
   private func journaled(_ key: RowKey, _ index: CacheIndex, _ directory: OutputDirectory) -> CacheRow? {
-    guard let row = index.journals.row(key, made: resources.claims?.journalsMade),
-      row.isIntact(in: directory),
+    guard let row = index.journals.row(key, made: resources.claims?.journalsMade), row.isIntact(in: directory),
       row.key == key || row.mayAnswer
     else { return nil }
     return row
@@ -128,8 +125,7 @@ final class IndexSession {
     guard let journaled else { return stored }
     let reuse = fingerprint.reuse(of: journaled, under: trust)
     if reuse != .asOwn, stored.elsewhere != nil, stored.elsewhereReuse == .asOwn { return stored }
-    return KnownFiles(
-      stored.ownership, own: stored.own, elsewhere: journaled, reuse: (stored.ownReuse, reuse))
+    return KnownFiles(stored.ownership, own: stored.own, elsewhere: journaled, reuse: (stored.ownReuse, reuse))
   }
 
   private nonisolated(nonsending) func rows(_ key: RowKey, _ index: CacheIndex) async -> [CacheRow] {
@@ -147,8 +143,7 @@ final class IndexSession {
     return await Self.ask(index) { $0.rows(key) }
   }
 
-  /// Whether a lookup has begun a transaction, so that `pauseReading` is due, behind the lookups of this
-  /// turn.
+  /// Whether a lookup has begun a transaction, so that `pauseReading` is due, behind the lookups of this turn.
   var isReading: Bool { reader?.isInTransaction == true }
 
   func pauseReading() { reader?.endTransaction() }
@@ -163,9 +158,7 @@ final class IndexSession {
     // That of a request like this one first, then the youngest.
     for row in rows where row.key != key && row.mayAnswer {
       let found = fingerprint.reuse(of: row, under: trust)
-      guard found == .asOwn || found == .byStrongTag && elsewhere == nil, row.isIntact(in: directory) else {
-        continue
-      }
+      guard found == .asOwn || found == .byStrongTag && elsewhere == nil, row.isIntact(in: directory) else { continue }
       (elsewhere, reuse) = (row, found)
       if found == .asOwn { break }
     }
@@ -193,8 +186,8 @@ final class IndexSession {
 
   // MARK: Writing
 
-  /// Writes the journal line that stands for a file until its row is in SQLite. A failure does not fail the
-  /// file: it only costs the next run a download, and only after a SIGKILL.
+  /// Writes the journal line that stands for a file until its row is in SQLite. A failure does not fail the file: it
+  /// only costs the next run a download, and only after a SIGKILL.
   func journal(_ row: CacheRow) {
     withBatch { batch, failed in batch.append(row, as: fingerprint.selected(row), failed: failed) }
   }
@@ -216,8 +209,7 @@ final class IndexSession {
     guard let index else { return }
     var changed =
       batch
-      ?? RowBatch(
-        journal: CommitJournal(in: index.folder, index.secret, resources.claims, room: roomOfBatch))
+      ?? RowBatch(journal: CommitJournal(in: index.folder, index.secret, resources.claims, room: roomOfBatch))
     // Else the change would copy it.
     batch = nil
     var failure: DownloadError?
@@ -231,8 +223,8 @@ final class IndexSession {
   /// The row, with what this run's request had in the fields that its answer varies by.
   func selected(_ row: CacheRow) -> CacheRow { fingerprint.selected(row) }
 
-  /// Adds a row that stays selected as it is: that of one of the store's files, or of one whose answer is not
-  /// this run's.
+  /// Adds a row that stays selected as it is: that of one of the store's files, or of one whose answer is not this
+  /// run's.
   func addStored(_ row: CacheRow) {
     withBatch { batch, failed in batch.add(row, as: row, failed: failed) }
   }
@@ -261,8 +253,7 @@ final class IndexSession {
   }
 
   /// The same for a row that is in the index already.
-  nonisolated(nonsending) func noteStored(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async
-  {
+  nonisolated(nonsending) func noteStored(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async {
     guard var row = await row(key), row.name == old else { return }
     (row.name, row.changed) = new
     addStored(row)
@@ -303,12 +294,11 @@ final class IndexSession {
 
 /// Rows of finished files that SQLite does not have yet: lines of a journal, and which of them count.
 ///
-/// A row is kept as its line only. Ten thousand rows as values would be a hundred thousand texts here and
-/// there in memory, all to be fetched again by the thread that stores them.
+/// A row is kept as its line only. Ten thousand rows as values would be a hundred thousand texts here and there in
+/// memory, all to be fetched again by the thread that stores them.
 struct RowBatch: Sendable {
   let journal: CommitJournal
-  /// Where the lines begin that count, in the order in which they came; of a request that was answered twice,
-  /// both.
+  /// Where the lines begin that count, in the order in which they came; of a request that was answered twice, both.
   private(set) var places: [Int] = []
   /// Of each request's last line, by the hash of its key.
   private var placeOfKey: [Int: Int] = [:]
@@ -334,8 +324,8 @@ struct RowBatch: Sendable {
     last = journal.append(stored, failed: failed).map { (row, $0) }
   }
 
-  /// Counts a row. Writes its line, unless that was the last one written: then only when its file was changed
-  /// last, which is known once it has its name.
+  /// Counts a row. Writes its line, unless that was the last one written: then only when its file was changed last,
+  /// which is known once it has its name.
   mutating func add(_ row: CacheRow, as stored: CacheRow, failed: (DownloadError) -> Void) {
     if let last, last.row.isSame(butForChange: row) {
       if last.row.changed != row.changed { journal.note(row.changed, failed: failed) }
@@ -355,8 +345,8 @@ struct RowBatch: Sendable {
 
 /// Which file of one folder belongs to which request, by the index: a file has one address, in every run.
 ///
-/// Read once a run, and only when something stands under a wanted name. `OutputDirectory.isGiven` knows the
-/// files that this run itself commits meanwhile.
+/// Read once a run, and only when something stands under a wanted name. `OutputDirectory.isGiven` knows the files that
+/// this run itself commits meanwhile.
 struct FileOwners: Sendable {
   private struct Owned: Sendable {
     var identity: FileIdentity

@@ -1,8 +1,8 @@
 public import DownloadModel
 public import SystemPackage
 
-/// How long files were when they were last fetched, by the index: for the order of a run, and for nothing
-/// else, since a file may have changed, and another login may get another.
+/// How long files were when they were last fetched, by the index: for the order of a run, and for nothing else, since a
+/// file may have changed, and another login may get another.
 ///
 /// A connection of its own, which only reads, and never waits: what cannot be had at once is not known.
 public final class IndexedSizes {

@@ -1,8 +1,8 @@
 import DownloadModel
 import Synchronization
 
-/// A row as one line of a journal: its fields in a fixed order, separated by tabs. A line that a power cut
-/// tore is no row. (JSON would cost ten times as much, on the thread that downloads.)
+/// A row as one line of a journal: its fields in a fixed order, separated by tabs. A line that a power cut tore is no
+/// row. (JSON would cost ten times as much, on the thread that downloads.)
 enum JournalLine {
   /// A line of another format is no row.
   private static let format = "1"
@@ -24,8 +24,8 @@ enum JournalLine {
   /// Nearly every line has room in so many bytes.
   static let leastRoom = 2048
 
-  /// Writes the line of a row; its line feed, which marks it as whole, after everything else, also for other
-  /// processes that see this memory.
+  /// Writes the line of a row; its line feed, which marks it as whole, after everything else, also for other processes
+  /// that see this memory.
   /// - Returns: how long it is; nil if there may be too few bytes.
   static func write(_ row: CacheRow, into bytes: UnsafeMutableRawBufferPointer) -> Int? {
     var line = Writer(bytes: bytes)
@@ -112,8 +112,8 @@ enum JournalLine {
     }
 
     /// Copies a text, eight bytes at a time: one by one, this was a twentieth of a small file's work.
-    /// - Returns: false, perhaps with part of it copied, where a byte must not stand in a field as it is;
-    ///   perhaps also for another control character.
+    /// - Returns: false, perhaps with part of it copied, where a byte must not stand in a field as it is; perhaps also
+    ///   for another control character.
     private func copy(_ text: UnsafeRawBufferPointer) -> Bool {
       guard let from = text.baseAddress, let to = bytes.baseAddress.map({ $0 + count }) else { return true }
       guard text.count >= 8 else {
@@ -181,8 +181,7 @@ enum JournalLine {
     }
   }
 
-  /// Whether one of eight bytes must not stand in a field as it is; perhaps also for another control
-  /// character.
+  /// Whether one of eight bytes must not stand in a field as it is; perhaps also for another control character.
   private static func hasSpecial(_ word: UInt64) -> Bool {
     let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
     let other = word ^ ones &* UInt64(UInt8(ascii: "\\"))

@@ -1,13 +1,12 @@
 import Glibc
 import SystemPackage
 
-/// Memory in which the lines of a journal stand, one after the other: the file's own, so that a line is in
-/// the file, also for other processes, as soon as it is written here, and stays there if this process is
-/// killed. Where the file cannot be mapped it is the process's own memory, and each line is written to the
-/// file too.
+/// Memory in which the lines of a journal stand, one after the other: the file's own, so that a line is in the file,
+/// also for other processes, as soon as it is written here, and stays there if this process is killed. Where the file
+/// cannot be mapped it is the process's own memory, and each line is written to the file too.
 ///
-/// A page of a mapped file for which the disk has no room ends the process (SIGBUS, mmap(2)). So room is made
-/// first, as SQLite does for the memory that its processes share; that call fails as a write does.
+/// A page of a mapped file for which the disk has no room ends the process (SIGBUS, mmap(2)). So room is made first, as
+/// SQLite does for the memory that its processes share; that call fails as a write does.
 struct LineMemory: ~Copyable {
   private var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var used = 0
@@ -68,8 +67,8 @@ struct LineMemory: ~Copyable {
   /// How much has been written.
   var count: Int { used }
 
-  /// - Parameter write: writes a line at the start of the bytes that it is given, and returns how long it is;
-  ///   nil if they are too few.
+  /// - Parameter write: writes a line at the start of the bytes that it is given, and returns how long it is; nil if
+  ///   they are too few.
   /// - Returns: where it begins.
   mutating func append(_ write: (UnsafeMutableRawBufferPointer) -> Int?) -> Int? {
     let start = used

@@ -3,20 +3,19 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The rows in the journals of living processes, read as the journals grow: files that SQLite does not know
-/// yet. Shared by all loops of a run.
+/// The rows in the journals of living processes, read as the journals grow: files that SQLite does not know yet. Shared
+/// by all loops of a run.
 ///
-/// While other processes are alive this is asked for each file, so it keeps the journals open, and reads only
-/// what was added.
+/// While other processes are alive this is asked for each file, so it keeps the journals open, and reads only what was
+/// added.
 ///
-/// **What it promises**: a row that another process committed before this one obtained its claim on the same
-/// address is found here, or has reached the database by the time that this has answered. The claims order
-/// the two (`ProcessClaims`). The other process has made its journal, counted it in the claims' memory,
-/// written the line, and given the file its name before it frees its claim; this one obtains the claim, and
-/// then reads the count. So either the count is what it was at the last look at the folder, and the journal
-/// is one of those that are open here, in which its line is read; or it is another, and the
-/// folder is looked at again. A journal is removed only when its rows are in the database, which is therefore
-/// asked after this.
+/// **What it promises**: a row that another process committed before this one obtained its claim on the same address is
+/// found here, or has reached the database by the time that this has answered. The claims order the two
+/// (`ProcessClaims`). The other process has made its journal, counted it in the claims' memory, written the line, and
+/// given the file its name before it frees its claim; this one obtains the claim, and then reads the count. So either
+/// the count is what it was at the last look at the folder, and the journal is one of those that are open here, in
+/// which its line is read; or it is another, and the folder is looked at again. A journal is removed only when its rows
+/// are in the database, which is therefore asked after this.
 final class LivingJournals: Sendable {
   private let folder: Folder
   private let secret: UserSecret
@@ -24,8 +23,8 @@ final class LivingJournals: Sendable {
 
   private struct State {
     var journals: [String: Journal] = [:]
-    /// How many journals had been made when the folder was looked at; nil before that, and where a journal
-    /// could not be opened.
+    /// How many journals had been made when the folder was looked at; nil before that, and where a journal could not be
+    /// opened.
     var made: UInt64?
   }
 
@@ -52,8 +51,8 @@ final class LivingJournals: Sendable {
   }
 
   /// The row of a request; else the youngest of the same address, in whatever folder.
-  /// - Parameter made: how many journals were ever made, read after the claim on the address was obtained;
-  ///   nil to look at the folder in any case.
+  /// - Parameter made: how many journals were ever made, read after the claim on the address was obtained; nil to look
+  ///   at the folder in any case.
   func row(_ key: RowKey, made: UInt64?) -> CacheRow? {
     state.withLock { state in
       update(&state, made: made)
@@ -80,8 +79,8 @@ final class LivingJournals: Sendable {
     }
   }
 
-  /// Reads what was added. A journal that cannot be read or is gone gives no rows; then its files are asked
-  /// about like any others.
+  /// Reads what was added. A journal that cannot be read or is gone gives no rows; then its files are asked about like
+  /// any others.
   private func update(_ state: inout State, made: UInt64?) {
     if made == nil || made != state.made { list(&state, made: made) }
     for name in Array(state.journals.keys) {

@@ -3,14 +3,14 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What a run's requests depend on beside their addresses (HTTP rules 18, 29 and 30), as keyed hashes: the
-/// key is the user's secret, so that no credential is stored. Isolated state of one cache actor.
+/// What a run's requests depend on beside their addresses (HTTP rules 18, 29 and 30), as keyed hashes: the key is the
+/// user's secret, so that no credential is stored. Isolated state of one cache actor.
 final class RequestFingerprint {
   private let configuration: CacheConfiguration
   private let secret: UserSecret
   private let runNumber: UInt64
-  /// `RequestFields.key` and `security`, computed once; and the same for strangers, who get neither header
-  /// lines nor a certificate.
+  /// `RequestFields.key` and `security`, computed once; and the same for strangers, who get neither header lines nor a
+  /// certificate.
   private let own, strangers: (fields: String?, security: String?)
   /// `Trust.cookies`, by domain.
   private let cookies: [String: String]
@@ -32,8 +32,8 @@ final class RequestFingerprint {
     strangers = (RequestFields(trust).key ?? (lacksLines ? "" : nil), Self.security(trust))
   }
 
-  /// Who the user is to servers over TLS, and how they are checked, as text; nil for what is usual. Versions
-  /// of TLS say nothing of either.
+  /// Who the user is to servers over TLS, and how they are checked, as text; nil for what is usual. Versions of TLS say
+  /// nothing of either.
   private static func security(_ trust: Trust) -> String? {
     func content(_ path: String) -> String { trust.fileDigests[path] ?? path }
     let settings = [
@@ -82,8 +82,7 @@ final class RequestFingerprint {
   ) -> RequestTrust {
     let redirected = mark([sent.fields] + secrets, sent.security)
     return RequestTrust(
-      own: sent.security == nil || isTLS ? redirected : mark([sent.fields] + secrets, nil),
-      redirected: redirected)
+      own: sent.security == nil || isTLS ? redirected : mark([sent.fields] + secrets, nil), redirected: redirected)
   }
 
   private func mark(_ sent: [String?], _ security: String?) -> TrustMark {
@@ -109,12 +108,12 @@ final class RequestFingerprint {
     return reuse == .asOwn && !selects(row) ? .byStrongTag : reuse
   }
 
-  /// A hash of what an answer depends on beside its trust: the values of the harmless fields that its `Vary`
-  /// names (HTTP rule 29), and, where redirects led to it over other hosts, all logins and cookies, since any
-  /// of them may have been sent.
+  /// A hash of what an answer depends on beside its trust: the values of the harmless fields that its `Vary` names
+  /// (HTTP rule 29), and, where redirects led to it over other hosts, all logins and cookies, since any of them may
+  /// have been sent.
   ///
-  /// Only the transport knows the cookies that servers set, and they differ in each run. So the selection of
-  /// an answer that varies by cookies is the same within a run and matches in no later one.
+  /// Only the transport knows the cookies that servers set, and they differ in each run. So the selection of an answer
+  /// that varies by cookies is the same within a run and matches in no later one.
   private func selection(vary: String?, effectiveURL: String?) -> String? {
     if let vary, configuration.holdsCookies(), RequestFields.isCookies(vary: vary) {
       return secret.tag("selection", "cookies of run \(runNumber)")
@@ -152,13 +151,12 @@ final class RequestFingerprint {
   }
 }
 
-/// A secret of this user, by which dlm recognises what it wrote: marks of trust
-/// (`RequestFingerprint`), metadata of parts, journals. Another user who can write into a folder cannot
-/// make one that dlm would accept.
+/// A secret of this user, by which dlm recognises what it wrote: marks of trust (`RequestFingerprint`), metadata of
+/// parts, journals. Another user who can write into a folder cannot make one that dlm would accept.
 ///
-/// 32 random bytes in a file that only the user can read, in the folder that the run names. It is read when
-/// first needed, and made where it is missing. Where it can be neither read nor made, the secret lasts as
-/// long as this process, and later runs do not recognise what this run leaves.
+/// 32 random bytes in a file that only the user can read, in the folder that the run names. It is read when first
+/// needed, and made where it is missing. Where it can be neither read nor made, the secret lasts as long as this
+/// process, and later runs do not recognise what this run leaves.
 final class UserSecret: Sendable {
   static let fileName = "scope-key"
   private static let length = 32
@@ -201,8 +199,7 @@ final class UserSecret: Sendable {
   /// The same, as a warning for the user.
   func takeWarning() -> CacheWarning? {
     takeFailure().map {
-      CacheWarning(
-        .unusable, path: (folder ?? "").appending(Self.fileName), detail: CacheWarning.words($0))
+      CacheWarning(.unusable, path: (folder ?? "").appending(Self.fileName), detail: CacheWarning.words($0))
     }
   }
 
@@ -251,8 +248,8 @@ final class UserSecret: Sendable {
     }
   }
 
-  /// The file gets its name only when it is whole. If dlm is killed in between, nothing remains where the
-  /// file system supports files without a name.
+  /// The file gets its name only when it is whole. If dlm is killed in between, nothing remains where the file system
+  /// supports files without a name.
   private static func write(_ bytes: [UInt8], into folder: Folder) throws(Errno) {
     var offset: Int64 = 0
     do throws(Errno) {

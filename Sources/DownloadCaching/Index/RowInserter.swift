@@ -1,9 +1,9 @@
 import DownloadModel
 import Glibc
 
-/// Stores rows, one after the other, by `CacheSchema.insert`, as they stand in the lines of a journal: those
-/// have the fields in the order of the columns, and lie side by side in memory, where SQLite takes the texts
-/// from without a copy of each.
+/// Stores rows, one after the other, by `CacheSchema.insert`, as they stand in the lines of a journal: those have the
+/// fields in the order of the columns, and lie side by side in memory, where SQLite takes the texts from without a copy
+/// of each.
 final class RowInserter {
   private let statement: Statement
   /// Texts that do not stand in the line as they are.

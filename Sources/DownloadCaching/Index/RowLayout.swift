@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// The columns of a row, in the order of the index's table and of the fields in a journal's line. Schema,
-/// statements and lines are made by this one list.
+/// The columns of a row, in the order of the index's table and of the fields in a journal's line. Schema, statements
+/// and lines are made by this one list.
 enum RowColumn: Int, CaseIterable, Sendable {
   // The key, by which rows are sorted.
   case address, directory, requested
@@ -103,11 +103,9 @@ extension CacheRow {
       key: rowKey, name: name, wanted: name == wanted ? name : wanted,
       identity: FileIdentity(
         device: try number(.device), inode: try number(.inode), size: try number(.size),
-        modified: try number(.modified)),
-      changed: ChangeTime(number: try number(.changed)),
+        modified: try number(.modified)), changed: ChangeTime(number: try number(.changed)),
       validator: Validator(
-        etag: try source.text(.etag), lastModified: try source.text(.lastModified),
-        date: try source.text(.date)),
+        etag: try source.text(.etag), lastModified: try source.text(.lastModified), date: try source.text(.date)),
       fetchedAt: try number(.fetchedAt), usedAt: try number(.usedAt),
       status: try source.number(.status).map { Int($0) },
       freshness: FreshnessFields(

@@ -3,14 +3,14 @@ import Glibc
 
 /// Rules for file names (RFC 6266, RFC 8187; HTTP rules 21 and 22). Pure.
 public enum FileNaming {
-  /// Longest name in bytes that dlm gives. Linux allows 255; dlm itself appends up to ".part.json" (10)
-  /// and a number before the extension (up to 8).
+  /// Longest name in bytes that dlm gives. Linux allows 255; dlm itself appends up to ".part.json" (10) and a number
+  /// before the extension (up to 8).
   static let longest = 230
   /// The name for an address that gives none.
   static let nameless = "index.html"
 
-  /// The name that the address gives: its last path segment, percent-decoded once, without query. A leading
-  /// dot, which hides the file, is kept where the user wrote the address and so has seen it.
+  /// The name that the address gives: its last path segment, percent-decoded once, without query. A leading dot, which
+  /// hides the file, is kept where the user wrote the address and so has seen it.
   public static func name(of address: Address, from provenance: Provenance = .user) -> String {
     let segment = address.lastPathSegment
     if isPlain(segment) { return String(segment) }
@@ -25,8 +25,7 @@ public enum FileNaming {
     alternative(name(of: request.address, from: request.provenance), request.nameNumber)
   }
 
-  /// The hash of the name that the address gives. Reading a list needs only this, so it does not build the
-  /// usual name.
+  /// The hash of the name that the address gives. Reading a list needs only this, so it does not build the usual name.
   static func hash(ofNameOf address: Address, from provenance: Provenance) -> UInt64 {
     let segment = address.lastPathSegment
     return isPlain(segment) ? Hash.of(segment.utf8) : Hash.of(name(of: address, from: provenance).utf8)
@@ -44,14 +43,14 @@ public enum FileNaming {
     return "\(stem).\(number)\(fileExtension)"
   }
 
-  /// Whether a name that the user chose can be used: one path segment, short enough for dlm's suffixes, and
-  /// not a name of metadata.
+  /// Whether a name that the user chose can be used: one path segment, short enough for dlm's suffixes, and not a name
+  /// of metadata.
   public static func isUsable(_ name: String) -> Bool {
     isName(name) && name.utf8.count <= longest && !PartialName.isMetadata(name)
   }
 
-  /// Whether a text is a name at all: not empty, not `.` or `..`, and without a slash or a zero byte. By
-  /// bytes, as the kernel reads it.
+  /// Whether a text is a name at all: not empty, not `.` or `..`, and without a slash or a zero byte. By bytes, as the
+  /// kernel reads it.
   static func isName(_ text: String) -> Bool {
     let bytes = text.utf8
     var (count, dots) = (0, 0)
@@ -63,8 +62,8 @@ public enum FileNaming {
     return count > 2 || count > dots
   }
 
-  /// Whether two names, or paths, are the same to the kernel, which compares bytes. To Swift, two texts are
-  /// equal that differ in their normal form alone.
+  /// Whether two names, or paths, are the same to the kernel, which compares bytes. To Swift, two texts are equal that
+  /// differ in their normal form alone.
   static func areSame(_ left: String, _ right: String) -> Bool {
     var (left, right) = (left, right)
     return left.withUTF8 { left in right.withUTF8 { areSame(left, $0) } }
@@ -79,9 +78,7 @@ public enum FileNaming {
 
   /// Stem and extension; the extension includes its dot, and `.tar.gz` and the like are one extension.
   static func split(_ name: String) -> (stem: Substring, extension: Substring) {
-    guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else {
-      return (name[...], "")
-    }
+    guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return (name[...], "") }
     let (stem, ending) = (name[..<dot], name[dot...])
     // Longer "extensions", or ones with a blank, are text that happens to contain a dot.
     guard ending.utf8.count > 1, ending.utf8.count <= 16, !ending.utf8.contains(UInt8(ascii: " ")) else {
@@ -94,15 +91,13 @@ public enum FileNaming {
     return (name[..<tar.startIndex], name[tar.startIndex...])
   }
 
-  /// Whether the segment is of ASCII letters, digits and a few marks, as most are. It then needs neither
-  /// decoding nor cleaning.
+  /// Whether the segment is of ASCII letters, digits and a few marks, as most are. It then needs neither decoding nor
+  /// cleaning.
   private static func isPlain(_ segment: Substring) -> Bool {
     // A text's bytes one by one take ten times as long as the same bytes in memory.
     let isPlain =
       segment.utf8.withContiguousStorageIfAvailable { bytes in
-        guard let first = bytes.first, first != UInt8(ascii: "."), bytes.count <= longest else {
-          return false
-        }
+        guard let first = bytes.first, first != UInt8(ascii: "."), bytes.count <= longest else { return false }
         return bytes.allSatisfy { byte in
           switch byte {
           case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -119,13 +114,13 @@ public enum FileNaming {
 
 /// Makes a file name from a text that a server wrote (RFC 6266 §4.3).
 ///
-/// It works on Unicode scalars, never on `Character`: a `/` and a combining mark after it are one
-/// `Character`, but a separator to the file system.
+/// It works on Unicode scalars, never on `Character`: a `/` and a combining mark after it are one `Character`, but a
+/// separator to the file system.
 enum NameSanitizer {
-  /// The last path segment, without characters that deceive the reader or break a terminal, short enough for
-  /// the disk, and not a name that dlm reserves.
-  /// - Parameter mayHide: whether the name may begin with a dot, which hides the file. A server must not
-  ///   choose that: ".bashrc" in a home folder would be run (CVE-2010-2252).
+  /// The last path segment, without characters that deceive the reader or break a terminal, short enough for the disk,
+  /// and not a name that dlm reserves.
+  /// - Parameter mayHide: whether the name may begin with a dot, which hides the file. A server must not choose that:
+  ///   ".bashrc" in a home folder would be run (CVE-2010-2252).
   /// - Returns: nil if nothing usable is left.
   static func sanitize(_ text: String, mayHide: Bool = false) -> String? {
     let scalars = text.unicodeScalars
@@ -144,8 +139,8 @@ enum NameSanitizer {
     return shortened(name, to: FileNaming.longest - 1) + "_"
   }
 
-  /// Control characters, Unicode line ends, and marks that change the direction of writing: with those,
-  /// "exe.txt" and "txt.exe" look alike.
+  /// Control characters, Unicode line ends, and marks that change the direction of writing: with those, "exe.txt" and
+  /// "txt.exe" look alike.
   private static func isUnwanted(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0xFEFF: return true
@@ -164,8 +159,8 @@ enum NameSanitizer {
     return String(rest)
   }
 
-  /// Cuts the stem of a name that is too long, if possible between characters as a reader sees them, and
-  /// keeps the extension.
+  /// Cuts the stem of a name that is too long, if possible between characters as a reader sees them, and keeps the
+  /// extension.
   private static func shortened(_ name: String, to length: Int) -> String {
     guard name.utf8.count > length else { return name }
     let (stem, ending) = FileNaming.split(name)
@@ -193,8 +188,8 @@ enum NameSanitizer {
   }
 }
 
-/// The file name in a Content-Disposition field (RFC 6266 §4.1), with RFC 8187's encoded form. Values without
-/// quotes may hold blanks and UTF-8, because frameworks send them so (HTTP rule 36).
+/// The file name in a Content-Disposition field (RFC 6266 §4.1), with RFC 8187's encoded form. Values without quotes
+/// may hold blanks and UTF-8, because frameworks send them so (HTTP rule 36).
 struct ContentDisposition: Equatable {
   /// `filename*` if it can be decoded, otherwise `filename`.
   let filename: String?
@@ -233,9 +228,7 @@ struct ContentDisposition: Equatable {
   /// RFC 8187 §3.2: `charset'language'percent-encoded`; UTF-8 and, for old senders, ISO-8859-1.
   private static func decodeExtended(_ value: String) -> String? {
     let parts = value.utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
-    guard parts.count == 3, let octets = PercentEncoding.decodeStrictly(Substring(parts[2])) else {
-      return nil
-    }
+    guard parts.count == 3, let octets = PercentEncoding.decodeStrictly(Substring(parts[2])) else { return nil }
     switch Substring(parts[0]).lowercased() {
     case "utf-8": return String(validating: octets, as: UTF8.self)
     case "iso-8859-1":

@@ -1,12 +1,11 @@
 public import DownloadModel
 import Synchronization
 
-/// Numbers the addresses of a list that give the same name, in the list's order: `README.md?1` becomes
-/// `README.md` and `README.md?2` becomes `README.1.md` in every run and mode, whatever is answered first
-/// (HTTP rule 22).
+/// Numbers the addresses of a list that give the same name, in the list's order: `README.md?1` becomes `README.md` and
+/// `README.md?2` becomes `README.1.md` in every run and mode, whatever is answered first (HTTP rule 22).
 ///
-/// The reader of the list calls `next` once for each line, in order. A name that only one address gives, as
-/// most are, costs nine bytes; more is kept only for names that come again.
+/// The reader of the list calls `next` once for each line, in order. A name that only one address gives, as most are,
+/// costs nine bytes; more is kept only for names that come again.
 public final class NameNumbers: Sendable {
   /// The number of one line among those that give its name.
   public struct Place: Sendable, Equatable {
@@ -22,9 +21,7 @@ public final class NameNumbers: Sendable {
 
   /// The number of the list's next address.
   public func next(_ address: Address, from provenance: Provenance = .user) -> Place {
-    let (name, address) = (
-      FileNaming.hash(ofNameOf: address, from: provenance), Hash.of(address.resource.utf8)
-    )
+    let (name, address) = (FileNaming.hash(ofNameOf: address, from: provenance), Hash.of(address.resource.utf8))
     return table.withLock { $0.next(name: name, address: address) }
   }
 
@@ -34,20 +31,20 @@ public final class NameNumbers: Sendable {
 
 /// The rule of `NameNumbers`, over hashes.
 ///
-/// A name that comes for the first time takes one word: forty bits of its hash, in the slot that other bits
-/// select, and twenty-four bits of its address's. One in a thousand lists of a million lines may have two
-/// names that are taken for one; the second then gets a number that it does not need, the same in every run.
+/// A name that comes for the first time takes one word: forty bits of its hash, in the slot that other bits select, and
+/// twenty-four bits of its address's. One in a thousand lists of a million lines may have two names that are taken for
+/// one; the second then gets a number that it does not need, the same in every run.
 struct NameTable: Sendable {
   private var layers: [Layer] = []
   /// The highest number of each name that came again.
   private var last: [UInt64: Int] = [:]
-  /// The numbers of the addresses that came behind the first one of their name. An address has one name, so
-  /// they need not be kept apart by names.
+  /// The numbers of the addresses that came behind the first one of their name. An address has one name, so they need
+  /// not be kept apart by names.
   private var numbers: [UInt64: UInt32] = [:]
   private let limit: Int
 
-  /// - Parameter limit: addresses that are kept for names that come again; later ones get numbers all the
-  ///   same, but when they come twice, a number each time.
+  /// - Parameter limit: addresses that are kept for names that come again; later ones get numbers all the same, but
+  ///   when they come twice, a number each time.
   init(limit: Int = 1 << 16) { self.limit = limit }
 
   func last(of name: UInt64) -> Int { last[name] ?? 0 }
@@ -76,8 +73,8 @@ struct NameTable: Sendable {
     layers[layers.count - 1].insert(name, address)
   }
 
-  /// A hash table of fixed size with linear probing. When it is full the next one is begun, so that nothing
-  /// is ever copied and little memory is unused.
+  /// A hash table of fixed size with linear probing. When it is full the next one is begun, so that nothing is ever
+  /// copied and little memory is unused.
   private struct Layer: Sendable {
     private var slots: [UInt64]
     private var room: Int

@@ -1,7 +1,6 @@
 import DownloadModel
 
-/// All that is decided about one file before its download begins. A class, because it is handed on from step
-/// to step.
+/// All that is decided about one file before its download begins. A class, because it is handed on from step to step.
 final class DownloadPlan: Sendable {
   /// What the index says about this address's earlier file in the output folder.
   indirect enum Ownership: Sendable, Equatable {
@@ -28,15 +27,14 @@ final class DownloadPlan: Sendable {
   let owners: FileOwners?
   /// Whether a row is made for the finished file.
   let isIndexed: Bool
-  /// Whether the file may have been written, under this very name, a moment ago: the address stood in the
-  /// list before, or other processes are at work.
+  /// Whether the file may have been written, under this very name, a moment ago: the address stood in the list before,
+  /// or other processes are at work.
   let mayStandAlready: Bool
 
   init(
     _ request: DownloadRequest, _ shared: SharedConfiguration, in directory: OutputDirectory, rowKey: RowKey,
     trust: RequestTrust = .usual, files: KnownFiles = .notAsked, known: KnownVersion? = nil,
-    owners: FileOwners? = nil, isIndexed: Bool = false,
-    mayStandAlready: Bool = false
+    owners: FileOwners? = nil, isIndexed: Bool = false, mayStandAlready: Bool = false
   ) {
     self.request = request
     self.shared = shared
@@ -65,15 +63,15 @@ final class DownloadPlan: Sendable {
     rules.useContentDisposition && request.outputName == nil ? nil : preferred(nameByAddress)
   }
 
-  /// The name under which a file with this wanted name should stand: the list's number is added to the
-  /// address's name, never to a server's choice.
+  /// The name under which a file with this wanted name should stand: the list's number is added to the address's name,
+  /// never to a server's choice.
   func preferred(_ wanted: String) -> String {
     guard request.nameNumber > 0, request.outputName == nil, wanted == nameByAddress else { return wanted }
     return FileNaming.alternative(wanted, request.nameNumber)
   }
 
-  /// The first number for a file whose name is taken by something that is not its own. It is larger than the
-  /// numbers that the list gives, so that no other address loses its name.
+  /// The first number for a file whose name is taken by something that is not its own. It is larger than the numbers
+  /// that the list gives, so that no other address loses its name.
   func firstFallback(beside wanted: String) -> Int {
     max(directory.numbers.first(beside: wanted), (rules.names?.last(of: wanted) ?? 0) + 1)
   }

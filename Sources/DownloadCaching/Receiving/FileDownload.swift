@@ -2,16 +2,14 @@ public import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// One file that is being downloaded: transfers write into it, the scheduler asks it for the next request,
-/// and the cache commits it in the end.
+/// One file that is being downloaded: transfers write into it, the scheduler asks it for the next request, and the
+/// cache commits it in the end.
 ///
-/// A lock around `Reception`. There is no contention: the loop's thread and a worker for slow disk work use
-/// it in turn.
+/// A lock around `Reception`. There is no contention: the loop's thread and a worker for slow disk work use it in turn.
 public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   let plan: DownloadPlan
   private let reception: Lock<Reception>
-  /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes
-  /// may hold.
+  /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes may hold.
   private let waitingCount = Atomic<Int>(0)
 
   /// - Parameters:
@@ -19,8 +17,7 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   ///   - claim: held until the cache calls `Reception.endClaim`.
   ///   - resumes: false to leave alone what an earlier run has of the file.
   init(
-    _ plan: DownloadPlan, meter: TransferMeter, claim: consuming ProcessClaims.Claim? = nil,
-    resumes: Bool = true
+    _ plan: DownloadPlan, meter: TransferMeter, claim: consuming ProcessClaims.Claim? = nil, resumes: Bool = true
   ) {
     self.plan = plan
     reception = Lock(Reception(plan, meter, claim, resumes: resumes))

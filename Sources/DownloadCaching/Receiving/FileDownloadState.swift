@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// How one file's download stands between its requests and their answers: events in, decisions out. No disk,
-/// no clock; errors are told without an address, which the shell adds.
+/// How one file's download stands between its requests and their answers: events in, decisions out. No disk, no clock;
+/// errors are told without an address, which the shell adds.
 ///
 ///     idle ──request──► asked ──answer──► receiving ──end──► finished
 ///       ▲                 │                   │                 │
@@ -27,8 +27,7 @@ struct FileDownloadState: Sendable, Equatable {
     var end: Int64?
     /// Bytes that were held when it began.
     var heldBefore: Int64
-    /// Whether it is the body of a 206 (RFC 9110 §15.3.7), which may be shorter than the range that was asked
-    /// for.
+    /// Whether it is the body of a 206 (RFC 9110 §15.3.7), which may be shorter than the range that was asked for.
     var isRange: Bool
   }
 
@@ -41,8 +40,7 @@ struct FileDownloadState: Sendable, Equatable {
     case meaningless
     /// What stands under the final name stays (`--on-conflict skip`).
     case skipped
-    /// The error is thrown at the end, so that the short body of an error page is read and the connection
-    /// kept.
+    /// The error is thrown at the end, so that the short body of an error page is read and the connection kept.
     case rejected(DownloadError)
   }
 
@@ -74,8 +72,7 @@ struct FileDownloadState: Sendable, Equatable {
   mutating func request(held: HeldPart, known: KnownVersion?) throws(DownloadError) -> TransferPlan {
     guard phase != .closed else { throw .cancelled }
     let plan = TransferPlan.make(
-      held: held, ifRangeIsRefused: doubts.contains(.ifRange),
-      known: doubts.contains(.knownVersion) ? nil : known)
+      held: held, ifRangeIsRefused: doubts.contains(.ifRange), known: doubts.contains(.knownVersion) ? nil : known)
     phase = .asked(plan.asked)
     return plan
   }
@@ -132,15 +129,15 @@ struct FileDownloadState: Sendable, Equatable {
 
   // MARK: The end
 
-  /// Judges the end of the transfers: lengths first, then what the end itself proves (HTTP rules 6 and 24).
-  /// Called once for each request for the start of the file.
+  /// Judges the end of the transfers: lengths first, then what the end itself proves (HTTP rules 6 and 24). Called once
+  /// for each request for the start of the file.
   /// - Parameters:
   ///   - length: bytes that are in the file, from its start on.
   ///   - total: length of the whole file, if any answer gave it.
   ///   - isSplit: whether several transfers filled it.
   ///   - mayAskBehind: whether the server could tell that nothing follows the last byte.
-  /// - Throws: `.badResponse` without an answer; `.shortBody`, which is temporary; the error for which the
-  ///   answer was rejected.
+  /// - Throws: `.badResponse` without an answer; `.shortBody`, which is temporary; the error for which the answer was
+  ///   rejected.
   mutating func end(
     length: Int64, total: Int64?, framing: TransferReceipt.Framing, isSplit: Bool, mayAskBehind: Bool
   ) throws(DownloadError) -> FinishedTransfer {
@@ -189,8 +186,7 @@ struct FileDownloadState: Sendable, Equatable {
 
   private static func short(_ length: Int64, of expected: Int64?) -> DownloadError {
     DownloadError(
-      .shortBody, cause: .detail("\(length) of \(expected ?? 0) bytes"), activity: "receiving",
-      isTransient: true)
+      .shortBody, cause: .detail("\(length) of \(expected ?? 0) bytes"), activity: "receiving", isTransient: true)
   }
 
   /// The held bytes cannot be continued. Temporary: another request will do, and the user need not be told.
@@ -214,9 +210,9 @@ struct FileDownloadState: Sendable, Equatable {
 enum FinishedTransfer: Sendable, Equatable {
   /// The file is whole, as far as this proves it, and waits for its final name.
   case whole(Proof)
-  /// Not a failure, but not the whole file: the answer was a shorter range than was asked for (RFC 9110 §14.2
-  /// allows it), or said nothing about what is held, or an end without a length is still to be checked.
-  /// Another request must follow.
+  /// Not a failure, but not the whole file: the answer was a shorter range than was asked for (RFC 9110 §14.2 allows
+  /// it), or said nothing about what is held, or an end without a length is still to be checked. Another request must
+  /// follow.
   case partly
   /// The server vouched for the file on disk (304).
   case unchanged

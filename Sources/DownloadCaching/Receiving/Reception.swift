@@ -1,11 +1,11 @@
 import DownloadModel
 import SystemPackage
 
-// Long because: it keeps what the server sends and what reaches the disk in step; split up, that state would
-// have to be visible outside.
+// Long because: it keeps what the server sends and what reaches the disk in step; split up, that state would have to be
+// visible outside.
 
-/// One file between the server's answers and the disk: does the I/O for the pure rules of `FileDownloadState`
-/// and `SegmentMap`. Not for two threads at a time: `FileDownload` holds it under a lock.
+/// One file between the server's answers and the disk: does the I/O for the pure rules of `FileDownloadState` and
+/// `SegmentMap`. Not for two threads at a time: `FileDownload` holds it under a lock.
 struct Reception: ~Copyable {
   let plan: DownloadPlan
   private var state = FileDownloadState()
@@ -14,8 +14,8 @@ struct Reception: ~Copyable {
   private var version = HeldPart()
   /// The head of the answer whose body is being written, or that completed the file without one.
   private(set) var head: ResponseHead?
-  /// Seconds since 1970 at which the request for the file's start was sent last: its answer's age counts from
-  /// here (RFC 9111 §4.2.3).
+  /// Seconds since 1970 at which the request for the file's start was sent last: its answer's age counts from here (RFC
+  /// 9111 §4.2.3).
   private(set) var askedAt: Int64 = 0
   /// Nil until the first request looks at the disk.
   private(set) var staged: StagedFile?
@@ -114,8 +114,7 @@ struct Reception: ~Copyable {
       segments.ask(id, upTo: request.rangeEnd ?? .max)
     } else {
       try flush(id)
-      guard !state.isClosed, let segment = segments[id], let end = segments.end(of: id),
-        segment.written < end,
+      guard !state.isClosed, let segment = segments[id], let end = segments.end(of: id), segment.written < end,
         let ifRange = version.validator.fitForHeaders.ifRange
       else { return nil }
       request.segmentOf = meter
@@ -188,8 +187,8 @@ struct Reception: ~Copyable {
     case .append: return .write
     case .reject(let error): throw error.at(plan.address)
     default:
-      // The answer is from a cache that does not have the whole file yet, or from a server that promised
-      // ranges and does not give them. The next such request would fare no better.
+      // The answer is from a cache that does not have the whole file yet, or from a server that promised ranges and
+      // does not give them. The next such request would fare no better.
       segments.refuseFurther()
       throw DownloadError(
         .range, cause: .detail("it answers requests for a part with something else"), activity: "splitting"
@@ -250,8 +249,8 @@ struct Reception: ~Copyable {
     return isSplittable(head) ? .splittable : .write
   }
 
-  /// Whether other transfers may fetch segments of the body that has begun: the server supports ranges and
-  /// identifies the version (HTTP rules 5 and 8).
+  /// Whether other transfers may fetch segments of the body that has begun: the server supports ranges and identifies
+  /// the version (HTTP rules 5 and 8).
   private func isSplittable(_ head: ResponseHead) -> Bool {
     guard plan.rules.splits, let total = segments.total,
       total - (compared ?? segments.position) >= Self.worthSplitting, version.encoding == nil,
@@ -261,8 +260,7 @@ struct Reception: ~Copyable {
     return head["accept-ranges"]?.lowercased() == "bytes"
   }
 
-  /// Throws if the head says that the file is longer than the user allows (`--max-filesize`), before a byte
-  /// is taken.
+  /// Throws if the head says that the file is longer than the user allows (`--max-filesize`), before a byte is taken.
   private func refuseIfTooLarge(_ total: Int64?) throws(DownloadError) {
     if let total, let most = plan.rules.maxSize, total > most { throw tooLarge(total, most) }
   }
@@ -297,8 +295,8 @@ struct Reception: ~Copyable {
     return true
   }
 
-  /// The checksum to meet. A `Repr-Digest` is of the coded bytes (RFC 9530 §3), so it does not count where
-  /// they were decoded.
+  /// The checksum to meet. A `Repr-Digest` is of the coded bytes (RFC 9530 §3), so it does not count where they were
+  /// decoded.
   func expectedDigest(_ head: ResponseHead?) -> ContentDigest? {
     plan.expectedDigest(named: finalName, version.isDecoded ? nil : head)
   }
@@ -374,8 +372,7 @@ struct Reception: ~Copyable {
 
   /// Writes a segment's buffered bytes to the file.
   private mutating func flush(_ id: Int) throws(DownloadError) {
-    guard let segment = segments[id], segment.received > segment.written,
-      compared == nil || id != Segment.first
+    guard let segment = segments[id], segment.received > segment.written, compared == nil || id != Segment.first
     else { return }
     // Moved out meanwhile, because `put` changes the rest of this value.
     var waiting = BlockBuffer()
@@ -404,10 +401,8 @@ struct Reception: ~Copyable {
         throw full(SpaceShortage(reason: "it does not fit once decoded", neededBytes: rest))
       }
       let needed = id == Segment.first ? segments.total.map { $0 - offset } ?? rest : rest
-      throw plan.directory.failure(
-        failure, "writing", staged?.names.part ?? plan.nameByAddress, needed: needed
-      )
-      .at(plan.address)
+      throw plan.directory.failure(failure, "writing", staged?.names.part ?? plan.nameByAddress, needed: needed)
+        .at(plan.address)
     }
     if segments.isSplit, metadataPace.wrote(offset - start, of: id) { try writeMetadata() }
   }
@@ -428,8 +423,8 @@ struct Reception: ~Copyable {
     return UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
   }
 
-  /// What a body of unknown length needs: a limit to its length, space on the disk, and metadata once it is
-  /// long enough.
+  /// What a body of unknown length needs: a limit to its length, space on the disk, and metadata once it is long
+  /// enough.
   private mutating func lookAfterUnmeasured() throws(DownloadError) {
     let position = compared ?? segments.position
     if let most = plan.rules.maxSize, position > most {
@@ -439,8 +434,7 @@ struct Reception: ~Copyable {
     }
     guard segments.total == nil else { return }
     do throws(SpaceShortage) {
-      try space.grow(
-        to: position, in: plan.directory, leaving: version.isDecoded ? SpaceReservation.reserve : 0)
+      try space.grow(to: position, in: plan.directory, leaving: version.isDecoded ? SpaceReservation.reserve : 0)
     } catch { throw full(error) }
     if position > Self.worthMetadataUnmeasured, !version.isDecoded, staged?.isNamed == false {
       try writeMetadata()
@@ -468,8 +462,7 @@ struct Reception: ~Copyable {
     guard segments.length > 0 else { return nil }
     let wasSplit = segments.isSplit
     guard let taken = segments.take(id, from: offset) else { return nil }
-    // Before a byte is written behind the start: otherwise the file's length on disk would claim the gap as
-    // well.
+    // Before a byte is written behind the start: otherwise the file's length on disk would claim the gap as well.
     if !wasSplit { try writeMetadata() }
     return taken
   }
@@ -513,10 +506,9 @@ struct Reception: ~Copyable {
     } catch { throw error.at(plan.address) }
   }
 
-  /// Whether the server could tell that nothing follows the last byte. A body that only the closing
-  /// connection ended (or an HTTP/2 stream, whose end libcurl 7.88 does not tell from a reset) may have been
-  /// cut short. A server that supports ranges can tell: asked for bytes behind the last one, it answers 416
-  /// if there are none.
+  /// Whether the server could tell that nothing follows the last byte. A body that only the closing connection ended
+  /// (or an HTTP/2 stream, whose end libcurl 7.88 does not tell from a reset) may have been cut short. A server that
+  /// supports ranges can tell: asked for bytes behind the last one, it answers 416 if there are none.
   private var mayAskBehind: Bool {
     segments.length > 0 && !version.isDecoded && version.validator.ifRange != nil
       && head?["accept-ranges"]?.lowercased() == "bytes"
@@ -536,8 +528,8 @@ struct Reception: ~Copyable {
     try startAgain(without: [.caches, .knownVersion])
   }
 
-  /// Drops the held bytes. The bytes go first and the metadata is written after, so that metadata never
-  /// describes bytes of another version.
+  /// Drops the held bytes. The bytes go first and the metadata is written after, so that metadata never describes bytes
+  /// of another version.
   private mutating func giveUpHeld() throws(DownloadError) {
     space.giveBack()
     // The part on disk may be longer than what is trusted of it.
@@ -634,8 +626,7 @@ struct Reception: ~Copyable {
       ? RemoteTime.seconds(version.validator.lastModified, now: plan.rules.now()) : nil
   }
 
-  /// Compares the file with another, which gets this one's time if they are the same (`--remote-time`).
-  /// Blocks.
+  /// Compares the file with another, which gets this one's time if they are the same (`--remote-time`). Blocks.
   /// - Parameter other: a file of the same length.
   /// - Returns: the other as it is then; nil if their bytes differ.
   /// - Throws: errno of reading; ECANCELED when the task was cancelled.
@@ -688,8 +679,8 @@ struct Reception: ~Copyable {
     try staged?.discard()
   }
 
-  /// Ends a download that did not finish: the part is kept under its visible name if it can be resumed, and
-  /// nothing else stays behind.
+  /// Ends a download that did not finish: the part is kept under its visible name if it can be resumed, and nothing
+  /// else stays behind.
   mutating func abandon() throws(DownloadError) {
     guard !state.isClosed else { return }
     let isSkipped = state.phase == .answered(.skipped) || state.phase == .finished(.skipped)

@@ -27,8 +27,8 @@ final class SegmentOfDownload: SegmentTarget {
   }
 }
 
-/// Gathers the small buffers in which bytes arrive into blocks worth a system call: libcurl delivers at most
-/// 16 KiB at a time, and for file systems a long write costs half as much a byte.
+/// Gathers the small buffers in which bytes arrive into blocks worth a system call: libcurl delivers at most 16 KiB at
+/// a time, and for file systems a long write costs half as much a byte.
 struct BlockBuffer: Sendable {
   /// Blocks end at multiples of this in the file. A SIGKILL loses at most one block of a segment.
   static let length = 256 * 1024
@@ -51,8 +51,7 @@ struct BlockBuffer: Sendable {
   /// Whether a block ends at this offset.
   static func ends(at offset: Int64) -> Bool { offset % Int64(length) == 0 }
 
-  /// Passes the buffered bytes to `body` without a copy. The buffer is empty afterwards, also if `body`
-  /// throws.
+  /// Passes the buffered bytes to `body` without a copy. The buffer is empty afterwards, also if `body` throws.
   mutating func drain<Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
   ) throws(Failure) {
@@ -73,8 +72,8 @@ struct MetadataPace: Sendable, Equatable {
   /// Bytes of all further segments that have arrived since the metadata was written.
   private var arrived: Int64 = 0
 
-  /// Bytes of one segment that the metadata may lack. Together with a buffered block, a SIGKILL then loses
-  /// less than 1 MiB of a segment.
+  /// Bytes of one segment that the metadata may lack. Together with a buffered block, a SIGKILL then loses less than 1
+  /// MiB of a segment.
   private static let most: Int64 = (1 << 20) - 2 * Int64(BlockBuffer.length)
 
   /// - Returns: whether the metadata is due.
@@ -83,9 +82,9 @@ struct MetadataPace: Sendable, Equatable {
     return written[id, default: 0] >= Self.most
   }
 
-  /// Counts bytes of a further segment that arrived. Of many slow segments none fills a block for a long
-  /// time, and once more than half of 8 MiB was lost so. A large file may lose more, because its metadata
-  /// would otherwise be written all the time.
+  /// Counts bytes of a further segment that arrived. Of many slow segments none fills a block for a long time, and once
+  /// more than half of 8 MiB was lost so. A large file may lose more, because its metadata would otherwise be written
+  /// all the time.
   /// - Parameter total: length of the whole file.
   /// - Returns: whether it is time to flush the buffer of every segment and write the metadata.
   mutating func received(_ bytes: Int64, ofFileOf total: Int64) -> Bool {

@@ -30,10 +30,10 @@ struct Segment: Sendable, Equatable {
 ///     0        segment 0           segment 1         segment 2        total
 ///     ├──────────────►·············├──────────►······├───────────────►┤
 ///
-/// The segments cover the file without a gap: each ends where the next begins, the last at the file's length.
-/// So a segment taken from another's end shortens that one, and an empty segment that is released lengthens
-/// the one before. Segment 0 grows from the start of the file, as every download does. When it reaches a
-/// segment that no transfer fills, it absorbs that segment's bytes.
+/// The segments cover the file without a gap: each ends where the next begins, the last at the file's length. So a
+/// segment taken from another's end shortens that one, and an empty segment that is released lengthens the one before.
+/// Segment 0 grows from the start of the file, as every download does. When it reaches a segment that no transfer
+/// fills, it absorbs that segment's bytes.
 struct SegmentMap: Sendable, Equatable {
   // Stored separately because most files have no other segment, and then need no array.
   private var head = Segment(id: Segment.first, from: 0, to: 0)
@@ -41,8 +41,7 @@ struct SegmentMap: Sendable, Equatable {
   private var nextID = 1
   /// Length of the whole file; nil while no answer gave it.
   var total: Int64?
-  /// Whether the file's length on disk no longer says which bytes are there; so from the first further
-  /// segment on.
+  /// Whether the file's length on disk no longer says which bytes are there; so from the first further segment on.
   private(set) var isSplit = false
   /// Whether the server gives no ranges of this file: then no further segment is begun.
   private(set) var refusesFurther = false
@@ -75,8 +74,8 @@ struct SegmentMap: Sendable, Equatable {
     self.total = total
   }
 
-  /// Drops all bytes. What was learnt about the server stays. Numbers of segments are not used again, because
-  /// a transfer may still hold an old one.
+  /// Drops all bytes. What was learnt about the server stays. Numbers of segments are not used again, because a
+  /// transfer may still hold an old one.
   mutating func startOver() {
     head = Segment(id: Segment.first, from: 0, to: 0)
     others = []
@@ -118,8 +117,8 @@ struct SegmentMap: Sendable, Equatable {
   /// The numbers of all segments except the first.
   var further: [Int] { others.map(\.id) }
 
-  /// Offset behind a segment's last byte; nil for the last segment of a file whose length is unknown, and for
-  /// a number that no longer exists.
+  /// Offset behind a segment's last byte; nil for the last segment of a file whose length is unknown, and for a number
+  /// that no longer exists.
   func end(of id: Int) -> Int64? {
     if id == Segment.first { return others.first?.start ?? total }
     guard let index = others.firstIndex(where: { $0.id == id }) else { return nil }
@@ -130,17 +129,14 @@ struct SegmentMap: Sendable, Equatable {
     index + 1 < others.count ? others[index + 1].start : total
   }
 
-  /// The segments that have bytes still to arrive, in the order of the file; empty while the length is
-  /// unknown.
+  /// The segments that have bytes still to arrive, in the order of the file; empty while the length is unknown.
   var open: [OpenSegment] {
     guard let total else { return [] }
     var open: [OpenSegment] = []
     let headEnd = others.first?.start ?? total
-    // No `asked` here: the first request has no end of its own, so it can be broken off wherever another
-    // begins.
+    // No `asked` here: the first request has no end of its own, so it can be broken off wherever another begins.
     if head.received < headEnd {
-      open.append(
-        OpenSegment(id: Segment.first, position: head.received, end: headEnd, isTaken: head.isTaken))
+      open.append(OpenSegment(id: Segment.first, position: head.received, end: headEnd, isTaken: head.isTaken))
     }
     for (index, segment) in others.enumerated() {
       guard let end = end(at: index), segment.received < end else { continue }
@@ -160,19 +156,16 @@ struct SegmentMap: Sendable, Equatable {
   mutating func refuseFurther() { refusesFurther = true }
 
   /// Takes the end of a segment from the transfer that fills it, or all of a segment that no transfer fills.
-  /// - Returns: the number of the segment that the caller now has; nil if the segment has changed meanwhile
-  ///   or cannot be divided there.
+  /// - Returns: the number of the segment that the caller now has; nil if the segment has changed meanwhile or cannot
+  ///   be divided there.
   mutating func take(_ id: Int, from offset: Int64) -> Int? {
     guard !refusesFurther, let total else { return nil }
     if id == Segment.first {
-      guard offset < others.first?.start ?? total,
-        head.isTaken ? offset > head.received : offset == head.received
+      guard offset < others.first?.start ?? total, head.isTaken ? offset > head.received : offset == head.received
       else { return nil }
       return insert(offset, at: 0)
     }
-    guard let index = others.firstIndex(where: { $0.id == id }), offset < end(at: index) ?? 0 else {
-      return nil
-    }
+    guard let index = others.firstIndex(where: { $0.id == id }), offset < end(at: index) ?? 0 else { return nil }
     if !others[index].isTaken {
       guard offset == others[index].received else { return nil }
       others[index].isTaken = true
@@ -217,17 +210,17 @@ struct SegmentMap: Sendable, Equatable {
     body(&others[index])
   }
 
-  /// Removes the segments up to `offset` of which nothing has arrived: the first transfer has reached them
-  /// and goes on into them. So a transfer that has brought nothing holds up no other. A cache that fetches
-  /// the file itself answers range requests only when it has the whole file.
+  /// Removes the segments up to `offset` of which nothing has arrived: the first transfer has reached them and goes on
+  /// into them. So a transfer that has brought nothing holds up no other. A cache that fetches the file itself answers
+  /// range requests only when it has the whole file.
   mutating func clearWay(to offset: Int64) {
     while let next = others.first, offset >= next.start, next.isTaken, next.received == next.start {
       others.removeFirst()
     }
   }
 
-  /// Notes that no transfer fills the segment any more. A segment that brought nothing is merged into the one
-  /// before, whose transfer may be able to go on into it.
+  /// Notes that no transfer fills the segment any more. A segment that brought nothing is merged into the one before,
+  /// whose transfer may be able to go on into it.
   mutating func release(_ id: Int) {
     if id == Segment.first {
       head.isTaken = false

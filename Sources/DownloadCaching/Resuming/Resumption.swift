@@ -17,8 +17,7 @@ struct TransferPlan: Equatable {
     case ifRange
     /// The answer's own validator, because this server answers If-Range with the whole file.
     case sameValidator
-    /// Nothing identifies the version, or only a weak validator: the part's last bytes are fetched again and
-    /// compared.
+    /// Nothing identifies the version, or only a weak validator: the part's last bytes are fetched again and compared.
     case tail
   }
 
@@ -43,15 +42,12 @@ struct TransferPlan: Equatable {
     if let ifRange = validator.ifRange {
       return ifRangeIsRefused
         ? TransferPlan(asked: .rest(from: held.length, proof: .sameValidator), headerLines: [])
-        : TransferPlan(
-          asked: .rest(from: held.length, proof: .ifRange), headerLines: ["If-Range: \(ifRange)"])
+        : TransferPlan(asked: .rest(from: held.length, proof: .ifRange), headerLines: ["If-Range: \(ifRange)"])
     }
-    // If-Range must not name a weak validator, which promises no equal bytes (RFC 9110 §13.1.5). So with a
-    // weak validator, as with none, the part's last bytes are compared. For a part no longer than those bytes
-    // that would save nothing.
-    guard held.length > tailLength else {
-      return TransferPlan(asked: .whole, headerLines: [])
-    }
+    // If-Range must not name a weak validator, which promises no equal bytes (RFC 9110 §13.1.5). So with a weak
+    // validator, as with none, the part's last bytes are compared. For a part no longer than those bytes that would
+    // save nothing.
+    guard held.length > tailLength else { return TransferPlan(asked: .whole, headerLines: []) }
     return TransferPlan(asked: .rest(from: held.length - tailLength, proof: .tail), headerLines: [])
   }
 }
@@ -73,8 +69,8 @@ struct HeldPart: Sendable, Equatable {
   /// Under which trust they were received.
   var trust = TrustMark.usual
 
-  /// Whether a run may go on with them: under another trust, only a strong tag shows that the rest is of the
-  /// same version.
+  /// Whether a run may go on with them: under another trust, only a strong tag shows that the rest is of the same
+  /// version.
   func mayBeContinued(under trust: RequestTrust) -> Bool {
     let reuse = trust[effectiveURL].reuse(of: self.trust)
     return reuse == .asOwn || reuse == .byStrongTag && validator.strongETag != nil
@@ -91,8 +87,8 @@ enum ResumeDecision: Equatable {
   case complete
   /// 304: the finished file on disk is the current version.
   case unchanged
-  /// A 304 about another resource or another version, which says nothing of the file on disk. Ask again
-  /// without validators; nothing has failed.
+  /// A 304 about another resource or another version, which says nothing of the file on disk. Ask again without
+  /// validators; nothing has failed.
   case askUnconditionally
   /// This answer cannot continue the part: drop it and ask again for the whole file.
   case restart
@@ -108,8 +104,8 @@ enum ResumeDecision: Equatable {
   ) -> ResumeDecision {
     switch head.status {
     case _ where head.isWhole: wholeFile(asked: asked, held: held, head: head)
-    // 204 means no content at all, rather than content of length 0 (RFC 9110 §15.3.5): the file is empty, and
-    // the user is told.
+    // 204 means no content at all, rather than content of length 0 (RFC 9110 §15.3.5): the file is empty, and the user
+    // is told.
     case 204: .startOver(total: 0)
     // Reset, multi-status, deltas: none of these bodies is the file.
     case 205, 207, 208, 226: .reject(DownloadError(.badResponse, cause: .http(status: head.status)))
@@ -148,27 +144,22 @@ enum ResumeDecision: Equatable {
       }
       return .reject(DownloadError(.badResponse, cause: .http(status: 206), isTransient: true))
     }
-    guard let range = answered?.range, range.lowerBound == from, range.upperBound < .max else {
-      return .restart
-    }
+    guard let range = answered?.range, range.lowerBound == from, range.upperBound < .max else { return .restart }
     if let held = held.total, let now = answered?.completeLength, held != now { return .restart }
     guard (head.isIdentityEncoded ? nil : head["content-encoding"]) == held.encoding else { return .restart }
     let validator = Validator(head)
-    // A tail is compared where there is no strong tag. Then tag and date must be what they were, too (HTTP
-    // rule 34).
+    // A tail is compared where there is no strong tag. Then tag and date must be what they were, too (HTTP rule 34).
     if proof == .tail ? !held.validator.isWeaklyEqual(to: validator) : held.validator.contradicts(validator) {
       return .restart
     }
-    // Validators belong to the address that gave them (HTTP rule 9). If another address answers, only the
-    // same strong tag shows that it has the same file: mirrors often have equal dates, and a date identifies
-    // no version.
+    // Validators belong to the address that gave them (HTTP rule 9). If another address answers, only the same strong
+    // tag shows that it has the same file: mirrors often have equal dates, and a date identifies no version.
     let isElsewhere = head.effectiveName != held.effectiveURL
     if isElsewhere, held.validator.strongETag == nil { return .restart }
     if proof == .sameValidator || isElsewhere, !held.validator.isStronglyEqual(to: validator) {
       return .restart
     }
-    return .append(
-      at: from, end: range.upperBound + 1, total: answered?.completeLength ?? held.total)
+    return .append(at: from, end: range.upperBound + 1, total: answered?.completeLength ?? held.total)
   }
 
   private static func unsatisfiedRange(
@@ -177,8 +168,8 @@ enum ResumeDecision: Equatable {
     guard case .rest(_, let proof) = asked else {
       return .reject(DownloadError(.badResponse, cause: .http(status: 416)))
     }
-    // Equal length alone proves nothing: either the server must have compared the version, or the answer must
-    // name the same one.
+    // Equal length alone proves nothing: either the server must have compared the version, or the answer must name the
+    // same one.
     guard head.contentRange?.completeLength == held.length, held.total ?? held.length == held.length,
       !held.validator.contradicts(Validator(head)),
       proof == .ifRange && head.effectiveName == held.effectiveURL
@@ -196,21 +187,21 @@ enum ResumeDecision: Equatable {
 }
 
 extension ResponseHead {
-  /// The failure that an answer without the wanted content means. The rules are those for files, and other
-  /// fetches use them too.
+  /// The failure that an answer without the wanted content means. The rules are those for files, and other fetches use
+  /// them too.
   /// - Parameter now: seconds since 1970, for a `Retry-After` that is a date.
   public func failure(now: Int64) -> DownloadError { ResumeDecision.failure(self, now: now) }
 }
 
-/// What to do with a body's content coding. dlm asks for none (`Accept-Encoding: identity`), and the user
-/// wants the file itself (HTTP rule 35).
+/// What to do with a body's content coding. dlm asks for none (`Accept-Encoding: identity`), and the user wants the
+/// file itself (HTTP rule 35).
 enum CodedBody: Equatable {
   /// The body has none.
   case plain
   /// It is removed as the body comes.
   case decode
-  /// The body is written as it comes: either its name or type says that the file itself has this coding, as
-  /// in `backup.tar.gz`, or dlm does not know the coding.
+  /// The body is written as it comes: either its name or type says that the file itself has this coding, as in
+  /// `backup.tar.gz`, or dlm does not know the coding.
   case keep
 
   /// - Parameter name: the final name of the file.
@@ -221,8 +212,8 @@ enum CodedBody: Equatable {
     case .known where head.status == 204: return .plain
     case .known(let codings):
       guard codings.count == 1, let coding = codings.first else { return .decode }
-      // The tag shows that the server compressed the file on the fly; so a file that is itself compressed is
-      // compressed twice, and one layer is the server's.
+      // The tag shows that the server compressed the file on the fly; so a file that is itself compressed is compressed
+      // twice, and one layer is the server's.
       if EntityTag.namesCoding(head["etag"]) { return .decode }
       return isCoded(coding, name: name()) || isCoded(coding, mediaType: head["content-type"])
         ? .keep : .decode

@@ -22,8 +22,7 @@ enum RemoteTime {
   ///   - now: seconds since 1970.
   /// - Returns: seconds since 1970; nil where the file keeps the time at which it was written.
   static func seconds(_ lastModified: String?, now: Int64) -> Int64? {
-    guard let seconds = lastModified.flatMap({ HTTPDate($0) })?.seconds, seconds >= 0,
-      seconds <= now + aheadAtMost
+    guard let seconds = lastModified.flatMap({ HTTPDate($0) })?.seconds, seconds >= 0, seconds <= now + aheadAtMost
     else { return nil }
     return seconds
   }

@@ -1,8 +1,8 @@
 import DownloadModel
 
 extension Validator {
-  /// Last-Modified, if it is a strong validator (RFC 9110 §8.8.2.2): the answer was made at least a second
-  /// after the file's last change, so no second change can hide in the same second.
+  /// Last-Modified, if it is a strong validator (RFC 9110 §8.8.2.2): the answer was made at least a second after the
+  /// file's last change, so no second change can hide in the same second.
   var strongDate: String? {
     guard let lastModified, let date, let changed = HTTPDate(lastModified), let sent = HTTPDate(date),
       sent.seconds - changed.seconds >= 1
@@ -19,8 +19,8 @@ extension Validator {
     return etag == nil && other.etag == nil && strongDate != nil && lastModified == other.lastModified
   }
 
-  /// Whether an answer repeats the known tag and date. Tags are compared weakly (RFC 9110 §8.8.3.2), because
-  /// a server that calls a tag weak in the second of the change calls it strong in the next.
+  /// Whether an answer repeats the known tag and date. Tags are compared weakly (RFC 9110 §8.8.3.2), because a server
+  /// that calls a tag weak in the second of the change calls it strong in the next.
   func isWeaklyEqual(to other: Validator) -> Bool {
     (etag == nil || etag.map(EntityTag.opaque) == other.etag.map(EntityTag.opaque))
       && (lastModified == nil || lastModified == other.lastModified)
@@ -39,9 +39,9 @@ enum EntityTag {
   /// A tag without its weakness mark.
   static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
-  /// The tag of the same version without content coding. `"5f3-gzip"` is Apache's tag for what it compresses
-  /// on the fly from a file with tag `"5f3"`, and the latter is the one that it compares. `-br` is used
-  /// likewise, also by lighttpd and Caddy; `--gzip` by Jetty; `;gzip` and `:gzip` by older servers.
+  /// The tag of the same version without content coding. `"5f3-gzip"` is Apache's tag for what it compresses on the fly
+  /// from a file with tag `"5f3"`, and the latter is the one that it compares. `-br` is used likewise, also by lighttpd
+  /// and Caddy; `--gzip` by Jetty; `;gzip` and `:gzip` by older servers.
   /// - Returns: the tag itself if it names no coding.
   static func uncoded(_ tag: String) -> String {
     guard tag.utf8.last == UInt8(ascii: "\"") else { return tag }
@@ -62,20 +62,19 @@ enum EntityTag {
   private static let marks = Set("-;:".utf8)
 }
 
-/// What is known of a finished file when its server is asked whether it is still current: which condition to
-/// send, and which 304 to believe (RFC 9110 §13.1, RFC 9111 §4.3; HTTP rules 16, 27–29 and 31).
+/// What is known of a finished file when its server is asked whether it is still current: which condition to send, and
+/// which 304 to believe (RFC 9110 §13.1, RFC 9111 §4.3; HTTP rules 16, 27–29 and 31).
 struct KnownVersion: Sendable, Equatable {
   var validator: Validator
   /// `EffectiveURL` of the resource that gave the validator; nil if that is the requested address.
   var effectiveURL: String?
-  /// Whether this request's selecting fields equal those of the stored request (RFC 9111 §4.1). If not, a 304
-  /// is believed only if it names a strong tag, which identifies these bytes.
+  /// Whether this request's selecting fields equal those of the stored request (RFC 9111 §4.1). If not, a 304 is
+  /// believed only if it names a strong tag, which identifies these bytes.
   var isSelected = true
 
   /// The line of a conditional request; nil where no answer to one could be believed.
   ///
-  /// A date is used only if it is valid and strong (RFC 9110 §8.8.2.2): a weak one may be that of the version
-  /// before.
+  /// A date is used only if it is valid and strong (RFC 9110 §8.8.2.2): a weak one may be that of the version before.
   var condition: String? {
     let validator = validator.fitForHeaders
     if let etag = validator.etag {
@@ -87,8 +86,8 @@ struct KnownVersion: Sendable, Equatable {
     return isSelected ? validator.strongDate.map { "If-Modified-Since: \($0)" } : nil
   }
 
-  /// Whether a 304 confirms that the stored file is current: it came from the resource that the validator is
-  /// of, and it names no other version (RFC 9111 §4.3.4).
+  /// Whether a 304 confirms that the stored file is current: it came from the resource that the validator is of, and it
+  /// names no other version (RFC 9111 §4.3.4).
   func isConfirmed(by head: ResponseHead) -> Bool {
     guard head.effectiveName == effectiveURL else { return false }
     let theirs = Validator(head)
@@ -100,8 +99,8 @@ struct KnownVersion: Sendable, Equatable {
     }
     guard isSelected else { return false }
     guard let changed = theirs.lastModified, let known = validator.lastModified else {
-      // The 304 names nothing to compare, so it is about the condition that was sent. A strong tag is not
-      // accepted where only a date was known.
+      // The 304 names nothing to compare, so it is about the condition that was sent. A strong tag is not accepted
+      // where only a date was known.
       return theirs.strongETag == nil
     }
     if changed == known { return true }
@@ -117,11 +116,11 @@ extension KnownVersion {
   }
 }
 
-/// Which resource answered, where redirects led away from the requested address: validators belong to that
-/// resource (HTTP rules 9 and 27). For comparison only.
+/// Which resource answered, where redirects led away from the requested address: validators belong to that resource
+/// (HTTP rules 9 and 27). For comparison only.
 enum EffectiveURL {
-  /// The name of an address for comparison: without the parameters that only sign it, which differ from
-  /// request to request. The rest of the query, which may hold a secret, is replaced by a digest.
+  /// The name of an address for comparison: without the parameters that only sign it, which differ from request to
+  /// request. The rest of the query, which may hold a secret, is replaced by a digest.
   /// - Parameter url: without credentials and fragment.
   static func name(_ url: String) -> String {
     let url = SignedQuery.unsigned(url)

@@ -4,8 +4,8 @@ import SystemPackage
 
 /// The JSON beside a part, in `NAME.part.json`: whose bytes these are, and of which version.
 ///
-/// As long as bytes are only appended, the part's length says which bytes are there; a file that is fetched
-/// in segments lists its done ranges here.
+/// As long as bytes are only appended, the part's length says which bytes are there; a file that is fetched in segments
+/// lists its done ranges here.
 struct ResumeMetadata: Sendable, Equatable, Codable {
   /// What is of another format counts as foreign.
   var format = 1
@@ -50,11 +50,10 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
     return json.count > longest ? nil : ResumeMetadata(json: json, secret: secret)
   }
 
-  /// - Returns: nil if the bytes are not metadata that can be trusted: torn, another user's, forged, or of
-  ///   another format.
+  /// - Returns: nil if the bytes are not metadata that can be trusted: torn, another user's, forged, or of another
+  ///   format.
   init?(json: [UInt8], secret: UserSecret) {
-    guard var metadata = try? JSONDecoder().decode(ResumeMetadata.self, from: Data(json)),
-      metadata.format == 1,
+    guard var metadata = try? JSONDecoder().decode(ResumeMetadata.self, from: Data(json)), metadata.format == 1,
       FileNaming.isUsable(metadata.name), (metadata.total ?? 0) >= 0
     else { return nil }
     let seal = metadata.seal
@@ -121,9 +120,7 @@ struct PartialName: Sendable, Equatable {
   /// - Returns: nil if a name is not exactly that of metadata.
   init?(ofMetadata name: String) {
     let ending = Self.metadataSuffix.utf8
-    guard name.utf8.count > ending.count, name.utf8.suffix(ending.count).elementsEqual(ending) else {
-      return nil
-    }
+    guard name.utf8.count > ending.count, name.utf8.suffix(ending.count).elementsEqual(ending) else { return nil }
     self.init(String(decoding: name.utf8.dropLast(ending.count), as: UTF8.self))
   }
 
@@ -136,25 +133,25 @@ struct PartialName: Sendable, Equatable {
   /// Of metadata that is about to replace the current metadata (`draft`).
   private static let draftSuffix = ".part.json.new"
 
-  /// The name of new metadata until it replaces the current metadata. Only this user's dlm can compute it,
-  /// and the next process finds it again if this one is killed.
+  /// The name of new metadata until it replaces the current metadata. Only this user's dlm can compute it, and the next
+  /// process finds it again if this one is killed.
   /// - Parameter number: 0; a higher one where another user has put a file under the lower names.
   func draft(_ secret: UserSecret, _ number: Int) -> String {
     secret.tag("draft \(number)", metadata) + Self.draftSuffix
   }
 
-  /// Whether a name ends as a part, metadata or its draft does. No file gets such a name from an address or a
-  /// server, because dlm recognises its own files by it.
+  /// Whether a name ends as a part, metadata or its draft does. No file gets such a name from an address or a server,
+  /// because dlm recognises its own files by it.
   static func isReserved(_ name: Substring) -> Bool {
     hasEnding(name) { [partSuffix, metadataSuffix, draftSuffix] }
   }
 
-  /// Whether a name ends as metadata does: no finished file may have it. `x.part` may, if the user says so,
-  /// because a `.part` without metadata is never dlm's.
+  /// Whether a name ends as metadata does: no finished file may have it. `x.part` may, if the user says so, because a
+  /// `.part` without metadata is never dlm's.
   static func isMetadata(_ name: String) -> Bool { hasEnding(name[...]) { [metadataSuffix, draftSuffix] } }
 
-  /// Compares names as a reader sees them, and as a file system that folds case compares them (ext4's
-  /// casefold, APFS, NTFS, FAT). Each file's name is looked at; for most the last two bytes suffice.
+  /// Compares names as a reader sees them, and as a file system that folds case compares them (ext4's casefold, APFS,
+  /// NTFS, FAT). Each file's name is looked at; for most the last two bytes suffice.
   private static func hasEnding(_ name: Substring, of endings: () -> [String]) -> Bool {
     guard name.utf8.withContiguousStorageIfAvailable({ mayHaveEnding($0) }) ?? true else { return false }
     let folded = folded(name)
@@ -179,8 +176,8 @@ struct PartialName: Sendable, Equatable {
     }
   }
 
-  /// Upper-case, because "ſ" folds to "S". Without invisible characters, and without the marks, dots and
-  /// blanks after the last letter, which some file systems drop.
+  /// Upper-case, because "ſ" folds to "S". Without invisible characters, and without the marks, dots and blanks after
+  /// the last letter, which some file systems drop.
   private static func folded(_ name: Substring) -> [Unicode.Scalar] {
     var scalars = name.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }[...]
     while let last = scalars.last, isTrailing(last) { scalars.removeLast() }

@@ -4,13 +4,11 @@ import SystemPackage
 
 // Long because: the table of kills and the steps that it lists belong side by side.
 
-/// The file in the output folder that receives a download's bytes, and its steps from nothing to a final
-/// name.
+/// The file in the output folder that receives a download's bytes, and its steps from nothing to a final name.
 ///
-/// **Life of a file on disk.** A file starts without a name (O_TMPFILE). It gets `NAME.part` only together
-/// with metadata: when it is long enough to be worth resuming after SIGKILL, or when its transfer ends early.
-/// So a `.part` without metadata is never dlm's, and is never touched. Both are the user's alone (0600) until
-/// the file is finished.
+/// **Life of a file on disk.** A file starts without a name (O_TMPFILE). It gets `NAME.part` only together with
+/// metadata: when it is long enough to be worth resuming after SIGKILL, or when its transfer ends early. So a `.part`
+/// without metadata is never dlm's, and is never touched. Both are the user's alone (0600) until the file is finished.
 ///
 /// | step | killed after it, there is | and the next run |
 /// |---|---|---|
@@ -24,22 +22,21 @@ import SystemPackage
 /// | 7 part's name gone, or unnamed file linked | the file (part: 0600), metadata | as 8; removes metadata |
 /// | 8 metadata removed | the finished file | knows it by the journal |
 ///
-/// Where files need a name from the start (`OutputDirectory.route` is nil), step 1 makes `NAME.part` and
-/// locks it, and the metadata follows before the first byte of the body: only an empty `.part` can lack
-/// it, and dlm takes over such a part only if it is the user's own.
+/// Where files need a name from the start (`OutputDirectory.route` is nil), step 1 makes `NAME.part` and locks it, and
+/// the metadata follows before the first byte of the body: only an empty `.part` can lack it, and dlm takes over such a
+/// part only if it is the user's own.
 ///
-/// **Whose they are.** A folder may be shared by several users: a part is dlm's only if it and its metadata
-/// are regular files of this user that no other user can write, and the metadata bears the user's seal
-/// (`UserSecret`). Any other file is left alone, unread where possible, and its names are avoided (HTTP rule
-/// 44).
+/// **Whose they are.** A folder may be shared by several users: a part is dlm's only if it and its metadata are regular
+/// files of this user that no other user can write, and the metadata bears the user's seal (`UserSecret`). Any other
+/// file is left alone, unread where possible, and its names are avoided (HTTP rule 44).
 struct StagedFile: ~Copyable {
   private let directory: OutputDirectory
   private let address: String
   /// The metadata that was found; nil for a fresh file.
   private(set) var found: ResumeMetadata?
   private(set) var foundLength: Int64 = 0
-  /// The finished file of which a part's name was removed (step 6), before and after that: it counts as a
-  /// change of the file.
+  /// The finished file of which a part's name was removed (step 6), before and after that: it counts as a change of the
+  /// file.
   private(set) var cleared: (before: StandingFile, after: StandingFile)?
   private(set) var descriptor = Descriptor.closed
   /// Whether `names.part` is this file.
@@ -51,15 +48,14 @@ struct StagedFile: ~Copyable {
   private let last: Int
   private var claim: NameReservation?
 
-  /// Takes the part that an earlier run left of this address under any of `x`, `x.1`, `x.2` …, otherwise the
-  /// first of those names that is free.
+  /// Takes the part that an earlier run left of this address under any of `x`, `x.1`, `x.2` …, otherwise the first of
+  /// those names that is free.
   /// - Parameters:
   ///   - number: the first to try.
   ///   - resumes: false to leave parts alone: no metadata is read, and a name counts as free.
   /// - Throws: `.disk`, `.folder`; `.conflict` when a thousand names are taken.
   init(
-    in directory: OutputDirectory, for address: String, base: String, number: Int = 0,
-    resumes: Bool = true
+    in directory: OutputDirectory, for address: String, base: String, number: Int = 0, resumes: Bool = true
   ) throws(DownloadError) {
     self.directory = directory
     self.address = address
@@ -72,8 +68,7 @@ struct StagedFile: ~Copyable {
       while try !claimCandidate() { try advance() }
       return
     }
-    // The address's part goes before a free name: otherwise a list in another order would never find it
-    // again.
+    // The address's part goes before a free name: otherwise a list in another order would never find it again.
     for left in directory.numbersOfMetadata(beside: base) where left != number {
       self.number = left
       if try claimCandidate(), try inspect(), found != nil { return }
@@ -96,8 +91,7 @@ struct StagedFile: ~Copyable {
   private mutating func advance() throws(DownloadError) {
     number += 1
     guard number < last else {
-      throw DownloadError(
-        .conflict, cause: .errno(EEXIST), path: directory.path(of: names.part), activity: "naming")
+      throw DownloadError(.conflict, cause: .errno(EEXIST), path: directory.path(of: names.part), activity: "naming")
     }
   }
 
@@ -120,10 +114,9 @@ struct StagedFile: ~Copyable {
         if error.isForeign { return false }
         throw error
       }
-      // Two names: killed in step 6. The name may also have gone between open and lock: then another process
-      // has just finished.
-      guard try part.isOwn(names: 2), part.lock(),
-        let identity = try directory.folder.identity(of: names.part),
+      // Two names: killed in step 6. The name may also have gone between open and lock: then another process has just
+      // finished.
+      guard try part.isOwn(names: 2), part.lock(), let identity = try directory.folder.identity(of: names.part),
         identity.isSameFile(as: try part.identity())
       else { return false }
       // Read under the part's lock, because the process that holds it may replace the metadata.
@@ -149,8 +142,8 @@ struct StagedFile: ~Copyable {
     }
   }
 
-  /// Metadata without a part: left by a process that was killed between steps 2 and 3 or 7 and 8, or made by
-  /// a living process that holds its lock.
+  /// Metadata without a part: left by a process that was killed between steps 2 and 3 or 7 and 8, or made by a living
+  /// process that holds its lock.
   private func removeOrphan(_ metadata: borrowing Descriptor) throws(Errno) -> Bool {
     guard metadata.lock() else { return false }
     defer { metadata.unlock() }
@@ -171,8 +164,8 @@ struct StagedFile: ~Copyable {
 
   // MARK: Opening and showing
 
-  /// Opens a fresh file for writing. Where files have a name from the start (`isNamed`), `show` must write
-  /// its metadata next.
+  /// Opens a fresh file for writing. Where files have a name from the start (`isNamed`), `show` must write its metadata
+  /// next.
   mutating func open() throws(DownloadError) {
     if directory.route != nil {
       do throws(Errno) { descriptor = try directory.folder.openUnnamed() } catch {
@@ -203,8 +196,7 @@ struct StagedFile: ~Copyable {
           throw error
         }
       }
-      guard try descriptor.isOwn(), descriptor.lock(),
-        let there = try directory.folder.identity(of: names.part),
+      guard try descriptor.isOwn(), descriptor.lock(), let there = try directory.folder.identity(of: names.part),
         there.size == 0, there.isSameFile(as: try descriptor.identity())
       else { return false }
       return true
@@ -237,8 +229,7 @@ struct StagedFile: ~Copyable {
       try file.write(metadata.json(directory.secret), at: &offset)
       // Before the file is visible: until it is finished, other users must not read or write it.
       try descriptor.setMode(0o600)
-      // Held until the part is there too, so that another process that finds only the metadata does not
-      // remove it.
+      // Held until the part is there too, so that another process that finds only the metadata does not remove it.
       guard file.lock(), descriptor.lock() else { return false }
       defer { file.unlock() }
       do throws(Errno) { try directory.folder.link(file, as: names.metadata, route) } catch .fileExists {
@@ -273,16 +264,15 @@ struct StagedFile: ~Copyable {
     let name: String
   }
 
-  /// A new file for metadata, under a name that only this user's dlm can compute. A file of that name was
-  /// left by a killed process of this user, and is removed; or another user put it there, and then it stays
-  /// and the next name is tried.
+  /// A new file for metadata, under a name that only this user's dlm can compute. A file of that name was left by a
+  /// killed process of this user, and is removed; or another user put it there, and then it stays and the next name is
+  /// tried.
   private func openDraft() throws(Errno) -> Draft {
     var number = 0
     while true {
       let name = names.draft(directory.secret, number)
       do throws(Errno) {
-        return Draft(
-          file: try directory.folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600), name: name)
+        return Draft(file: try directory.folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600), name: name)
       } catch .fileExists where number < 8 {
         if try !directory.folder.removeOwn(name) { number += 1 }
       }
@@ -296,8 +286,8 @@ struct StagedFile: ~Copyable {
   // MARK: Its end
 
   /// Commits the file under its final name.
-  /// - Parameter replacing: needs a file that was shown, because only a rename replaces, and a rename needs
-  ///   an old name.
+  /// - Parameter replacing: needs a file that was shown, because only a rename replaces, and a rename needs an old
+  ///   name.
   /// - Returns: when it got the name; nil if something stands under it.
   mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     do throws(Errno) {
@@ -313,9 +303,9 @@ struct StagedFile: ~Copyable {
       } catch .fileExists where !replacing {
         return nil
       }
-      // A part is private; a finished file has the usual mode. Set after the naming: if dlm is killed in
-      // between, that leaves a whole file that is private. The other way round it would leave a part that
-      // other users may write, which the next run would not accept.
+      // A part is private; a finished file has the usual mode. Set after the naming: if dlm is killed in between, that
+      // leaves a whole file that is private. The other way round it would leave a part that other users may write,
+      // which the next run would not accept.
       if isNamed { try descriptor.setMode(directory.modeOfFinishedFiles) }
       isNamed = false
       let named = ChangeTime(of: try descriptor.standing())
@@ -351,8 +341,8 @@ struct StagedFile: ~Copyable {
 
   /// Frees the file's lock, closes it, and frees the name for other downloads of this process.
   ///
-  /// To close it would not be enough: a process that is just being started has a copy of the descriptor, and
-  /// with it the lock, until it runs its own program.
+  /// To close it would not be enough: a process that is just being started has a copy of the descriptor, and with it
+  /// the lock, until it runs its own program.
   mutating func release() {
     if isNamed, descriptor.isOpen { descriptor.unlock() }
     descriptor = .closed

@@ -11,8 +11,8 @@ public enum StoreKind: String, Sendable, CaseIterable {
   case clone
   /// The same where the file system can, else a copy of them.
   case copy
-  /// A second name for the user's file, which takes no space, and is read once for its checksum. Whoever
-  /// changes the file in place changes the entry as well, so that it is no longer served.
+  /// A second name for the user's file, which takes no space, and is read once for its checksum. Whoever changes the
+  /// file in place changes the entry as well, so that it is no longer served.
   case link
   /// Only the index is kept.
   case none
@@ -20,9 +20,9 @@ public enum StoreKind: String, Sendable, CaseIterable {
 
 /// The files of the cache's own: `<cache folder>/store/`.
 ///
-/// An entry is a file like any other that dlm wrote: it has a row in the index, with this folder as its
-/// directory, and is found, checked and copied from as a file in any other folder is. An address has one
-/// entry, under a name that only this user's dlm can compute.
+/// An entry is a file like any other that dlm wrote: it has a row in the index, with this folder as its directory, and
+/// is found, checked and copied from as a file in any other folder is. An address has one entry, under a name that only
+/// this user's dlm can compute.
 ///
 /// **Life of an entry.** It has its name only when it is whole, and a line in the journal before that.
 ///
@@ -35,15 +35,14 @@ public enum StoreKind: String, Sendable, CaseIterable {
 /// | 4 draft renamed | the entry, the row of the earlier one | knows it by the journal |
 /// | 5 rows written, journal removed | the entry | knows it by the index |
 ///
-/// A hard link, and a file where the disk has none without a name, is a draft from step 1 on. Drafts are in a
-/// folder of their own (`store/new/`), so that a look for what a kill left does not read a hundred thousand
-/// names; a living process holds the lock of a draft that it fills.
+/// A hard link, and a file where the disk has none without a name, is a draft from step 1 on. Drafts are in a folder of
+/// their own (`store/new/`), so that a look for what a kill left does not read a hundred thousand names; a living
+/// process holds the lock of a draft that it fills.
 ///
-/// **Beside other processes.** Nothing here is locked but drafts. An entry that is replaced or evicted while
-/// another process copies it stays readable to that process until it closes it. Where one is gone between
-/// the look and the copy, the copy finds another file or none, and the file is fetched. Should an eviction
-/// remove an entry that another process has put in its place at this moment, that entry's row has no file,
-/// and is not served.
+/// **Beside other processes.** Nothing here is locked but drafts. An entry that is replaced or evicted while another
+/// process copies it stays readable to that process until it closes it. Where one is gone between the look and the
+/// copy, the copy finds another file or none, and the file is fetched. Should an eviction remove an entry that another
+/// process has put in its place at this moment, that entry's row has no file, and is not served.
 final class FileStore: Sendable {
   static let folderName = "store"
   private static let draftsName = "new"
@@ -78,8 +77,7 @@ final class FileStore: Sendable {
       if let opened { return opened }
       let folder = try Folder(own: path)
       let made = Opened(
-        folder: folder, path: try folder.canonicalPath(),
-        route: usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil)
+        folder: folder, path: try folder.canonicalPath(), route: usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil)
       opened = made
       if let drafts = try drafts(making: false) { try removeAbandoned(drafts) }
       return made
@@ -94,8 +92,8 @@ final class FileStore: Sendable {
 
   // MARK: Names
 
-  /// The name of an address's entry. Its first half says whose it is without disclosing the address, the
-  /// second proves that this user's dlm computed it.
+  /// The name of an address's entry. Its first half says whose it is without disclosing the address, the second proves
+  /// that this user's dlm computed it.
   private func name(_ key: RowKey) -> String {
     secret.name("store", secret.tag("store entry", key.address))
   }
@@ -199,9 +197,7 @@ final class FileStore: Sendable {
   private func putLink(
     _ source: CacheRow, _ entry: CacheRow, in store: Opened, _ beforeNaming: (CacheRow) -> Void
   ) throws(Errno) -> CacheRow? {
-    guard let file = try Descriptor.openIntact(source), let drafts = try drafts(making: true) else {
-      return nil
-    }
+    guard let file = try Descriptor.openIntact(source), let drafts = try drafts(making: true) else { return nil }
     var entry = entry
     entry.sum = try file.digest(.sha256)?.hex
     guard try source.isIntact(file.standing()) else { return nil }
@@ -230,8 +226,8 @@ final class FileStore: Sendable {
   // MARK: Taking away
 
   /// Removes an entry, unless its name has meanwhile been given to another.
-  /// - Parameter changing: told when the file was changed by that, where it is the user's too (`link`) and
-  ///   was untouched.
+  /// - Parameter changing: told when the file was changed by that, where it is the user's too (`link`) and was
+  ///   untouched.
   /// - Returns: bytes that the entry took, as `du` counts them.
   func remove(_ entry: CacheRow, changing: (ChangeTime) -> Void) throws(Errno) -> Int64 {
     guard isName(entry.name), let store = try openIfThere(), store.path == entry.key.directory,

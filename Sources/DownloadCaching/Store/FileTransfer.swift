@@ -4,18 +4,17 @@ import SystemPackage
 
 /// How bytes get from one file to another without passing through this process.
 extension Descriptor {
-  /// Shares the blocks of a file with this one (FICLONE, ioctl_ficlone(2)): nothing is copied, and no space
-  /// is taken until one of the two changes. The file system writes to the disk what it has not written of
-  /// that file yet.
+  /// Shares the blocks of a file with this one (FICLONE, ioctl_ficlone(2)): nothing is copied, and no space is taken
+  /// until one of the two changes. The file system writes to the disk what it has not written of that file yet.
   /// - Returns: false where the file system cannot, or where the two are on different ones.
   func clone(_ file: borrowing Descriptor) -> Bool { ioctl(raw, 0x4004_9409, file.raw) == 0 }
 
-  /// What is no longer than this is copied faster through this process than within the kernel, which sets up
-  /// a pipe for it: 21 µs a file against 26.
+  /// What is no longer than this is copied faster through this process than within the kernel, which sets up a pipe for
+  /// it: 21 µs a file against 26.
   private static let short: Int64 = 1 << 16
 
-  /// Copies the start of a file into this one, within the kernel where that is possible (copy_file_range(2))
-  /// and worth it.
+  /// Copies the start of a file into this one, within the kernel where that is possible (copy_file_range(2)) and worth
+  /// it.
   /// - Returns: how many bytes there were, at most `length`.
   /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
   func copyBytes(of file: borrowing Descriptor, _ length: Int64) throws(Errno) -> Int64 {
@@ -30,8 +29,8 @@ extension Descriptor {
       } else if count == 0 {
         return offset
       } else if errno != EINTR {
-        // Which file systems and which pairs of them the kernel can copy between has changed many times; a
-        // failure that is the disk's own comes again below.
+        // Which file systems and which pairs of them the kernel can copy between has changed many times; a failure that
+        // is the disk's own comes again below.
         return try copyByHand(file, from: offset, length)
       }
     }

@@ -4,16 +4,15 @@ enum StoreBound {
   /// - Parameter disk: bytes that the file system has; nil where it does not tell.
   static func usual(disk: Int64?) -> Int64 { min(10 << 30, disk.map { $0 / 10 } ?? .max) }
 
-  /// What an entry counts: its length in blocks of 4 KiB, as `du` counts a file. A clone shares its blocks
-  /// with the user's file and counts all the same, since nothing says when that file goes and the blocks are
-  /// the store's alone.
+  /// What an entry counts: its length in blocks of 4 KiB, as `du` counts a file. A clone shares its blocks with the
+  /// user's file and counts all the same, since nothing says when that file goes and the blocks are the store's alone.
   static func cost(of length: Int64) -> Int64 { (max(0, length) + 4095) / 4096 * 4096 }
 
   /// As SQLite computes it.
   static let costInSQL = "(\(CacheSchema.size) + 4095) / 4096 * 4096"
 
-  /// How full the store is left: a tenth below its bound, so that entries go in batches and not one for each
-  /// that comes.
+  /// How full the store is left: a tenth below its bound, so that entries go in batches and not one for each that
+  /// comes.
   static func rest(of bound: Int64) -> Int64 { bound - bound / 10 }
 
   /// How many entries go, those first that were used least recently.
@@ -33,8 +32,8 @@ enum StoreBound {
 
 /// How large the index may become, and how many rows go when it becomes larger. Pure.
 enum IndexBound {
-  /// Some three million files. More than anyone fetches again, and a disk's worth of seconds for what has to
-  /// read all of it (`dlm cache verify`).
+  /// Some three million files. More than anyone fetches again, and a disk's worth of seconds for what has to read all
+  /// of it (`dlm cache verify`).
   static let bytes: Int64 = 1 << 30
 
   /// How many rows go so that a tenth of the bound is free again.

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Puts files into the store, for all cache actors of a run, on a thread that may block: a clone of a file
-/// that was just written waits until the disk has it.
+/// Puts files into the store, for all cache actors of a run, on a thread that may block: a clone of a file that was
+/// just written waits until the disk has it.
 actor StoreKeeper {
   nonisolated let store: FileStore
   /// Bytes that the store may hold.
@@ -34,8 +34,7 @@ actor StoreKeeper {
   }
 
   init(
-    _ folder: Folder, _ secret: UserSecret, _ kind: StoreKind, maxBytes: Int64?,
-    _ claims: ProcessClaims? = nil
+    _ folder: Folder, _ secret: UserSecret, _ kind: StoreKind, maxBytes: Int64?, _ claims: ProcessClaims? = nil
   ) {
     self.folder = folder
     self.secret = secret
@@ -65,8 +64,7 @@ actor StoreKeeper {
         let entry = try store.put(row, by: kind == .auto ? .clone : kind) { entry in
           journal.append(entry) { failure in
             // Without its line a kill leaves an entry that nobody knows, until `dlm cache prune`.
-            kept.warning = CacheWarning(
-              .unusable, path: FilePath(failure.path ?? ""), detail: "\(failure)")
+            kept.warning = CacheWarning(.unusable, path: FilePath(failure.path ?? ""), detail: "\(failure)")
           }
           kept.journal = journal
         }
@@ -99,8 +97,8 @@ actor StoreKeeper {
   /// Whether this run has put anything in.
   nonisolated var hasPut: Bool { state.withLock { $0.hasPut } }
 
-  /// Counts new entries. An entry that was replaced counts twice until the next look at the index. What other
-  /// processes have put in is seen by such a look alone, so there is one each time while there are any.
+  /// Counts new entries. An entry that was replaced counts twice until the next look at the index. What other processes
+  /// have put in is seen by such a look alone, so there is one each time while there are any.
   /// - Returns: whether the store may hold more than its bound.
   nonisolated func isFull(with rows: [CacheRow]) -> Bool {
     state.withLock { state in

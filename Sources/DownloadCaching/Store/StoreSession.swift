@@ -1,17 +1,16 @@
 import DownloadModel
 import SystemPackage
 
-/// One cache actor's dealings with the store: it notes the files that are worth keeping, and has them put in
-/// by the dozen, since a clone makes the file system write the file to the disk first. Isolated state of that
-/// actor.
+/// One cache actor's dealings with the store: it notes the files that are worth keeping, and has them put in by the
+/// dozen, since a clone makes the file system write the file to the disk first. Isolated state of that actor.
 final class StoreSession {
   private let resources: CacheResources
   private let configuration: CacheConfiguration
   private let index: IndexSession
   /// Rows of files that were finished and are not in the store yet.
   private var pending: [CacheRow] = []
-  /// The same of files that were here already: which of them are not in the store, the index is asked when a
-  /// batch of them is full.
+  /// The same of files that were here already: which of them are not in the store, the index is asked when a batch of
+  /// them is full.
   private var confirmed: [CacheRow] = []
   private var pendingBytes: Int64 = 0
   /// Whether files may be noted.
@@ -28,8 +27,8 @@ final class StoreSession {
     isOn = configuration.store != .none && configuration.cacheFolder != nil
   }
 
-  /// A smaller file is not kept by itself (`auto`). To clone it makes the file system write it to the disk at
-  /// once, which for ten thousand small ones took as long as fetching them; and they are soon fetched again.
+  /// A smaller file is not kept by itself (`auto`). To clone it makes the file system write it to the disk at once,
+  /// which for ten thousand small ones took as long as fetching them; and they are soon fetched again.
   static let leastByItself: Int64 = 64 << 10
 
   /// Notes a finished file.
@@ -41,8 +40,8 @@ final class StoreSession {
     return isFull
   }
 
-  /// Notes a file that was here already and that its server has confirmed: an earlier run may have had no
-  /// store, or have ended before it had filled that.
+  /// Notes a file that was here already and that its server has confirmed: an earlier run may have had no store, or
+  /// have ended before it had filled that.
   /// - Returns: whether the batch is full: then `flush` is due.
   func noteConfirmed(_ row: CacheRow, of plan: DownloadPlan, _ head: ResponseHead?) -> Bool {
     // Usually the lookup has met the entry.
@@ -55,8 +54,7 @@ final class StoreSession {
 
   /// The row by which a file may be put in; nil for one that is not to be.
   private func candidate(_ row: CacheRow, of plan: DownloadPlan, _ head: ResponseHead?) -> CacheRow? {
-    guard isOn, let folder = index.folder,
-      configuration.store != .auto || row.identity.size >= Self.leastByItself
+    guard isOn, let folder = index.folder, configuration.store != .auto || row.identity.size >= Self.leastByItself
     else { return nil }
     guard let keeper = resources.keeper(of: folder, configuration), keeper.isUsable(tryingWith: row) else {
       isOn = false
@@ -120,8 +118,7 @@ final class StoreSession {
     if keeper.isFull(with: kept.rows) { await keepWithinBound(keeper) }
   }
 
-  /// The end of the run, when every cache actor has had its files put in: keeps store and index within their
-  /// bounds.
+  /// The end of the run, when every cache actor has had its files put in: keeps store and index within their bounds.
   nonisolated(nonsending) func keepWithinBounds() async {
     guard let folder = index.folder else { return }
     if let keeper = resources.keeper(of: folder, configuration), keeper.hasPut {

@@ -17,12 +17,11 @@ extension CacheIndex {
   /// So many entries go at a time: other questions need not wait longer for this actor.
   private static let evictedAtOnce = 256
 
-  /// Removes those entries of the store that were used least recently, as far as it holds more than its
-  /// bound.
+  /// Removes those entries of the store that were used least recently, as far as it holds more than its bound.
   ///
-  /// Files go before their rows, so that a kill leaves rows without files, which are not served and go first
-  /// next time. A row is only dropped with the file that it was read for: another process may have written
-  /// that address's entry anew.
+  /// Files go before their rows, so that a kill leaves rows without files, which are not served and go first next time.
+  /// A row is only dropped with the file that it was read for: another process may have written that address's entry
+  /// anew.
   /// - Returns: nil where the index cannot be used.
   func evict(from store: FileStore, to bound: Int64) -> Evicted? {
     noting { connection in
@@ -32,8 +31,7 @@ extension CacheIndex {
         return (total, try connection.rows(CacheSchema.storedByUse, [.number(Int64(Self.evictedAtOnce))]))
       }
       var evicted = Evicted(rest: total)
-      let victims = oldest.prefix(
-        StoreBound.evicted(oldest.lazy.map(\.identity.size), total: total, bound: bound))
+      let victims = oldest.prefix(StoreBound.evicted(oldest.lazy.map(\.identity.size), total: total, bound: bound))
       guard !victims.isEmpty else { return evicted }
       evicted.bytes = try remove(victims, from: store)
       evicted.entries = victims.count
@@ -57,8 +55,8 @@ extension CacheIndex {
     return bytes
   }
 
-  /// Notes when the files of some rows were last changed, in all rows of theirs: the store gave them a
-  /// further name, or took it.
+  /// Notes when the files of some rows were last changed, in all rows of theirs: the store gave them a further name, or
+  /// took it.
   func noteChange(_ rows: [CacheRow]) {
     guard !rows.isEmpty else { return }
     noting { connection in
@@ -96,8 +94,7 @@ extension CacheIndex {
     } ?? []
   }
 
-  /// Removes entries that no row knows, and no living process's journal: those of an index that was set
-  /// aside.
+  /// Removes entries that no row knows, and no living process's journal: those of an index that was set aside.
   /// - Parameter always: also where this run has begun with an index that was there.
   func sweep(_ store: FileStore, always: Bool = false) {
     guard always || wasEmpty || wasSetAside else { return }
@@ -105,8 +102,7 @@ extension CacheIndex {
     noting { connection in
       let names = try store.names()
       guard !names.isEmpty else { return }
-      // In this order: a line is in the journal before its entry has its name, and moves from there into the
-      // database.
+      // In this order: a line is in the journal before its entry has its name, and moves from there into the database.
       var known = journaledEntries()
       let rows = try connection.look {
         try connection.statement(CacheSchema.storedNames).rows { $0.text(0) }
@@ -124,17 +120,15 @@ extension CacheIndex {
   /// So many of them in one transaction: no other process waits for longer than that takes.
   private static let droppedInStep = 500
 
-  /// Drops the rows that were used least recently where the index has become larger than its bound, with the
-  /// store's files of those that go.
+  /// Drops the rows that were used least recently where the index has become larger than its bound, with the store's
+  /// files of those that go.
   ///
-  /// The pages that become free stay in the file, for new rows: to give them back would not make it smaller
-  /// for long.
+  /// The pages that become free stay in the file, for new rows: to give them back would not make it smaller for long.
   /// - Parameters:
   ///   - bound: in bytes; smaller for tests.
   ///   - pause: called between two steps.
   func keepWithinBound(
-    _ store: FileStore, bound: Int64 = IndexBound.bytes,
-    pause: () throws -> Void = IndexPages.leaveAlone
+    _ store: FileStore, bound: Int64 = IndexBound.bytes, pause: () throws -> Void = IndexPages.leaveAlone
   ) {
     guard isOpen else { return }
     noting { connection in

@@ -3,10 +3,9 @@ import Synchronization
 
 /// A scope for each download, so that one can be cancelled while the others go on.
 ///
-/// A mode is free to run its downloads in tasks of their own or one after the other in one task; the latter
-/// cannot be cancelled by itself. So each download is a child here, beside another that waits for its
-/// cancellation: whichever ends first ends the other. Only a run whose lines may be removed has scopes, since
-/// two tasks a file are not free.
+/// A mode is free to run its downloads in tasks of their own or one after the other in one task; the latter cannot be
+/// cancelled by itself. So each download is a child here, beside another that waits for its cancellation: whichever
+/// ends first ends the other. Only a run whose lines may be removed has scopes, since two tasks a file are not free.
 public final class DownloadScopes: Sendable {
   private let state = Lock(State())
 
@@ -22,14 +21,13 @@ public final class DownloadScopes: Sendable {
   public init() {}
 
   /// The requests come from this queue.
-  /// - Parameter onWithdraw: told of a cancelled request that ended in the queue, where nothing was under
-  ///   way.
+  /// - Parameter onWithdraw: told of a cancelled request that ended in the queue, where nothing was under way.
   public func attach(_ queue: RequestQueue, onWithdraw: @escaping @Sendable (DownloadRequest) -> Void) {
     state.withLock { ($0.queue, $0.onWithdraw) = (queue, onWithdraw) }
   }
 
-  /// Cancels downloads, wherever they are: under way, held in the queue, or about to be given out. Each of
-  /// them ends, sooner or later, as cancelled, unless it has just ended otherwise.
+  /// Cancels downloads, wherever they are: under way, held in the queue, or about to be given out. Each of them ends,
+  /// sooner or later, as cancelled, unless it has just ended otherwise.
   public func cancel(_ ids: Set<Int>) {
     let running = state.withLock { state in
       state.cancelled.formUnion(ids)

@@ -1,10 +1,10 @@
 public import DownloadModel
 
-/// Runs one download: the store opens it, transfers fill it and are retried by the policy, the store commits
-/// it. A request that its host refuses is requeued. The feed is told of each step. It touches no byte itself.
+/// Runs one download: the store opens it, transfers fill it and are retried by the policy, the store commits it. A
+/// request that its host refuses is requeued. The feed is told of each step. It touches no byte itself.
 ///
-/// An actor on its network loop's thread, like the store and the transport that it uses, so that a file never
-/// changes threads between them.
+/// An actor on its network loop's thread, like the store and the transport that it uses, so that a file never changes
+/// threads between them.
 public actor Downloader {
   private nonisolated let executor: any SerialExecutor
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -67,8 +67,8 @@ public actor Downloader {
     self.news = news
   }
 
-  /// Gives one file up for this run: it ends as `.skipped`, and what has come of it is kept. Other requests
-  /// for the same file go on with it. What ends well at the same moment stays so.
+  /// Gives one file up for this run: it ends as `.skipped`, and what has come of it is kept. Other requests for the
+  /// same file go on with it. What ends well at the same moment stays so.
   /// - Returns: whether the file is under way here; if not, it will be skipped once it comes here.
   public func skip(_ id: Int, _ meter: TransferMeter) async -> Bool {
     skipped.insert(id)
@@ -81,8 +81,8 @@ public actor Downloader {
   /// Another downloader has the file.
   public func forgetSkip(_ id: Int) { skipped.remove(id) }
 
-  // A task keeps memory for its deepest call for as long as it waits, and thousands wait. What happens before
-  // and after the waits is therefore in functions of its own, whose values need not outlive a wait.
+  // A task keeps memory for its deepest call for as long as it waits, and thousands wait. What happens before and after
+  // the waits is therefore in functions of its own, whose values need not outlive a wait.
 
   /// Downloads one file to its end, or until its host refuses it: then it is requeued and comes again.
   @inline(never)  // a lane's call of it must stay a tail call
@@ -151,8 +151,8 @@ public actor Downloader {
     }
   }
 
-  /// Runs transfers until no bytes are left to request. A server may send less than was asked for (RFC 9110
-  /// §14.2), and that is no failure.
+  /// Runs transfers until no bytes are left to request. A server may send less than was asked for (RFC 9110 §14.2), and
+  /// that is no failure.
   private func fill(
     _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter,
     _ share: RequestQueueShare, _ waited: Duration?
@@ -198,8 +198,7 @@ public actor Downloader {
 
   /// - Returns: nil if no bytes are left to request.
   private func transfer(
-    _ download: any DownloadTarget, for request: DownloadRequest, _ share: RequestQueueShare,
-    _ waited: Duration?
+    _ download: any DownloadTarget, for request: DownloadRequest, _ share: RequestQueueShare, _ waited: Duration?
   ) async throws(DownloadError) -> TransferReceipt? {
     if !skipped.isEmpty, skipped.contains(request.id) { throw .cancelled }
     let stage: TransferStage
@@ -279,13 +278,12 @@ public actor Downloader {
   }
 
   private func end(
-    _ request: DownloadRequest, _ result: News.Result, _ share: RequestQueueShare, wasAsked: Bool,
-    kept: Int64 = 0
+    _ request: DownloadRequest, _ result: News.Result, _ share: RequestQueueShare, wasAsked: Bool, kept: Int64 = 0
   ) {
     var (broke, wasAsked) = (false, wasAsked)
     if case .failure(let error) = result {
-      // A coalesced failure was counted for the request that met it; a file that the user ended says nothing
-      // of its host.
+      // A coalesced failure was counted for the request that met it; a file that the user ended says nothing of its
+      // host.
       wasAsked = wasAsked && !error.isCoalesced && !error.isOfUser
       broke = !error.isCoalesced && (error.code == .reset || error.code == .stalled)
     }

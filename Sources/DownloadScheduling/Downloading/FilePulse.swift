@@ -2,10 +2,9 @@ import Synchronization
 
 /// The beat at which all large files of a run are looked at that need not be watched closely.
 ///
-/// A thousand timers that end together cost a few changes of threads, where each took several when it ended
-/// by itself: they were three quarters of what a thousand slow files cost the processor. And the more files
-/// there are, the slower it beats, so that looking at them costs the same: what they wait for is that one of
-/// them ends.
+/// A thousand timers that end together cost a few changes of threads, where each took several when it ended by itself:
+/// they were three quarters of what a thousand slow files cost the processor. And the more files there are, the slower
+/// it beats, so that looking at them costs the same: what they wait for is that one of them ends.
 final class FilePulse: Sendable {
   private let stopwatch: Stopwatch
   private let files = Atomic<Int>(0)

@@ -1,15 +1,15 @@
 import DownloadModel
 
-/// How many transfers fetch one large file at a time, decided by the rates that they bring. No clock, no
-/// tasks; times are since the body began, rates in bytes a second.
+/// How many transfers fetch one large file at a time, decided by the rates that they bring. No clock, no tasks; times
+/// are since the body began, rates in bytes a second.
 ///
-/// At first one. A file that would take longer than a third of a second, or than four times what a connection
-/// takes to bring its first byte, gets a second transfer, which finds out whether the server gives ranges: a
-/// cache that does not have the file yet fetches all of it for each request, and answers when it has the
-/// whole. Once the second transfer brings bytes, more follow: so many that each still fetches for as long as
-/// it takes to begin, eight at most, or 32 on a distant server, where beginning takes longest. If those
-/// brought more than one did, four times as many follow: a server that limits each connection gives eight
-/// times as much to eight, while a narrow link gives them no more than to one.
+/// At first one. A file that would take longer than a third of a second, or than four times what a connection takes to
+/// bring its first byte, gets a second transfer, which finds out whether the server gives ranges: a cache that does not
+/// have the file yet fetches all of it for each request, and answers when it has the whole. Once the second transfer
+/// brings bytes, more follow: so many that each still fetches for as long as it takes to begin, eight at most, or 32 on
+/// a distant server, where beginning takes longest. If those brought more than one did, four times as many follow: a
+/// server that limits each connection gives eight times as much to eight, while a narrow link gives them no more than
+/// to one.
 struct SegmentPlanner: Sendable, Equatable {
   /// The most transfers at a time.
   let ceiling: Int
@@ -33,12 +33,12 @@ struct SegmentPlanner: Sendable, Equatable {
   /// Used until the delay of new connections was measured here.
   private static let firstWorthwhile = Duration.milliseconds(300)
   private static let leastWorthwhile = Duration.milliseconds(200)
-  /// Bytes are worth dividing if they take so many times as long as a new connection takes to begin: then
-  /// dividing saves at least a sixth of their time. Before a connection was measured, the delay of the first
-  /// transfer's first byte is the lower bound.
+  /// Bytes are worth dividing if they take so many times as long as a new connection takes to begin: then dividing
+  /// saves at least a sixth of their time. Before a connection was measured, the delay of the first transfer's first
+  /// byte is the lower bound.
   private static let pays = 3
-  /// A connection this fast is not what limits: the link, the disk or a core is, and more connections would
-  /// only share it.
+  /// A connection this fast is not what limits: the link, the disk or a core is, and more connections would only share
+  /// it.
   private static let plenty = 128.0 * 1024 * 1024
   /// Long enough to distinguish a rate from a burst of bytes that the kernel had gathered.
   private static let window = Duration.milliseconds(40)
@@ -50,8 +50,8 @@ struct SegmentPlanner: Sendable, Equatable {
   private static let firstStepFar = 32
   /// Beyond so many, each must be worth twice as much, because a server has other clients.
   private static let many = 16
-  /// Where the first byte takes this long, the rate of the first connection is measured only long enough to
-  /// see that the file does not end at once, because each round trip is a large part of the whole time.
+  /// Where the first byte takes this long, the rate of the first connection is measured only long enough to see that
+  /// the file does not end at once, because each round trip is a large part of the whole time.
   private static let far = Duration.milliseconds(20)
   /// The least delay of a new connection that is assumed.
   private static let leastDelay = Duration.milliseconds(50)
@@ -70,8 +70,8 @@ struct SegmentPlanner: Sendable, Equatable {
   /// Whether the number will not grow any more.
   var isSettled: Bool { phase == .settled }
 
-  /// How long to wait until the next look; nil for the next beat of the run (`FilePulse`), which notices
-  /// soon enough that another file has released a permit.
+  /// How long to wait until the next look; nil for the next beat of the run (`FilePulse`), which notices soon enough
+  /// that another file has released a permit.
   func interval(at now: Duration) -> Duration? {
     switch phase {
     case .settled: nil
@@ -87,9 +87,9 @@ struct SegmentPlanner: Sendable, Equatable {
 
   private var isFar: Bool { delay >= Self.far }
 
-  /// How much is asked for at a time. While the number may still grow fourfold, a quarter, and of the first
-  /// further segment a sixteenth, so that the others find bytes that no transfer has asked for. Then half,
-  /// but no less than is worth a round trip.
+  /// How much is asked for at a time. While the number may still grow fourfold, a quarter, and of the first further
+  /// segment a sixteenth, so that the others find bytes that no transfer has asked for. Then half, but no less than is
+  /// worth a round trip.
   var requestSize: RequestSize {
     if wanted <= 2, !isSettled { return RequestSize(divisor: 16, least: 0) }
     guard isSettled else { return RequestSize(divisor: 4, least: 0) }
@@ -180,17 +180,16 @@ struct SegmentChoice: Sendable, Equatable {
   /// Where in the segment it begins.
   var offset: Int64
 
-  /// A segment with less than twice this is not divided. From a distant server, eight MiB are worth sixteen
-  /// transfers.
+  /// A segment with less than twice this is not divided. From a distant server, eight MiB are worth sixteen transfers.
   static let least: Int64 = 256 * 1024
 
   /// - Parameters:
   ///   - rates: bytes a second of the segments in flight, where known.
   ///   - typical: the rate that is assumed for the other segments.
   ///   - worthwhile: a segment that is done sooner is not divided.
-  /// - Returns: a segment that no transfer fetches; otherwise the end of the one that would take longest, as
-  ///   far as no transfer has asked for it; otherwise, if that gains much, its half although a connection
-  ///   must then be broken off with bytes on their way; otherwise nil.
+  /// - Returns: a segment that no transfer fetches; otherwise the end of the one that would take longest, as far as no
+  ///   transfer has asked for it; otherwise, if that gains much, its half although a connection must then be broken off
+  ///   with bytes on their way; otherwise nil.
   static func next(
     _ segments: [OpenSegment], rates: [Int: Double], typical: Double, worthwhile: Duration
   ) -> SegmentChoice? {
@@ -205,8 +204,8 @@ struct SegmentChoice: Sendable, Equatable {
       seconds($0) > seconds($1)
     }
     for segment in slow {
-      // The transfer that has the segment goes on meanwhile, so the half behind it will be the larger one by
-      // the time it is asked for.
+      // The transfer that has the segment goes on meanwhile, so the half behind it will be the larger one by the time
+      // it is asked for.
       let half = segment.position + segment.length / 2
       let offset = max(half, segment.asked)
       // A quarter of the segment is worth a request too.

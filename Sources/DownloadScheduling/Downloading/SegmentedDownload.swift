@@ -6,9 +6,9 @@ import DownloadModel
 ///     segment 1                        ├───────►···········┊
 ///     segment 2                                            ├─────►·······┤
 ///
-/// The first transfer goes on undisturbed. Others take the end of its segment, and ask for some of it at a
-/// time. A free transfer takes half of the segment that would take longest (work stealing), mostly bytes that
-/// no other has asked for yet. All are children of the file's own task.
+/// The first transfer goes on undisturbed. Others take the end of its segment, and ask for some of it at a time. A free
+/// transfer takes half of the segment that would take longest (work stealing), mostly bytes that no other has asked for
+/// yet. All are children of the file's own task.
 struct SegmentedDownload: Sendable {
   let download: any DownloadTarget
   let transport: any Transport
@@ -50,8 +50,7 @@ struct SegmentedDownload: Sendable {
     // The transfer may have ended already, and its segment with it.
     let open = download.openSegments
     var state = State(
-      planner: SegmentPlanner(
-        ceiling: ceiling, delay: first.delay, size: open.reduce(0) { $0 + $1.length }))
+      planner: SegmentPlanner(ceiling: ceiling, delay: first.delay, size: open.reduce(0) { $0 + $1.length }))
     let begin = open.first { $0.id == OpenSegment.first }?.position ?? 0
     state.running[OpenSegment.first] = (begin, .zero)
     pulse.enter()
@@ -213,9 +212,8 @@ struct SegmentedDownload: Sendable {
     return SegmentChoice.next(open, rates: rates, typical: typical, worthwhile: state.planner.worthwhile)
   }
 
-  /// Fetches the first further segment to its end, or gives it up if no byte comes. A cache that fetches the
-  /// file from its start for each request would halve the speed of the first transfer for as long as the
-  /// segment waits.
+  /// Fetches the first further segment to its end, or gives it up if no byte comes. A cache that fetches the file from
+  /// its start for each request would halve the speed of the first transfer for as long as the segment waits.
   private func probe(
     _ target: any SegmentTarget, _ id: Int, from offset: Int64, _ patience: Duration
   ) async -> DownloadError? {

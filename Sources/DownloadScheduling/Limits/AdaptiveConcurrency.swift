@@ -1,15 +1,15 @@
 public import DownloadModel
 
-/// How many files are downloaded at a time where the user leaves it open (`--jobs auto`), decided by the
-/// rates that result. It reads no clock; times are since the run began.
+/// How many files are downloaded at a time where the user leaves it open (`--jobs auto`), decided by the rates that
+/// result. It reads no clock; times are since the run began.
 ///
-/// It begins with two, because a server of few workers, and one that accepts few connections at a time, is
-/// slower for all that come at once. What is far away answers late: until the first file has ended, the
-/// number doubles every few milliseconds. From then on it measures what the present number brings, adds one
-/// for each file that ends until the number has doubled, and measures again; if that brought no more, in
-/// files or in bytes, it goes back, and tries again after a rest, each time a longer one. Where little is
-/// left to do it leaves the number as it is. A run in which transfers break takes fewer, at most once in a
-/// round. Refusals concern the hosts and not the run (`HostLimiter`, HTTP rule 39).
+/// It begins with two, because a server of few workers, and one that accepts few connections at a time, is slower for
+/// all that come at once. What is far away answers late: until the first file has ended, the number doubles every few
+/// milliseconds. From then on it measures what the present number brings, adds one for each file that ends until the
+/// number has doubled, and measures again; if that brought no more, in files or in bytes, it goes back, and tries again
+/// after a rest, each time a longer one. Where little is left to do it leaves the number as it is. A run in which
+/// transfers break takes fewer, at most once in a round. Refusals concern the hosts and not the run (`HostLimiter`,
+/// HTTP rule 39).
 public struct AdaptiveConcurrency: Sendable, Equatable {
   public private(set) var ceiling: Int
   public private(set) var limit: Int
@@ -22,8 +22,8 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   private var best = Rates(files: 0, bytes: 0)
   private var phase = Phase.opening(began: nil, due: .zero)
   private var rest = Self.shortRest
-  /// How many of the files that were in flight when a break last halved the limit may still be: their breaks
-  /// have been counted.
+  /// How many of the files that were in flight when a break last halved the limit may still be: their breaks have been
+  /// counted.
   private var round = 0
 
   private enum Phase: Equatable {
@@ -55,12 +55,11 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
 
     /// The factor by which the better of the two grew.
     func gain(over other: Rates) -> Double {
-      max(
-        other.files > 0 ? files / other.files : 0, other.bytes > 0 ? bytes / other.bytes : 0)
+      max(other.files > 0 ? files / other.files : 0, other.bytes > 0 ? bytes / other.bytes : 0)
     }
 
-    /// What a gain over others must be to be more than their chance. Of two dozen files, as many a second
-    /// were seen to come a fifth sooner by chance alone.
+    /// What a gain over others must be to be more than their chance. Of two dozen files, as many a second were seen to
+    /// come a fifth sooner by chance alone.
     func chance(over other: Rates) -> Double { 1 + 1 / Double(max(1, min(count, other.count))).squareRoot() }
   }
 
@@ -69,8 +68,8 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   private static let harmless = 24
   /// The factor by which a doubled number must raise a rate at least.
   private static let gain = 1.05
-  /// Rates over less time than the first say nothing, and those of fewer files than this little, unless they
-  /// are over as long a time as the last.
+  /// Rates over less time than the first say nothing, and those of fewer files than this little, unless they are over
+  /// as long a time as the last.
   private static let shortestMeasurement = Duration.milliseconds(8)
   private static let (tellingFiles, longestMeasurement) = (24, Duration.milliseconds(20))
   /// From one widening to the next while nothing has been answered. A near server answers sooner.
@@ -191,8 +190,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     guard time >= Self.shortestMeasurement, count >= Self.tellingFiles || time >= Self.longestMeasurement
     else { return nil }
     let seconds = time / .seconds(1)
-    return Rates(
-      files: Double(count) / seconds, bytes: Double(to.bytes - from.bytes) / seconds, count: count)
+    return Rates(files: Double(count) / seconds, bytes: Double(to.bytes - from.bytes) / seconds, count: count)
   }
 
   /// Notes that a transfer broke.

@@ -1,14 +1,13 @@
 import DownloadModel
 
-/// How many downloads one host takes at a time, and when, decided by its answers (HTTP rule 12). It reads no
-/// clock and starts no task; times are since the run began.
+/// How many downloads one host takes at a time, and when, decided by its answers (HTTP rule 12). It reads no clock and
+/// starts no task; times are since the run began.
 ///
-/// A host that refuses one request while it serves others shows how many it takes: as many as are left. So
-/// the limit falls to that number at once, without a pause. The downloads in flight at the first refusal are
-/// one round: if all of them are refused, that does not show how many the host takes, and the limit is halved
-/// once (HTTP rule 39). A host that refuses all and serves none gets a cooldown, and so does one that cannot
-/// be connected to, until it serves a file. The limit is raised slowly, by one at a time, and the more slowly
-/// the more often the host has refused.
+/// A host that refuses one request while it serves others shows how many it takes: as many as are left. So the limit
+/// falls to that number at once, without a pause. The downloads in flight at the first refusal are one round: if all of
+/// them are refused, that does not show how many the host takes, and the limit is halved once (HTTP rule 39). A host
+/// that refuses all and serves none gets a cooldown, and so does one that cannot be connected to, until it serves a
+/// file. The limit is raised slowly, by one at a time, and the more slowly the more often the host has refused.
 struct HostLimiter: Sendable, Equatable {
   /// The highest limit.
   let ceiling: Int
@@ -49,8 +48,7 @@ struct HostLimiter: Sendable, Equatable {
   /// Whether the host can be forgotten without loss.
   var isPristine: Bool { inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero }
 
-  /// The host was given up: further requests are tried one at a time, and the first refusal gives it up
-  /// again.
+  /// The host was given up: further requests are tried one at a time, and the first refusal gives it up again.
   mutating func giveUp(_ policy: RetryPolicy) {
     limit = 1
     refusals = max(refusals, policy.retries)
@@ -96,8 +94,7 @@ struct HostLimiter: Sendable, Equatable {
     case givenUp
   }
 
-  /// The host refused (429, 503, no connection, or one that it closed before any answer), or left a request
-  /// unanswered.
+  /// The host refused (429, 503, no connection, or one that it closed before any answer), or left a request unanswered.
   mutating func refuse(
     _ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double
   ) -> Refusal {
@@ -121,8 +118,7 @@ struct HostLimiter: Sendable, Equatable {
     if refusals == 0 { refusedSince = now }
     refusals += 1
     guard
-      let pause = policy.delay(
-        after: error, failures: refusals, elapsed: now - refusedSince, random: random)
+      let pause = policy.delay(after: error, failures: refusals, elapsed: now - refusedSince, random: random)
     else { return .givenUp }
     (isDown, cooldownUntil) = (Self.isOfHost(error), max(cooldownUntil, now + pause))
     return .again(cooldownUntil)
@@ -151,14 +147,14 @@ struct HostLimiter: Sendable, Equatable {
     if current.refused < current.width {
       limit = min(limit, current.width - current.refused)
     } else {
-      // The refusals before the last have lowered the limit further than all of them together justify. A
-      // single refused download does not show how many the host would take.
+      // The refusals before the last have lowered the limit further than all of them together justify. A single refused
+      // download does not show how many the host would take.
       limit = max(1, (current.width > 1 ? current.width : current.limit) / 2)
     }
   }
 
-  /// Whether no connection came about: then it matters neither which file was asked for nor what else is
-  /// under way, since that may only not have noticed yet.
+  /// Whether no connection came about: then it matters neither which file was asked for nor what else is under way,
+  /// since that may only not have noticed yet.
   static func isOfHost(_ error: DownloadError) -> Bool {
     switch error.code {
     case .connect, .resolve, .timeout: error.isTransient
@@ -173,8 +169,7 @@ struct HostLimiter: Sendable, Equatable {
   }
 }
 
-/// Permits for further connections of a file: each counts as one of the downloads that its host takes at a
-/// time.
+/// Permits for further connections of a file: each counts as one of the downloads that its host takes at a time.
 struct ConnectionPermits: Sendable {
   let queue: RequestQueue
   /// Host and port, as in `Address.hostAndPort`.

@@ -1,8 +1,8 @@
 import DownloadModel
 import Synchronization
 
-/// The clock of a run that can be paused: it stands still meanwhile, and so does every rule that it is given
-/// to. Pauses between attempts, cooldowns of hosts and measurements of rates go on where they were.
+/// The clock of a run that can be paused: it stands still meanwhile, and so does every rule that it is given to. Pauses
+/// between attempts, cooldowns of hosts and measurements of rates go on where they were.
 public final class PausableClock: Clock, Sendable {
   public struct Instant: InstantProtocol {
     /// Of the run's time, since the clock was made.
@@ -63,8 +63,7 @@ public final class PausableClock: Clock, Sendable {
     while true {
       let left = now.duration(to: deadline)
       guard left > .zero else { return }
-      try await base.sleep(
-        until: base.now.advanced(by: isPaused ? Self.lookInterval : left), tolerance: tolerance)
+      try await base.sleep(until: base.now.advanced(by: isPaused ? Self.lookInterval : left), tolerance: tolerance)
     }
   }
 }

@@ -6,13 +6,13 @@ public struct RetryPolicy: Sendable, Equatable {
   public var retries: Int
   /// No retry begins later than this after the first attempt; nil for no limit.
   public var maxTime: Duration?
-  /// The longest first pause; each further one may be twice as long. Five attempts have four pauses, and of
-  /// each at least the half is waited: 8.25 s with the default, which outlives a server's restart.
+  /// The longest first pause; each further one may be twice as long. Five attempts have four pauses, and of each at
+  /// least the half is waited: 8.25 s with the default, which outlives a server's restart.
   public var base: Duration
   /// As `base`, when the server itself asked for a pause (429, 503).
   public var busyBase: Duration
-  /// A longer pause that a server asks for is not waited for, unless `maxTime` allows it: whether to wait an
-  /// hour is the user's decision, and "999999999" is a mistake.
+  /// A longer pause that a server asks for is not waited for, unless `maxTime` allows it: whether to wait an hour is
+  /// the user's decision, and "999999999" is a mistake.
   public static let longestPause = Duration.seconds(600)
   /// No pause is longer than this, unless the server asks for it.
   public var cap: Duration
@@ -30,9 +30,8 @@ public struct RetryPolicy: Sendable, Equatable {
 
   /// How long to wait before the next attempt, or nil to give up.
   ///
-  /// Exponential backoff, half of it fixed and half drawn: clients that failed together do not retry
-  /// together, and all attempts last long enough to be worth it. `Retry-After` is a floor (RFC 9110
-  /// §10.2.3).
+  /// Exponential backoff, half of it fixed and half drawn: clients that failed together do not retry together, and all
+  /// attempts last long enough to be worth it. `Retry-After` is a floor (RFC 9110 §10.2.3).
   /// - Parameters:
   ///   - failures: attempts that have failed, at least 1.
   ///   - elapsed: since the first attempt began.
@@ -71,14 +70,11 @@ struct Stopwatch: Sendable {
     _ clock: C
   ) -> (@Sendable () -> Duration, @Sendable (Duration) async throws -> Void) where C.Duration == Duration {
     let start = clock.now
-    return (
-      { start.duration(to: clock.now) },
-      { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
-    )
+    return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
   }
 
-  /// Suspends until a moment, however late this is called: a pause that is computed first and slept then is
-  /// too long by the time between.
+  /// Suspends until a moment, however late this is called: a pause that is computed first and slept then is too long by
+  /// the time between.
   /// - Parameter time: since it was made.
   /// - Throws: `CancellationError` when the task is cancelled.
   func sleep(until time: Duration) async throws { try await sleepUntil(time) }

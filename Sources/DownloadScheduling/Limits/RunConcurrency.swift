@@ -1,10 +1,10 @@
 public import DownloadModel
 
-/// How much of a run goes on at a time, by its mode and its settings. The only place that decides this, for
-/// every command.
+/// How much of a run goes on at a time, by its mode and its settings. The only place that decides this, for every
+/// command.
 ///
-/// `sequential` is the baseline of the other modes: one file at a time, over one connection, on one loop, and
-/// never split, whatever the settings say.
+/// `sequential` is the baseline of the other modes: one file at a time, over one connection, on one loop, and never
+/// split, whatever the settings say.
 public struct RunConcurrency: Sendable, Equatable {
   /// Files at a time on each network loop, at least 1; as many loops as there are widths.
   public let widths: [Int]
@@ -37,8 +37,8 @@ struct RunLimiter {
   private(set) var total = 0
   /// The most files that were in flight at a time.
   private(set) var peak = 0
-  /// How many files at a time this machine has resources for, as far as that was found out. The user's number
-  /// applies only below it.
+  /// How many files at a time this machine has resources for, as far as that was found out. The user's number applies
+  /// only below it.
   private(set) var room = Int.max
   /// How many files at a time the user wants by now; as many as there are lanes, unless a key said so.
   private var wanted = Int.max
@@ -60,9 +60,9 @@ struct RunLimiter {
     isPaused || total >= room || total >= wanted || adaptive.map { total >= $0.limit } ?? false
   }
 
-  /// Whether another share should take what both could: few files at a time are spread over the shares,
-  /// because each has connections of its own. If two at a time went now to one share and now to the other, a
-  /// host would have four connections open.
+  /// Whether another share should take what both could: few files at a time are spread over the shares, because each
+  /// has connections of its own. If two at a time went now to one share and now to the other, a host would have four
+  /// connections open.
   func isRather(_ other: Int, than share: Int) -> Bool {
     guard let limit = adaptive?.limit, limit < widths.reduce(0, { $0 &+ $1 }) else { return false }
     func part(_ share: Int) -> Int { limit * (share + 1) / widths.count - limit * share / widths.count }
@@ -77,9 +77,7 @@ struct RunLimiter {
     let now = min(room, wanted, adaptive?.limit ?? .max, lanes)
     wanted = min(max(1, now + change), most, room)
     adaptive?.follow(wanted)
-    guard wanted > lanes, let share = widths.indices.min(by: { widths[$0] < widths[$1] }) else {
-      return (wanted, nil)
-    }
+    guard wanted > lanes, let share = widths.indices.min(by: { widths[$0] < widths[$1] }) else { return (wanted, nil) }
     widths[share] += 1
     return (wanted, share)
   }

@@ -1,13 +1,12 @@
 import DownloadModel
 
-/// Which share has each key, so that equal requests go to one loop, whose cache coalesces them without a
-/// lock.
+/// Which share has each key, so that equal requests go to one loop, whose cache coalesces them without a lock.
 ///
-/// A key in flight is remembered as long as it is in flight. Keys that ended are remembered in two
-/// generations, of which the older is dropped when the younger is full, so the memory is bounded.
+/// A key in flight is remembered as long as it is in flight. Keys that ended are remembered in two generations, of
+/// which the older is dropped when the younger is full, so the memory is bounded.
 ///
-/// A key is remembered by its hash, which takes a third of the time of whole keys and keeps no address in
-/// memory. Different keys rarely have the same hash; if two do, both go to one share, which does no harm.
+/// A key is remembered by its hash, which takes a third of the time of whole keys and keeps no address in memory.
+/// Different keys rarely have the same hash; if two do, both go to one share, which does no harm.
 struct KeyHomes {
   enum Home: Equatable {
     /// An equal request is in flight there.
@@ -49,8 +48,7 @@ struct KeyHomes {
     return nil
   }
 
-  /// Notes that a request begins. The share becomes the key's home, unless another share has the key in
-  /// flight.
+  /// Notes that a request begins. The share becomes the key's home, unless another share has the key in flight.
   mutating func begin(_ request: DownloadRequest, at share: Int) {
     inFlight[Self.number(of: request), default: Use(share: share)].count += 1
   }

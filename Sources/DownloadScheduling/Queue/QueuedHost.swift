@@ -1,16 +1,16 @@
 import DequeModule
 import DownloadModel
 
-/// One host as the queue sees it: which requests wait for it, how many downloads each share has in flight to
-/// it, and how many connections each share may keep to it.
+/// One host as the queue sees it: which requests wait for it, how many downloads each share has in flight to it, and
+/// how many connections each share may keep to it.
 ///
-/// The number of downloads that the host takes at a time is divided among the shares, so that idle
-/// connections of one loop never add to another's beyond the host's limit (HTTP rule 37). A host that takes
-/// only a few is asked on the loops where it answers already: on a loop without a connection to it, a new
-/// connection would have to replace another loop's.
+/// The number of downloads that the host takes at a time is divided among the shares, so that idle connections of one
+/// loop never add to another's beyond the host's limit (HTTP rule 37). A host that takes only a few is asked on the
+/// loops where it answers already: on a loop without a connection to it, a new connection would have to replace another
+/// loop's.
 ///
-/// A class, because each file reads and changes its host twice. It belongs to one `RequestQueueState` and is
-/// not shared.
+/// A class, because each file reads and changes its host twice. It belongs to one `RequestQueueState` and is not
+/// shared.
 final class QueuedHost {
   /// A request that must be asked over a connection of a certain share.
   struct Reserved {
@@ -29,8 +29,7 @@ final class QueuedHost {
   private struct Keyed {
     /// For this share alone, because it has an equal one in flight.
     var bound: Deque<DownloadRequest> = []
-    /// For another share only if the host gives this one no connection: this share had an equal one a moment
-    /// ago.
+    /// For another share only if the host gives this one no connection: this share had an equal one a moment ago.
     var preferred: Deque<DownloadRequest> = []
   }
 
@@ -40,14 +39,13 @@ final class QueuedHost {
   private(set) var reserved: [Reserved] = []
   /// Not asked yet, in the run's order.
   private var held: Deque<DownloadRequest> = []
-  /// Refused once. They come behind those that were never asked, so that one file that is always refused
-  /// holds up no other.
+  /// Refused once. They come behind those that were never asked, so that one file that is always refused holds up no
+  /// other.
   private var refused: Deque<DownloadRequest> = []
-  /// Urgent ones that were refused a few times at most: they come behind urgent ones that were never asked,
-  /// and before the others.
+  /// Urgent ones that were refused a few times at most: they come behind urgent ones that were never asked, and before
+  /// the others.
   private var refusedFirst: Deque<DownloadRequest> = []
-  /// Equal to a request that a share has in flight, or had a moment ago; by share, and empty until there is
-  /// one.
+  /// Equal to a request that a share has in flight, or had a moment ago; by share, and empty until there is one.
   private var keyed: [Keyed] = []
   /// Requests that must fail fast: the host was given up while they waited.
   private var failFast: Deque<DownloadRequest> = []
@@ -58,8 +56,8 @@ final class QueuedHost {
   private(set) var inUse: [Int]
   /// Files that ended, well or badly, by share.
   private(set) var ends: [Int]
-  /// Which share gets the odd download. It differs from host to host, so that hosts that take one connection
-  /// each are spread over the shares.
+  /// Which share gets the odd download. It differs from host to host, so that hosts that take one connection each are
+  /// spread over the shares.
   private let home: Int
   /// How many connections each share may have, where the host takes only a few.
   private var parts: [Int]?
@@ -94,8 +92,7 @@ final class QueuedHost {
     limiter.begin()
   }
 
-  /// Notes that a download is no longer in flight. The limiter is told separately what that means for the
-  /// host.
+  /// Notes that a download is no longer in flight. The limiter is told separately what that means for the host.
   func end(_ share: Int) {
     inUse[share] -= 1
     ends[share] += 1
@@ -118,8 +115,7 @@ final class QueuedHost {
   var isHeldForAny: Bool { !held.isEmpty || !refused.isEmpty || !refusedFirst.isEmpty }
   /// Whether requests that were never asked wait; a new one must not overtake them.
   var hasHeld: Bool { !held.isEmpty }
-  /// Whether requests wait until the host can take them. Bound requests wait for equal ones and need no
-  /// connection.
+  /// Whether requests wait until the host can take them. Bound requests wait for equal ones and need no connection.
   var isWaitedFor: Bool { isHeldForAny || !reserved.isEmpty || keyed.contains { !$0.preferred.isEmpty } }
   /// How many requests wait for the host itself.
   var waitingCount: Int {
@@ -177,9 +173,9 @@ final class QueuedHost {
     return first ?? (refused.isEmpty ? nil : (.refused, .last))
   }
 
-  /// Whether what was refused goes first: after every second refusal, as long as the host serves nothing. A
-  /// host that refuses each request once, such as one that makes its files when they are first asked for,
-  /// would else be given up over files that were never asked twice.
+  /// Whether what was refused goes first: after every second refusal, as long as the host serves nothing. A host that
+  /// refuses each request once, such as one that makes its files when they are first asked for, would else be given up
+  /// over files that were never asked twice.
   private var triesAgain: Bool { limiter.refusals > 0 && limiter.refusals % 2 == 0 }
 
   /// Holds a request that has not been asked yet.
@@ -228,8 +224,7 @@ final class QueuedHost {
     keyed[share].preferred.append(request)
   }
 
-  /// A share has no equal request in flight any more, so other shares may take the requests that waited for
-  /// it.
+  /// A share has no equal request in flight any more, so other shares may take the requests that waited for it.
   func unbind(_ request: DownloadRequest, from share: Int) {
     guard keyed.indices.contains(share), !keyed[share].bound.isEmpty else { return }
     let number = KeyHomes.number(of: request)
@@ -281,9 +276,9 @@ final class QueuedHost {
 
   func hasQuota(_ share: Int) -> Bool { inUse[share] < quota(of: share) }
 
-  /// Whether a file of this share may have one more connection, where nothing waits for the host. Which share
-  /// has the odd one decides who begins the next file, and not into how many parts one is split. But where
-  /// the host's answers said how many it takes, each loop was told its number.
+  /// Whether a file of this share may have one more connection, where nothing waits for the host. Which share has the
+  /// odd one decides who begins the next file, and not into how many parts one is split. But where the host's answers
+  /// said how many it takes, each loop was told its number.
   func mayHaveFurther(_ share: Int) -> Bool { !isLearnt || hasQuota(share) }
 
   /// Computes the quotas after a change of the limit, or of their division.
@@ -307,8 +302,8 @@ final class QueuedHost {
     return .some(quotas)
   }
 
-  /// Divides `limit` like `others`: an excess is taken where there is least, and what is missing is added
-  /// where there is most.
+  /// Divides `limit` like `others`: an excess is taken where there is least, and what is missing is added where there
+  /// is most.
   static func parts(of limit: Int, like others: [Int]) -> [Int] {
     var parts = others
     var excess = parts.reduce(0, +) - limit

@@ -5,17 +5,17 @@ import Synchronization
 
 /// Gives requests to lanes as their hosts can take them: a source over a source.
 ///
-/// A request whose host is full or in a cooldown is held back and others go first, so that no lane waits for
-/// one host while another is idle. A request that its host refused is requeued. A host that refuses every
-/// request for as long as the retry policy allows is given up: its further requests fail fast.
+/// A request whose host is full or in a cooldown is held back and others go first, so that no lane waits for one host
+/// while another is idle. A request that its host refused is requeued. A host that refuses every request for as long as
+/// the retry policy allows is given up: its further requests fail fast.
 ///
 ///     list ──► RequestQueue ──► lanes ──► host
 ///                   ▲                      │ 429, 503, no connection
 ///                   └──────────────────────┘
 ///
-/// `RequestQueueState` holds the rules. This class is the lock around it, and does what must happen outside
-/// the lock: lanes wait and are handed requests, the source is read, the transports get their quotas, and the
-/// clock is watched for all lanes together.
+/// `RequestQueueState` holds the rules. This class is the lock around it, and does what must happen outside the lock:
+/// lanes wait and are handed requests, the source is read, the transports get their quotas, and the clock is watched
+/// for all lanes together.
 ///
 /// A lock and not an actor: while no host is full, a request then costs a lock and no job.
 public final class RequestQueue: Sendable {
@@ -30,8 +30,8 @@ public final class RequestQueue: Sendable {
   private let reads = AsyncStream<Void>.makeStream()
   /// Asks for a look at the clock.
   private let alarms = AsyncStream<Duration>.makeStream()
-  /// Whether there ever was advice on a request. In most runs there never is, and then no file takes the lock
-  /// for it. Written within the lock, before the request is given out.
+  /// Whether there ever was advice on a request. In most runs there never is, and then no file takes the lock for it.
+  /// Written within the lock, before the request is given out.
   private let hasHadAdvice = Atomic<Bool>(false)
 
   private typealias Waiter = CheckedContinuation<DownloadRequest?, Never>
@@ -82,8 +82,7 @@ public final class RequestQueue: Sendable {
     self.random = random
     self.limitConnections = limitConnections
     stopwatch = Stopwatch(clock)
-    let ranking = RequestRanking(
-      order: order, seed: order == .random ? UInt64(random() * 0x1p53) : 0)
+    let ranking = RequestRanking(order: order, seed: order == .random ? UInt64(random() * 0x1p53) : 0)
     guarded = Lock(
       Guarded(
         state: RequestQueueState(
@@ -91,9 +90,9 @@ public final class RequestQueue: Sendable {
           looksAhead: looksAhead)))
   }
 
-  /// Runs lanes over the queue, and beside them, as children of the calling task, what waits for a slow list
-  /// and for the clock so that no lane has to. Shares can be had only here, so that no lane can wait for a
-  /// reader that does not run, and the run's cancellation reaches it whatever the lanes are doing.
+  /// Runs lanes over the queue, and beside them, as children of the calling task, what waits for a slow list and for
+  /// the clock so that no lane has to. Shares can be had only here, so that no lane can wait for a reader that does not
+  /// run, and the run's cancellation reaches it whatever the lanes are doing.
   /// - Parameter lanes: called with a source for each share; must not use the queue after it returns.
   /// - Throws: what `lanes` throws.
   public nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
@@ -253,8 +252,7 @@ public final class RequestQueue: Sendable {
   }
 
   /// Changes the state by a rule that needs the time.
-  func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState, _ now: Duration) -> Value) -> Value
-  {
+  func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState, _ now: Duration) -> Value) -> Value {
     let now = stopwatch.elapsed()
     return change { body(&$0, now) }
   }
@@ -277,8 +275,8 @@ public final class RequestQueue: Sendable {
     if let alarm = effects.alarm { alarms.continuation.yield(alarm) }
   }
 
-  /// One thread at a time passes on the changes, until there are none left, so that the changes of a host
-  /// arrive in order. A thread that makes another change meanwhile leaves it to that one.
+  /// One thread at a time passes on the changes, until there are none left, so that the changes of a host arrive in
+  /// order. A thread that makes another change meanwhile leaves it to that one.
   private func tellQuotas() {
     while true {
       let changes = guarded.withLock { guarded in
@@ -294,9 +292,9 @@ public final class RequestQueue: Sendable {
 
 /// The source for one loop's lanes, which also report to it how each request ended.
 ///
-/// A run over several network loops has one share for each loop, because each loop has connections of its
-/// own. The number of downloads that a host takes at a time is divided among the shares (`QueuedHost`), and
-/// its files are dealt evenly, so that four large files do not end up on one core.
+/// A run over several network loops has one share for each loop, because each loop has connections of its own. The
+/// number of downloads that a host takes at a time is divided among the shares (`QueuedHost`), and its files are dealt
+/// evenly, so that four large files do not end up on one core.
 public struct RequestQueueShare: RequestSource {
   let queue: RequestQueue
   /// From 0; an index into the queue's widths.
@@ -322,8 +320,8 @@ public struct RequestQueueShare: RequestSource {
   }
 
   /// Requeues a request that its host refused.
-  /// - Returns: nil if it does not come again, because it was refused too often or the host was given up.
-  ///   Then its download has ended.
+  /// - Returns: nil if it does not come again, because it was refused too often or the host was given up. Then its
+  ///   download has ended.
   func requeue(_ request: DownloadRequest, after error: DownloadError) -> NextAttempt? {
     queue.change { [index] in $0.requeue(request, share: index, after: error, at: $1, random: $2) }
   }
@@ -333,10 +331,9 @@ public struct RequestQueueShare: RequestSource {
     queue.change { [index] in $0.requeueUnasked(request, share: index) }
   }
 
-  /// Requeues a request for which this machine was short of descriptors or memory
-  /// (`DownloadError.Code.resources`).
-  /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then
-  ///   its download has ended.
+  /// Requeues a request for which this machine was short of descriptors or memory (`DownloadError.Code.resources`).
+  /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then its
+  ///   download has ended.
   func requeueForRoom(_ request: DownloadRequest) -> NextAttempt? {
     queue.change { [index] state, now in state.requeueForRoom(request, share: index, at: now) }
   }

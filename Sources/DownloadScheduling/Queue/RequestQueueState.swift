@@ -3,23 +3,23 @@ import DownloadModel
 
 /// Which request goes to which lane, and when: the rules of `RequestQueue` without its lock.
 ///
-/// It reads no clock, draws no random number, waits for nothing and wakes no task. Times (since the run
-/// began), random numbers and what the source gave are arguments; what must be done outside is in `Step`, in
-/// the return values and in what is taken (`takeQuotaChanges`, `takeReading`). So each rule can be tested as
-/// a table, and a run of thousands of steps without a thread.
+/// It reads no clock, draws no random number, waits for nothing and wakes no task. Times (since the run began), random
+/// numbers and what the source gave are arguments; what must be done outside is in `Step`, in the return values and in
+/// what is taken (`takeQuotaChanges`, `takeReading`). So each rule can be tested as a table, and a run of thousands of
+/// steps without a thread.
 ///
-/// No lane ever looks again by itself. Whatever changes, `settle` follows under the same lock, and hands
-/// requests to the lanes that wait until none can begin: so no lane waits while there is room for it.
+/// No lane ever looks again by itself. Whatever changes, `settle` follows under the same lock, and hands requests to
+/// the lanes that wait until none can begin: so no lane waits while there is room for it.
 struct RequestQueueState {
   /// At most so many requests are held back while the queue looks for a host that is free. It bounds memory.
   private static let lookahead = 1024
   /// So many urgent requests wait for their hosts; more of them wait in the window.
   private static let urgentLookahead = 4096
-  /// A file that alone is refused, while its host serves others, is given up after so many refusals, or after
-  /// `retries` if that is more.
+  /// A file that alone is refused, while its host serves others, is given up after so many refusals, or after `retries`
+  /// if that is more.
   private static let refusalsOfOneFile = 10
-  /// After its first refusal a file is asked again at once, behind those that were never asked. Each further
-  /// one makes it wait, as after as many failures, but after no more than these.
+  /// After its first refusal a file is asked again at once, behind those that were never asked. Each further one makes
+  /// it wait, as after as many failures, but after no more than these.
   private static let failuresOfRest = 3
   /// Longer than the transport keeps idle connections once descriptors are short.
   private static let roomPause = Duration.seconds(2.2)
@@ -97,8 +97,8 @@ struct RequestQueueState {
     case wait
   }
 
-  /// What the source has without waiting, nil for nothing. Asked under the lock, so that requests keep the
-  /// list's order.
+  /// What the source has without waiting, nil for nothing. Asked under the lock, so that requests keep the list's
+  /// order.
   typealias AtOnce = () -> DownloadRequest?
 
   /// Called by a free lane.
@@ -191,8 +191,8 @@ struct RequestQueueState {
     return [hosts.nextCooldownEnd(after: now), refused.resting.map(\.until).min()].compactMap(\.self).min()
   }
 
-  /// Whether `settle` needs the time and the bytes, because more files may go at a time if none has ended for
-  /// some time.
+  /// Whether `settle` needs the time and the bytes, because more files may go at a time if none has ended for some
+  /// time.
   var isOpening: Bool { run.isOpening }
 
   // MARK: What the source gives
@@ -213,8 +213,7 @@ struct RequestQueueState {
   /// The task that waited for the source was cancelled, so what the source still has is unknown.
   mutating func stopReading() { source.isReading = false }
 
-  /// Takes the foremost request of those whose hosts can take one, so that the run's order is kept as far as
-  /// possible.
+  /// Takes the foremost request of those whose hosts can take one, so that the run's order is kept as far as possible.
   /// - Parameter besidesUrgent: only of hosts without urgent ones.
   private mutating func takeHeld(
     for share: Int, at now: Duration, besidesUrgent: Bool = false
@@ -244,9 +243,7 @@ struct RequestQueueState {
     if let index = reserved(at: host, for: share) { return .reserved(index) }
     guard hasQuota(share, at: host) else { return nil }
     let own = host.place(of: share)
-    guard isTurn(of: share, at: host),
-      let any = host.placeForAny(besides: share)
-    else { return own?.place }
+    guard isTurn(of: share, at: host), let any = host.placeForAny(besides: share) else { return own?.place }
     if let own, own.rank < any.rank { return own.place }
     return any.place
   }
@@ -256,8 +253,8 @@ struct RequestQueueState {
     if host.reserved.isEmpty { return nil }
     return host.reserved.firstIndex { one in
       if one.share != share { return run.isBusy(one.share) }
-      // If nothing else waits for the host, no transfer may end any more, and the connections that were
-      // answered are idle.
+      // If nothing else waits for the host, no transfer may end any more, and the connections that were answered are
+      // idle.
       return host.ends[share] >= one.ends || host.inUse[share] == 0 || !host.isHeldForAny
     }
   }
@@ -291,10 +288,10 @@ struct RequestQueueState {
     if widths.count > 1 { homes.begin(request, at: share) }
   }
 
-  /// Whether it is this share's turn for a host's next file: it is within its quota, and no other share that
-  /// has a free lane, and so asks too, should rather have it. That is one with fewer of the run's few, or
-  /// else with fewer of the host's files; the more files of a host have ended, the larger a difference is
-  /// allowed. One goes before the other, so that no two leave a file to each other.
+  /// Whether it is this share's turn for a host's next file: it is within its quota, and no other share that has a free
+  /// lane, and so asks too, should rather have it. That is one with fewer of the run's few, or else with fewer of the
+  /// host's files; the more files of a host have ended, the larger a difference is allowed. One goes before the other,
+  /// so that no two leave a file to each other.
   private mutating func isTurn(of share: Int, at host: QueuedHost) -> Bool {
     if widths.count == 1 { return true }
     guard hasQuota(share, at: host) else { return false }
@@ -306,8 +303,8 @@ struct RequestQueueState {
     }
   }
 
-  /// Whether a share may have one more connection to a host that has room. A place that only shares with no
-  /// free lane have to spare becomes this one's: they could not use it before one of their files ends.
+  /// Whether a share may have one more connection to a host that has room. A place that only shares with no free lane
+  /// have to spare becomes this one's: they could not use it before one of their files ends.
   private mutating func hasQuota(_ share: Int, at host: QueuedHost) -> Bool {
     if widths.count == 1 || host.hasQuota(share) { return true }
     guard host.takeOver(for: share, isBusy: { run.isBusy($0) }) else { return false }
@@ -328,8 +325,8 @@ struct RequestQueueState {
     while mayReadOn, let request = source() { window?.add(request) }
   }
 
-  /// Whether the reader should now wait for the source. Where urgent requests may come, it reads on although
-  /// all lanes are busy. If so, `received` must be called.
+  /// Whether the reader should now wait for the source. Where urgent requests may come, it reads on although all lanes
+  /// are busy. If so, `received` must be called.
   mutating func takeReading() -> Bool {
     defer { source.isWanted = false }
     if window == nil || source.isReading || !mayReadOn { return source.isWanted }
@@ -387,8 +384,8 @@ struct RequestQueueState {
     case any
     /// It has an equal one in flight, so no other share may have this one.
     case only(Int)
-    /// It had an equal one a moment ago. Another would fetch what this one has, so it is waited for, unless
-    /// the host gives it no connection at all.
+    /// It had an equal one a moment ago. Another would fetch what this one has, so it is waited for, unless the host
+    /// gives it no connection at all.
     case rather(Int)
   }
 
@@ -420,8 +417,8 @@ struct RequestQueueState {
     }
   }
 
-  /// Whether a request that a share has taken must be held for another share instead, because an equal one
-  /// may have begun there since it was held.
+  /// Whether a request that a share has taken must be held for another share instead, because an equal one may have
+  /// begun there since it was held.
   private mutating func isSentOn(
     _ request: DownloadRequest, from place: QueuedHost.Place, by share: Int, at host: QueuedHost
   ) -> Bool {
@@ -451,8 +448,8 @@ struct RequestQueueState {
   /// Whether some request may have any but the usual advice: to be asked, and nothing else.
   var hasAdvice: Bool { refused.hasAdvice }
 
-  /// Must be called once for each request that was given out, before it is asked, unless there was no advice
-  /// yet when it was.
+  /// Must be called once for each request that was given out, before it is asked, unless there was no advice yet when
+  /// it was.
   mutating func advice(on request: DownloadRequest) -> Advice { refused.advice(on: request) }
 
   /// Notes that a download ended, well or badly, and does not come again.
@@ -494,8 +491,8 @@ struct RequestQueueState {
 
   /// Requeues a request that its host refused.
   /// - Parameter random: from 0 up to, but not including, 1, for the jitter.
-  /// - Returns: nil if it does not come again, because it was refused too often or the host was given up.
-  ///   Then its download has ended.
+  /// - Returns: nil if it does not come again, because it was refused too often or the host was given up. Then its
+  ///   download has ended.
   mutating func requeue(
     _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double
   ) -> NextAttempt? {
@@ -532,8 +529,8 @@ struct RequestQueueState {
     } else {
       holdRefused(request, at: host, count)
     }
-    // Two counts can end the retries, and the one that applies is told: the host's refusals in a row, or,
-    // while it serves others, the file's own.
+    // Two counts can end the retries, and the one that applies is told: the host's refusals in a row, or, while it
+    // serves others, the file's own.
     let row = host.limiter.refusals
     return NextAttempt(
       attempt: count + 1, retry: row > 0 ? row : count, of: row > 0 ? retry.retries : most,
@@ -571,18 +568,18 @@ struct RequestQueueState {
     hosts.count(request)
   }
 
-  /// Requeues a request for which this machine was short of descriptors or memory
-  /// (`DownloadError.Code.resources`). From then on no more files are in flight at a time than were without
-  /// it, whatever `--jobs` says. Its host is not blamed.
-  /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then
-  ///   its download has ended.
+  /// Requeues a request for which this machine was short of descriptors or memory (`DownloadError.Code.resources`).
+  /// From then on no more files are in flight at a time than were without it, whatever `--jobs` says. Its host is not
+  /// blamed.
+  /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then its
+  ///   download has ended.
   mutating func requeueForRoom(_ request: DownloadRequest, share: Int, at now: Duration) -> NextAttempt? {
     guard let host = hosts.known(request) else { return nil }
     end(request, share, host)
     host.limiter.drop()
     let count = refused.count(request)
-    // With others in flight this ends, because the limit falls each time; alone, the request is tried as
-    // often as after any failure.
+    // With others in flight this ends, because the limit falls each time; alone, the request is tried as often as after
+    // any failure.
     let isAlone = run.total == 0
     guard !isAlone || count <= retry.retries else { return nil }
     run.limitRoom()
@@ -592,8 +589,7 @@ struct RequestQueueState {
     }
     holdRefused(request, at: host, count)
     return NextAttempt(
-      attempt: count + 1, retry: count, of: isAlone ? retry.retries : nil,
-      delay: isAlone ? Self.roomPause : .zero)
+      attempt: count + 1, retry: count, of: isAlone ? retry.retries : nil, delay: isAlone ? Self.roomPause : .zero)
   }
 
   private mutating func holdRefused(_ request: DownloadRequest, at host: QueuedHost, _ count: Int) {
@@ -610,8 +606,7 @@ struct RequestQueueState {
     return refusal
   }
 
-  /// Takes out requests that are held and wanted no more. What is in flight, or was given out, ends by
-  /// itself.
+  /// Takes out requests that are held and wanted no more. What is in flight, or was given out, ends by itself.
   /// - Returns: those that were held; they have ended.
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
     let withdrawn = hosts.all.flatMap { $0.withdraw(ids) } + refused.withdraw(ids)

@@ -2,8 +2,8 @@ import DownloadModel
 
 /// Which of two requests goes first. Pure.
 ///
-/// What is urgent goes before what is not. Among those the order says: by place in the list, by size, or by
-/// lot. Those of unknown size go last, and equals in the order of the list.
+/// What is urgent goes before what is not. Among those the order says: by place in the list, by size, or by lot. Those
+/// of unknown size go last, and equals in the order of the list.
 struct RequestRanking: Sendable, Equatable {
   var order = RequestOrder.list
   /// For the lots: another number, another order.
@@ -23,8 +23,8 @@ struct RequestRanking: Sendable, Equatable {
     }
   }
 
-  /// So many urgent requests go in a row, at most, while others wait for other hosts and the list goes on: a
-  /// list that never ends may hold urgent ones for ever.
+  /// So many urgent requests go in a row, at most, while others wait for other hosts and the list goes on: a list that
+  /// never ends may hold urgent ones for ever.
   static let mostInARow = 16
 
   /// Whether one that is not urgent, of a host without urgent ones, has its turn.

@@ -1,11 +1,10 @@
 import DownloadModel
 import HeapModule
 
-/// What was read of the list and has not been sorted to its hosts: how far a run looks ahead to find what
-/// goes first.
+/// What was read of the list and has not been sorted to its hosts: how far a run looks ahead to find what goes first.
 ///
-/// It is bounded, so that a list of millions, or one that never ends, costs no more: what goes first is then
-/// the first of those in the window.
+/// It is bounded, so that a list of millions, or one that never ends, costs no more: what goes first is then the first
+/// of those in the window.
 struct RequestWindow {
   /// Requests that are read ahead, those that wait for their hosts included.
   static let limit = 1 << 16

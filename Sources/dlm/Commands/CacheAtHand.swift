@@ -35,8 +35,8 @@ enum CacheAtHand {
     }
   }
 
-  /// Folders that may hold unfinished files, beside those that the index knows: this one, and those of
-  /// running and of remembered runs.
+  /// Folders that may hold unfinished files, beside those that the index knows: this one, and those of running and of
+  /// remembered runs.
   static func folders(_ running: [RunningDownloads]) -> [FilePath] {
     let state = XDGFolders(ProcessInfo.processInfo.environment).state
     let remembered = state.map { RunHistoryStore.outputFolders(below: $0) } ?? []

@@ -5,8 +5,7 @@ import SystemPackage
 
 struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "cache",
-    abstract: "Look at what dlm remembers of the files it fetched.",
+    commandName: "cache", abstract: "Look at what dlm remembers of the files it fetched.",
     discussion: """
       The cache is an index: of each file its address, where it lies, how it looked, and what its server \
       gave to tell one version from the next. The files themselves are where you put them; where the file \
@@ -42,8 +41,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "Every file known, a line each: condition, size in bytes, address, path."
-    )
+      commandName: "list", abstract: "Every file known, a line each: condition, size in bytes, address, path.")
 
     @Flag(help: "As JSON, an object a line.")
     var json = false
@@ -118,8 +116,7 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Prune: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "prune",
-      abstract: "Forget files that are gone or were changed, and what was long not used.",
+      commandName: "prune", abstract: "Forget files that are gone or were changed, and what was long not used.",
       discussion: """
         No file of yours is removed. What is forgotten is fetched again when it is asked for, unless a file \
         with the same bytes stands under its name: then that is taken again.
@@ -158,8 +155,7 @@ struct CacheCommand: AsyncParsableCommand {
   }
 
   struct Path: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "path", abstract: "Where the cache lies.")
+    static let configuration = CommandConfiguration(commandName: "path", abstract: "Where the cache lies.")
 
     @Flag(help: "As one JSON object.")
     var json = false

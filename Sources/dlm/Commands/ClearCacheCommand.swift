@@ -5,8 +5,7 @@ import SystemPackage
 
 struct ClearCacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "clear-cache",
-    abstract: "Forget what was fetched; your files stay, unless --files says otherwise.",
+    commandName: "clear-cache", abstract: "Forget what was fetched; your files stay, unless --files says otherwise.",
     discussion: """
       EXAMPLES
         dlm clear-cache                      forget everything; no file of yours is touched

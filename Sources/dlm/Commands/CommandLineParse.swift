@@ -3,9 +3,9 @@ import Glibc
 
 /// From the words of a command line to a command.
 ///
-/// The parser goes down its tree of commands, and looks on the way at every option of each several times.
-/// Nearly every command line begins with a command's name, and has no mistake: so that command alone gets it
-/// first. All else (a mistake, `--help`, a script) goes the long way, whose texts name the whole command.
+/// The parser goes down its tree of commands, and looks on the way at every option of each several times. Nearly every
+/// command line begins with a command's name, and has no mistake: so that command alone gets it first. All else (a
+/// mistake, `--help`, a script) goes the long way, whose texts name the whole command.
 enum CommandLineParse {
   /// - Throws: what the parser says, and a `ValidationError` for a first word that is nothing at all.
   static func command(_ words: [String]) throws -> any ParsableCommand {
@@ -26,8 +26,8 @@ enum CommandLineParse {
     return name.isEmpty || type == DLM.self ? "dlm" : "dlm \(name)"
   }
 
-  /// What to say of a first word that is no command, no list and no address, and of one behind `dlm cache`
-  /// that is no command; nil where the parser has the better words.
+  /// What to say of a first word that is no command, no list and no address, and of one behind `dlm cache` that is no
+  /// command; nil where the parser has the better words.
   private static func unknownWord(_ words: [String]) -> String? {
     guard let first = words.first, !first.utf8.starts(with: "-".utf8) else { return nil }
     let commands = DLM.configuration.subcommands

@@ -8,8 +8,7 @@ import TerminalProgress
 
 struct CompareCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "compare",
-    abstract: "Measure the three modes on your own list.",
+    commandName: "compare", abstract: "Measure the three modes on your own list.",
     discussion: """
       Downloads the list in each mode, several times over and interleaved, into a scratch folder below \
       $TMPDIR and without the cache, checks that every run got the same bytes for every address, and prints \
@@ -86,8 +85,7 @@ struct MeasuringOptions: ParsableArguments {
   @Flag(help: "End at a file that fails, instead of leaving it out of all runs.")
   var strict = false
 
-  @Flag(
-    help: "Keep disks out of it: the files of a run go to memory (/dev/shm), are checked there, and dropped.")
+  @Flag(help: "Keep disks out of it: the files of a run go to memory (/dev/shm), are checked there, and dropped.")
   var discard = false
 
   func validate() throws {
@@ -108,13 +106,11 @@ struct MeasuringOptions: ParsableArguments {
       return .diskFailed
     }
     let compared = ComparedMode.all(mode.isEmpty ? DownloadMode.strategies : mode, widths: settings.widths)
-    let plan = ComparisonPlan(
-      modes: compared, runs: runs, warmUpRounds: warmup, seed: .random(in: .min ... .max))
+    let plan = ComparisonPlan(modes: compared, runs: runs, warmUpRounds: warmup, seed: .random(in: .min ... .max))
     let temporaryFolder = discard ? TemporaryFolder.inMemory : TemporaryFolder.path(environment)
     let screen = ProgressScreen(settings.progress, environment: environment)
     let session = ComparisonSession(
-      settings: settings, screen: screen,
-      plan: plan, failing: strict ? .fatal : .leftOut, requests: requests,
+      settings: settings, screen: screen, plan: plan, failing: strict ? .fatal : .leftOut, requests: requests,
       temporaryFolder: temporaryFolder,
       table: { [settings] in ComparisonMessages($0, jobs: settings.jobs, adapts: settings.adaptsJobs).table },
       // So that what was measured is there, however this ends.
@@ -161,8 +157,7 @@ struct MeasuringOptions: ParsableArguments {
     if screen.style == .json {
       // Standard output is for programs.
       StandardError.say(screen.wrapped(messages.lines))
-      return try StandardOutput.write(
-        ComparisonMessages.json(ReportPages(report, facts(report, of: list, settings))))
+      return try StandardOutput.write(ComparisonMessages.json(ReportPages(report, facts(report, of: list, settings))))
     }
     try StandardOutput.say(StandardOutput.wrapped(messages.lines))
     if let picture = ComparisonPicture(report, on: StandardOutput.terminal, environment) {
@@ -184,7 +179,6 @@ struct MeasuringOptions: ParsableArguments {
   private func facts(_ report: ComparisonReport, of list: String, _ settings: Settings) -> ReportFacts {
     let messages = messages(report, settings)
     return ReportFacts(
-      list: list, command: "dlm compare", headline: messages.headline,
-      notes: messages.explanations + messages.warnings)
+      list: list, command: "dlm compare", headline: messages.headline, notes: messages.explanations + messages.warnings)
   }
 }

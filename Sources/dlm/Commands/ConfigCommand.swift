@@ -7,8 +7,7 @@ import TerminalProgress
 
 struct ConfigCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "config",
-    abstract: "Show every setting, and where its value comes from.",
+    commandName: "config", abstract: "Show every setting, and where its value comes from.",
     // Made by the parser, it would name get, whose options these are.
     usage: "dlm config [--json] [<options of get>]",
     discussion: """

@@ -6,8 +6,7 @@ import SystemPackage
 
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "demo",
-    abstract: "See the three modes against a built-in server, without network.",
+    commandName: "demo", abstract: "See the three modes against a built-in server, without network.",
     discussion: """
       Starts a server on loopback that is as far away as another continent (40 ms to the first byte, 4 MB/s \
       a connection) and compares the modes on its three dozen files. Nothing is left behind but a page of it: \
@@ -65,8 +64,7 @@ struct DemoCommand: AsyncParsableCommand {
     settings.report = settings.report ?? page
     StandardError.say(
       ComparisonMessages.demo(
-        files: origin.catalogue.files.count, bytes: origin.catalogue.totalBytes, latency: latency, rate: rate)
-    )
+        files: origin.catalogue.files.count, bytes: origin.catalogue.totalBytes, latency: latency, rate: rate))
     let status = try await origin.serving { [measuring, settings] addresses in
       let requests = try addresses.enumerated().map { index, text in
         DownloadRequest(id: index, address: try Address(text))

@@ -6,10 +6,9 @@ import TerminalProgress
 struct GetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
-    // Parsed by itself (`CommandLineParse`), it is still dlm's: so the parser need not look for an option of
-    // its own there, that for a shell's script, which takes a quarter of its time.
-    _superCommandName: "dlm",
-    abstract: "Download lists of files.",
+    // Parsed by itself (`CommandLineParse`), it is still dlm's: so the parser need not look for an option of its own
+    // there, that for a shell's script, which takes a quarter of its time.
+    _superCommandName: "dlm", abstract: "Download lists of files.",
     discussion: """
       A SOURCE is a list file (an address a line; behind it and a tab each, a line may have first=yes and \
       size=BYTES; one that starts with # is a comment), - for standard input, or an address. Without one: \
@@ -116,28 +115,25 @@ struct GetCommand: AsyncParsableCommand {
     if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     let fetching = Wiring.listFetching(settings, environment)
     if dryRun { throw ExitCode(try await sayNames(of: sources, settings, fetching).rawValue) }
-    let watch = try WatchOrder(
-      isAsked: watching.watch, every: watching.refreshEvery, settings, sources)
+    let watch = try WatchOrder(isAsked: watching.watch, every: watching.refreshEvery, settings, sources)
     var plan: RepeatPlan?
     if let again {
       do throws(NotRepeated) {
         plan = try await RepeatPlan(
-          again, sources, settings, noCompare: settings.noCompare || watch != nil,
-          fetching: fetching)
+          again, sources, settings, noCompare: settings.noCompare || watch != nil, fetching: fetching)
       } catch {
         if !settings.isSilent { StandardError.say(RepeatMessages.again(again, error)) }
       }
     }
     let order = DownloadOrder(
       settings: settings, sources: sources, outputName: output.output, environment: environment,
-      folders: XDGFolders(environment), store: RunHistoryStore(environment),
-      typed: typed,
+      folders: XDGFolders(environment), store: RunHistoryStore(environment), typed: typed,
       options: RememberedOptions(self), plan: plan, watching: watch)
     throw ExitCode(await DownloadSession.run(order).rawValue)
   }
 
-  /// `--dry-run`: reads the sources and says what would be fetched under which name. No file, and no network
-  /// but for lists at addresses.
+  /// `--dry-run`: reads the sources and says what would be fetched under which name. No file, and no network but for
+  /// lists at addresses.
   private func sayNames(
     of sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching
   ) async throws -> ExitStatus {

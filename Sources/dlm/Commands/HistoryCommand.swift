@@ -6,8 +6,7 @@ import TerminalProgress
 
 struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "history",
-    abstract: "Show how long the lists of this folder took, run by run.",
+    commandName: "history", abstract: "Show how long the lists of this folder took, run by run.",
     discussion: """
       The runs of get and compare in this folder that went through their list and fetched something, a list at \
       a time, and how each mode's time has moved. Kept in $XDG_STATE_HOME/dlm, for you alone; the newest few hundred.
@@ -18,8 +17,7 @@ struct HistoryCommand: AsyncParsableCommand {
         dlm history --json
       """)
 
-  @Argument(
-    help: .value("list", "Only runs of this list (default: all of this folder)."), completion: .file())
+  @Argument(help: .value("list", "Only runs of this list (default: all of this folder)."), completion: .file())
   var list: String?
 
   @Option(name: [.customShort("n"), .long], help: .value("N", "The newest N of each list."))

@@ -1,7 +1,6 @@
 /// The word that was likely meant where one was mistyped: a pure rule.
 enum NearestWord {
-  /// - Returns: the one of the words that is fewest slips away, if that is few enough for a slip; nil if none
-  ///   is.
+  /// - Returns: the one of the words that is fewest slips away, if that is few enough for a slip; nil if none is.
   static func to(_ typed: String, among words: some Sequence<String>) -> String? {
     let typed = Array(typed.lowercased().utf8.prefix(longest + 1))
     guard !typed.isEmpty, typed.count <= longest else { return nil }
@@ -23,8 +22,8 @@ enum NearestWord {
   /// Longer words are no names of anything.
   private static let longest = 40
 
-  /// Letters to be added, dropped, changed or swapped with their neighbour (Damerau's distance, where no
-  /// letter is touched twice).
+  /// Letters to be added, dropped, changed or swapped with their neighbour (Damerau's distance, where no letter is
+  /// touched twice).
   private static func slips(_ one: [UInt8], _ other: [UInt8]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...other.count)

@@ -1,7 +1,6 @@
 import DownloadModel
 
-/// What a line of a list says of its address, behind it and a tab each: `first=yes`, `size=12M`,
-/// `by=stranger`.
+/// What a line of a list says of its address, behind it and a tab each: `first=yes`, `size=12M`, `by=stranger`.
 ///
 /// A tab, since blanks may be part of an address.
 struct LineOptions: Equatable {
@@ -27,9 +26,7 @@ struct LineOptions: Equatable {
       let option = word.split(separator: "=", maxSplits: 1).map(String.init)
       switch (option.first, option.count == 2 ? option[1] : "") {
       case ("first", let value):
-        guard !value.isEmpty, let isFirst = YesOrNo(argument: value)?.isOn else {
-          throw Unknown(text: String(word))
-        }
+        guard !value.isEmpty, let isFirst = YesOrNo(argument: value)?.isOn else { throw Unknown(text: String(word)) }
         self.isFirst = isFirst
       case ("size", let value):
         guard let size = ByteCount(argument: value)?.bytes else { throw Unknown(text: String(word)) }

@@ -5,9 +5,9 @@ import SystemPackage
 
 /// A list at an address (`--list`), read while it arrives.
 ///
-/// The bytes that have come are kept in a file without a name: a list is read as requests are needed, perhaps
-/// for hours. The transfer is held while much waits to be read. One that breaks off, perhaps because its
-/// server would not wait, is started again, and must bring the same bytes.
+/// The bytes that have come are kept in a file without a name: a list is read as requests are needed, perhaps for
+/// hours. The transfer is held while much waits to be read. One that breaks off, perhaps because its server would not
+/// wait, is started again, and must bring the same bytes.
 final class ListAtAddress: Sendable {
   /// How lists at addresses are fetched, which is as files are. `Wiring` makes it.
   struct Fetching: Sendable {
@@ -166,8 +166,7 @@ private final class ArrivingBytes: Sendable {
       let file = try TemporaryFolder.unnamedFile(in: folder, "list")
       state = Lock(State(file: file, base: address))
     } catch {
-      throw DownloadError(
-        .disk, cause: .errno(error.rawValue), path: folder, activity: "making room for the list")
+      throw DownloadError(.disk, cause: .errno(error.rawValue), path: folder, activity: "making room for the list")
     }
   }
 
@@ -260,8 +259,7 @@ private final class ArrivingBytes: Sendable {
 
   private static func failure(_ error: any Error, _ activity: String) -> DownloadError {
     if let error = error as? DownloadError { return error }
-    return DownloadError(
-      .disk, cause: .errno(Errno(error).rawValue), activity: activity)
+    return DownloadError(.disk, cause: .errno(Errno(error).rawValue), activity: activity)
   }
 }
 

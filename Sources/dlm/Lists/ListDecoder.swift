@@ -1,9 +1,9 @@
 import CurlTransport
 import DownloadModel
 
-/// From the bytes of a list to those of its text: as they are, or decoded where they begin with gzip's magic
-/// number, whatever the list is called and wherever it comes from. Decoded a piece at a time, so that a few
-/// bytes that stand for gigabytes cost neither memory nor time before they are wanted.
+/// From the bytes of a list to those of its text: as they are, or decoded where they begin with gzip's magic number,
+/// whatever the list is called and wherever it comes from. Decoded a piece at a time, so that a few bytes that stand
+/// for gigabytes cost neither memory nor time before they are wanted.
 struct ListDecoder {
   private var form = Form.unknown([])
   /// Compressed bytes, and whether some of them are not decoded yet.

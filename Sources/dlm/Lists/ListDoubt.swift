@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// Whether what is read as a list is one: a rule over its first bytes, and over how many of its lines are
-/// addresses. Else a film that was meant to be downloaded would be refused line by line, thousands of times.
+/// Whether what is read as a list is one: a rule over its first bytes, and over how many of its lines are addresses.
+/// Else a film that was meant to be downloaded would be refused line by line, thousands of times.
 struct ListDoubt {
   /// A line that is no request.
   struct BadLine: Equatable {

@@ -81,9 +81,8 @@ enum ListLine {
   }
 }
 
-/// From blocks of bytes to lines, whatever the blocks cut through. A line ends with LF; a byte-order mark
-/// before the first one is dropped; an endless line is cut off at the limit of ListLine plus one, which
-/// refuses it.
+/// From blocks of bytes to lines, whatever the blocks cut through. A line ends with LF; a byte-order mark before the
+/// first one is dropped; an endless line is cut off at the limit of ListLine plus one, which refuses it.
 struct LineSplitter {
   private var rest: [UInt8] = []
   private var isFirst = true

@@ -22,8 +22,7 @@ actor ListReader {
   private var open: OpenList?
   private var count = 0
   private var digest = ContentHasher(.sha256)
-  /// Bytes for the digest: a block's addresses at once, because a call of the digest costs more than the
-  /// bytes.
+  /// Bytes for the digest: a block's addresses at once, because a call of the digest costs more than the bytes.
   private var keys: [UInt8] = []
   private let spool: ListSpool?
   /// Numbers repeated names, in the order in which they are read.
@@ -81,8 +80,7 @@ actor ListReader {
   init(
     _ sources: [Source], outputName: String?, checksum: ContentDigest? = nil,
     ordering: ListOrdering = ListOrdering(), feed: ProgressFeed, fetching: ListAtAddress.Fetching? = nil,
-    wantsWholeLines: Bool = false,
-    spool: ListSpool?, onRead: (@Sendable (Reading) -> Void)? = nil,
+    wantsWholeLines: Bool = false, spool: ListSpool?, onRead: (@Sendable (Reading) -> Void)? = nil,
     onReject: @escaping @Sendable (Rejection) -> Void
   ) {
     self.wantsWholeLines = wantsWholeLines
@@ -100,8 +98,7 @@ actor ListReader {
 
   /// All requests at once, for a list that is run more than once.
   static func all(
-    _ sources: [Source], fetching: ListAtAddress.Fetching? = nil,
-    onReject: @escaping @Sendable (Rejection) -> Void
+    _ sources: [Source], fetching: ListAtAddress.Fetching? = nil, onReject: @escaping @Sendable (Rejection) -> Void
   ) async -> (requests: [DownloadRequest], listDigest: String, downgrading: Set<String>) {
     let reader = ListReader(
       sources, outputName: nil, feed: ProgressFeed(), fetching: fetching, spool: nil, onReject: onReject)
@@ -144,15 +141,14 @@ actor ListReader {
   /// Identifies the list that the sources make: reads all of it, and keeps nothing.
   static func digest(of sources: [Source], fetching: ListAtAddress.Fetching? = nil) async -> String {
     let reader = ListReader(
-      sources, outputName: nil, feed: ProgressFeed(), fetching: fetching, spool: nil,
-      onReject: { _ in })
+      sources, outputName: nil, feed: ProgressFeed(), fetching: fetching, spool: nil, onReject: { _ in })
     let source = ListSource(reader)
     while await source.next() != nil {}
     return await reader.listDigest
   }
 
-  /// The first request is worth waiting for. Requests that can be read without waiting are added, up to a
-  /// number that bounds memory, so that the length of a list is known early.
+  /// The first request is worth waiting for. Requests that can be read without waiting are added, up to a number that
+  /// bounds memory, so that the length of a list is known early.
   private func mayRead(beyond count: Int) -> Bool {
     if interruption.isRaised { return false }
     if count == 0 { return true }
@@ -168,8 +164,7 @@ actor ListReader {
     }
   }
 
-  /// Identifies the list: equal for equal addresses in equal order. Meaningful once the list was read to its
-  /// end.
+  /// Identifies the list: equal for equal addresses in equal order. Meaningful once the list was read to its end.
   var listDigest: String { String(digest.finish().hex.prefix(32)) }
 
   /// The requests of the next block; nil at the end of the last source.
@@ -209,8 +204,7 @@ actor ListReader {
       return nil
     }
     do throws(DownloadError) {
-      return OpenList(
-        source: source, bytes: .arriving(try ListAtAddress(address, fetching)), address: address)
+      return OpenList(source: source, bytes: .arriving(try ListAtAddress(address, fetching)), address: address)
     } catch {
       breakOff(source, line: nil, .unfetched(error))
       return nil

@@ -36,11 +36,10 @@ enum Source: Equatable, Sendable {
   }
 }
 
-/// The requests of a run: command-line addresses, list files and standard input, in the order they were
-/// named.
+/// The requests of a run: command-line addresses, list files and standard input, in the order they were named.
 ///
-/// Lists are read in blocks as requests are wanted, on the reader's own thread, so a pipe that is slow holds
-/// up nothing but the next request, and one that never ends is never held in memory.
+/// Lists are read in blocks as requests are wanted, on the reader's own thread, so a pipe that is slow holds up nothing
+/// but the next request, and one that never ends is never held in memory.
 final class ListSource: RequestSource {
   private let buffer = Lock(Buffer())
   private let reader: ListReader

@@ -72,8 +72,7 @@ enum CacheMessages {
       parts.append("\(unfinished(freed.parts)), \(Quantity.bytes(freed.partBytes))")
     }
     if forgets {
-      parts.append(
-        "\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed in the cache")
+      parts.append("\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed in the cache")
     }
     if freed.filesKept > 0 {
       parts.append(

@@ -57,7 +57,7 @@ struct ComparisonMessages {
     plan.steps.firstIndex(of: step).map { $0 + 1 } ?? 0
   }
 
-  /// Said when a run has ended: `run 2 of 9  async-let   412 ms`.
+  /// Said when a run has ended: `run 2 of 9 async-let 412 ms`.
   static func runLine(
     _ step: ComparisonPlan.Step, _ observation: RunObservation, of plan: ComparisonPlan
   ) -> String {

@@ -2,8 +2,8 @@ import DownloadModel
 import StrategyComparing
 import TerminalProgress
 
-/// The drawings of `dlm compare` for a terminal: a bar a mode, and the files of a run as a waterfall. Pure:
-/// values in, lines out.
+/// The drawings of `dlm compare` for a terminal: a bar a mode, and the files of a run as a waterfall. Pure: values in,
+/// lines out.
 struct ComparisonPicture {
   let report: ComparisonReport
   /// Cells a line.
@@ -38,7 +38,7 @@ struct ComparisonPicture {
 
   // MARK: Bars
 
-  /// `parallel  ███▊      214 ms ± 2 %`: the median time, and behind it how far the slowest run went.
+  /// `parallel ███▊ 214 ms ± 2 %`: the median time, and behind it how far the slowest run went.
   var bars: [String] {
     let names = report.results.map(\.mode.name)
     let labels = report.results.map(label)
@@ -83,8 +83,7 @@ struct ComparisonPicture {
     guard let slowest = ranked.first else { return [] }
     let shown = ranked.count > 1 ? [slowest, ranked[ranked.count - 1]] : [slowest]
     let runs = shown.map { ($0, FileTimeline.all($0.medianRun.details)) }
-    guard runs.allSatisfy({ !$0.1.isEmpty }),
-      let end = runs.flatMap({ $0.1.map(\.end) }).max(), end > .zero
+    guard runs.allSatisfy({ !$0.1.isEmpty }), let end = runs.flatMap({ $0.1.map(\.end) }).max(), end > .zero
     else { return [] }
     var lines: [String] = []
     let names = RowNames(
@@ -203,8 +202,7 @@ struct ComparisonPicture {
   }
 }
 
-/// What addresses are called where there is little room: by their ends, and those that end alike by what
-/// differs.
+/// What addresses are called where there is little room: by their ends, and those that end alike by what differs.
 struct RowNames {
   private let cells: Int
   /// What stands for what is left out.

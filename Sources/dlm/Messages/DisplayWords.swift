@@ -6,6 +6,5 @@ import TerminalProgress
 enum DisplayWords {
   static let all = ProgressMessages(
     failure: { FailureMessages($0).line }, cause: { FailureMessages($0).cause },
-    rejection: { RejectionMessages($0).line },
-    timestamp: { TimeText.utc(milliseconds: WallClock.milliseconds()) })
+    rejection: { RejectionMessages($0).line }, timestamp: { TimeText.utc(milliseconds: WallClock.milliseconds()) })
 }

@@ -3,16 +3,14 @@ import Glibc
 import SystemPackage
 import TerminalProgress
 
-/// The message for a failure: what happened, and what the user can do. Its address or path is shown beside
-/// it.
+/// The message for a failure: what happened, and what the user can do. Its address or path is shown beside it.
 struct FailureMessages {
   /// "the server answered 404 Not Found".
   let cause: String
   /// "check the address: the server has nothing there"; nil when there is nothing to advise.
   let remedy: String?
 
-  /// What equal failures have in common: the cause without what differs from one to the next (ports,
-  /// milliseconds).
+  /// What equal failures have in common: the cause without what differs from one to the next (ports, milliseconds).
   private let kind: String
 
   init(_ error: DownloadError) {
@@ -248,8 +246,7 @@ struct RejectionMessages {
       let isMaybeAddress = number == ENOENT && rejection.list.contains(".") && !rejection.list.hasPrefix(".")
       line =
         "\(place.isEmpty ? "\"\"" : place): the list cannot be read: \(String(cString: strerror(number))); "
-        + (isMaybeAddress
-          ? "if it is an address, write https://\(rejection.list)" : "check its name and rights")
+        + (isMaybeAddress ? "if it is an address, write https://\(rejection.list)" : "check its name and rights")
     case .unfetched(let error): line = "\(place): the list cannot be read: \(FailureMessages(error).line)"
     case .damaged(let why):
       line =

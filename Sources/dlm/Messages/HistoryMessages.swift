@@ -54,8 +54,7 @@ struct HistoryMessages {
       ]
     }
     let lines = TextColumns.lines(
-      [["WHEN", "COMMAND", "MODE", "FILES", "FETCHED", "TIME", "RATE", ""]] + rows,
-      [18, 9, 16, -7, -10, -10, -12, 0])
+      [["WHEN", "COMMAND", "MODE", "FILES", "FETCHED", "TIME", "RATE", ""]] + rows, [18, 9, 16, -7, -10, -10, -12, 0])
     let earlier = runs.count > most ? ["(\(Quantity.count(runs.count - most)) earlier)"] : []
     return [names(newest.sources), lines[0]] + earlier + lines.dropFirst() + trends(runs)
   }
@@ -69,7 +68,7 @@ struct HistoryMessages {
       ? past.mode.rawValue : "\(past.mode.rawValue)\(past.adaptsJobs ? "" : " -j \(past.jobs)")"
   }
 
-  /// `parallel: 5 runs of the same work, 0.24 s to 1.20 s, the last 0.25 s  ▇▂▁▁▁`
+  /// `parallel: 5 runs of the same work, 0.24 s to 1.20 s, the last 0.25 s ▇▂▁▁▁`
   private func trends(_ runs: [PastRun]) -> [String] {
     var lines: [String] = []
     var told: [PastRun] = []

@@ -82,8 +82,7 @@ enum RepeatMessages {
       )
     } else {
       lines.append(
-        "\(Quantity.files(verdict.differences.count)) of \(Quantity.count(verdict.compared)) not as here\(leftOut):"
-      )
+        "\(Quantity.files(verdict.differences.count)) of \(Quantity.count(verdict.compared)) not as here\(leftOut):")
       lines += named(verdict.differences, "has other bytes here")
       lines.append(
         "So the two runs cannot be compared. Your files are as they were; dlm get --no-compare brings them up "

@@ -5,15 +5,13 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Standard error, for messages to users. A failed write is ignored, since there is nowhere else to report
-/// it.
+/// Standard error, for messages to users. A failed write is ignored, since there is nowhere else to report it.
 ///
 /// It is a gate: every text that passes loses its secrets and everything that acts on a terminal
-/// (`TerminalText.sanitized`), wherever the text was made, swift-log's handler included. A wall keeps other
-/// code away from the descriptor.
+/// (`TerminalText.sanitized`), wherever the text was made, swift-log's handler included. A wall keeps other code away
+/// from the descriptor.
 struct StandardError: TextOutputStream, Sendable {
-  /// - Parameter text: one line, with or without its end. Line ends within it come from outside, and become
-  ///   blanks.
+  /// - Parameter text: one line, with or without its end. Line ends within it come from outside, and become blanks.
   mutating func write(_ text: String) { Self.say([text.last == "\n" ? String(text.dropLast()) : text]) }
 
   /// Where bars stand: who writes lines above them. Nil where nobody is to be asked.
@@ -44,9 +42,8 @@ struct StandardError: TextOutputStream, Sendable {
   }
 }
 
-/// Standard output, for data. A failed write is reported and ends the command with a status of its own: a
-/// script must not take half a list for the whole. Only a reader that has gone (`dlm cache list | head`) has
-/// what it wanted.
+/// Standard output, for data. A failed write is reported and ends the command with a status of its own: a script must
+/// not take half a list for the whole. Only a reader that has gone (`dlm cache list | head`) has what it wanted.
 ///
 /// A gate like `StandardError`, because users look at data too.
 enum StandardOutput {
@@ -88,17 +85,16 @@ enum StandardOutput {
 
 /// Descriptors 0 to 2, which a caller may have closed.
 enum StandardDescriptors {
-  /// Opens /dev/null where nothing is open: else the first file or connection would get the number, and
-  /// progress or a message would be written into it. To be called before anything else opens a descriptor.
+  /// Opens /dev/null where nothing is open: else the first file or connection would get the number, and progress or a
+  /// message would be written into it. To be called before anything else opens a descriptor.
   ///
-  /// Input is opened for writing and output for reading, so that reading a list there, or writing data, fails
-  /// with "Bad file descriptor" as it would have without, and silence is not taken for success.
+  /// Input is opened for writing and output for reading, so that reading a list there, or writing data, fails with "Bad
+  /// file descriptor" as it would have without, and silence is not taken for success.
   static func claim() {
     for (descriptor, flags) in [
       (STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY),
     ] where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
-      // The kernel gives the lowest free number, which is this one. Without /dev/null there is nothing to be
-      // done.
+      // The kernel gives the lowest free number, which is this one. Without /dev/null there is nothing to be done.
       _ = open("/dev/null", flags)
     }
   }

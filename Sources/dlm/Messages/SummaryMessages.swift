@@ -2,8 +2,7 @@ import DownloadModel
 import StrategyComparing
 import TerminalProgress
 
-/// The messages at the end of a run: how many, how much, how long, how fast, what failed and what to do about
-/// it.
+/// The messages at the end of a run: how many, how much, how long, how fast, what failed and what to do about it.
 struct SummaryMessages {
   private let report: RunReport
   private let comparison: RunTimes.Comparison?
@@ -16,8 +15,7 @@ struct SummaryMessages {
   ///   - again: the command that goes on with what is missing.
   ///   - isRepeat: the run was only to be compared with an earlier one; nothing of it is kept.
   init(
-    _ report: RunReport, comparedWith comparison: RunTimes.Comparison?,
-    again: @autoclosure @escaping () -> String,
+    _ report: RunReport, comparedWith comparison: RunTimes.Comparison?, again: @autoclosure @escaping () -> String,
     isRepeat: Bool = false
   ) {
     self.isRepeat = isRepeat
@@ -120,16 +118,14 @@ struct SummaryMessages {
     return parts.joined(separator: ", ")
   }
 
-  /// How the files were proved, where that is more or less than their length; nil where there is nothing to
-  /// report.
+  /// How the files were proved, where that is more or less than their length; nil where there is nothing to report.
   private static func proof(_ tally: ProgressTally) -> String? {
     var parts: [String] = []
     if tally.provenByDigest > 0 { parts.append("\(Quantity.count(tally.provenByDigest)) proved by checksum") }
     if tally.unproven > 0 {
       parts.append(
         "\(Quantity.count(tally.unproven)) not proved whole (the server gave no length; --require-proof "
-          + "refuses that)"
-      )
+          + "refuses that)")
     }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
@@ -188,13 +184,11 @@ struct SummaryMessages {
   }
 }
 
-/// The command that continues with what is missing, rebuilt from the parsed options and never from the typed
-/// text: a secret has many spellings on a command line (`-vHAuthorization:…`), but only one in the parsed
-/// options.
+/// The command that continues with what is missing, rebuilt from the parsed options and never from the typed text: a
+/// secret has many spellings on a command line (`-vHAuthorization:…`), but only one in the parsed options.
 ///
-/// Secrets are not shown: logins, signatures, the values of header lines. An ellipsis replaces them, and a
-/// sentence says to give them again. An option that was set in the environment or a settings file applies
-/// again by itself.
+/// Secrets are not shown: logins, signatures, the values of header lines. An ellipsis replaces them, and a sentence
+/// says to give them again. An option that was set in the environment or a settings file applies again by itself.
 struct AgainMessages {
   /// Quoted for a shell, with what must be given again.
   let line: String
@@ -205,8 +199,8 @@ struct AgainMessages {
   init(_ command: GetCommand, isListKept: Bool = true, asksServers: Bool = false) {
     var spelling = Spelling()
     var isPiped = false
-    // A list that came through a pipe is gone; `dlm get` knows it by now, if it was read to its end. Else
-    // only who wrote into the pipe has all of it.
+    // A list that came through a pipe is gone; `dlm get` knows it by now, if it was read to its end. Else only who
+    // wrote into the pipe has all of it.
     if command.sources.contains("-"), !isListKept { isPiped = true }
     if command.sources != ["-"] || !isListKept { command.sources.forEach { spelling.add(source: $0) } }
     for row in OptionTable.rows where !asksServers || row.spelled != "--offline" {

@@ -6,8 +6,8 @@ import DownloadModel
 import SystemPackage
 import TerminalProgress
 
-/// Messages about a command line, and about the files that it names, before anything is fetched: option,
-/// value, cause, remedy.
+/// Messages about a command line, and about the files that it names, before anything is fetched: option, value, cause,
+/// remedy.
 enum UsageMessages {
   // MARK: Commands
 

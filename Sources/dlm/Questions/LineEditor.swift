@@ -1,7 +1,7 @@
 /// A line as it is typed and edited at a terminal: a value, which draws nothing itself.
 ///
-/// What it begins with is a suggestion and is selected as a whole: the first character that is typed replaces
-/// it, an arrow begins to edit it, Enter takes it as it is.
+/// What it begins with is a suggestion and is selected as a whole: the first character that is typed replaces it, an
+/// arrow begins to edit it, Enter takes it as it is.
 struct LineEditor: Sendable, Equatable {
   private var characters: [Character]
   /// Before which character the cursor stands.
@@ -60,8 +60,8 @@ struct LineEditor: Sendable, Equatable {
     join(beforeCursor + String(String.UnicodeScalarView(scalars)), afterCursor)
   }
 
-  /// What meets is made into characters anew: an accent that comes by itself, or that stood behind what was
-  /// cut, belongs to the letter before it.
+  /// What meets is made into characters anew: an accent that comes by itself, or that stood behind what was cut,
+  /// belongs to the letter before it.
   private mutating func join(_ before: String, _ after: String) {
     characters = Array(before + after)
     cursor = min(before.count, characters.count)

@@ -45,9 +45,7 @@ enum PicturePreview {
   /// - Returns: what shows it, and leaves the cursor behind it; nil for a file that the terminal cannot show.
   static func text(_ bytes: [UInt8], _ way: Way) -> String? {
     let isPNG = isPNG(bytes)
-    guard bytes.count <= mostBytes, isPNG || way == .iTerm && (isJPEG(bytes) || isGIF(bytes)) else {
-      return nil
-    }
+    guard bytes.count <= mostBytes, isPNG || way == .iTerm && (isJPEG(bytes) || isGIF(bytes)) else { return nil }
     let data = Data(bytes).base64EncodedString()
     switch way {
     case .iTerm:
@@ -68,9 +66,7 @@ enum PicturePreview {
 
   /// Whether it is a PNG of a size that a terminal can be asked to decode (RFC 2083 §3).
   private static func isPNG(_ bytes: [UInt8]) -> Bool {
-    guard bytes.count >= 24, bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) else {
-      return false
-    }
+    guard bytes.count >= 24, bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) else { return false }
     return isBounded(number(bytes[16..<20]), number(bytes[20..<24]))
   }
 

@@ -18,9 +18,7 @@ struct Question: Sendable {
   /// - Parameter asksNames: `--ask-names`.
   /// - Returns: nil if there is nothing to ask.
   init?(_ request: DownloadRequest, _ outcome: DownloadOutcome, asksConflicts: Bool, asksNames: Bool) {
-    guard outcome.kind == .fetched || outcome.kind == .copied, outcome.remark != .sameAsHere else {
-      return nil
-    }
+    guard outcome.kind == .fetched || outcome.kind == .copied, outcome.remark != .sameAsHere else { return nil }
     self.request = request
     self.outcome = outcome
     if asksNames {
@@ -34,8 +32,7 @@ struct Question: Sendable {
 
   var savedName: String { outcome.name }
 
-  /// What a key says to a conflict, and whether it says so for all that follow; nil for one that says
-  /// nothing.
+  /// What a key says to a conflict, and whether it says so for all that follow; nil for one that says nothing.
   static func decision(for key: TerminalKey) -> (NameDecision, forAll: Bool)? {
     switch key {
     case .text("k"), .enter: (.keep, false)
@@ -51,9 +48,8 @@ struct Question: Sendable {
 
 /// Questions about finished files, asked one at a time below the bars while other files go on.
 ///
-/// Nothing waits for an answer: each file stands, whole, under a numbered name until its question is
-/// answered. So its lane is free at once, nothing is lost if the run is killed, and an interrupted queue
-/// means "keep both".
+/// Nothing waits for an answer: each file stands, whole, under a numbered name until its question is answered. So its
+/// lane is free at once, nothing is lost if the run is killed, and an interrupted queue means "keep both".
 final class QuestionQueue: Sendable {
   private let questions: AsyncStream<Question>
   private let continuation: AsyncStream<Question>.Continuation
@@ -136,9 +132,7 @@ final class QuestionQueue: Sendable {
     var (editor, note) = (LineEditor(question.savedName), note)
     keys.ask()
     while true {
-      feed.prompt(
-        QuestionMessages.lines(
-          question, editor, note: note, waiting: waiting.load(ordering: .relaxed)))
+      feed.prompt(QuestionMessages.lines(question, editor, note: note, waiting: waiting.load(ordering: .relaxed)))
       guard let key = await keys.next() else { return nil }
       switch question.kind {
       case .conflict:

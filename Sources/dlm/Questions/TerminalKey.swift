@@ -15,8 +15,8 @@ extension TerminalKey {
   /// No hand types so many characters at once; a key that is held down repeats one.
   private static let mostAtOnce = 4
 
-  /// What came with one read, with more characters than can be typed as the paste that it is, also where the
-  /// terminal does not mark it: else each would be a command.
+  /// What came with one read, with more characters than can be typed as the paste that it is, also where the terminal
+  /// does not mark it: else each would be a command.
   static func joiningPastes(_ keys: [TerminalKey]) -> [TerminalKey] {
     let texts = keys.compactMap { if case .text(let text) = $0 { text } else { String?.none } }
     guard texts.count > mostAtOnce, Set(texts).count > 1 else { return keys }
@@ -33,12 +33,11 @@ extension TerminalKey {
   }
 }
 
-/// From the bytes that a terminal sends to keys (ECMA-48; xterm's control sequences): a value, which reads
-/// nothing itself.
+/// From the bytes that a terminal sends to keys (ECMA-48; xterm's control sequences): a value, which reads nothing
+/// itself.
 ///
-/// A character comes as up to four bytes, an arrow as three, a paste as many. What is begun waits for the
-/// rest; Escape alone begins like an arrow, so whoever reads calls `flush` when nothing has followed it for a
-/// moment.
+/// A character comes as up to four bytes, an arrow as three, a paste as many. What is begun waits for the rest; Escape
+/// alone begins like an arrow, so whoever reads calls `flush` when nothing has followed it for a moment.
 struct KeyDecoder: Sendable {
   private enum State: Equatable {
     case plain

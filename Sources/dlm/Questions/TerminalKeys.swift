@@ -3,8 +3,8 @@ import Glibc
 import TerminalProgress
 import SystemPackage
 
-/// The keys typed at the terminal, which the screen has set to give each at once and without echo: one owner
-/// reads them all. While a question is asked they are its answer, the rest of the time commands.
+/// The keys typed at the terminal, which the screen has set to give each at once and without echo: one owner reads them
+/// all. While a question is asked they are its answer, the rest of the time commands.
 final class TerminalKeys: Sendable {
   private let reader: KeyReader
   private let state = Waiters(State())
@@ -93,8 +93,8 @@ private actor KeyReader {
 
   /// Waits for keys.
   /// - Parameter asked: the number of questions so far.
-  /// - Returns: what came at once, and how many questions had been asked before it was read; nil once the
-  ///   task is cancelled, or the terminal is gone.
+  /// - Returns: what came at once, and how many questions had been asked before it was read; nil once the task is
+  ///   cancelled, or the terminal is gone.
   func next(asked: @Sendable () -> Int) async -> (keys: [TerminalKey], asked: Int)? {
     await withTaskCancellationHandler {
       _ = self
@@ -142,8 +142,7 @@ private actor KeyReader {
 
 /// Asks for a secret at the terminal, unseen, before the run: nothing else moves meanwhile.
 enum PassphrasePrompt {
-  /// - Returns: what was typed up to the end of the line; nil where there is no terminal, or it was left with
-  ///   Ctrl-C.
+  /// - Returns: what was typed up to the end of the line; nil where there is no terminal, or it was left with Ctrl-C.
   static func ask(_ question: String) -> String? {
     // Not standard input: the list may come through it.
     let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)

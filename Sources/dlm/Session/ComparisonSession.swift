@@ -4,8 +4,8 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// One `dlm compare`: downloads one list in every mode, several times over, each time into an empty folder
-/// and without the cache.
+/// One `dlm compare`: downloads one list in every mode, several times over, each time into an empty folder and without
+/// the cache.
 struct ComparisonSession: Sendable {
   let settings: Settings
   let screen: ProgressScreen
@@ -133,8 +133,7 @@ enum RunManifest {
       // Not by `??`, whose autoclosure would throw any error.
       if let known { digest = known } else { digest = try Self.digest(of: file.path) }
       digests[file.path] = digest
-      entries.append(
-        ContentManifest.File(id: file.request.id, address: file.request.address.key, digest: digest))
+      entries.append(ContentManifest.File(id: file.request.id, address: file.request.address.key, digest: digest))
     }
     return ContentManifest(files: entries)
   }
@@ -143,8 +142,7 @@ enum RunManifest {
     do { return try ContentDigest.ofFile(path).hex } catch {
       if let error = error as? DownloadError { throw error }
       throw DownloadError(
-        .disk, cause: .errno(Errno(error).rawValue), path: path,
-        activity: "reading what was downloaded")
+        .disk, cause: .errno(Errno(error).rawValue), path: path, activity: "reading what was downloaded")
     }
   }
 }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Gives the terminal back should dlm crash, or be quit with Ctrl-\, while bars stand: the cursor, and echo.
 ///
-/// A handler of such a signal may only do what is async-signal-safe: it loads an address and makes system
-/// calls. So what it needs lies in memory that is allocated once and never moves.
+/// A handler of such a signal may only do what is async-signal-safe: it loads an address and makes system calls. So
+/// what it needs lies in memory that is allocated once and never moves.
 enum CrashGuard {
   fileprivate static let signals = [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
 
@@ -32,8 +32,7 @@ enum CrashGuard {
   /// Allocated at its first use, and kept for the process's life.
   private static func place() -> UnsafeMutableRawPointer {
     if let known = UnsafeMutableRawPointer(bitPattern: kept.load(ordering: .acquiring)) { return known }
-    let made = UnsafeMutableRawPointer.allocate(
-      byteCount: CrashPlace.size, alignment: MemoryLayout<Int>.alignment)
+    let made = UnsafeMutableRawPointer.allocate(byteCount: CrashPlace.size, alignment: MemoryLayout<Int>.alignment)
     kept.store(UInt(bitPattern: made), ordering: .releasing)
     return made
   }
@@ -72,8 +71,8 @@ private enum CrashPlace {
 private let armed = Atomic<UInt>(0)
 private let kept = Atomic<UInt>(0)
 
-/// Async-signal-safe. It gives the terminal back, and leaves the rest to what would have been done without
-/// it: mostly the end of the process, or a backtrace before it.
+/// Async-signal-safe. It gives the terminal back, and leaves the rest to what would have been done without it: mostly
+/// the end of the process, or a backtrace before it.
 private func giveTerminalBack(
   _ number: Int32, _ info: UnsafeMutablePointer<siginfo_t>?, _ context: UnsafeMutableRawPointer?
 ) {
@@ -83,14 +82,12 @@ private func giveTerminalBack(
     if tcgetpgrp(terminal) == getpgrp() {
       let count = place.load(fromByteOffset: CrashPlace.count, as: Int.self)
       _ = write(terminal, place + CrashPlace.text, count)
-      tcsetattr(
-        terminal, TCSANOW, (place + CrashPlace.mode).assumingMemoryBound(to: termios.self))
+      tcsetattr(terminal, TCSANOW, (place + CrashPlace.mode).assumingMemoryBound(to: termios.self))
     }
   }
   guard let place = UnsafeMutableRawPointer(bitPattern: kept.load(ordering: .acquiring)) else { return }
   sigaction(number, (place + CrashPlace.action(number)).assumingMemoryBound(to: sigaction.self), nil)
-  // What an instruction did it does again when this returns. What was sent is sent again, and held back until
-  // then.
+  // What an instruction did it does again when this returns. What was sent is sent again, and held back until then.
   let isOfInstruction = number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE
   if !isOfInstruction || (info?.pointee.si_code ?? 0) <= 0 { raise(number) }
 }

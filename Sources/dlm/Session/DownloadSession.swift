@@ -70,8 +70,8 @@ struct DownloadSession: Sendable {
   /// What `--report` shows; nil without it.
   private let recorder: RunRecorder?
 
-  /// A run that is only to be compared: its scratch folder, and the signals, which are caught since before
-  /// that folder was made.
+  /// A run that is only to be compared: its scratch folder, and the signals, which are caught since before that folder
+  /// was made.
   private struct Trial: Sendable {
     let files: RepeatedFiles
     let signals: Signals
@@ -170,8 +170,7 @@ struct DownloadSession: Sendable {
       throw Refusal([RepeatMessages.noRoom(plan, free: free)], .diskFailed)
     }
     if !order.isQuiet { StandardError.say(RepeatMessages.announcement(plan)) }
-    // From here on, no signal may end the process at once, because that would leave the scratch folder
-    // behind.
+    // From here on, no signal may end the process at once, because that would leave the scratch folder behind.
     let signals = Signals(.ending) { screen.restoreNow() }
     do throws(DownloadError) {
       return Trial(files: RepeatedFiles(scratch: try ScratchFolder(inside: directory)), signals: signals)
@@ -217,9 +216,7 @@ struct DownloadSession: Sendable {
   /// A report that cannot be written is better told before the run than after it.
   private static func checkReport(_ order: DownloadOrder) throws(Refusal) {
     // Its folder may be the output folder, which is not made yet.
-    guard let file = order.settings.report, let why = file.obstacle, why != .noSuchFileOrDirectory else {
-      return
-    }
+    guard let file = order.settings.report, let why = file.obstacle, why != .noSuchFileOrDirectory else { return }
     throw Refusal([TroubleMessages.notWritten(file.name, why, option: "--report")], .diskFailed)
   }
 
@@ -229,8 +226,7 @@ struct DownloadSession: Sendable {
   ) -> ListReader {
     ListReader(
       order.sources, outputName: order.outputName, checksum: order.settings.output.checksum,
-      ordering: order.listOrdering, feed: feed,
-      fetching: Wiring.listFetching(order.settings, order.environment),
+      ordering: order.listOrdering, feed: feed, fetching: Wiring.listFetching(order.settings, order.environment),
       spool: order.sources.contains(.standardInput) ? order.store.spoolPath.map(ListSpool.init) : nil,
       onRead: { memory?.read($0) }, onReject: { failures.add($0) })
   }
@@ -301,8 +297,7 @@ struct DownloadSession: Sendable {
     async let asking: Void? = questions?.run(
       carryOut: { decision, question throws(DownloadError) in
         try await wiring.carryOut(decision, on: question)
-      },
-      onFailure: { failures.add($0) })
+      }, onFailure: { failures.add($0) })
     let width =
       if let watched { await fetch(watched) } else {
         await wiring.run(source) { request, result in note(request, result, from: source) }
@@ -332,8 +327,7 @@ struct DownloadSession: Sendable {
 
   /// Called when a file ended, on its loop's thread.
   private func note(
-    _ request: DownloadRequest, _ result: Swift.Result<DownloadOutcome, DownloadError>,
-    from source: ListSource
+    _ request: DownloadRequest, _ result: Swift.Result<DownloadOutcome, DownloadError>, from source: ListSource
   ) {
     log.ended(request, result)
     recorder?.end(of: request, result)
@@ -374,16 +368,14 @@ struct DownloadSession: Sendable {
     let downgrading = await reader.downgrading.union(watched?.downgrading ?? [])
     if !order.isQuiet { StandardError.say(RejectionMessages.downgrades(downgrading)) }
     StandardError.say(result.warnings.map { CacheMessages.warning($0) })
-    StandardError.say(
-      SummaryMessages.unusedChecksums(order.settings.output.cache.checksums?.unusedNames ?? []))
+    StandardError.say(SummaryMessages.unusedChecksums(order.settings.output.cache.checksums?.unusedNames ?? []))
     let hasKeptFailures = keepFailures(result.report)
     let hasKeptCookies = keepCookies()
     let hasKeptReport = keepReport(result.report)
     summarize(result, times, listDigest)
     let status = ExitStatus(
       result.report, hasKeptAll: hasKeptFailures && hasKeptCookies && hasKeptReport,
-      isAsHere: result.verdict?.isAsHere ?? true,
-      hasLostData: screen.hasLostData || events?.hasLostData == true)
+      isAsHere: result.verdict?.isAsHere ?? true, hasLostData: screen.hasLostData || events?.hasLostData == true)
     return keepSummary(result.report, status)
   }
 
@@ -392,8 +384,7 @@ struct DownloadSession: Sendable {
   private func keepReport(_ report: RunReport) -> Bool {
     guard let file = order.settings.report, let recorder else { return true }
     let run = RunMeasurement(
-      mode: ComparedMode(report.mode, jobs: report.adaptsJobs ? nil : report.jobs), round: 1,
-      wall: report.elapsed,
+      mode: ComparedMode(report.mode, jobs: report.adaptsJobs ? nil : report.jobs), round: 1, wall: report.elapsed,
       files: report.tally.bodies, bytes: report.received, details: recorder.details)
     let facts = ReportFacts(
       list: order.sources.map(\.name).joined(separator: " "), command: "dlm get",
@@ -435,8 +426,7 @@ struct DownloadSession: Sendable {
     return report.isThrough && !order.isQuiet ? memory.times(of: listDigest) : nil
   }
 
-  /// - Returns: false if the list of failures is wanted and cannot be written; then the summary shows the
-  ///   failures.
+  /// - Returns: false if the list of failures is wanted and cannot be written; then the summary shows the failures.
   private func keepFailures(_ report: RunReport) -> Bool {
     guard let list = order.failedList else { return true }
     do {

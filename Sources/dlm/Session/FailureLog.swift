@@ -4,9 +4,8 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// The failures of a run, for the summary and the exit status. Memory does not grow with a list of which
-/// every file fails: beyond some thousands, failures are only counted, and spooled for `--failed`, which
-/// lists them all.
+/// The failures of a run, for the summary and the exit status. Memory does not grow with a list of which every file
+/// fails: beyond some thousands, failures are only counted, and spooled for `--failed`, which lists them all.
 final class FailureLog: Sendable {
   /// How many failures are kept to be shown one by one: more cannot be read in a terminal.
   static let told = 10_000
@@ -59,8 +58,7 @@ final class FailureLog: Sendable {
   var more: Int { state.withLock { $0.more } }
 }
 
-/// Failures on disk, in a file without a name: a list of millions may need it, and memory should not hold
-/// them.
+/// Failures on disk, in a file without a name: a list of millions may need it, and memory should not hold them.
 final class FailureSpool: Sendable {
   private let state: Lock<State>
 

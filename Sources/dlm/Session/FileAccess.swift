@@ -33,8 +33,8 @@ extension FileDescriptor {
     return bytes
   }
 
-  /// Writes all bytes, also to a descriptor that does not block; one that takes nothing for a second is given
-  /// up once a signal ends the run.
+  /// Writes all bytes, also to a descriptor that does not block; one that takes nothing for a second is given up once a
+  /// signal ends the run.
   func writeWhole(_ text: some Sequence<UInt8>) throws(Errno) {
     var bytes = Array(text)[...]
     while !bytes.isEmpty {
@@ -89,8 +89,7 @@ enum UserFile {
     case longer(than: Int)
   }
 
-  /// Opened once, judged, and read from the same descriptor, so that the file that was judged is the one that
-  /// is read.
+  /// Opened once, judged, and read from the same descriptor, so that the file that was judged is the one that is read.
   /// - Parameters:
   ///   - behindLink: whether a link may lead there; what is behind it is judged alike.
   ///   - orPipe: whether it may be a pipe, whose writer is waited for.
@@ -130,8 +129,7 @@ enum TemporaryFolder {
   /// Whether it is there and this user may write to it.
   static var hasMemory: Bool { access(inMemory, W_OK | X_OK) == 0 }
 
-  /// A new file, whose name is removed at once, so that the file disappears with the process, however that
-  /// ends.
+  /// A new file, whose name is removed at once, so that the file disappears with the process, however that ends.
   /// - Parameter purpose: a word for its short-lived name.
   static func unnamedFile(in folder: String, _ purpose: String) throws(Errno) -> FileDescriptor {
     var template = Array("\(folder)/dlm-\(purpose)-XXXXXX".utf8CString)
@@ -142,9 +140,9 @@ enum TemporaryFolder {
   }
 }
 
-/// A file before it gets its name: written beside the target under a random name, readable by this user
-/// alone, and renamed over the target when whole. So no reader sees half a file, no write follows a link, and
-/// no other user's file is emptied. A draft that is not committed is removed.
+/// A file before it gets its name: written beside the target under a random name, readable by this user alone, and
+/// renamed over the target when whole. So no reader sees half a file, no write follows a link, and no other user's file
+/// is emptied. A draft that is not committed is removed.
 struct DraftFile: ~Copyable {
   private let target: FilePath
   private let path: FilePath
@@ -197,8 +195,7 @@ struct DraftFile: ~Copyable {
   }
 }
 
-/// What dlm keeps for itself: only the user may write it, and what anybody else may have written is not
-/// believed.
+/// What dlm keeps for itself: only the user may write it, and what anybody else may have written is not believed.
 enum OwnFiles {
   /// Makes a folder (0700), and the folders above it, where missing. One that a umask left open is closed.
   /// - Throws: Errno; `.notPermitted` for one that is not believed.
@@ -234,17 +231,14 @@ enum OwnFiles {
   /// Whether an open file is believed, with the folder in which it has its name.
   static func isBelieved(_ descriptor: Int32, at path: FilePath) -> Bool {
     var (file, folder) = (stat(), stat())
-    guard fstat(descriptor, &file) == 0, stat(path.removingLastComponent().string, &folder) == 0 else {
-      return false
-    }
+    guard fstat(descriptor, &file) == 0, stat(path.removingLastComponent().string, &folder) == 0 else { return false }
     return Distrust(FileOwnership(file), in: FileOwnership(folder), user: geteuid()) == nil
   }
 
   /// - Returns: nothing for a file that is missing, cannot be read or is not believed.
   static func bytes(of path: FilePath, upTo limit: Int) -> [UInt8] {
     guard
-      let file = try? FileDescriptor.open(
-        path, .readOnly, options: [.closeOnExec, .nonBlocking, .noFollow])
+      let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking, .noFollow])
     else { return [] }
     let bytes = try? file.closeAfter {
       isBelieved(file.rawValue, at: path) ? try file.bytes(upTo: limit) : []

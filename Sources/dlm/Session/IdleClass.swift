@@ -4,8 +4,8 @@ import SystemPackage
 
 /// The classes of processor and disk time that get what nobody else wants (`--background`).
 ///
-/// They belong to threads, and a new thread inherits those of the one that makes it. So all threads that
-/// there are get them, again and again until a look finds no new one; from then on every new one has them.
+/// They belong to threads, and a new thread inherits those of the one that makes it. So all threads that there are get
+/// them, again and again until a look finds no new one; from then on every new one has them.
 enum IdleClass {
   /// SCHED_IDLE, which Swift's Glibc module does not export.
   private static let scheduling: Int32 = 5

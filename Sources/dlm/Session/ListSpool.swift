@@ -1,8 +1,8 @@
 import DownloadModel
 import SystemPackage
 
-/// Keeps a list that came through a pipe, so that `dlm get` can repeat it. Addresses are kept without
-/// credentials, and only this user can read them. The file gets its name only when it is whole.
+/// Keeps a list that came through a pipe, so that `dlm get` can repeat it. Addresses are kept without credentials, and
+/// only this user can read them. The file gets its name only when it is whole.
 final class ListSpool {
   private let path: FilePath
   private var pending: [UInt8] = []
@@ -12,8 +12,7 @@ final class ListSpool {
   /// Whether the list now stands under its name.
   private(set) var isKept = false
 
-  /// An older run's list stays until this one is whole: an empty pipe, or one that breaks off, replaces
-  /// nothing.
+  /// An older run's list stays until this one is whole: an empty pipe, or one that breaks off, replaces nothing.
   init(_ path: FilePath) { self.path = path }
 
   /// The list was not read to its end, and half of it must not be taken for the whole.
@@ -47,8 +46,8 @@ final class ListSpool {
     draft = nil
   }
 
-  /// A spool that cannot be written costs the convenience of repeating the list and nothing else, so it ends
-  /// silently; the list that was remembered before stays.
+  /// A spool that cannot be written costs the convenience of repeating the list and nothing else, so it ends silently;
+  /// the list that was remembered before stays.
   private func flush() {
     guard !isBroken else { return }
     do throws(Errno) {

@@ -2,24 +2,24 @@ import ArgumentParser
 import Glibc
 import SystemPackage
 
-/// Where `--failed`, `--events`, `--summary-json` and `--report` write: a file, which is replaced as a whole,
-/// or something that takes a stream (a pipe, a terminal, `-` for standard output, `fd:3`).
+/// Where `--failed`, `--events`, `--summary-json` and `--report` write: a file, which is replaced as a whole, or
+/// something that takes a stream (a pipe, a terminal, `-` for standard output, `fd:3`).
 ///
-/// What is written may hold addresses as they must be fetched again, signatures and all, so the file is this
-/// user's alone (0600).
+/// What is written may hold addresses as they must be fetched again, signatures and all, so the file is this user's
+/// alone (0600).
 enum OutputFile {
   case file(FilePath)
   /// A device, opened by its name when there is something to write.
   case device(FilePath)
   /// A named pipe, likewise, as opening it waits for its reader.
   case pipe(FilePath)
-  /// One that this process has open: `-`, `fd:3`, `/dev/stdout`, `/dev/fd/5` (a shell's `>(…)`). The last two
-  /// names are links, which lead to what the caller opened.
+  /// One that this process has open: `-`, `fd:3`, `/dev/stdout`, `/dev/fd/5` (a shell's `>(…)`). The last two names are
+  /// links, which lead to what the caller opened.
   case descriptor(Int32)
 
   /// Checks the target before the run.
-  /// - Throws: `ValidationError` for a folder, for a link, which may lead to another user's file, and for a
-  ///   descriptor that cannot be written.
+  /// - Throws: `ValidationError` for a folder, for a link, which may lead to another user's file, and for a descriptor
+  ///   that cannot be written.
   init(_ text: String, option: String) throws {
     if text.utf8.starts(with: "fd:".utf8) {
       guard let number = Int32(text.dropFirst(3)), number >= 0 else {
@@ -78,8 +78,8 @@ enum OutputFile {
     }
   }
 
-  /// What keeps a file from being written there now; nil if nothing does. It is found by trying, since a
-  /// folder's rights are not all that counts, and leaves nothing behind.
+  /// What keeps a file from being written there now; nil if nothing does. It is found by trying, since a folder's
+  /// rights are not all that counts, and leaves nothing behind.
   var obstacle: Errno? {
     guard case .file(let path) = self else { return nil }
     do throws(Errno) {
@@ -112,8 +112,8 @@ enum OutputFile {
     }
   }
 
-  /// Opens it for what is written bit by bit while a run goes on: a file that is there is replaced at once,
-  /// so that no other user's file, and no other name of this one, is written.
+  /// Opens it for what is written bit by bit while a run goes on: a file that is there is replaced at once, so that no
+  /// other user's file, and no other name of this one, is written.
   func open() throws(Errno) -> FileDescriptor {
     switch self {
     case .file(let path):

@@ -16,11 +16,10 @@ enum ProcessUsage {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// From now on `peakMemory` is that of the time since (proc_pid_clear_refs(5)). Where the kernel refuses,
-  /// it stays that of the whole process.
+  /// From now on `peakMemory` is that of the time since (proc_pid_clear_refs(5)). Where the kernel refuses, it stays
+  /// that of the whole process.
   static func forgetPeakMemory() {
-    guard let file = try? FileDescriptor.open("/proc/self/clear_refs", .writeOnly, options: [.closeOnExec])
-    else {
+    guard let file = try? FileDescriptor.open("/proc/self/clear_refs", .writeOnly, options: [.closeOnExec]) else {
       return
     }
     _ = try? file.closeAfter { try file.writeAll("5".utf8) }
@@ -42,8 +41,8 @@ enum ProcessUsage {
     return nil
   }
 
-  /// How far the clock on the wall has moved beside the one that measures: more where somebody set it, or
-  /// where the machine slept.
+  /// How far the clock on the wall has moved beside the one that measures: more where somebody set it, or where the
+  /// machine slept.
   struct ClockWatch {
     private let wall = time(of: CLOCK_REALTIME)
     private let measuring = time(of: CLOCK_MONOTONIC)

@@ -5,8 +5,8 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Shows this process's progress, on standard error as its terminal and its user allow; and the root of the
-/// task tree, which the process's signals cancel.
+/// Shows this process's progress, on standard error as its terminal and its user allow; and the root of the task tree,
+/// which the process's signals cancel.
 final class ProgressScreen: Sendable {
   let style: ProgressStyle.Resolved
   private let environment: TerminalEnvironment
@@ -21,18 +21,15 @@ final class ProgressScreen: Sendable {
   ///     seen and end with Ctrl-D.
   ///   - keepsInput: whether what is typed is none of dlm's, and is left for the program after it.
   init(
-    _ style: ProgressStyle, readsInput: Bool = false, keepsInput: Bool = false,
-    environment variables: [String: String]
+    _ style: ProgressStyle, readsInput: Bool = false, keepsInput: Bool = false, environment variables: [String: String]
   ) {
-    output = TerminalOutput(
-      takesKeys: !readsInput || isatty(STDIN_FILENO) == 0, keepsInput: keepsInput)
+    output = TerminalOutput(takesKeys: !readsInput || isatty(STDIN_FILENO) == 0, keepsInput: keepsInput)
     self.variables = variables
     environment = TerminalEnvironment(isTerminal: output.isTerminal, variables: variables)
     self.style = style.resolved(in: environment)
   }
 
-  /// Whether JSON lines were lost. They are data: the run's files are not affected, but the reader of the
-  /// lines is.
+  /// Whether JSON lines were lost. They are data: the run's files are not affected, but the reader of the lines is.
   var hasLostData: Bool { lost.withLock { $0 != nil } }
 
   /// Messages as the window has room for them.
@@ -79,11 +76,9 @@ final class ProgressScreen: Sendable {
     of feed: ProgressFeed, _ detail: ProgressFeed.Detail, _ heading: RunHeading?
   ) -> ProgressRenderer? {
     ProgressRenderer(
-      feed: feed, detail: detail, heading: heading, style: style,
-      isColored: ColorChoice.auto.resolved(in: environment),
+      feed: feed, detail: detail, heading: heading, style: style, isColored: ColorChoice.auto.resolved(in: environment),
       // JSON lines are data, and the only output on standard output.
-      output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output,
-      environment: environment,
+      output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output, environment: environment,
       words: DisplayWords.all, spent: { Self.spent })
   }
 
@@ -101,10 +96,9 @@ final class ProgressScreen: Sendable {
     case ended
   }
 
-  /// Runs work that signals cancel: SIGINT, SIGTERM and SIGHUP once, so that it puts away what it has; a
-  /// second one ends the process at once. SIGTSTP (Ctrl-Z) gives the terminal back before it stops.
-  /// - Parameter early: signals that count already, because something is to be put away whatever happens from
-  ///   then on.
+  /// Runs work that signals cancel: SIGINT, SIGTERM and SIGHUP once, so that it puts away what it has; a second one
+  /// ends the process at once. SIGTSTP (Ctrl-Z) gives the terminal back before it stops.
+  /// - Parameter early: signals that count already, because something is to be put away whatever happens from then on.
   /// - Returns: what the work returned, also when it was cancelled; and the signal that cancelled it.
   func runInterruptibly<Value: Sendable>(
     early: Signals? = nil, _ work: @escaping @Sendable () async -> Value
@@ -158,8 +152,7 @@ final class ProgressScreen: Sendable {
   func restoreNow() { current.withLock { $0 }?.restoreNow() }
 }
 
-/// Lets other processes see how far a run has come (`dlm cache status`): a reader of its feed that writes a
-/// file.
+/// Lets other processes see how far a run has come (`dlm cache status`): a reader of its feed that writes a file.
 struct RunningSnapshots {
   private let folder: FilePath
   /// Where the run's files go.
@@ -175,8 +168,8 @@ struct RunningSnapshots {
   /// - Parameter state: `$XDG_STATE_HOME/dlm`.
   static func folder(below state: FilePath) -> FilePath { state.appending("running") }
 
-  /// Writes a snapshot a second until the task is cancelled, and takes it away then. A run that is over
-  /// sooner leaves nothing and writes nothing.
+  /// Writes a snapshot a second until the task is cancelled, and takes it away then. A run that is over sooner leaves
+  /// nothing and writes nothing.
   func follow(_ feed: ProgressFeed) async {
     let file = RunningDownloadsFile(in: folder)
     let start = ContinuousClock.now
@@ -193,8 +186,7 @@ struct RunningSnapshots {
       if earlier.count > 5 { earlier.removeFirst() }
       // By now the folder is there, or this is its name as it was given.
       let directory = RunMemory.canonical(directory) ?? directory
-      await file.write(
-        RunningDownloads(sample, directory: directory, rate: Int64(max(0, min(rate, 1e15)))))
+      await file.write(RunningDownloads(sample, directory: directory, rate: Int64(max(0, min(rate, 1e15)))))
     }
     await file.remove()
   }

@@ -22,8 +22,8 @@ struct RepeatPlan: Sendable {
 
 /// Why a list that is taken again is not repeated to compare.
 enum NotRepeated: Error {
-  /// The mode is the last run's; or the user asked to fetch anew or to use only the disk, which concerns the
-  /// files here.
+  /// The mode is the last run's; or the user asked to fetch anew or to use only the disk, which concerns the files
+  /// here.
   case notAsked
   case because(Reason, other: DownloadMode)
 
@@ -33,8 +33,7 @@ enum NotRepeated: Error {
 extension RepeatPlan {
   /// Reads the list once to its end.
   init(
-    _ last: LastList, _ sources: [Source], _ settings: Settings, noCompare: Bool,
-    fetching: ListAtAddress.Fetching
+    _ last: LastList, _ sources: [Source], _ settings: Settings, noCompare: Bool, fetching: ListAtAddress.Fetching
   ) async throws(NotRepeated) {
     guard !noCompare, !settings.output.cache.refresh, !settings.output.cache.offline,
       let other = last.history.command.mode, other != settings.mode
@@ -98,15 +97,14 @@ struct RepeatedFiles: Sendable {
   /// A separate index, so that the run does the work of a first one.
   var index: FilePath { scratch.path.appending("index") }
 
-  /// Compares byte for byte, on the cooperative pool, because the time of this is not measured. The files
-  /// here are only read.
+  /// Compares byte for byte, on the cooperative pool, because the time of this is not measured. The files here are only
+  /// read.
   /// - Parameter standing: the files of the earlier runs, as far as they are known. A file that is not known
-  ///   (`--no-cache`, `dlm clear-cache`) is searched for under the name that the fetched file has now, and
-  ///   under the names of other files that wanted the same one, because the order of answers may have decided
-  ///   which file got which.
+  ///   (`--no-cache`, `dlm clear-cache`) is searched for under the name that the fetched file has now, and under the
+  ///   names of other files that wanted the same one, because the order of answers may have decided which file got
+  ///   which.
   @concurrent
-  func compare(with directory: String, _ standing: StandingFiles) async throws(DownloadError) -> RepeatVerdict
-  {
+  func compare(with directory: String, _ standing: StandingFiles) async throws(DownloadError) -> RepeatVerdict {
     var verdict = RepeatVerdict()
     var seen: Set<String> = []
     let files = fetched.all.filter { seen.insert($0.path).inserted }
@@ -120,8 +118,7 @@ struct RepeatedFiles: Sendable {
       let standing = try Self.standing(file, among: places, &taken)
       if standing != .missing { verdict.compared += 1 }
       guard standing != .equal else { continue }
-      let difference = RepeatVerdict.Difference(
-        address: file.request.address.key, path: places.first ?? file.name)
+      let difference = RepeatVerdict.Difference(address: file.request.address.key, path: places.first ?? file.name)
       if standing == .missing {
         verdict.missing.append(difference)
       } else {
@@ -198,8 +195,8 @@ struct RepeatedFiles: Sendable {
   }
 }
 
-/// Where a run put the file of each request, noted when each ends: the store chooses names, and they may
-/// depend on answers of servers.
+/// Where a run put the file of each request, noted when each ends: the store chooses names, and they may depend on
+/// answers of servers.
 final class FetchedFiles: Sendable {
   struct File: Sendable {
     let request: DownloadRequest

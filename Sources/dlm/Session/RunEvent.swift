@@ -2,8 +2,8 @@ import DownloadModel
 import FoundationEssentials
 import TerminalProgress
 
-/// What is noted of the runs in a folder, as they go: each event is a line of the folder's history, and what
-/// is remembered is what the lines come to (`RunEvents`).
+/// What is noted of the runs in a folder, as they go: each event is a line of the folder's history, and what is
+/// remembered is what the lines come to (`RunEvents`).
 enum RunEvent: Equatable {
   /// Its list could be read, and names something.
   case began(run: String, RunHistory.Command)
@@ -16,8 +16,8 @@ enum RunEvent: Equatable {
 
 /// What the events of a folder come to.
 ///
-/// The run of the newest event is the last one. Runs before it are known too, because one that is void gives
-/// way to the one before it, and several may be under way at once.
+/// The run of the newest event is the last one. Runs before it are known too, because one that is void gives way to the
+/// one before it, and several may be under way at once.
 struct RunEvents: Equatable {
   private var commands: [Begun] = []
 
@@ -100,13 +100,13 @@ extension RunEvent {
 ///      "list":"5d41…","mode":"parallel","run":"2k9zq3x8","seconds":4.1,…,"v":1}
 ///     {"event":"void","run":"7bb01kq","v":1}
 ///
-/// `withheld` is `proxy`, `logins`, or `header:` and a field's name. A line that is no such object (the power
-/// failed, the disk was full, another version wrote it), or has numbers that no run has, says nothing.
+/// `withheld` is `proxy`, `logins`, or `header:` and a field's name. A line that is no such object (the power failed,
+/// the disk was full, another version wrote it), or has numbers that no run has, says nothing.
 enum RunEventLines {
   private static let format = 1
 
-  /// - Returns: text to be added behind whatever stands there. It begins with a line end, because the line
-  ///   before it may be torn.
+  /// - Returns: text to be added behind whatever stands there. It begins with a line end, because the line before it
+  ///   may be torn.
   static func text(_ events: [RunEvent]) -> [UInt8] {
     Array(("\n" + events.map { JSONValue.object(fields($0)).text + "\n" }.joined()).utf8)
   }

@@ -53,8 +53,8 @@ struct PastRun: Equatable {
   /// Bytes a second over the network; nil where that is no time at all.
   var bytesPerSecond: Double? { seconds > 0 ? Double(transferredBytes) / seconds : nil }
 
-  /// Whether both moved the same files; a run that found most of them unchanged measures something else. For
-  /// files without a byte, this cannot tell whether they were fetched.
+  /// Whether both moved the same files; a run that found most of them unchanged measures something else. For files
+  /// without a byte, this cannot tell whether they were fetched.
   func didSameWork(as other: PastRun) -> Bool {
     listDigest == other.listDigest && failed == other.failed && transferredBytes == other.transferredBytes
       && (transferredBytes > 0 || fetched == other.fetched)
@@ -66,8 +66,8 @@ struct PastRun: Equatable {
       && didSameWork(as: other)
   }
 
-  /// Whether it takes the place of an earlier run of its list and mode. One that fetched nothing, or less,
-  /// did other work, so the measured time stays.
+  /// Whether it takes the place of an earlier run of its list and mode. One that fetched nothing, or less, did other
+  /// work, so the measured time stays.
   func replaces(_ earlier: PastRun?) -> Bool {
     if isOfAll { return true }
     guard fetched > 0 else { return false }
@@ -87,8 +87,7 @@ extension PastRun {
         command: .compare, sources: sources, mode: run.mode.mode,
         adaptsJobs: run.mode.jobs == nil && settings.adaptsJobs && run.mode.mode != .sequential,
         listDigest: listDigest, jobs: run.mode.jobs ?? max(1, run.details.mostAtOnce), fetched: run.files,
-        failed: report.leftOut.count, transferredBytes: run.bytes, seconds: run.wall / .seconds(1),
-        endedAt: endedAt)
+        failed: report.leftOut.count, transferredBytes: run.bytes, seconds: run.wall / .seconds(1), endedAt: endedAt)
     }
   }
 }
@@ -113,8 +112,8 @@ struct RunTimes: Equatable {
     var isFair: Bool
   }
 
-  /// The newest run in another mode; one that can be compared goes before one that cannot.
-  /// Nil also for a run that fetched nothing, because it measures nothing.
+  /// The newest run in another mode; one that can be compared goes before one that cannot. Nil also for a run that
+  /// fetched nothing, because it measures nothing.
   func comparison(for this: PastRun) -> Comparison? {
     guard this.fetched > 0 else { return nil }
     return runs.values.filter { $0.mode != this.mode }
@@ -122,8 +121,8 @@ struct RunTimes: Equatable {
       .max { ($0.isFair ? 1 : 0, $0.run.endedAt) < ($1.isFair ? 1 : 0, $1.run.endedAt) }
   }
 
-  /// The known times without another run: the fastest mode, and sequential or the slowest, of those that did
-  /// the same work.
+  /// The known times without another run: the fastest mode, and sequential or the slowest, of those that did the same
+  /// work.
   var measured: (fast: PastRun, slow: PastRun)? {
     let all = runs.values.sorted { $0.seconds < $1.seconds }
     guard let fast = all.first else { return nil }

@@ -2,11 +2,11 @@ import DownloadModel
 import Glibc
 import SystemPackage
 
-/// Keeps a history for each folder, in a file named after it, to which each run adds lines (`RunEventLines`).
-/// Only this user can read it, since addresses may be signed.
+/// Keeps a history for each folder, in a file named after it, to which each run adds lines (`RunEventLines`). Only this
+/// user can read it, since addresses may be signed.
 ///
-/// Nothing is synced: after a loss of power the newest lines may be missing or torn, and what stands before
-/// them counts.
+/// Nothing is synced: after a loss of power the newest lines may be missing or torn, and what stands before them
+/// counts.
 struct RunHistoryStore {
   let folder: String
   /// Without its ending; nil where there is no folder for it: then nothing is remembered.
@@ -106,8 +106,8 @@ struct RunHistoryStore {
     return size > 0
   }
 
-  /// Replaces the file by one that says the same in fewer lines. Whoever adds a line meanwhile waits for the
-  /// lock, and finds the new file then.
+  /// Replaces the file by one that says the same in fewer lines. Whoever adds a line meanwhile waits for the lock, and
+  /// finds the new file then.
   private static func compact(_ file: FilePath) throws(Errno) {
     let lines = try HistoryFile.open(file, lock: LOCK_EX)
     defer { lines.close() }
@@ -120,8 +120,8 @@ struct RunHistoryStore {
   }
 }
 
-/// The file of a history, open and locked: while one process replaces it, no other adds a line that would be
-/// lost with the old one.
+/// The file of a history, open and locked: while one process replaces it, no other adds a line that would be lost with
+/// the old one.
 struct HistoryFile {
   private let descriptor: Int32
   let size: Int64

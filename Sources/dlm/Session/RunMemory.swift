@@ -6,9 +6,9 @@ import SystemPackage
 
 /// What one `get` remembers for the next in its folder.
 ///
-/// Remembered is a run whose list could be read and names something, from its first address on, so that a
-/// killed run can be repeated by name; a list from a pipe from its end on, since half of it is none. All else
-/// (a mistyped list, an empty pipe, a list that breaks off) leaves what was remembered before.
+/// Remembered is a run whose list could be read and names something, from its first address on, so that a killed run
+/// can be repeated by name; a list from a pipe from its end on, since half of it is none. All else (a mistyped list, an
+/// empty pipe, a list that breaks off) leaves what was remembered before.
 ///
 /// It only adds to what is kept, and reads nothing of it before it is asked for `times`.
 final class RunMemory: Sendable {
@@ -90,14 +90,13 @@ final class RunMemory: Sendable {
       forget()
       return false
     }
-    // Where the user's own file was left under the name (`--on-conflict skip`), there is nothing to compare
-    // with.
+    // Where the user's own file was left under the name (`--on-conflict skip`), there is nothing to compare with.
     note(past(report, listDigest, report.tally.skipped == 0 ? directory : nil))
     return true
   }
 
-  /// A run that was only to be compared ended: what is here is as it was, so that only one that went through
-  /// its list changes anything. All of it was fetched, whatever an earlier run did.
+  /// A run that was only to be compared ended: what is here is as it was, so that only one that went through its list
+  /// changes anything. All of it was fetched, whatever an earlier run did.
   func compared(_ report: RunReport, listDigest: String, directory: String) {
     note(past(report, listDigest, directory, isOfAll: true))
   }
@@ -148,9 +147,9 @@ final class RunMemory: Sendable {
   }
 }
 
-/// The sources of a command that names none: the last list that a `get` in this folder used. Never standard
-/// input: under cron, in a script or with a closed descriptor nothing comes from there, and a list from a
-/// pipe must be named `-`.
+/// The sources of a command that names none: the last list that a `get` in this folder used. Never standard input:
+/// under cron, in a script or with a closed descriptor nothing comes from there, and a list from a pipe must be named
+/// `-`.
 struct LastList {
   let history: RunHistory
   let store: RunHistoryStore

@@ -26,8 +26,8 @@ struct RunReport: Sendable {
   /// Whether it watched its lists, so that its time says nothing.
   private(set) var isWatch = false
 
-  /// Makes it that of a run over what was in the lists last. A signal is how such a run ends: it only counts
-  /// as one if it cut something short.
+  /// Makes it that of a run over what was in the lists last. A signal is how such a run ends: it only counts as one if
+  /// it cut something short.
   mutating func watched(_ lines: WatchedLines) {
     isWatch = true
     failures = lines.failures + failures
@@ -35,8 +35,8 @@ struct RunReport: Sendable {
     if lines.isSettled { signal = nil }
   }
 
-  /// How many files never began, because the disk took no more bytes. A list that was not read to its end has
-  /// further ones.
+  /// How many files never began, because the disk took no more bytes. A list that was not read to its end has further
+  /// ones.
   var notBegun: Int {
     guard signal == nil, failures.contains(where: \.stopsWriting) else { return 0 }
     let ended = tally.done + tally.failed - rejections.count + tally.cancelled
@@ -47,8 +47,8 @@ struct RunReport: Sendable {
     signal == nil ? ExitStatus(failures: failures, rejections: rejections) : ExitStatus(signal: signal)
   }
 
-  /// Whether it says something about the mode: it went through its list, whatever failed of it, and its time
-  /// is that of its work.
+  /// Whether it says something about the mode: it went through its list, whatever failed of it, and its time is that of
+  /// its work.
   var isThrough: Bool {
     signal == nil && isListWhole && !isListUnreadable && !isWatch && tally.done > 0
       && !failures.contains { $0.stopsWriting || $0.isOfUser }

@@ -3,11 +3,10 @@ import FoundationEssentials
 import Glibc
 import SystemPackage
 
-/// A folder of the run's own for what is downloaded only to be measured or compared; removed with all that is
-/// in it.
+/// A folder of the run's own for what is downloaded only to be measured or compared; removed with all that is in it.
 ///
-/// It is locked as long as its process lives. What a killed one left is removed by the next that makes such a
-/// folder in the same place: it is this user's alone, has the mark, and nobody holds its lock.
+/// It is locked as long as its process lives. What a killed one left is removed by the next that makes such a folder in
+/// the same place: it is this user's alone, has the mark, and nobody holds its lock.
 final class ScratchFolder: Sendable {
   let path: FilePath
   private let lock: FileDescriptor
@@ -25,8 +24,7 @@ final class ScratchFolder: Sendable {
     do throws(Errno) {
       try self.init(".dlm-compare-", in: directory)
     } catch {
-      throw DownloadError(
-        .folder, cause: .errno(error.rawValue), path: directory, activity: "making a scratch folder")
+      throw DownloadError(.folder, cause: .errno(error.rawValue), path: directory, activity: "making a scratch folder")
     }
   }
 
@@ -38,8 +36,8 @@ final class ScratchFolder: Sendable {
     path = FilePath(String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
     do throws(Errno) {
       lock = try Self.open(path)
-      // Another may just look at it; without its mark it lets go. Where the file system knows no locks, what
-      // is left after a kill stays.
+      // Another may just look at it; without its mark it lets go. Where the file system knows no locks, what is left
+      // after a kill stays.
       while flock(lock.rawValue, LOCK_EX) != 0, errno == EINTR {}
       let mark = openat(lock.rawValue, Self.mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       guard mark >= 0 else { throw Errno(rawValue: errno) }
@@ -103,8 +101,7 @@ final class ScratchFolder: Sendable {
     do {
       try FileManager.default.removeItem(atPath: folder.string)
     } catch {
-      throw DownloadError(
-        .disk, cause: .detail("\(error)"), path: folder.string, activity: "removing a scratch folder")
+      throw DownloadError(.disk, cause: .detail("\(error)"), path: folder.string, activity: "removing a scratch folder")
     }
   }
 }

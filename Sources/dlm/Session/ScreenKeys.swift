@@ -26,8 +26,7 @@ struct ScreenKeys: Sendable {
   ///   - control: nil where keys only answer questions.
   ///   - stop: ends the run as the first Ctrl-C does.
   init(
-    _ keys: TerminalKeys, _ control: RunControl?, _ renderer: ProgressRenderer,
-    stop: @escaping @Sendable () -> Void
+    _ keys: TerminalKeys, _ control: RunControl?, _ renderer: ProgressRenderer, stop: @escaping @Sendable () -> Void
   ) {
     (self.keys, self.control, self.renderer, self.stop) = (keys, control, renderer, stop)
   }
@@ -69,15 +68,15 @@ struct ScreenKeys: Sendable {
     }
   }
 
-  /// Whether keys are commands. They are read from the controlling terminal, which others may read too: a
-  /// pager behind dlm, or whoever feeds it from there. So dlm takes none that somebody else may wait for.
+  /// Whether keys are commands. They are read from the controlling terminal, which others may read too: a pager behind
+  /// dlm, or whoever feeds it from there. So dlm takes none that somebody else may wait for.
   /// - Parameters:
   ///   - isWanted: by the settings.
   ///   - readsInput: whether the list comes through standard input.
   static func areTaken(isWanted: Bool, readsInput: Bool, by streams: Streams) -> Bool {
     guard isWanted, streams.isErrorControlling, !streams.isOutputPiped else { return false }
-    // A list that is typed is not made of commands; and without a terminal for standard input somebody said
-    // that there is nobody who types (xargs, `< /dev/null`), or a loop around dlm reads from elsewhere.
+    // A list that is typed is not made of commands; and without a terminal for standard input somebody said that there
+    // is nobody who types (xargs, `< /dev/null`), or a loop around dlm reads from elsewhere.
     return readsInput != streams.isInputTerminal
   }
 

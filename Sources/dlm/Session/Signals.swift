@@ -6,14 +6,14 @@ import SystemPackage
 
 /// Signals of the process as an async sequence.
 ///
-/// The handler only writes the number into a pipe, so that a signal counts from the moment in which the
-/// handler is installed, whether or not the sequence is read yet. (A Dispatch signal source is registered
-/// some time after it was resumed, and a Ctrl-C in between was lost.) A signal that is ignored stays ignored.
+/// The handler only writes the number into a pipe, so that a signal counts from the moment in which the handler is
+/// installed, whether or not the sequence is read yet. (A Dispatch signal source is registered some time after it was
+/// resumed, and a Ctrl-C in between was lost.) A signal that is ignored stays ignored.
 final class Signals: AsyncSequence, Sendable {
   /// What the signals are for; one sequence each at a time.
   enum Purpose {
-    /// SIGINT, SIGTERM, SIGHUP: the first one is delivered; a second one ends the process at once with 128 +
-    /// its number.
+    /// SIGINT, SIGTERM, SIGHUP: the first one is delivered; a second one ends the process at once with 128 + its
+    /// number.
     case ending
     /// SIGTSTP, and SIGCONT after it or after a SIGSTOP that nobody was told of.
     case stopping
@@ -91,10 +91,10 @@ final class Signals: AsyncSequence, Sendable {
 
   /// Stops the process, as SIGTSTP would have done by itself, and returns when it goes on.
   ///
-  /// The signal is sent to this thread and not to the process: a thread deals with its own signal before its
-  /// next step, whereas the process's goes to some thread, and this one would run on beside the shell's
-  /// prompt until the stop reaches it. SIGTSTP and not SIGSTOP, because the kernel drops it where no shell
-  /// could continue the process (an orphaned process group); then this returns at once.
+  /// The signal is sent to this thread and not to the process: a thread deals with its own signal before its next step,
+  /// whereas the process's goes to some thread, and this one would run on beside the shell's prompt until the stop
+  /// reaches it. SIGTSTP and not SIGSTOP, because the kernel drops it where no shell could continue the process (an
+  /// orphaned process group); then this returns at once.
   static func stopProcess() {
     var standard = sigaction()
     var caught = sigaction()
@@ -115,8 +115,7 @@ final class Signals: AsyncSequence, Sendable {
   private static func reader(
     of descriptor: Int32, _ handle: @escaping @Sendable (Int32) -> Void
   ) -> sending any DispatchSourceRead {
-    let source = DispatchSource.makeReadSource(
-      fileDescriptor: descriptor, queue: DispatchQueue(label: "signals"))
+    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: DispatchQueue(label: "signals"))
     source.setEventHandler {
       var number: UInt8 = 0
       if read(descriptor, &number, 1) == 1 { handle(Int32(number)) }
@@ -125,9 +124,8 @@ final class Signals: AsyncSequence, Sendable {
     return source
   }
 
-  /// What was ignored when dlm started stays so: nohup ignores SIGHUP, a shell without job control SIGINT for
-  /// what it runs in the background, and neither wants the signal to end it (POSIX, sh, "Signals and Error
-  /// Handling").
+  /// What was ignored when dlm started stays so: nohup ignores SIGHUP, a shell without job control SIGINT for what it
+  /// runs in the background, and neither wants the signal to end it (POSIX, sh, "Signals and Error Handling").
   private static func install(_ number: Int32) {
     var found = sigaction()
     guard sigaction(number, nil, &found) == 0, !isIgnored(found) else { return }

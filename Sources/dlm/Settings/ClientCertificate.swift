@@ -12,11 +12,10 @@ enum CertificateType: String, CaseIterable, ExpressibleByArgument {
   static var allValueDescriptions: [String: String] { [:] }
 }
 
-/// `--cert`, `--key` and the pass phrase, looked at before the run: a wrong path is one message, not one a
-/// file.
+/// `--cert`, `--key` and the pass phrase, looked at before the run: a wrong path is one message, not one a file.
 ///
-/// The pass phrase is never on the command line, which every user of the machine can see (ps): it comes from
-/// a file, from the environment, or from the terminal.
+/// The pass phrase is never on the command line, which every user of the machine can see (ps): it comes from a file,
+/// from the environment, or from the terminal.
 struct ClientCertificateFiles {
   var certificate: String
   /// Nil to look what it is.
@@ -34,9 +33,7 @@ struct ClientCertificateFiles {
     let isPKCS12 = type.map { $0 == .p12 } ?? (bytes.first == 0x30)
     var locked = isPKCS12
     if !isPKCS12 {
-      guard Self.holds("-----BEGIN", bytes) else {
-        throw ValidationError(UsageMessages.noCertificate(certificate))
-      }
+      guard Self.holds("-----BEGIN", bytes) else { throw ValidationError(UsageMessages.noCertificate(certificate)) }
       let keyBytes = try key.map { try Self.bytes("--key", $0) } ?? bytes
       guard Self.holds("PRIVATE KEY-----", keyBytes) else {
         throw ValidationError(UsageMessages.noPrivateKey(certificate, key: key))

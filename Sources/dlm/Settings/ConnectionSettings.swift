@@ -64,8 +64,7 @@ struct ConnectionOptions: ParsableArguments {
   var cacert: String?
 
   @Option(
-    help: .value(
-      "file", "Revoked certificates, in PEM: a list from each issuer, the root's too (default: none)."),
+    help: .value("file", "Revoked certificates, in PEM: a list from each issuer, the root's too (default: none)."),
     completion: .file())
   var crlfile: String?
 
@@ -73,8 +72,7 @@ struct ConnectionOptions: ParsableArguments {
     help: .value(
       "file",
       "Your certificate, in PEM or PKCS #12 (default: none). Its pass phrase: DLM_CERT_PASSPHRASE, "
-        + "a file, or as asked at the terminal."),
-    completion: .file())
+        + "a file, or as asked at the terminal."), completion: .file())
   var cert: String?
 
   @Option(help: .value("PEM|P12", "What --cert holds (default: as it shows)."))
@@ -86,16 +84,13 @@ struct ConnectionOptions: ParsableArguments {
   var key: String?
 
   @Option(
-    help: .value(
-      "file", "A file whose first line is the pass phrase of --cert or --key (default: asked for)."),
+    help: .value("file", "A file whose first line is the pass phrase of --cert or --key (default: asked for)."),
     completion: .file())
   var certPassphraseFile: String?
 
   @Option(
     help: .value(
-      "keys",
-      "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file (default: "
-        + "any)."),
+      "keys", "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file (default: " + "any)."),
     completion: .file())
   var pinnedpubkey: String?
 
@@ -118,8 +113,7 @@ struct ConnectionOptions: ParsableArguments {
   var netrcFile: String?
 
   @Option(
-    help: .value(
-      "file", "Keep cookies between runs, as curl does (default: none); without it they end with the run."),
+    help: .value("file", "Keep cookies between runs, as curl does (default: none); without it they end with the run."),
     completion: .file())
   var cookieJar: String?
 
@@ -205,8 +199,8 @@ struct ConnectionSettings {
   /// Logins are a page; a file of more is something else.
   private static let longestNetrc = 1 << 20
 
-  /// Reads `--netrc-file` for the cache's keys, as entries serve only the logins that made them (RFC 9111
-  /// §3.5); the transport looks up each host in the file by itself.
+  /// Reads `--netrc-file` for the cache's keys, as entries serve only the logins that made them (RFC 9111 §3.5); the
+  /// transport looks up each host in the file by itself.
   /// - Throws: `ValidationError` naming file, cause and remedy.
   private static func logins(_ path: String) throws -> NetrcLogins {
     do throws(UserFile.Refusal) {
@@ -224,8 +218,7 @@ struct ConnectionSettings {
     if let oldest = tls.oldest, let newest = tls.newest, newest < oldest {
       let name = oldest.defaultValueDescription
       throw sources.conflict(
-        UsageMessages.noVersionLeft(newest: newest.defaultValueDescription, oldest: name), "tls-max",
-        "tlsv\(name)")
+        UsageMessages.noVersionLeft(newest: newest.defaultValueDescription, oldest: name), "tls-max", "tlsv\(name)")
     }
     tls.pinnedKeys = options.pinnedpubkey
     tls.revocationList = try readable("crlfile", options.crlfile, sources)
@@ -246,8 +239,8 @@ struct ConnectionSettings {
 
   // MARK: Proxies
 
-  /// `--proxy`, else `DLM_PROXY`, else the settings file, else the variables that curl knows. What is none is
-  /// refused before the first request; an empty one is no proxy.
+  /// `--proxy`, else `DLM_PROXY`, else the settings file, else the variables that curl knows. What is none is refused
+  /// before the first request; an empty one is no proxy.
   /// - Throws: `ValidationError` that names the place, never the login.
   private static func proxies(_ text: String?, _ sources: SettingsSources) throws -> ProxyRoutes {
     guard let text else {
@@ -259,8 +252,7 @@ struct ConnectionSettings {
     return ProxyRoutes(text.isEmpty ? nil : Proxy(try address(text, from: place)))
   }
 
-  /// libcurl's own lists, in its order. HTTP_PROXY counts in lower case only, since a CGI server sets it from
-  /// a header.
+  /// libcurl's own lists, in its order. HTTP_PROXY counts in lower case only, since a CGI server sets it from a header.
   private static let httpVariables = ["http_proxy", "all_proxy", "ALL_PROXY"]
   private static let httpsVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
 

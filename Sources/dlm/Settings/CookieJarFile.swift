@@ -3,9 +3,8 @@ import ArgumentParser
 import Glibc
 import SystemPackage
 
-/// `--cookie-jar FILE`: cookies in Netscape's format, as curl keeps them. Read before the run, written behind
-/// it where something has changed, as a whole and for this user alone (0600). They are secrets: no message
-/// holds one.
+/// `--cookie-jar FILE`: cookies in Netscape's format, as curl keeps them. Read before the run, written behind it where
+/// something has changed, as a whole and for this user alone (0600). They are secrets: no message holds one.
 struct CookieJarFile {
   let path: FilePath
   /// The cookies that stood there before the run, a line each.
@@ -117,16 +116,15 @@ struct CookieJarFile {
   }
 }
 
-/// Cookies in Netscape's format: domain, whether its subdomains get it, path, whether only over TLS, when it
-/// ends (seconds since 1970; 0 with the session), name and value, between tabs.
+/// Cookies in Netscape's format: domain, whether its subdomains get it, path, whether only over TLS, when it ends
+/// (seconds since 1970; 0 with the session), name and value, between tabs.
 enum CookieLines {
   /// The lines of a file that hold a cookie.
   static func cookies(in text: String) -> [String] {
     text.split(whereSeparator: \.endsLine).map(String.init).filter { fields($0) != nil }
   }
 
-  /// The content of a jar after a run: the run's changes, applied to the cookies that are in the file by
-  /// then.
+  /// The content of a jar after a run: the run's changes, applied to the cookies that are in the file by then.
   static func merged(before: [String], after: [String], there: [String], now: Int64) -> [String] {
     let old = table(before)
     let new = table(after)

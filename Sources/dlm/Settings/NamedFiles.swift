@@ -53,8 +53,8 @@ enum NamedFiles {
   }
 }
 
-/// What makes two paths one file, through links and for hard links too; of a file that is not there yet, its
-/// folder and name. Devices have none, as any number may write them.
+/// What makes two paths one file, through links and for hard links too; of a file that is not there yet, its folder and
+/// name. Devices have none, as any number may write them.
 private struct FileIdentity: Equatable {
   private let device: dev_t
   private let inode: ino_t

@@ -3,8 +3,8 @@ import DownloadCaching
 import DownloadModel
 import TerminalProgress
 
-/// Every option of `dlm get`, once: where it stands in a command, whether a repeated run uses it again, and
-/// where else it may be set.
+/// Every option of `dlm get`, once: where it stands in a command, whether a repeated run uses it again, and where else
+/// it may be set.
 ///
 /// Options are written again in the table's order (`AgainMessages`, `RememberedOptions`).
 enum OptionTable {
@@ -64,8 +64,8 @@ enum OptionTable {
     let file: FileUse?
     /// The values that a command has for it, as they would be typed; of a flag that is on, `yes`.
     let texts: @Sendable (GetCommand) -> [String]
-    /// Gives a command what is set elsewhere. Throws a `ValidationError` that says what is no value of this
-    /// option, and where it is from.
+    /// Gives a command what is set elsewhere. Throws a `ValidationError` that says what is no value of this option, and
+    /// where it is from.
     let set: @Sendable (inout GetCommand, SettingsSources) throws -> Void
 
     /// As it is written on the command line.
@@ -92,8 +92,7 @@ enum OptionTable {
     flag("ask-names", .once, .anywhere, \.output.askNames),
     flag("no-cache", .lasting, .bounded(.on), \.output.noCache),
     value("store", .lasting, .anywhere, .value("auto"), \.output.store),
-    value(
-      "cache-max-size", .lasting, .byOwner, .nothing("10G, or a tenth of the disk"), \.output.cacheMaxSize),
+    value("cache-max-size", .lasting, .byOwner, .nothing("10G, or a tenth of the disk"), \.output.cacheMaxSize),
     flag("refresh", .once, .anywhere, \.output.refresh),
     flag("offline", .once, .bounded(.on), \.output.offline),
     flag("revalidate", .once, .bounded(.on), \.output.revalidate),
@@ -118,8 +117,7 @@ enum OptionTable {
     value("connect-timeout", .lasting, .bounded(.less), .value("10"), \.connection.connectTimeout),
     value("stall-timeout", .lasting, .bounded(.less), .value("30"), \.connection.stallTimeout),
     values(
-      "header", letter: "H", kind: .headers, .lasting, .byOwner, .nothing("none"), file: .read,
-      \.connection.header),
+      "header", letter: "H", kind: .headers, .lasting, .byOwner, .nothing("none"), file: .read, \.connection.header),
     value("user-agent", .lasting, .anywhere, .value("dlm/\(DLM.version)"), \.connection.userAgent),
     value("cacert", .lasting, .byOwner, .nothing("the system's"), file: .read, \.connection.cacert),
     value("crlfile", .lasting, .byOwner, .nothing("none"), file: .read, \.connection.crlfile),
@@ -127,16 +125,14 @@ enum OptionTable {
     value("cert-type", .lasting, .byOwner, .nothing("as it shows"), \.connection.certType),
     value("key", .lasting, .byOwner, .nothing("in the certificate's file"), file: .read, \.connection.key),
     value(
-      "cert-passphrase-file", .lasting, .byOwner, .nothing("asked for"), file: .read,
-      \.connection.certPassphraseFile),
+      "cert-passphrase-file", .lasting, .byOwner, .nothing("asked for"), file: .read, \.connection.certPassphraseFile),
     value("pinnedpubkey", .lasting, .byOwner, .nothing("any"), file: .read, \.connection.pinnedpubkey),
     flag("tlsv1.2", .lasting, .byOwner, \.connection.tls12),
     flag("tlsv1.3", .lasting, .byOwner, \.connection.tls13),
     value("tls-max", .lasting, .byOwner, .nothing("the newest there is"), \.connection.tlsMax),
     flag("insecure", .lasting, .byOwner, \.connection.insecure),
     value(
-      "proxy", kind: .address, .lasting, .byOwner, .nothing("http_proxy, https_proxy, all_proxy"),
-      \.connection.proxy),
+      "proxy", kind: .address, .lasting, .byOwner, .nothing("http_proxy, https_proxy, all_proxy"), \.connection.proxy),
     value("netrc-file", .lasting, .byOwner, .nothing("none"), file: .read, \.connection.netrcFile),
     value("cookie-jar", .lasting, .byOwner, .nothing("none"), file: .written, \.connection.cookieJar),
     flag("http2", .lasting, .anywhere, \.connection.http2),
@@ -210,11 +206,11 @@ enum Withheld: Decodable, Equatable {
   case addressLogins
 }
 
-/// The options of a `get` as they would be typed, rebuilt from what was parsed: for `dlm get` without a
-/// SOURCE, which takes them again.
+/// The options of a `get` as they would be typed, rebuilt from what was parsed: for `dlm get` without a SOURCE, which
+/// takes them again.
 ///
-/// If an option is given twice, the last one counts; so the remembered options, followed by those given now,
-/// are the command of the repeated run.
+/// If an option is given twice, the last one counts; so the remembered options, followed by those given now, are the
+/// command of the repeated run.
 struct RememberedOptions: Equatable {
   /// The options that also apply to a repeated run. No secrets.
   private(set) var lasting: [String] = []

@@ -10,8 +10,8 @@ extension ArgumentHelp {
 
 // Values of options, of the environment and of settings files: one parser for all three.
 //
-// The names of choices are written out for each type. The parser's own rule for them comes to the same, but
-// is for any type: so the runtime looks for what it needs among all conformances, at each start.
+// The names of choices are written out for each type. The parser's own rule for them comes to the same, but is for any
+// type: so the runtime looks for what it needs among all conformances, at each start.
 
 extension DownloadMode: ExpressibleByArgument {
   public init?(argument: String) {
@@ -104,9 +104,7 @@ struct ByteRate: ExpressibleByArgument, Equatable, CustomStringConvertible {
   init?(argument: String) {
     let units: [Character: Double] = ["k": 1024, "m": 1_048_576, "g": 1_073_741_824]
     let unit = argument.last.flatMap { units[Character($0.lowercased())] }
-    guard let number = Double(unit == nil ? argument[...] : argument.dropLast()), number.isFinite else {
-      return nil
-    }
+    guard let number = Double(unit == nil ? argument[...] : argument.dropLast()), number.isFinite else { return nil }
     let rate = number * (unit ?? 1)
     guard rate >= 1, rate < 1e15 else { return nil }
     bytesPerSecond = Int64(rate)
@@ -208,8 +206,7 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
     return text
   }
 
-  /// Why the user may not send it; nil if it may be sent. Names the field only, because its value may be a
-  /// secret.
+  /// Why the user may not send it; nil if it may be sent. Names the field only, because its value may be a secret.
   var refusal: String? {
     ReservedMatter(field: name.lowercased()).map { UsageMessages.header(name, meddlesWith: $0) }
   }
@@ -220,8 +217,7 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
   }
 }
 
-/// `-H @FILE`: header lines from a file, so that secrets stay off the command line, which every user can see
-/// (ps).
+/// `-H @FILE`: header lines from a file, so that secrets stay off the command line, which every user can see (ps).
 private enum HeaderFile {
   /// More than any request's head may be (8 to 64 KiB is common).
   static let longest = 256 * 1024

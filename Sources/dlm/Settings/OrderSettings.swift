@@ -18,13 +18,10 @@ struct OrderOptions: ParsableArguments {
 
   @Option(
     help: .value(
-      "order",
-      "Which files go before others, as far as the list is read and sizes are known (default: "
-        + "list)."))
+      "order", "Which files go before others, as far as the list is read and sizes are known (default: " + "list)."))
   var order: RequestOrder?
 
-  @Flag(
-    help: "Give way: idle processor and disk time only, one connection a host, none that another dlm uses.")
+  @Flag(help: "Give way: idle processor and disk time only, one connection a host, none that another dlm uses.")
   var background = false
 }
 

@@ -3,8 +3,8 @@ public import DownloadCaching
 import DownloadModel
 import SystemPackage
 
-// Where files go, what happens to those that stand there, and what proves the new ones: the options, and what
-// they come to.
+// Where files go, what happens to those that stand there, and what proves the new ones: the options, and what they come
+// to.
 
 extension ConflictPolicy: ExpressibleByArgument {
   public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
@@ -43,8 +43,7 @@ struct OutputOptions: ParsableArguments {
   var store: StoreKind?
 
   @Option(
-    help: .value(
-      "size", "How much the cache may keep of its own: 500M, 20G (default: 10G, or a tenth of the disk)."))
+    help: .value("size", "How much the cache may keep of its own: 500M, 20G (default: 10G, or a tenth of the disk)."))
   var cacheMaxSize: ByteRate?
 
   @Flag(help: "Fetch anew what the cache knows.")
@@ -167,8 +166,7 @@ struct OutputSettings {
       throw ExitCode(ExitStatus.sourceUnreadable.rawValue)
     }
     StandardError.say(
-      UsageMessages.checksumsLeftOut(
-        path, malformed: list.malformedLines, ambiguous: list.ambiguousNames))
+      UsageMessages.checksumsLeftOut(path, malformed: list.malformedLines, ambiguous: list.ambiguousNames))
     if list.count == 0 {
       StandardError.say([UsageMessages.noChecksums(path)])
       throw ExitCode(ExitStatus.sourceUnreadable.rawValue)

@@ -10,8 +10,7 @@ struct DisplayOptions: ParsableArguments {
   var progress: ProgressStyle?
 
   @Option(
-    help: .value("file", "Write a report: .html with drawings, .json, or .md (default: none)."),
-    completion: .file())
+    help: .value("file", "Write a report: .html with drawings, .json, or .md (default: none)."), completion: .file())
   var report: String?
 
   @Flag(name: .shortAndLong, help: "Leave out what went well.")
@@ -32,8 +31,7 @@ struct RecordOptions: ParsableArguments {
     help: .value(
       "file|-|fd:N",
       "Write JSON lines, as --progress json has them, into a file, to standard output (-) or "
-        + "to fd:N, beside any display (default: none)."),
-    completion: .file())
+        + "to fd:N, beside any display (default: none)."), completion: .file())
   var events: String?
 
   @Option(
@@ -158,8 +156,7 @@ struct Settings {
   /// Those of a run that is only measured: where its files go is not the user's to say.
   /// - Throws: as above.
   init(
-    measuring connection: ConnectionOptions, _ display: DisplayOptions, _ lists: [Source],
-    _ sources: SettingsSources
+    measuring connection: ConnectionOptions, _ display: DisplayOptions, _ lists: [Source], _ sources: SettingsSources
   ) throws {
     var command = try GetCommand.parse([])
     (command.connection, command.display) = (connection, display)
@@ -189,8 +186,7 @@ struct SettingsSources {
 
   /// - Throws: `ValidationError` naming a settings file that cannot be understood.
   static func load(environment: [String: String]) async throws -> SettingsSources {
-    StandardError.say(
-      unknownVariables(environment.keys).map { UsageMessages.unknownVariable($0) })
+    StandardError.say(unknownVariables(environment.keys).map { UsageMessages.unknownVariable($0) })
     let folders = XDGFolders(environment)
     StandardError.say([folders.configWarning].compactMap(\.self))
     sayOldNames(environment)
@@ -261,8 +257,8 @@ struct SettingsSources {
     return value
   }
 
-  /// What is made of a value. A mistake names the variable, or the file and its line, that it is from; an
-  /// option names itself.
+  /// What is made of a value. A mistake names the variable, or the file and its line, that it is from; an option names
+  /// itself.
   func naming<Given, Value>(
     _ key: String, _ given: Given?, _ body: (Given) throws -> Value
   ) throws -> Value? {
@@ -276,7 +272,6 @@ struct SettingsSources {
 
   /// The mistake of settings that do not go together, with where those are from that are no options.
   func conflict(_ message: String, _ keys: String...) -> ValidationError {
-    ValidationError(
-      UsageMessages.conflict(message, keys.compactMap { key in found(key).map { (key, $0.origin) } }))
+    ValidationError(UsageMessages.conflict(message, keys.compactMap { key in found(key).map { (key, $0.origin) } }))
   }
 }

@@ -5,14 +5,14 @@ import SystemPackage
 
 /// A settings file, and which of its settings count (HTTP rule 45).
 ///
-/// A setting a line, `name = value`, as in aria2.conf: the name is that of the option, and the value is what
-/// is behind the sign, without outer blanks. Lines that begin with `#` are comments. `first` and `header` may
-/// stand there several times; of the others the last one counts.
+/// A setting a line, `name = value`, as in aria2.conf: the name is that of the option, and the value is what is behind
+/// the sign, without outer blanks. Lines that begin with `#` are comments. `first` and `header` may stand there several
+/// times; of the others the last one counts.
 struct SettingsFile {
   /// Where the file is from.
   enum Place {
-    /// `./.dlm.conf`: another user may have written it, so it may choose how dlm works, but never whom dlm
-    /// trusts or where it writes, nor loosen what its user demands.
+    /// `./.dlm.conf`: another user may have written it, so it may choose how dlm works, but never whom dlm trusts or
+    /// where it writes, nor loosen what its user demands.
     case workingFolder
     /// `$XDG_CONFIG_HOME/dlm/dlm.conf`.
     case ownFolder
@@ -45,14 +45,10 @@ struct SettingsFile {
 
   private mutating func read(_ text: Substring, at line: Int, _ say: ([String]) -> Void) throws {
     let place = SettingOrigin.file(path, line: line)
-    guard let sign = text.firstIndex(of: "=") else {
-      throw ValidationError(UsageMessages.noSetting(at: place))
-    }
+    guard let sign = text.firstIndex(of: "=") else { throw ValidationError(UsageMessages.noSetting(at: place)) }
     let name = String(Self.trimmed(text[..<sign]))
     let value = String(Self.trimmed(text[sign...].dropFirst()))
-    guard OptionTable.settingKeys.contains(name) else {
-      return say([UsageMessages.unknownKey(name, at: place)])
-    }
+    guard OptionTable.settingKeys.contains(name) else { return say([UsageMessages.unknownKey(name, at: place)]) }
     if value.isEmpty { throw ValidationError(UsageMessages.noValue(of: name, at: place)) }
     if let before = settings[name], OptionTable.repeated.contains(name) {
       settings[name] = (before.text + "\n" + value, before.line)
@@ -94,8 +90,8 @@ struct SettingsFile {
     }
   }
 
-  /// What the user's own file says of a setting. Who demands that checksums prove files chooses the checksums
-  /// too: a folder's list would prove whatever came with it.
+  /// What the user's own file says of a setting. Who demands that checksums prove files chooses the checksums too: a
+  /// folder's list would prove whatever came with it.
   private func demand(_ key: String) -> String? {
     let isProof = key == "checksums" && text("require-proof").flatMap(Proof.init(argument:)) == .digest
     return text(key) ?? (isProof ? "" : nil)
@@ -144,9 +140,9 @@ struct SettingsFile {
 
 /// Where dlm keeps things of its own (XDG Base Directory Specification): a relative value counts as unset.
 ///
-/// Each is nil where there is neither a variable nor a home folder. There is no fallback: a folder that every
-/// user can write, such as /tmp/.config, is not this user's. Nil is also one that another user owns or may
-/// write: what is in it is not believed (`Distrust`).
+/// Each is nil where there is neither a variable nor a home folder. There is no fallback: a folder that every user can
+/// write, such as /tmp/.config, is not this user's. Nil is also one that another user owns or may write: what is in it
+/// is not believed (`Distrust`).
 struct XDGFolders {
   let config: FilePath?
   let cache: FilePath?
@@ -155,8 +151,7 @@ struct XDGFolders {
   let (configWarning, cacheWarning, stateWarning): (String?, String?, String?)
   private let hasNoHome: Bool
 
-  /// - Parameter homeByLogin: what the system's list of users says, for services and containers that run
-  ///   without HOME.
+  /// - Parameter homeByLogin: what the system's list of users says, for services and containers that run without HOME.
   init(_ environment: [String: String], homeByLogin: () -> String? = Self.homeByLogin) {
     func absolute(_ text: String?) -> FilePath? {
       guard let text, FilePath(text).isAbsolute else { return nil }

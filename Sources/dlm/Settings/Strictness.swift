@@ -1,8 +1,8 @@
 import ArgumentParser
 import DownloadModel
 
-/// Which of two values of a setting is the stricter one: a working folder's file may ask for more than its
-/// user does, never for less (HTTP rule 45).
+/// Which of two values of a setting is the stricter one: a working folder's file may ask for more than its user does,
+/// never for less (HTTP rule 45).
 enum Strictness: Equatable {
   /// The smaller number; `auto` bounds nothing.
   case less

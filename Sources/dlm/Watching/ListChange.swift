@@ -2,9 +2,9 @@ import DownloadModel
 
 /// What a changed list means for the lines that were in it: a function of the old lines and the new ones.
 ///
-/// Lines are told apart by what they ask for, not by where they stand: a list that is sorted anew changes
-/// nothing. Of equal lines the first ones stay. A line that asks for the same address in another way (another
-/// name, another checksum) is the old one, begun anew.
+/// Lines are told apart by what they ask for, not by where they stand: a list that is sorted anew changes nothing. Of
+/// equal lines the first ones stay. A line that asks for the same address in another way (another name, another
+/// checksum) is the old one, begun anew.
 struct ListChange: Equatable {
   /// What a new line is to the old list.
   enum Line: Equatable {
@@ -39,8 +39,7 @@ struct ListChange: Equatable {
   var started: Int { lines.count { $0 == .started } }
   var restarted: Int { lines.count { if case .restarted = $0 { true } else { false } } }
 
-  /// A line with its credentials and signatures: with new ones, what the old ones could not get is asked for
-  /// again.
+  /// A line with its credentials and signatures: with new ones, what the old ones could not get is asked for again.
   struct Exactly: Hashable {
     private let key: DownloadRequest.Key
     private let address: Address

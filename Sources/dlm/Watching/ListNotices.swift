@@ -4,9 +4,9 @@ import SystemPackage
 
 /// Tells when lists may have changed, on a thread that may wait.
 ///
-/// It watches the lists' folders and not the lists, since an editor puts another file in a list's place.
-/// Where the kernel does not tell (a network's file system, changes by another machine), whoever waits looks
-/// by himself now and then.
+/// It watches the lists' folders and not the lists, since an editor puts another file in a list's place. Where the
+/// kernel does not tell (a network's file system, changes by another machine), whoever waits looks by himself now and
+/// then.
 actor ListNotices {
   private nonisolated let executor = BlockingExecutor(label: "list-notices")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -40,8 +40,8 @@ actor ListNotices {
   /// Ends the wait, for good. From any thread.
   nonisolated func interrupt() { interruption.raise() }
 
-  /// What others do in the same folder wakes it too, and files may be written there thousands of times a
-  /// second: so it looks no oftener than this.
+  /// What others do in the same folder wakes it too, and files may be written there thousands of times a second: so it
+  /// looks no oftener than this.
   private static let pace = Duration.milliseconds(50)
 
   /// Waits until something is told, or a time has passed.
@@ -57,8 +57,8 @@ actor ListNotices {
     }
   }
 
-  /// Watches the folders, those besides to which links lead. Each time anew, since a folder may have come, or
-  /// another may have its name; it costs a system call a list.
+  /// Watches the folders, those besides to which links lead. Each time anew, since a folder may have come, or another
+  /// may have its name; it costs a system call a list.
   func arm() {
     guard let queue else { return }
     let wanted = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE

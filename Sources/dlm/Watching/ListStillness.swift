@@ -1,9 +1,9 @@
 /// When a list that changes is read, and whether what is missing in it is believed: a pure rule.
 ///
-/// A list is often seen half written: emptied and filled again, or gone for a moment. New lines may begin at
-/// once, since they can only be too early; what is missing is believed when the writer has closed the list or
-/// another has taken its name, and the list has been still since. Where nobody can tell whether it is being
-/// written, it must have been still for longer.
+/// A list is often seen half written: emptied and filled again, or gone for a moment. New lines may begin at once,
+/// since they can only be too early; what is missing is believed when the writer has closed the list or another has
+/// taken its name, and the list has been still since. Where nobody can tell whether it is being written, it must have
+/// been still for longer.
 struct ListStillness {
   enum Notice: Equatable {
     /// Bytes were written, or it was made or emptied: somebody has it open.

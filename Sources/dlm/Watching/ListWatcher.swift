@@ -2,8 +2,8 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// Follows the lists of a run: reads them, reads them again when they have changed and are still, and has
-/// everything asked about again when that is due. A child of the run; it ends when that is cancelled.
+/// Follows the lists of a run: reads them, reads them again when they have changed and are still, and has everything
+/// asked about again when that is due. A child of the run; it ends when that is cancelled.
 struct ListWatcher: Sendable {
   let order: DownloadOrder
   let lines: WatchedLines
@@ -122,8 +122,7 @@ struct ListWatcher: Sendable {
     list.version.isRead()
     // What changed while it was read is looked at again, and nothing is missed by then.
     let isStill = list.source.path.map { Standing($0) == list.standing } ?? true
-    lines.read(
-      requests, rejections.filter { !$0.isOfList }, of: list.place, mayLose: believesLosses && isStill)
+    lines.read(requests, rejections.filter { !$0.isOfList }, of: list.place, mayLose: believesLosses && isStill)
     onRead(ListReader.Reading(count: lines.count, isWhole: true, isKept: false, spooledLogins: false))
   }
 

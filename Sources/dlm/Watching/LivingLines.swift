@@ -2,8 +2,8 @@ import DownloadModel
 
 /// The lines of the watched lists, and how far each has come: the rules of `WatchedLines`, without its lock.
 ///
-/// Each piece of work lives as long as its line. What must be cancelled ends by itself, and that is told to
-/// `ended` like any other end.
+/// Each piece of work lives as long as its line. What must be cancelled ends by itself, and that is told to `ended`
+/// like any other end.
 struct LivingLines {
   struct Effects {
     /// The numbers of requests that the run has, and that must end.
@@ -152,8 +152,8 @@ struct LivingLines {
     return effects
   }
 
-  /// Work that is to be cancelled goes on as that of an equal line whose own has not begun; then that one's
-  /// is cancelled. One that has begun waits for the same transfer, and gets it (`InFlight.handOn`).
+  /// Work that is to be cancelled goes on as that of an equal line whose own has not begun; then that one's is
+  /// cancelled. One that has begun waits for the same transfer, and gets it (`InFlight.handOn`).
   private mutating func passOn(_ effects: inout Effects, _ isUnderWay: (Int) -> Bool) {
     typealias Exactly = ListChange.Exactly
     let cancelled = effects.cancel.compactMap { id in lines[id].map { (Exactly($0.request.key), id) } }

@@ -1,5 +1,5 @@
-/// When everything is asked about again (`--refresh-every`): a pure rule. Counted from one round's beginning
-/// to the next; rounds that a sleeping machine has missed are one.
+/// When everything is asked about again (`--refresh-every`): a pure rule. Counted from one round's beginning to the
+/// next; rounds that a sleeping machine has missed are one.
 struct RefreshSchedule: Equatable {
   let every: Duration
   private(set) var next: Duration

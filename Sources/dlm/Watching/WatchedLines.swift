@@ -2,8 +2,8 @@ import DownloadModel
 import DownloadScheduling
 import Synchronization
 
-/// The requests of a run that watches its lists: a source that waits for more until it is stopped, and the
-/// owner of each line's work. `LivingLines` holds the rules; this is the lock around them.
+/// The requests of a run that watches its lists: a source that waits for more until it is stopped, and the owner of
+/// each line's work. `LivingLines` holds the rules; this is the lock around them.
 ///
 /// The feed is told inside the lock, so that what it counts is always what the lines are.
 final class WatchedLines: RequestSource {
@@ -34,8 +34,7 @@ final class WatchedLines: RequestSource {
   ///   - names: of the lists, as messages have them.
   ///   - numbered: gives a request its name's number.
   init(
-    lists names: [String], feed: ProgressFeed,
-    numbered: @escaping @Sendable (DownloadRequest) -> DownloadRequest
+    lists names: [String], feed: ProgressFeed, numbered: @escaping @Sendable (DownloadRequest) -> DownloadRequest
   ) {
     self.names = names
     self.feed = feed
