@@ -15,8 +15,7 @@ struct OvertakenRuleTests {
     return facts
   }
 
-  private static func mark(_ answering: [Int], answers: Int = 0, wasIdle: Bool = false) -> OvertakenRule.Mark
-  {
+  private static func mark(_ answering: [Int], answers: Int = 0, wasIdle: Bool = false) -> OvertakenRule.Mark {
     OvertakenRule.Mark(answering: answering, answers: answers, wasIdle: wasIdle)
   }
 

@@ -95,8 +95,7 @@ struct RequestQueueTests {
   }
 
   /// With the list, or with the lanes if they end before it.
-  @Test(.timeLimit(.minutes(5)), arguments: [true, false]) func theReaderEnds(withTheList: Bool) async throws
-  {
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false]) func theReaderEnds(withTheList: Bool) async throws {
     let source = SlowSource(try Self.requests("a", "a"))
     if withTheList { source.open() }
     let clock = ManualClock()
@@ -225,8 +224,8 @@ struct RequestQueueTests {
   /// Different files were refused and nobody was served: the others are not asked in vain.
   @Test func aHostIsGivenUp() async throws {
     let clock = ManualClock()
-    try await Self.queue(try Self.requests("a", "a", "a", "a", "a"), ceiling: 1, retries: 2, clock: clock).run
-    { shares in
+    try await Self.queue(try Self.requests("a", "a", "a", "a", "a"), ceiling: 1, retries: 2, clock: clock).run {
+      shares in
       let queue = shares[0]
       for round in 0..<3 {
         async let next = queue.next()

@@ -124,8 +124,7 @@ struct ComparisonRunnerTests {
   @Test("a list of which all fails is no list without its files")
   func allFail() async {
     let runs = ScriptedRuns { _ in ScriptedRuns.observation(files: 0, failures: [Self.lost]) }
-    await #expect(throws: ComparisonError.invalid(InvalidRun(step: Self.first, reason: .failed([Self.lost]))))
-    {
+    await #expect(throws: ComparisonError.invalid(InvalidRun(step: Self.first, reason: .failed([Self.lost])))) {
       _ = try await ComparisonRunner(plan: plan, failing: .leftOut).compare(execute: runs.run)
     }
   }

@@ -9,8 +9,7 @@ struct RunProgressTests {
     FileProgress(position: position, start: 0, total: total)
   }
 
-  private func progress(_ sample: ProgressSample, rejected: Int = 0, _ active: [FileProgress]) -> RunProgress
-  {
+  private func progress(_ sample: ProgressSample, rejected: Int = 0, _ active: [FileProgress]) -> RunProgress {
     RunProgress(sample.tally, rejected: rejected, active: active)
   }
 

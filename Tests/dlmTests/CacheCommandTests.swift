@@ -20,8 +20,7 @@ struct CacheCommandTests {
   }
 
   /// Leaves a part of 3 MiB as SIGKILL leaves it.
-  private static func leavePart(_ origin: FaultyOrigin, _ place: Workplace, into folder: String) async throws
-  {
+  private static func leavePart(_ origin: FaultyOrigin, _ place: Workplace, into folder: String) async throws {
     let gate = try Gate()
     origin.route("/big", .file(body, FileOptions(ending: .stall(after: 3 << 20, until: gate))))
     let run = try place.start(["get", "-s", "1", "-d", folder, origin.url("/big")])

@@ -40,8 +40,7 @@ struct NamedFilesTests {
     return place
   }
 
-  private static func expectRefusal(_ place: Workplace, _ arguments: [String], _ words: [String]) async throws
-  {
+  private static func expectRefusal(_ place: Workplace, _ arguments: [String], _ words: [String]) async throws {
     let run = try await place.start(["get"] + arguments).waitForExit()
     #expect(run.status == 64, "\(arguments): \(run.errorText)")
     for word in words { #expect(run.errorText.contains(word), "\(arguments): \(run.errorText)") }

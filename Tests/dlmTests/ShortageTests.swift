@@ -10,8 +10,7 @@ import Testing
 struct ShortageTests {
   /// - Parameter limit: descriptors of the process, soft and hard, so that dlm cannot raise it. Those that
   ///   tests beside this one leave to their children by accident are closed before.
-  private static func run(_ place: Workplace, limit: Int, _ arguments: [String]) async throws -> CommandResult
-  {
+  private static func run(_ place: Workplace, limit: Int, _ arguments: [String]) async throws -> CommandResult {
     try await place.start(
       "bash",
       [

@@ -81,8 +81,7 @@ struct OriginPlan {
     return steps + [.send(Array("0\r\n\r\n".utf8))]
   }
 
-  private static func ended(_ steps: [OriginStep], _ ending: FileOptions.Ending, closes: Bool) -> [OriginStep]
-  {
+  private static func ended(_ steps: [OriginStep], _ ending: FileOptions.Ending, closes: Bool) -> [OriginStep] {
     switch ending {
     case .whole: return settled(steps, closes: closes)
     case .close(let count): return split(steps, after: count).before + [.settle, .close]

@@ -5,8 +5,7 @@ public enum CurlCommand {
   private static let always = ["-q", "-sS", "--no-buffer", "--noproxy", "*", "--max-time", "90"]
 
   /// Starts it.
-  public static func start(_ arguments: [String], folder: String? = nil) throws(SupportFailure) -> CommandRun
-  {
+  public static func start(_ arguments: [String], folder: String? = nil) throws(SupportFailure) -> CommandRun {
     try CommandRun("curl", always + arguments, folder: folder)
   }
 
