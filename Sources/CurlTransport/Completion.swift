@@ -41,15 +41,11 @@ struct Completion {
     target = .starter(continuation)
   }
 
-  /// What a transfer in flight reports of its answer.
-  struct Answer {
-    var effectiveURL: String?
-    /// From the start of the transfer to the first byte.
-    var delay: Duration
-  }
+  /// The address that answered where it is another one, and the time from the start of the transfer to the first byte.
+  typealias Answer = (effectiveURL: String?, delay: Duration)
 
-  /// The sink accepted the head. If the body is splittable, the starter goes on while it arrives; a job resumes the
-  /// starter, so that it does not run inside this call, which libcurl's callback makes.
+  /// The sink accepted the head. Where the body is splittable, a job resumes the starter, outside of libcurl's
+  /// callback.
   mutating func headArrived(isSplittable: Bool, on loop: CurlLoop, _ answer: @autoclosure () -> Answer) {
     switch target {
     case .running(let running): Self.tell(running, answer())
@@ -62,11 +58,8 @@ struct Completion {
     }
   }
 
-  /// Asks the sink whether to keep a transfer that was cancelled. If it does, the cancelled task is resumed in the same
-  /// step.
-  /// - Parameters:
-  ///   - answer: nil before the sink accepted the head.
-  ///   - error: the failure for the cancelled task.
+  /// Asks the sink whether to keep a transfer that was cancelled; then the cancelled task gets the error.
+  /// - Parameter answer: nil before the sink accepted the head.
   /// - Returns: whether the transfer goes on.
   mutating func isKept(
     by sink: any ByteSink, after reason: Cancellation.Reason, on loop: CurlLoop, _ answer: Answer?,
@@ -80,8 +73,7 @@ struct Completion {
       target = .running(running)
       continuation.resume(returning: .failure(error))
       return true
-    // The starter got the running transfer while the cancellation was on its way; it will cancel once more as a waiter
-    // (CurlTransport.run).
+    // The starter got it meanwhile, and will cancel once more as a waiter (CurlTransport.run).
     case (.running, .starter): return true
     case (.running(let running), .waiter(let waiter)):
       guard sink.keep(running) else { return false }

@@ -8,20 +8,53 @@ import Glibc
 struct EventPoll: ~Copyable {
   private let epoll: Descriptor
   private let event: Descriptor
-  /// Indexed by descriptor: the kernel gives the smallest free number, so there are no more slots than descriptors were
-  /// ever open.
+  /// By descriptor: the kernel gives the smallest free number.
   private var slots: [Slot] = []
   private var changed: [Int32] = []
   private var events = [epoll_event](repeating: epoll_event(), count: 256)
   private var looking = BriefLook()
+  /// The sockets that the last wait found ready.
+  private(set) var ready: [Ready] = []
+  /// How many connections are open, idle ones included.
+  private(set) var connectionCount = 0
 
   private struct Slot {
-    /// Announced by `connected`, until `forget`.
-    var isConnection = false
+    var connection: Connection?
     /// EPOLLIN and EPOLLOUT bits; nil without an interest in the descriptor.
     var interest: UInt32?
     /// What the kernel has registered; nil when the descriptor is not in the set.
     var registered: UInt32?
+  }
+
+  /// The kernel's name for what stands behind a descriptor, and the host to which it leads.
+  ///
+  /// libcurl closes a connection without a word that never came up (7.88, `cf_socket_close`), and the kernel gives its
+  /// number to whatever is opened next. It must not count as an idle connection for ever.
+  private struct Connection {
+    let host: String
+    let device: dev_t
+    let inode: ino_t
+
+    init(_ socket: Int32, to host: String) {
+      self.host = host
+      var status = stat()
+      // Zeros where it is closed.
+      _ = fstat(socket, &status)
+      (device, inode) = (status.st_dev, status.st_ino)
+    }
+  }
+
+  struct Ready {
+    let socket: Int32
+    /// As libcurl has them (curl_multi_socket_action(3)).
+    let bits: Int32
+
+    fileprivate init(_ socket: Int32, _ mask: UInt32) {
+      self.socket = socket
+      bits =
+        (mask & EPOLLIN.rawValue != 0 ? CURL_CSELECT_IN : 0) | (mask & EPOLLOUT.rawValue != 0 ? CURL_CSELECT_OUT : 0)
+        | (mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 ? CURL_CSELECT_ERR : 0)
+    }
   }
 
   init() throws(SystemFailure) {
@@ -45,22 +78,49 @@ struct EventPoll: ~Copyable {
   }
 
   /// A connection was opened. `forget` must be called before it is closed.
-  mutating func connected(_ socket: Int32) {
-    let index = slot(of: socket)
-    // Nothing is known of its number, whatever stood under it before.
-    slots[index] = Slot(isConnection: true)
+  mutating func connected(_ socket: Int32, to host: String) {
+    forget(socket)  // whatever stood under its number before
+    slots[Int(socket)].connection = Connection(socket, to: host)
+    connectionCount += 1
   }
 
-  /// Whether it is an open connection that no transfer uses.
-  func isIdle(_ socket: Int32) -> Bool {
-    let index = Int(socket)
-    return slots.indices.contains(index) && slots[index].isConnection && (slots[index].interest ?? 0) == 0
+  /// Connections to a host that no transfer uses and that the server has not closed.
+  mutating func idleConnections(to host: String) -> [Int32] {
+    var idle: [Int32] = []
+    for index in slots.indices where slots[index].connection?.host == host && slots[index].interest ?? 0 == 0 {
+      let socket = Int32(index)
+      // An idle connection has nothing to read, neither a byte nor its end.
+      if !forgetIfClosed(socket), !hasSomethingToRead(socket) { idle.append(socket) }
+    }
+    return idle
   }
 
-  /// - Parameter mask: EPOLLIN and EPOLLOUT bits; 0 when the socket is of no interest for now.
-  mutating func setInterest(_ socket: Int32, _ mask: UInt32) {
+  /// - Returns: whether the descriptor was a connection and is none any more; then it is forgotten.
+  @discardableResult
+  mutating func forgetIfClosed(_ socket: Int32) -> Bool {
+    guard let known = slots[slot(of: socket)].connection else { return false }
+    let now = Connection(socket, to: known.host)
+    if (now.device, now.inode) == (known.device, known.inode) { return false }
+    forget(socket)
+    return true
+  }
+
+  /// It counts as a connection no longer, but is open still.
+  mutating func giveUp(_ socket: Int32) {
+    if slots[slot(of: socket)].connection.take() != nil { connectionCount -= 1 }
+  }
+
+  /// - Parameter what: CURL_POLL_…
+  mutating func setInterest(_ socket: Int32, _ what: Int32) {
+    let mask: UInt32 =
+      switch what {
+      case CURL_POLL_IN: EPOLLIN.rawValue
+      case CURL_POLL_OUT: EPOLLOUT.rawValue
+      case CURL_POLL_INOUT: EPOLLIN.rawValue | EPOLLOUT.rawValue
+      default: 0
+      }
     let index = slot(of: socket)
-    if mask == 0, !slots[index].isConnection { return drop(index) }
+    if mask == 0, slots[index].connection == nil { return drop(index) }
     // A socket without an interest stays as it is if the new interest is none.
     if (slots[index].interest ?? 0) == mask { return }
     slots[index].interest = mask
@@ -69,7 +129,8 @@ struct EventPoll: ~Copyable {
 
   /// The descriptor is about to be closed, which removes it from the kernel's set; its number may be used again.
   mutating func forget(_ socket: Int32) {
-    slots[slot(of: socket)] = Slot()
+    giveUp(socket)
+    slots[Int(socket)] = Slot()
   }
 
   private mutating func slot(of socket: Int32) -> Int {
@@ -78,8 +139,8 @@ struct EventPoll: ~Copyable {
     return index
   }
 
-  /// libcurl closes descriptors that are not connections (a resolver's pair) without a callback, and the next
-  /// connection may get the same number: so nothing of them may be kept.
+  /// libcurl closes descriptors that are not connections (a resolver's pair) without a callback, so nothing of them is
+  /// kept.
   private mutating func drop(_ index: Int) {
     let isKnown = slots[index].registered != nil
     (slots[index].interest, slots[index].registered) = (nil, nil)
@@ -124,28 +185,8 @@ struct EventPoll: ~Copyable {
     _ = read(event.number, &count, MemoryLayout<UInt64>.size)  // EAGAIN: already silenced
   }
 
-  struct Ready {
-    var socket: Int32
-    var mask: UInt32
-
-    /// The mask in libcurl's terms (curl_multi_socket_action(3)).
-    var curlBits: Int32 {
-      var bits: Int32 = 0
-      if mask & EPOLLIN.rawValue != 0 { bits |= CURL_CSELECT_IN }
-      if mask & EPOLLOUT.rawValue != 0 { bits |= CURL_CSELECT_OUT }
-      if mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { bits |= CURL_CSELECT_ERR }
-      return bits
-    }
-  }
-
-  /// Waits for sockets, or to be woken.
-  /// - Parameters:
-  ///   - milliseconds: -1 without limit.
-  ///   - isBrief: whether what is waited for may come at once (`BriefLook`).
-  ///   - ready: gets the sockets that are ready.
-  mutating func wait(
-    _ milliseconds: Int32, isBrief: Bool = false, into ready: inout [Ready]
-  ) throws(SystemFailure) {
+  /// - Parameter isBrief: whether what is waited for may come at once (`BriefLook`).
+  mutating func wait(_ milliseconds: Int32, isBrief: Bool = false) throws(SystemFailure) {
     ready.removeAll(keepingCapacity: true)
     try applyInterests()
     var count: Int32 = 0
@@ -167,7 +208,7 @@ struct EventPoll: ~Copyable {
       if socket == event.number {
         silence()
       } else {
-        ready.append(Ready(socket: socket, mask: mask))
+        ready.append(Ready(socket, mask))
       }
     }
   }
@@ -175,9 +216,8 @@ struct EventPoll: ~Copyable {
 
 /// Whether to look for an answer again and again for a moment before the thread sleeps for it.
 ///
-/// A server on this machine answers in less time than it takes to put a thread to sleep and wake it up, which is a
-/// fifth of the time of one small file after the other. Others take longer, so after each look in vain twice as many
-/// answers are slept for as after the last.
+/// A server on this machine answers in less time than it takes to put a thread to sleep and wake it up: a fifth of the
+/// time of one small file after the other. After each look in vain twice as many answers are slept for.
 struct BriefLook {
   private var failures = 0
   private var left = 0

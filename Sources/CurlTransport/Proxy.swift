@@ -30,9 +30,8 @@ public final class Proxy: Sendable {
     inUse = Atomic(Self.schemes)
   }
 
-  /// CURLOPT_PROXYAUTH. With both schemes, libcurl asks without a login first and uses the better of those offered; so
-  /// no password goes in the clear to a proxy that offers Digest. Once the scheme is known, the login is sent at once,
-  /// which saves each connection a round trip.
+  /// CURLOPT_PROXYAUTH. With both schemes, libcurl asks without a login first and uses the better of those offered.
+  /// Once the scheme is known, the login is sent at once, which saves each connection a round trip.
   var authentication: Int { inUse.load(ordering: .relaxed) }
 
   /// Waits for the turn to ask the proxy.
@@ -40,18 +39,17 @@ public final class Proxy: Sendable {
   /// - Throws: the proxy's earlier refusal of the login, or `.cancelled`.
   nonisolated(nonsending) func enter() async throws(DownloadError) -> Bool {
     if isOpen.load(ordering: .relaxed) { return false }
-    let tries = await access.wait { access -> Result<Bool, DownloadError>? in
-      switch access {
-      case .untried:
-        access = .asking
-        return .success(true)
-      case .asking: return nil
-      case .open: return .success(false)
-      case .refused(let error): return .failure(error)
-      }
+    let before = await access.wait { access -> Access? in
+      if case .asking = access { return nil }
+      defer { if case .untried = access { access = .asking } }
+      return access
     }
-    guard let tries else { throw .cancelled }
-    return try tries.get()
+    switch before {
+    case .untried: return true
+    case .open: return false
+    case .refused(let error): throw error
+    case .asking, nil: throw .cancelled
+    }
   }
 
   /// The transfer that tried the login has ended, with any result.
@@ -61,35 +59,32 @@ public final class Proxy: Sendable {
     }
   }
 
-  /// An answer came that shows that the proxy let the request through.
-  /// - Parameter offered: the schemes that the proxy offered before (CURLINFO_PROXYAUTH_AVAIL); 0 if it required no
-  ///   login.
+  /// The proxy let a request through.
+  /// - Parameter offered: what it offered before (CURLINFO_PROXYAUTH_AVAIL); 0 if it required no login.
   func letThrough(offered: Int) {
     guard !isOpen.load(ordering: .relaxed) else { return }
-    for scheme in [dlm_auth_digest, dlm_auth_basic] where offered & scheme != 0 {
+    if let scheme = [dlm_auth_digest, dlm_auth_basic].first(where: { offered & $0 != 0 }) {
       inUse.store(scheme, ordering: .relaxed)
-      break
     }
-    access.withLock { access in
-      if case .refused = access { return }
-      access = .open
-      isOpen.store(true, ordering: .relaxed)
-    }
+    decide(.open)
   }
 
   /// The proxy refused the login. That holds for the rest of the run, since nothing that dlm does can change it.
   func refuse(_ error: DownloadError) {
-    guard address.hasLogin else { return }
+    if address.hasLogin { decide(.refused(error)) }
+  }
+
+  private func decide(_ decision: Access) {
     access.withLock { access in
       if case .refused = access { return }
-      access = .refused(error)
-      isOpen.store(false, ordering: .relaxed)
+      access = decision
+      let isOpen = if case .open = decision { true } else { false }
+      self.isOpen.store(isOpen, ordering: .relaxed)
     }
   }
 }
 
-/// Which proxy is used for which addresses: chosen once a run, so that libcurl does not search the environment for each
-/// file. libcurl still applies `NO_PROXY`.
+/// Which proxy is used for which addresses, chosen once a run. libcurl still applies `NO_PROXY`.
 public struct ProxyRoutes: Sendable {
   public let http: Proxy?
   public let https: Proxy?
@@ -106,11 +101,9 @@ public struct ProxyRoutes: Sendable {
   public subscript(scheme: Address.Scheme) -> Proxy? { scheme == .http ? http : https }
 }
 
-/// A proxy's address in curl's form: `[scheme://][user:password@]host[:port]`, with the login percent-encoded where
-/// needed.
+/// `[scheme://][user:password@]host[:port]`, with the login percent-encoded where needed.
 public struct ProxyAddress: Sendable, Hashable {
-  /// The schemes that both libcurl and dlm support. With `socks4` and `socks5` this machine looks up the servers'
-  /// names, with `socks4a` and `socks5h` the proxy does.
+  /// With `socks4` and `socks5` this machine looks up the servers' names, with `socks4a` and `socks5h` the proxy does.
   public enum Scheme: String, Sendable, CaseIterable {
     case http, https, socks4, socks4a, socks5, socks5h
 
@@ -152,35 +145,27 @@ public struct ProxyAddress: Sendable, Hashable {
 
     let start = mark?.upperBound ?? 0
     let end = bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
-    guard bytes[end...].isEmpty || bytes[end...].elementsEqual("/".utf8) else { throw .path }
+    guard bytes[end...].isEmpty || Array(bytes[end...]) == Array("/".utf8) else { throw .path }
     let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@"))
     let login = bytes[start..<(at ?? start)]
     let authority = bytes[(at.map { $0 + 1 } ?? start)..<end]
     let hostEnd = try Self.endOfHost(authority)
     let written = authority[..<hostEnd]
-    if hostEnd < end {
-      let digits = String(decoding: authority[(hostEnd + 1)...], as: UTF8.self)
-      guard let port = UInt16(digits), port > 0 else { throw .badPort }
-      self.port = port
-    } else {
-      port = scheme.port
-    }
+    let digits = String(decoding: authority[hostEnd...].dropFirst(), as: UTF8.self)
+    guard let port = hostEnd < end ? UInt16(digits) : scheme.port, port > 0 else { throw .badPort }
 
-    self.scheme = scheme
-    hasLogin = !login.isEmpty
-    host = String(decoding: written.filter { $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }, as: UTF8.self)
-      .lowercased()
-    let place = "\(String(decoding: written, as: UTF8.self).lowercased()):\(port)"
-    name = "\(scheme.rawValue)://\(place)"
+    (self.scheme, self.port, hasLogin) = (scheme, port, !login.isEmpty)
+    let text = String(decoding: written, as: UTF8.self).lowercased()
+    host = String(text.unicodeScalars.filter { $0 != "[" && $0 != "]" })
+    name = "\(scheme.rawValue)://\(text):\(port)"
     // The login ends at the last `@`, but libcurl ends it at the first, so all but the last are encoded.
-    let plain = login.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
-      .joined(separator: "%40".utf8)
+    let plain = login.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false).joined(
+      separator: "%40".utf8)
     wireText =
-      hasLogin ? "\(scheme.rawValue)://\(String(decoding: Array(plain), as: UTF8.self))@\(place)" : name
+      hasLogin ? "\(scheme.rawValue)://\(String(decoding: Array(plain), as: UTF8.self))@\(text):\(port)" : name
   }
 
-  /// A text that may be a proxy's address, well formed or not, for messages: it drops everything between the scheme and
-  /// the last `@`, since a password may contain any character.
+  /// A text that may be a proxy's address without what stands between the scheme and the last `@`, for messages.
   public static func redacted(_ text: some StringProtocol) -> String {
     let bytes = Array(text.utf8)
     let start = bytes.firstRange(of: "://".utf8)?.upperBound ?? 0
@@ -208,29 +193,21 @@ public struct ProxyAddress: Sendable, Hashable {
 // What an answer shows about the proxy through which it came.
 extension ProxyAddress {
   /// Whether the proxy reads requests to addresses of that scheme itself, instead of tunnelling bytes.
-  private func reads(_ target: Address.Scheme) -> Bool {
-    target == .http && (scheme == .http || scheme == .https)
-  }
+  private func reads(_ target: Address.Scheme) -> Bool { target == .http && [.http, .https].contains(scheme) }
 
-  /// Whether an answer to a request that is not tunnelled is the proxy's refusal of the login: a 407, which servers do
-  /// not send (RFC 9110 §15.5.8), or the 401 that tinyproxy sends for a wrong login.
-  /// - Parameters:
-  ///   - target: the scheme of the requested address.
-  ///   - port: the port that the connection leads to (CURLINFO_PRIMARY_PORT).
-  func refusesLogin(_ head: ResponseHead, to target: Address.Scheme, port peer: @autoclosure () -> Int)
-    -> Bool
-  {
-    guard reads(target) else { return false }
+  /// Whether an answer is the proxy's refusal of the login: a 407, which servers do not send (RFC 9110 §15.5.8), or the
+  /// 401 that tinyproxy sends for a wrong login.
+  /// - Parameter peer: the port that the connection leads to (CURLINFO_PRIMARY_PORT).
+  func refusesLogin(_ head: ResponseHead, to target: Address.Scheme, port peer: @autoclosure () -> Int) -> Bool {
     switch head.status {
     // Hosts in NO_PROXY are connected to directly.
-    case 407: return peer() == Int(port)
-    case 401: return head["server"]?.utf8.starts(with: "tinyproxy/".utf8) == true
-    default: return false
+    case 407: reads(target) && peer() == Int(port)
+    case 401: reads(target) && head["server"]?.utf8.starts(with: "tinyproxy/".utf8) == true
+    default: false
     }
   }
 
-  /// Whether an answer shows that the proxy let the request through. Over plain http the proxy may have sent some
-  /// statuses itself; in a tunnel all come from the server.
+  /// Over plain http the proxy may have sent some statuses itself; in a tunnel all come from the server.
   func letsThrough(_ status: Int, from target: Address.Scheme) -> Bool {
     !reads(target) || status < 500 && ![401, 403].contains(status)
   }

@@ -1,15 +1,11 @@
-/// Which transfers wait a moment for a connection that they may share (HTTP/2), by host; a pure rule. Times are in
-/// nanoseconds.
+/// Which transfers wait a moment for a connection that they may share (HTTP/2), by host. Times are in nanoseconds.
 ///
 /// Whether a server speaks HTTP/2 is known only when a connection to it is up, and until then libcurl opens one for
-/// each transfer that begins. Each costs a handshake, which is as much work as several small files, and afterwards
-/// libcurl puts all further transfers on the first of them. So the first transfer to a host goes alone, and the others
-/// wait until it has ended, but not long: a server that speaks only HTTP/1.1, that answers slowly or sends a large file
-/// must not be used less. Those that waited in vain get connections of their own, as if they had not.
+/// each transfer that begins. So the first transfer to a host goes alone, and the others wait until it has ended, but
+/// not long: a server that speaks only HTTP/1.1, that answers slowly or sends a large file must not be used less.
 ///
-/// libcurl has options for this, but holds transfers for them in a list of its own, and takes up only one at a time:
-/// behind a server that turns out to speak HTTP/1.1 they would wait for whole files (CURLOPT_PIPEWAIT), or for ever for
-/// one of few connections (CURLMOPT_MAX_HOST_CONNECTIONS).
+/// libcurl's own options take up those that wait one at a time: behind a server that turns out to speak HTTP/1.1 they
+/// would wait for whole files (CURLOPT_PIPEWAIT), or for ever (CURLMOPT_MAX_HOST_CONNECTIONS).
 struct SharingWait {
   /// How many hosts are remembered, so that memory does not grow with their number.
   static let mostHosts = 1024
@@ -30,16 +26,13 @@ struct SharingWait {
     return true
   }
 
-  /// Whether a transfer is under way that is its host's first.
-  var isOn: Bool { !new.isEmpty }
-
   /// When the next waits end; nil if none can be.
   var deadline: UInt64? { new.values.min() }
 
   /// A transfer to the host has ended.
-  /// - Returns: whether that ends the waits for this host.
+  /// - Returns: whether that ends the waits for it.
   mutating func meet(_ host: String) -> Bool {
-    guard new.removeValue(forKey: host) != nil else { return false }
+    guard !new.isEmpty, new.removeValue(forKey: host) != nil else { return false }
     if met.count >= Self.mostHosts { met = [] }
     met.insert(host)
     return true

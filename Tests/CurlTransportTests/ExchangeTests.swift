@@ -100,7 +100,7 @@ struct ExchangeTests {
     }
     #expect(exchange.route.effectiveURL == nil && exchange.hopTime == 5)
     // libcurl would try the login again by itself: the connection is given up.
-    exchange.send(.digest(isFresh: false), hasLogin: true)
+    exchange.login = .digest(isFresh: false)
     let isKept = exchange.askAgain(.probe, head(401, "Content-Length: 10\r\n"), at: Self.now)
     #expect(!isKept && exchange.goesOn)
   }
