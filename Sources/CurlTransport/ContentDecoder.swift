@@ -110,7 +110,8 @@ private final class InflateStage: CodingStage {
   var isAtEnd: Bool { state == .ended || state == .padded }
 
   func decode(_ bytes: UnsafeRawBufferPointer, upTo room: inout Int, _ take: ContentDecoder.Take)
-    throws(DownloadError) -> (count: Int, isDone: Bool) {
+    throws(DownloadError) -> (count: Int, isDone: Bool)
+  {
     var rest = bytes
     while room > 0 {
       switch (state, rest.first) {
@@ -183,7 +184,8 @@ private final class BrotliStage: CodingStage {
   }
 
   func decode(_ bytes: UnsafeRawBufferPointer, upTo room: inout Int, _ take: ContentDecoder.Take)
-    throws(DownloadError) -> (count: Int, isDone: Bool) {
+    throws(DownloadError) -> (count: Int, isDone: Bool)
+  {
     var next = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
     var left = bytes.count
     while room > 0 {

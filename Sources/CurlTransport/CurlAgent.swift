@@ -2,8 +2,6 @@ import CCurl
 import DownloadModel
 import Synchronization
 
-// Long because: which transfers run, wait, end and keep their connections is private to the agent.
-
 /// Owns the easy handles of one loop and is isolated on it: libcurl's callbacks and the tasks that download enter it
 /// without a lock and without changing threads.
 actor CurlAgent {
@@ -125,7 +123,6 @@ actor CurlAgent {
     return transfers.compactMap(\.drainDeadline).min()
   }
 
-  /// Decodes further pieces of the bodies that wait for it.
   func decodeOn() {
     for transfer in transfers where transfer.isBehind {
       let code = transfer.easy.goOn()
@@ -258,7 +255,6 @@ actor CurlAgent {
 
   // MARK: How many connections a host takes (HTTP rules 37, 38)
 
-  /// Sets how many connections to some hosts this loop may have.
   func keep(_ wanted: [ConnectionLimit]) {
     for wanted in wanted {
       permits[wanted.host] = wanted.count
@@ -335,7 +331,6 @@ actor CurlAgent {
   /// How many connections have brought an answer and have a transfer now.
   private func busyConnections(to host: String) -> Int { transfers.count { $0.host == host && $0.isAnswered } }
 
-  /// What this loop knows of a host.
   private func facts(of host: String) -> OvertakenRule.Facts {
     watch.facts(of: host, busy: busyConnections(to: host), idle: loop.idleConnections(to: host).count)
   }

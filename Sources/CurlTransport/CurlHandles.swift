@@ -30,14 +30,6 @@ struct EasyHandle: ~Copyable {
     try check(dlm_setopt_pointer(pointer, option, value))
   }
 
-  /// - Parameter close: closes a connection's socket, perhaps after the handle's end, and so has another context.
-  func setCallbacks(
-    _ context: UnsafeMutableRawPointer, header: dlm_data_callback, body: dlm_data_callback, open: dlm_open_callback,
-    request: dlm_request_callback, close: dlm_close_callback, _ closeContext: UnsafeMutableRawPointer
-  ) throws(CurlFailure) {
-    try check(dlm_setopt_callbacks(pointer, context, header, body, open, request, close, closeContext))
-  }
-
   /// The list must live as long as the option is set.
   func set(_ option: CURLoption, list: borrowing HeaderLines) throws(CurlFailure) {
     try check(dlm_setopt_list(pointer, option, list.first))
@@ -60,25 +52,18 @@ struct EasyHandle: ~Copyable {
     return time > 0 ? .microseconds(before + time) : nil
   }
 
-  /// A text of libcurl's; nil where it has none.
   func text(_ info: CURLINFO) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     guard dlm_getinfo_pointer(pointer, info, &text) == CURLE_OK, let text else { return nil }
     return String(cString: text)
   }
 
-  /// The lines of a list; none where libcurl has none.
   func list(_ info: CURLINFO) -> [String] {
     var first: UnsafeMutablePointer<curl_slist>?
     guard dlm_getinfo_list(pointer, info, &first) == CURLE_OK else { return [] }
     defer { curl_slist_free_all(first) }
-    var lines: [String] = []
-    var next = first
-    while let line = next {
-      if let text = line.pointee.data { lines.append(String(cString: text)) }
-      next = line.pointee.next
-    }
-    return lines
+    let lines = first.map { sequence(first: $0) { $0.pointee.next } }
+    return lines.map { $0.compactMap { $0.pointee.data.map { String(cString: $0) } } } ?? []
   }
 
   /// Whether its connection is up, for the current request.
@@ -118,7 +103,7 @@ struct EasyHandle: ~Copyable {
   /// callback.
   func goOn() -> CURLcode { curl_easy_pause(pointer, CURLPAUSE_CONT) }
 
-  private func check(_ code: CURLcode) throws(CurlFailure) {
+  func check(_ code: CURLcode) throws(CurlFailure) {
     if code != CURLE_OK { throw CurlFailure(code) }
   }
 }

@@ -25,7 +25,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var ready: [LoopJob] = []
   private var timers: LoopTimers
   private var reading: Reading
-  /// How many turns it has made.
   private(set) var turns: UInt64 = 0
   /// Whether bodies are to be decoded further in the next turn, since they became more than one turn may decode.
   var isBehind = false { willSet { assertOnLoop() } }
@@ -107,7 +106,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// pause loses data on HTTP/2 before 8.4.
   func hold(_ isHeld: Bool) { inbox.hold(isHeld) }
 
-  /// Sets how many connections to a host this loop may have.
   func keep(_ permits: ConnectionLimit) { inbox.keep(permits) }
 
   // MARK: For the agent and its transfers
@@ -129,7 +127,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     timers.look(at: time)
   }
 
-  /// How many connections are open, idle ones included.
   var connectionCount: Int {
     assertOnLoop()
     return poll.connectionCount
@@ -143,7 +140,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  /// - Parameter host: the host for whose transfer it was opened.
   func socketDidOpen(_ socket: Int32, for host: String) {
     assertOnLoop()
     timers.watchUnanswered(true, at: Self.now)
@@ -154,7 +150,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     poll.connected(socket, to: host)
   }
 
-  /// Connections to a host that no transfer uses and that the server has not closed.
   func idleConnections(to host: String) -> [Int32] {
     assertOnLoop()
     return poll.idleConnections(to: host)

@@ -50,9 +50,10 @@ final class CurlTransfer {
   private func configure() throws(CurlFailure) {
     try settings.apply(to: easy)
     try easy.set(CURLOPT_ERRORBUFFER, pointer: errorBuffer)
-    try easy.setCallbacks(
-      Unmanaged.passUnretained(self).toOpaque(), header: curlDidReceiveHeader, body: curlDidReceiveBody,
-      open: curlDidOpenSocket, request: curlWillSendRequest, close: curlWillCloseSocket, loop.callbackContext)
+    try easy.check(
+      dlm_setopt_callbacks(
+        easy.pointer, Unmanaged.passUnretained(self).toOpaque(), curlDidReceiveHeader, curlDidReceiveBody,
+        curlDidOpenSocket, curlWillSendRequest, curlWillCloseSocket, loop.callbackContext))
   }
 
   deinit {
@@ -288,17 +289,8 @@ final class CurlTransfer {
   func isKept(after reason: Cancellation.Reason) -> Bool {
     guard let sink = run?.exchange.sink, let address = run?.exchange.request.address else { return false }
     let answer = run?.exchange.framing == nil ? nil : answer()
-    return changeCompletion {
-      $0.isKept(by: sink, after: reason, on: loop, answer, DownloadError.cancelled.at(address))
-    }
-      ?? false
-  }
-
-  /// On a copy, since the change may ask what else is known of the transfer.
-  private func changeCompletion<Value>(_ change: (inout Completion) -> Value) -> Value? {
-    guard var completion = run?.completion else { return nil }
-    defer { run?.completion = completion }
-    return change(&completion)
+    let error = DownloadError.cancelled.at(address)
+    return run?.completion.isKept(by: sink, after: reason, on: loop, answer, error) == true
   }
 
   private func answer() -> Completion.Answer {
@@ -374,11 +366,13 @@ final class CurlTransfer {
   }
 
   private func judge(_ head: ResponseHead) -> Bool {
-    guard let sink = run?.exchange.sink else { return false }
+    guard let sink = run?.exchange.sink, var completion = run?.completion else { return false }
     do throws(DownloadError) {
       let head = try run?.exchange.final(head) ?? head
       let disposition = try sink.accept(head)
-      changeCompletion { $0.headArrived(isSplittable: disposition == .splittable, on: loop, answer()) }
+      // On a copy, since `answer` may look at the rest.
+      completion.headArrived(isSplittable: disposition == .splittable, on: loop, answer())
+      run?.completion = completion
       return try run?.exchange.take(disposition, of: head, at: monotonicNanoseconds()) == true
     } catch {
       return run?.exchange.fail(error) == true

@@ -31,7 +31,9 @@ struct Exchange: ~Copyable {
     /// No body byte has come.
     case waiting
     case writing
-    case draining(Drain)
+    /// The body is not wanted, but read to its end, so that the connection can be kept: until then, complete or not;
+    /// nil where another answer follows, which is waited for like any other.
+    case draining(until: UInt64?, dropped: Int64)
     /// The sink has all it wanted: the transfer ends before its body does.
     case satisfied
   }
@@ -42,6 +44,11 @@ struct Exchange: ~Copyable {
     /// To the same server, which requires another kind of login.
     case login(LoginStage)
   }
+
+  /// A longer body costs more than a new connection.
+  private static let longestDrain: Int64 = 64 * 1024
+  /// A short body follows its head at once; if it does not, it is not waited for any longer (HTTP rule 33).
+  static let drainTime: UInt64 = 250_000_000
 
   init(_ request: TransferRequest, _ sink: any ByteSink) {
     self.request = request
@@ -58,12 +65,14 @@ struct Exchange: ~Copyable {
   var goesOn: Bool { next != nil && failure == nil }
 
   /// Body bytes of this hop and those for the sink: this changes as long as bytes come.
-  var bodyBytes: Int64 { received + (drain?.received ?? 0) }
+  var bodyBytes: Int64 { received + (drain?.dropped ?? 0) }
 
   /// When the draining of its body ends, complete or not; nil if there is no deadline.
   var drainDeadline: UInt64? { drain?.deadline }
 
-  private var drain: Drain? { if case .draining(let drain) = phase { drain } else { nil } }
+  private var drain: (deadline: UInt64?, dropped: Int64)? {
+    if case .draining(let deadline, let dropped) = phase { (deadline, dropped) } else { nil }
+  }
 
   // MARK: What comes. Where a call returns a Bool, it is whether the transfer goes on.
 
@@ -75,7 +84,7 @@ struct Exchange: ~Copyable {
   /// - Parameter refusal: how the transfer ends if libcurl does not ask the proxy once more by itself.
   mutating func proxyDidRefuse(_ refusal: DownloadError) {
     self.refusal = refusal
-    phase = .draining(Drain())
+    phase = .draining(until: nil, dropped: 0)
   }
 
   /// An answer of the server came, so the proxy let the request through.
@@ -132,10 +141,9 @@ struct Exchange: ~Copyable {
   }
 
   mutating func dropped(_ count: Int) -> Bool {
-    guard case .draining(var drain) = phase else { return false }
-    let goesOn = drain.take(count)
-    phase = .draining(drain)
-    return goesOn
+    guard let drain else { return false }
+    phase = .draining(until: drain.deadline, dropped: drain.dropped + Int64(count))
+    return drain.dropped + Int64(count) <= Self.longestDrain
   }
 
   /// The next request begins, after so many microseconds.
@@ -161,8 +169,8 @@ struct Exchange: ~Copyable {
   /// - Parameter length: of the body that comes; nil if the server did not give it.
   /// - Returns: false if the body is not worth receiving.
   private mutating func drain(_ length: Int64?, at now: @autoclosure () -> UInt64) -> Bool {
-    let isRead = length != 0 && Drain.isWorthwhile(length)
-    phase = .draining(Drain(until: isRead ? now() + Drain.time : nil))
+    let isRead = length != 0 && length ?? 0 <= Self.longestDrain
+    phase = .draining(until: isRead ? now() + Self.drainTime : nil, dropped: 0)
     return isRead || length == 0
   }
 
@@ -190,28 +198,5 @@ struct Exchange: ~Copyable {
     return TransferReceipt(
       status: framing.status, bodyBytes: isDrained ? 0 : received, framing: framing.proof,
       effectiveURL: route.effectiveURL)
-  }
-}
-
-/// A body that is not wanted but is read to its end, so that its connection can be kept.
-struct Drain {
-  /// A longer body costs more than a new connection.
-  static let limit: Int64 = 64 * 1024
-  /// A short body follows its head at once; if it does not, it is not waited for any longer (HTTP rule 33).
-  static let time: UInt64 = 250_000_000
-
-  /// When it ends, complete or not; nil where another answer follows, which is waited for like any other.
-  let deadline: UInt64?
-  private(set) var received: Int64 = 0
-
-  init(until deadline: UInt64? = nil) { self.deadline = deadline }
-
-  /// - Parameter length: of the body that comes; nil if the server did not give it.
-  static func isWorthwhile(_ length: Int64?) -> Bool { length.map { $0 <= limit } ?? true }
-
-  /// - Returns: whether the transfer goes on.
-  mutating func take(_ count: Int) -> Bool {
-    received += Int64(count)
-    return received <= Self.limit
   }
 }

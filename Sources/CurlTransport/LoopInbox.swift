@@ -48,7 +48,6 @@ final class LoopInbox: Sendable {
     await hasEndedForAll.wait({ $0 ? () : nil }, onCancel: {})
   }
 
-  /// Whether the thread has ended.
   var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
   private func change<Value: Sendable>(_ body: (inout sending State) -> Value) -> Value {

@@ -53,12 +53,10 @@ struct LoopTimers {
 
   init(_ stallWatch: StallWatch) { self.stallWatch = stallWatch }
 
-  /// Looks for stalled transfers begin, or end.
   mutating func lookForStalls(_ isOn: Bool, at now: @autoclosure () -> UInt64) {
     lastLook = isOn ? lastLook ?? now() : nil
   }
 
-  /// Looks at requests without an answer begin, or end.
   mutating func watchUnanswered(_ isOn: Bool, at now: @autoclosure () -> UInt64) {
     nextWatch = isOn ? nextWatch ?? now() + Self.watchInterval : nil
   }

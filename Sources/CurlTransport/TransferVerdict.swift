@@ -189,7 +189,6 @@ struct ProxyVerdict: Equatable {
 }
 
 extension DownloadError {
-  /// A proxy's refusal, as a failure of the file.
   init(_ verdict: ProxyVerdict, of proxy: ProxyAddress, address: Address) {
     // The server could not be reached, or the proxy refuses.
     var code = verdict.isTransient ? Code.connect : .proxy

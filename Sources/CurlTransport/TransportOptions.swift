@@ -56,7 +56,6 @@ public final class RateLimiter: Sendable {
     paidUntil.withLock { $0 = max($0, now - min(now, Self.allowance)) + price }
   }
 
-  /// For how many nanoseconds nothing may be read.
   func pause(at now: UInt64) -> UInt64 { paidUntil.withLock { $0 > now ? $0 - now : 0 } }
 
   /// CURLOPT_BUFFERSIZE: libcurl 7.88 reads up to a hundred times in a row from a socket that has more, and that must

@@ -36,7 +36,8 @@ struct CurlAgentTests {
   ) -> Task<String, Never> {
     Task {
       do throws(DownloadError) {
-        let stage = try await agent.run(TransferRequest(address: address, meter: meter), into: sink, nil, isolation: agent)
+        let stage = try await agent.run(
+          TransferRequest(address: address, meter: meter), into: sink, nil, isolation: agent)
         guard case .ended(let receipt) = stage else { return "under way" }
         return "\(receipt.status)"
       } catch {

@@ -45,21 +45,6 @@ struct StallWatchTests {
   }
 }
 
-@Suite("How long the body of an answer that is not wanted is read")
-struct DrainTests {
-  @Test(
-    arguments: [(nil, true), (0, true), (65_536, true), (65_537, false), (.max, false)] as [(Int64?, Bool)])
-  func worth(length: Int64?, isWorthwhile: Bool) { #expect(Drain.isWorthwhile(length) == isWorthwhile) }
-
-  @Test func noMoreThanTheLimitIsRead() {
-    var drain = Drain(until: 7)
-    let goesOn = drain.take(65_536)
-    #expect(goesOn && drain.received == 65_536 && drain.deadline == 7)
-    let isTooLong = !drain.take(1)
-    #expect(isTooLong)
-  }
-}
-
 @Suite("How long a request waits for the first answer of its connection")
 struct AnswerWaitTests {
   @Test func countsWhatItIsTold() {
