@@ -94,7 +94,7 @@ struct Completion {
 
   private func makeRunning(on loop: CurlLoop) -> RunningTransfer {
     RunningTransfer { [id] waiter in
-      loop.cancel(Cancellation(id: id, reason: waiter.map { .waiter($0) } ?? .order))
+      loop.inbox.cancel(Cancellation(id: id, reason: waiter.map { .waiter($0) } ?? .order))
     }
   }
 

@@ -47,7 +47,7 @@ actor CurlAgent {
         assumeIsolated { $0.begin(request, into: sink, Completion(id, triedProxy, continuation)) }
       }
     } onCancel: {
-      loop.cancel(Cancellation(id: id, reason: .starter))
+      loop.inbox.cancel(Cancellation(id: id, reason: .starter))
     }
     return try result.get()
   }
@@ -301,7 +301,8 @@ actor CurlAgent {
     }
     if watch.isOn != isWaiting { group.watch(isWaiting) }
     watch.set(isOn: isWaiting, hosts: Set(waits.keys))
-    if !waits.isEmpty, watch.begin() {
+    if !waits.isEmpty, !watch.isJudging {
+      watch.isJudging = true
       // No task waits for this one: it asks the other loops, each on its own thread, and ends.
       Task { [waits] in await judge(waits) }
     }
@@ -325,7 +326,7 @@ actor CurlAgent {
       }
       watch.see(host, facts)
     }
-    watch.end()
+    watch.isJudging = false
   }
 
   /// How many connections have brought an answer and have a transfer now.

@@ -140,7 +140,7 @@ struct CurlFailure: Error {
 
 /// One `CURLM *`, used on its loop's thread only. Transfers must have left it before it is cleaned up.
 struct MultiHandle: ~Copyable {
-  private var pointer: UnsafeMutableRawPointer?
+  private(set) var pointer: UnsafeMutableRawPointer?
 
   init() throws(MultiFailure) {
     pointer = curl_multi_init()
@@ -158,12 +158,6 @@ struct MultiHandle: ~Copyable {
     pointer = nil
     let code = curl_multi_cleanup(multi)
     assert(code == CURLM_OK, "cleaned up from inside a callback")
-  }
-
-  func setCallbacks(
-    socket: dlm_socket_callback, timer: dlm_timer_callback, _ context: UnsafeMutableRawPointer
-  ) throws(MultiFailure) {
-    try check(dlm_multi_set_callbacks(pointer, socket, timer, context))
   }
 
   func set(_ option: CURLMoption, _ value: Int) throws(MultiFailure) {
@@ -195,7 +189,7 @@ struct MultiHandle: ~Copyable {
     return nil
   }
 
-  private func check(_ code: CURLMcode) throws(MultiFailure) {
+  func check(_ code: CURLMcode) throws(MultiFailure) {
     if code != CURLM_OK { throw MultiFailure(code) }
   }
 }

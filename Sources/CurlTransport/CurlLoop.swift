@@ -17,7 +17,8 @@ import Synchronization
 /// agent call assert it (`assertOnLoop`). Jobs of the agent that come after the thread's end run one at a time, and
 /// after everything that the thread did with these properties (the inbox's lock orders them).
 final class CurlLoop: SerialExecutor, @unchecked Sendable {
-  private let inbox: LoopInbox
+  /// For other threads.
+  let inbox: LoopInbox
   private let owner = Atomic<pthread_t>(0)
   private let lateJobs = DispatchQueue(label: "dlm.curl-loop.late")
   private var poll: EventPoll
@@ -48,7 +49,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     poll = try EventPoll()
     multi = try MultiHandle()
     inbox = LoopInbox(poll.wakeup)
-    try multi.setCallbacks(socket: curlSocketInterestDidChange, timer: curlTimerDidChange, callbackContext)
+    try multi.check(
+      dlm_multi_set_callbacks(multi.pointer, curlSocketInterestDidChange, curlTimerDidChange, callbackContext))
   }
 
   /// Starts the thread. Called once, before anything is enqueued.
@@ -65,9 +67,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
     pthread_detach(thread)
   }
-
-  /// Ends the thread once its jobs are done. The agent must have released its transfers before.
-  func stop() async { await inbox.stop() }
 
   var isOnLoop: Bool { owner.load(ordering: .relaxed) == pthread_self() }
 
@@ -98,15 +97,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
 
   func checkIsolated() { precondition(isOnLoop, "not on the curl loop's thread") }
   func isIsolatingCurrentContext() -> Bool? { isOnLoop }
-
-  /// Requests the end of a transfer. Does nothing if the transfer has ended.
-  func cancel(_ cancellation: Cancellation) { inbox.cancel(cancellation) }
-
-  /// Leaves all transfers alone, or lets them go on: as under a rate limit the sockets are not read. libcurl's own
-  /// pause loses data on HTTP/2 before 8.4.
-  func hold(_ isHeld: Bool) { inbox.hold(isHeld) }
-
-  func keep(_ permits: ConnectionLimit) { inbox.keep(permits) }
 
   // MARK: For the agent and its transfers
 

@@ -182,7 +182,7 @@ final class CurlTransfer {
     guard let wait, let socket = answerWait.socket else { return false }
     // A short wait decides nothing, so thousands of them need not be asked about.
     if wait + nanoseconds >= OvertakenRule.leastWait, hasSomethingToRead(socket) { return false }
-    run?.answerWait.pass(nanoseconds)
+    run?.answerWait.time += nanoseconds
     return true
   }
 

@@ -71,7 +71,7 @@ public final class CurlTransport: Transport {
   /// Sets how many connections to a host (`Address.hostAndPort`), idle ones included, may be kept; nil for no limit.
   /// Those beyond that are closed as soon as no transfer uses them. Never waits.
   public func keep(connectionsTo host: String, atMost count: Int?) {
-    loop.keep(ConnectionLimit(host: host, count: count))
+    loop.inbox.keep(ConnectionLimit(host: host, count: count))
   }
 
   /// What is known of the transfers under way that fill a file, the one that began first at the front.
@@ -85,12 +85,12 @@ public final class CurlTransport: Transport {
   }
 
   /// Holds all transfers, or lets them go on: held, none sends or receives, and no limit of time counts. Never waits.
-  public func hold(_ isHeld: Bool) { loop.hold(isHeld) }
+  public func hold(_ isHeld: Bool) { loop.inbox.hold(isHeld) }
 
   /// Cancels running transfers, closes the connections and ends the thread, in this order.
   public func shutdown() async {
     await agent.close()
-    await loop.stop()
+    await loop.inbox.stop()
   }
 
   /// Tasks that prefer this executor download without changing threads.

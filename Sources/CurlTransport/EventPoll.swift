@@ -198,10 +198,8 @@ struct EventPoll: ~Copyable {
       looking.ended(hasFound: count != 0)
     }
     if count == 0 { count = epoll_wait(epoll.number, &events, Int32(events.count), milliseconds) }
-    if count < 0 {
-      if errno == EINTR { return }
-      throw SystemFailure(call: "epoll_wait", errno: errno)
-    }
+    if count < 0, errno == EINTR { return }
+    try check("epoll_wait", count)
     for index in 0..<Int(count) {
       let socket = dlm_epoll_event_descriptor(&events[index])
       let mask = dlm_epoll_event_mask(&events[index])

@@ -72,7 +72,9 @@ struct HeadAssembler {
 
   /// By C, since each line of each head comes here, and a comparison of sequences is ten times as slow.
   private static func begins(_ line: UnsafeRawBufferPointer, with word: StaticString) -> Bool {
-    guard line.count >= word.utf8CodeUnitCount, let start = line.baseAddress else { return false }
+    guard line.count >= word.utf8CodeUnitCount, let start = line.baseAddress,
+      (line[0] ^ word.utf8Start[0]) & 0xDF == 0
+    else { return false }
     let wanted = UnsafeRawPointer(word.utf8Start).assumingMemoryBound(to: CChar.self)
     return strncasecmp(start.assumingMemoryBound(to: CChar.self), wanted, word.utf8CodeUnitCount) == 0
   }

@@ -36,13 +36,16 @@ final class LoopInbox: Sendable {
     }
   }
 
+  /// Does nothing if the transfer has ended.
   func cancel(_ cancellation: Cancellation) { change { $0.mail.cancelled.append(cancellation) } }
 
   func keep(_ permits: ConnectionLimit) { change { $0.mail.permits.append(permits) } }
 
+  /// Leaves all transfers alone, or lets them go on: as under a rate limit the sockets are not read. libcurl's own
+  /// pause loses data on HTTP/2 before 8.4.
   func hold(_ isHeld: Bool) { change { $0.mail.isHeld = isHeld } }
 
-  /// Returns once the thread has ended, also in a cancelled task.
+  /// Ends the thread once its jobs are done, and returns then. The agent must have released its transfers before.
   func stop() async {
     change { $0.mail.isStopping = true }
     await hasEndedForAll.wait({ $0 ? () : nil }, onCancel: {})

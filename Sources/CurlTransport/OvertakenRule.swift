@@ -105,8 +105,8 @@ struct AnswerWait {
   private(set) var isTrial: Bool
   /// The socket of the connection that was opened for it; nil while it has none, or if it reused one.
   private(set) var socket: Int32?
-  /// Zero without a connection of its own.
-  private(set) var time: UInt64 = 0
+  /// Without that in which there was something to read; zero without a connection of its own.
+  var time: UInt64 = 0
 
   init(after waited: Duration? = nil) {
     before = waited.map { UInt64($0 / .nanoseconds(1)) }
@@ -123,16 +123,14 @@ struct AnswerWait {
     self.socket = socket
     return isTrial
   }
-
-  /// Adds time in which the loop was reading what had come.
-  mutating func pass(_ time: UInt64) { self.time += time }
 }
 
 /// What one loop remembers of hosts while requests wait for the first answer of their connections.
 struct UnansweredWatch {
   /// Whether any request waits like that.
   private(set) var isOn = false
-  private var isJudging = false
+  /// Whether an earlier state is still being judged.
+  var isJudging = false
   private var marks: [String: OvertakenRule.Mark] = [:]
   private var answers: [String: Int] = [:]
   private var firstAnswers: [String: UInt64] = [:]
@@ -145,14 +143,6 @@ struct UnansweredWatch {
     if !marks.isEmpty { marks = marks.filter { hosts.contains($0.key) } }
     if !isOn { answers = [:] }
   }
-
-  /// - Returns: false while an earlier state is still being judged.
-  mutating func begin() -> Bool {
-    defer { isJudging = true }
-    return !isJudging
-  }
-
-  mutating func end() { isJudging = false }
 
   /// A transfer to a host ended with an answer.
   mutating func count(_ host: String) { answers[host, default: 0] += 1 }

@@ -40,14 +40,14 @@ struct CurlLoopTests {
   @Test func heldItNeitherSendsNorReads() async throws {
     try await withAgent { loop, agent, origin in
       origin.route("/f", .file([1, 2, 3]))
-      loop.hold(true)
+      loop.inbox.hold(true)
       let request = TransferRequest(address: try origin.address("/f"))
       let task = Task { try await agent.run(request, into: CollectingSink(), nil, isolation: agent) }
       try await Task.sleep(for: .milliseconds(50))
       #expect(origin.log.isEmpty)
       // What it does for its actors goes on.
       #expect(await agent.connectionCount <= 1)
-      loop.hold(false)
+      loop.inbox.hold(false)
       guard case .ended(let receipt) = try await task.value else { throw SupportFailure("it has ended") }
       #expect(receipt.bodyBytes == 3)
     }

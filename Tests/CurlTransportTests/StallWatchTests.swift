@@ -52,8 +52,8 @@ struct AnswerWaitTests {
     #expect(wait.before == nil && !wait.isTrial && wait.socket == nil && wait.time == 0)
     let wasTrial = wait.didOpen(5)
     #expect(!wasTrial && wait.socket == 5)
-    wait.pass(3)
-    wait.pass(4)
+    wait.time += 3
+    wait.time += 4
     #expect(wait.time == 7)
   }
 
