@@ -3,7 +3,6 @@ import DownloadModel
 /// Identifies one transfer of a loop, so that a late cancellation cannot hit the next one.
 struct TransferID: Hashable, Sendable { let number: UInt64 }
 
-/// Why a transfer should end early.
 struct Cancellation: Sendable {
   enum Reason {
     /// The task that began it was cancelled while it waited in `Transport.run`.
@@ -32,7 +31,7 @@ struct Completion {
   private enum Target {
     /// The task that began the transfer waits in `Transport.run`.
     case starter(Continuation)
-    /// That task has gone on: it got the running transfer, or it was cancelled and the sink kept the transfer.
+    /// The starter has gone on: it got the running transfer, or it was cancelled and the sink kept the transfer.
     case running(RunningTransfer)
   }
 
@@ -41,11 +40,10 @@ struct Completion {
     target = .starter(continuation)
   }
 
-  /// The address that answered where it is another one, and the time from the start of the transfer to the first byte.
+  /// The address that answered, where redirects led to another, and the time from the start to the first byte.
   typealias Answer = (effectiveURL: String?, delay: Duration)
 
-  /// The sink accepted the head. Where the body is splittable, a job resumes the starter, outside of libcurl's
-  /// callback.
+  /// The sink accepted the head. A splittable body resumes the starter: as a job, so outside of libcurl's callback.
   mutating func headArrived(isSplittable: Bool, on loop: CurlLoop, _ answer: @autoclosure () -> Answer) {
     switch target {
     case .running(let running): Self.tell(running, answer())
@@ -60,7 +58,6 @@ struct Completion {
 
   /// Asks the sink whether to keep a transfer that was cancelled; then the cancelled task gets the error.
   /// - Parameter answer: nil before the sink accepted the head.
-  /// - Returns: whether the transfer goes on.
   mutating func isKept(
     by sink: any ByteSink, after reason: Cancellation.Reason, on loop: CurlLoop, _ answer: Answer?,
     _ error: DownloadError
@@ -83,7 +80,6 @@ struct Completion {
     }
   }
 
-  /// Called once.
   func end(_ result: Result<TransferReceipt, DownloadError>) {
     triedProxy?.left()
     switch target {

@@ -1,19 +1,15 @@
 import CCoding
 public import DownloadModel
 
-/// Removes a content coding of a body (RFC 9110 §8.4) as it comes, in bounded memory and time: the decoded bytes go to
-/// the sink in buffers, some of them in a turn of the loop, and the sink may refuse them (`--max-filesize`).
-///
+/// Removes a content coding of a body (RFC 9110 §8.4) as it comes, in bounded memory, and in bounded time a turn.
 /// libcurl decodes too, but takes a coded body that was cut short for a whole one.
 public final class ContentDecoder {
   private let stage: any CodingStage
-  /// Bytes that came out.
   private var decoded: Int64 = 0
   /// Bytes of the buffers that are decoded, and of the one that is not yet.
   private var (coded, used): (Int64, Int) = (0, 0)
   private var hasBegun = false
   private var turn: UInt64?
-  /// What this turn may still give.
   private var room = 0
 
   /// Gets decoded bytes, which are valid during the call only.
@@ -21,7 +17,7 @@ public final class ContentDecoder {
 
   /// How much a turn of the loop decodes of one body, so that everything else waits some milliseconds at most.
   public static let piece = 1 << 20
-  /// More than texts and disk images need: what expands more is there to fill the disk, unless it is short.
+  /// A body may become this many times as long, which is more than texts and disk images need, or `trusted` bytes.
   static let mostOfOne: Int64 = 200
   static let trusted = 64 << 20
 
@@ -74,7 +70,6 @@ public final class ContentDecoder {
   }
 }
 
-/// Removes one coding.
 private protocol CodingStage: AnyObject {
   var isAtEnd: Bool { get }
   /// - Parameter room: about how many bytes it may give; it shrinks by those that it gave.
@@ -83,7 +78,6 @@ private protocol CodingStage: AnyObject {
     throws(DownloadError) -> (count: Int, isDone: Bool)
 }
 
-/// The size of a stage's output buffer, which is passed on when full.
 private let outputLength = 1 << 16
 
 /// gzip (RFC 1952) and deflate (RFC 1950, or bare RFC 1951), by zlib, which verifies the checksums.
@@ -144,8 +138,7 @@ private final class InflateStage: CodingStage {
     state = .inside
   }
 
-  /// - Parameter bytes: those that it takes are removed.
-  /// - Returns: how many it gave; less than fit only where it has no more of them, or has come to its end.
+  /// - Returns: how many bytes it gave: less than fit only where it has no more, or has come to its end.
   private func inflate(_ bytes: inout UnsafeRawBufferPointer) throws(DownloadError) -> Int {
     stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.assumingMemoryBound(to: UInt8.self).baseAddress)
     stream.pointee.avail_in = UInt32(bytes.count)

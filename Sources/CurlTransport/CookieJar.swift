@@ -2,14 +2,12 @@ import CCurl
 public import DownloadModel
 import Synchronization
 
-/// The cookies of one run (RFC 6265), for all its transfers over all loops: cookies that a page sets go back to its
-/// origin with the requests for the files that it leads to. libcurl judges domains, paths and public suffixes.
+/// The cookies of one run (RFC 6265), over all its loops. libcurl judges domains, paths and public suffixes.
 public final class CookieJar: Sendable {
   private let cookies: dlm_cookies
   private let holdsAny: Atomic<Bool>
 
-  /// - Parameter lines: cookies of earlier runs, each a line of Netscape's format as curl writes it (seven fields
-  ///   separated by tabs); lines that are not cookies are ignored.
+  /// - Parameter lines: cookies in Netscape's format (seven fields separated by tabs); other lines are ignored.
   public init(_ lines: [String] = []) throws(DownloadError) {
     var cookies = dlm_cookies()
     let code = CurlTransport.libraryCode == CURLE_OK ? dlm_cookies_init(&cookies) : CurlTransport.libraryCode

@@ -17,6 +17,7 @@ actor CurlAgent {
   private var isShort = false
   /// How many connections to a host this loop may have; most hosts have no entry.
   private var permits: [String: Int] = [:]
+  private var crowded: Set<String> = []
   private let group: TransportGroup
   private var watch = UnansweredWatch()
   private let numbers = Atomic<UInt64>(0)
@@ -32,11 +33,8 @@ actor CurlAgent {
     sharing = SharingWait(longest: options.sharingWait)
   }
 
-  /// Runs one transfer as `Transport.run` specifies.
-  /// - Parameters:
-  ///   - triedProxy: the proxy whose login this transfer tries; it is told when the transfer has ended.
-  ///   - isolation: the caller's if it is on the loop, else the agent's. The closures below are isolated to it because
-  ///     they name it; otherwise Swift 6.3 would run them in no isolation, which costs two more jobs for each file.
+  /// - Parameter isolation: the caller's if it is on the loop, else the agent's. The closures name it to be isolated to
+  ///   it; otherwise Swift 6.3 would run them in no isolation, which costs two more jobs for each file.
   func run(
     _ request: TransferRequest, into sink: any ByteSink, _ triedProxy: Proxy?, isolation: isolated any Actor
   ) async throws(DownloadError) -> TransferStage {
@@ -54,11 +52,8 @@ actor CurlAgent {
 
   var connectionCount: Int { loop.connectionCount }
 
-  /// Adds a transfer to the loop. The completion is called when it has ended, or at once if it cannot begin.
-  ///
-  /// If the task was cancelled before this, `onCancel` has run, has found nothing and will not run again, so
-  /// cancellation is checked here. If it is cancelled from here on, `onCancel` posts the id, which the loop reads only
-  /// after this job has registered it.
+  /// Cancellation is checked here, because an `onCancel` that has run has found nothing, and will not run again. One
+  /// that runs from here on posts the id, which the loop reads only after this job has registered it.
   private func begin(_ request: TransferRequest, into sink: any ByteSink, _ completion: Completion) {
     do {
       if isClosed || Task.isCancelled { throw DownloadError.cancelled }
@@ -66,7 +61,7 @@ actor CurlAgent {
       do {
         try transfer.begin(
           request, into: sink, completion, running: transfers.count - idle.count, connections: loop.connectionCount)
-        // Closes connections that were idle for more than a second, when this one looks for one.
+        // Closes what was idle for over a second, when libcurl looks for a connection.
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
         if !waitsToShare(transfer, request.address) { try loop.add(transfer.easy) }
         if transfers.count - idle.count == 1 { loop.expectsAnswer = true }
@@ -96,15 +91,9 @@ actor CurlAgent {
     }
   }
 
-  /// libcurl reports an easy handle, by its address, as done.
-  func finish(_ handle: UInt, _ code: CURLcode) {
-    guard let easy = UnsafeMutableRawPointer(bitPattern: handle), let transfer = CurlTransfer.of(easy) else { return }
-    finish(transfer, code)
-  }
-
-  private func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
+  /// libcurl has finished the request of a transfer: another one follows on the same easy handle, or this is the end.
+  func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
     guard transfer.goesOn else { return letGo(transfer, with: transfer.result(code)) }
-    // The next request goes on the same easy handle.
     do {
       try loop.remove(transfer.easy)
       try transfer.follow()
@@ -114,7 +103,6 @@ actor CurlAgent {
     }
   }
 
-  /// Ends transfers whose answer is known but whose body did not end in time.
   /// - Returns: when the next is due.
   func endDrained(at now: UInt64) -> UInt64? {
     for transfer in transfers {
@@ -130,7 +118,6 @@ actor CurlAgent {
     }
   }
 
-  /// Removes cancelled transfers, except those that their sinks keep.
   func cancel(_ cancellations: [Cancellation]) {
     let reasons = Dictionary(grouping: cancellations, by: \.id)
     for transfer in transfers {
@@ -147,7 +134,6 @@ actor CurlAgent {
       .map { $0.easy.details }
   }
 
-  /// - Returns: whether there were any.
   func cancel(_ meter: TransferMeter) -> Bool {
     let own = transfers.filter { $0.isRunning && $0.meter === meter }
     for transfer in own { letGo(transfer, with: transfer.result(.cancelled)) }
@@ -185,7 +171,6 @@ actor CurlAgent {
     for transfer in transfers { letGo(transfer, with: transfer.result(error)) }
   }
 
-  /// Ends everything; later transfers are refused.
   func close() {
     isClosed = true
     endAll(.cancelled)
@@ -211,7 +196,7 @@ actor CurlAgent {
       try loop.remove(transfer.easy)
       idle.append(transfer)
       if case .failure = result, let socket { loop.forgetIfClosed(socket) }
-      if !permits.isEmpty { trim(host) }
+      if !permits.isEmpty { crowded.insert(host) }
     } catch {
       // libcurl does not know the handle: it is not used again, and its result stands.
       assertionFailure("curl_multi_remove_handle: \(error.message)")
@@ -222,10 +207,9 @@ actor CurlAgent {
 
   // MARK: Connections that transfers share (HTTP/2)
 
-  /// Whether a transfer that is about to begin waits instead.
   private func waitsToShare(_ transfer: CurlTransfer, _ place: Address) -> Bool {
     guard settings.mayShareConnections(to: place),
-      !sharing.mayBegin(place.hostAndPort, at: monotonicNanoseconds()), let deadline = sharing.deadline
+      !sharing.mayBegin(place.hostAndPort, at: CurlLoop.now), let deadline = sharing.deadline
     else { return false }
     waitingToShare.append(transfer)
     loop.look(at: deadline)
@@ -239,7 +223,6 @@ actor CurlAgent {
     return waitingToShare.isEmpty ? nil : sharing.deadline
   }
 
-  /// - Parameter isFresh: whether each gets a connection of its own.
   private func beginWaiting(for host: String, isFresh: Bool) {
     let ready = waitingToShare.filter { $0.host == host }
     waitingToShare.removeAll { $0.host == host }
@@ -258,20 +241,22 @@ actor CurlAgent {
   func keep(_ wanted: [ConnectionLimit]) {
     for wanted in wanted {
       permits[wanted.host] = wanted.count
-      trim(wanted.host)
+      crowded.insert(wanted.host)
     }
   }
 
-  /// Closes idle connections of a host beyond the number that this loop may have.
-  private func trim(_ host: String) {
-    guard let permits = permits[host] else { return }
-    let idle = loop.idleConnections(to: host)
-    // Counts only connections that have brought an answer, because the requests on the others are about to be returned.
-    let busy = busyConnections(to: host)
-    for socket in idle.prefix(max(0, idle.count + busy - permits)) { loop.end(idleConnection: socket) }
+  /// Closes idle connections beyond the number that this loop may have. All finished transfers must be delivered:
+  /// else their connections, which libcurl has made idle, count as busy too.
+  func trim() {
+    while let host = crowded.popFirst() {
+      guard let permits = permits[host] else { continue }
+      let idle = loop.idleConnections(to: host)
+      // Requests on connections that have brought no answer are about to be returned, so those do not count.
+      let busy = busyConnections(to: host)
+      for socket in idle.prefix(max(0, idle.count + busy - permits)) { loop.end(idleConnection: socket) }
+    }
   }
 
-  /// Learns from a transfer that ended, where that helps requests that wait.
   private func note(_ transfer: CurlTransfer, of host: String, _ result: Result<TransferReceipt, DownloadError>) {
     let hasAnswer = if case .success = result { true } else { false }
     let wait = transfer.answerWait
@@ -284,7 +269,7 @@ actor CurlAgent {
   }
 
   /// Looks for requests that a host leaves unanswered while it answers others.
-  /// - Parameter time: nanoseconds since the last check, as far as they count.
+  /// - Parameter time: nanoseconds since the last check.
   /// - Returns: whether any request waits for the first answer of its connection.
   func watchUnanswered(after time: UInt64) -> Bool {
     // Under a rate limit, an answer may be there but not read yet.
@@ -314,7 +299,7 @@ actor CurlAgent {
       var facts: [OvertakenRule.Facts] = []
       for agent in group.agents { facts.append(await agent.facts(of: host)) }
       switch OvertakenRule.judge(
-        wait: wait.all, unsent: wait.unsent, longest: settings.longestWait, facts, since: watch.mark(host),
+        wait: wait.all, unsent: wait.unsent, longest: settings.longestWait, facts, since: watch.marks[host],
         group.trials(at: host))
       {
       case .wait: break
@@ -329,7 +314,6 @@ actor CurlAgent {
     watch.isJudging = false
   }
 
-  /// How many connections have brought an answer and have a transfer now.
   private func busyConnections(to host: String) -> Int { transfers.count { $0.host == host && $0.isAnswered } }
 
   private func facts(of host: String) -> OvertakenRule.Facts {
@@ -358,6 +342,48 @@ actor CurlAgent {
     letGo(transfer, with: transfer.result(error))
   }
 
-  /// Requests to a host that wait for the first answer of their connection.
   private func waiting(for host: String) -> [CurlTransfer] { transfers.filter { $0.wait != nil && $0.host == host } }
+}
+
+/// Which transfers wait a moment for a connection that they may share (HTTP/2), by host. Times are in nanoseconds.
+///
+/// Until a connection is up, libcurl opens one for each transfer that begins. So the first transfer to a host goes
+/// alone, and others wait until it has ended, but not long: the server may turn out to speak only HTTP/1.1. There those
+/// that wait by libcurl's own options would wait for whole files (CURLOPT_PIPEWAIT), or for ever
+/// (CURLMOPT_MAX_HOST_CONNECTIONS).
+struct SharingWait {
+  /// How many hosts are remembered, so that memory does not grow with their number.
+  static let mostHosts = 1024
+
+  private let longest: UInt64
+  private var met: Set<String> = []
+  /// Hosts to which the first transfer is under way: until when others wait for it.
+  private var new: [String: UInt64] = [:]
+
+  init(longest: Duration) { self.longest = UInt64(max(0, longest / .nanoseconds(1))) }
+
+  mutating func mayBegin(_ host: String, at now: UInt64) -> Bool {
+    if met.contains(host) { return true }
+    if let end = new[host] { return now >= end }
+    new[host] = now + longest
+    return true
+  }
+
+  var deadline: UInt64? { new.values.min() }
+
+  /// A transfer to the host has ended.
+  /// - Returns: whether that ends the waits for it.
+  mutating func meet(_ host: String) -> Bool {
+    guard !new.isEmpty, new.removeValue(forKey: host) != nil else { return false }
+    if met.count >= Self.mostHosts { met = [] }
+    met.insert(host)
+    return true
+  }
+
+  /// - Returns: the hosts whose waits end now, though no transfer has ended.
+  mutating func overdue(at now: UInt64) -> [String] {
+    let hosts = new.filter { $0.value <= now }.map(\.key)
+    for host in hosts { _ = meet(host) }
+    return hosts
+  }
 }

@@ -46,7 +46,7 @@ struct EasyHandle: ~Copyable {
     return dlm_getinfo_offset(pointer, info, &value) == CURLE_OK ? Int64(value) : 0
   }
 
-  /// From the start of the request, and what went before it (in microseconds), on; nil where it has not come to that.
+  /// The time that libcurl measured from the start of the request, and `before` in microseconds; nil for none.
   func time(_ info: CURLINFO, after before: Int64 = 0) -> Duration? {
     let time = offset(info)
     return time > 0 ? .microseconds(before + time) : nil
@@ -66,13 +66,11 @@ struct EasyHandle: ~Copyable {
     return lines.map { $0.compactMap { $0.pointee.data.map { String(cString: $0) } } } ?? []
   }
 
-  /// Whether its connection is up, for the current request.
   var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
 
   /// Whether it reused a connection. Valid once its request has ended.
   var reusedConnection: Bool { long(CURLINFO_NUM_CONNECTS) == 0 }
 
-  /// What is known from the start of the current request on.
   var details: TransferDetails {
     var details = TransferDetails()
     let port = long(CURLINFO_PRIMARY_PORT)
@@ -96,11 +94,10 @@ struct EasyHandle: ~Copyable {
     return details
   }
 
-  /// Forgets all but connections and cookies. It must have left its multi handle.
+  /// Keeps connections and cookies only. The handle must have left its multi handle.
   func reset() { curl_easy_reset(pointer) }
 
-  /// Ends a pause: libcurl delivers at once what it kept. If it refuses, the transfer must end. Not inside of a
-  /// callback.
+  /// Ends a pause, not inside of a callback: libcurl delivers what it kept at once; else the transfer must end.
   func goOn() -> CURLcode { curl_easy_pause(pointer, CURLPAUSE_CONT) }
 
   func check(_ code: CURLcode) throws(CurlFailure) {
@@ -108,7 +105,6 @@ struct EasyHandle: ~Copyable {
   }
 }
 
-/// A `curl_slist` of header lines, freed with its owner.
 struct HeaderLines: ~Copyable {
   let texts: [String]
   fileprivate(set) var first: UnsafeMutablePointer<curl_slist>?
@@ -178,7 +174,6 @@ struct MultiHandle: ~Copyable {
     try check(curl_multi_socket_action(pointer, socket, bits, &running))
   }
 
-  /// The next transfer that ended: its easy handle and its result.
   func nextFinished() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
     var left: Int32 = 0
     while let message = curl_multi_info_read(pointer, &left) {

@@ -7,9 +7,8 @@ import Synchronization
 /// One thread, one epoll descriptor and one multi handle; the serial executor of `CurlAgent` and, through
 /// `LoopTaskExecutor`, of the tasks that download.
 ///
-/// Jobs, sockets and timers take turns on the thread. A download that prefers this executor runs here from the strategy
-/// to the last byte on disk, so a file costs no thread hop. The index, the renderer and everything that may wait run
-/// elsewhere.
+/// A download runs here from the strategy to the last byte on disk, so a file costs no thread hop. What may wait, as
+/// the index and the renderer do, runs elsewhere.
 ///
 /// `@unchecked Sendable` is sound because: `inbox` and `lateJobs` are Sendable and `owner` is an Atomic. Every other
 /// property is written before the thread starts, and after that is used on the thread alone: by its turns, by libcurl's
@@ -17,7 +16,6 @@ import Synchronization
 /// agent call assert it (`assertOnLoop`). Jobs of the agent that come after the thread's end run one at a time, and
 /// after everything that the thread did with these properties (the inbox's lock orders them).
 final class CurlLoop: SerialExecutor, @unchecked Sendable {
-  /// For other threads.
   let inbox: LoopInbox
   private let owner = Atomic<pthread_t>(0)
   private let lateJobs = DispatchQueue(label: "dlm.curl-loop.late")
@@ -27,19 +25,17 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private var timers: LoopTimers
   private var reading: Reading
   private(set) var turns: UInt64 = 0
-  /// Whether bodies are to be decoded further in the next turn, since they became more than one turn may decode.
+  /// Whether paused bodies are to be decoded further in the next turn.
   var isBehind = false { willSet { assertOnLoop() } }
   /// Whether the only transfer has begun, so that nothing can be done before it is answered.
   var expectsAnswer = false { willSet { assertOnLoop() } }
   /// Both refer back to this loop, so all live until the thread ends.
   private var served: (agent: CurlAgent, tasks: LoopTaskExecutor)?
 
-  /// What keeps sockets from being read.
   private struct Reading {
     let rateLimit: RateLimiter?
     /// The socket that was last read from under the rate limit.
     var last: Int32 = -1
-    /// Nil while transfers are not held.
     var heldSince: UInt64?
   }
 
@@ -73,7 +69,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   /// For code that must run on the thread, or as a late job, which run one at a time.
   private func assertOnLoop() { assert(isOnLoop || inbox.hasEnded, "not on the curl loop's thread") }
 
-  /// The context of libcurl's callbacks: the loop's thread keeps it alive until the multi handle is closed.
   var callbackContext: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
   // MARK: From any thread
@@ -88,7 +83,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  /// Runs a job that arrives after the thread has ended, since its task would otherwise wait for ever.
+  /// For a job that comes after the thread has ended, whose task would otherwise wait for ever.
   private func runLate(_ job: LoopJob) {
     lateJobs.async { job.run(serial: self.asUnownedSerialExecutor(), preferred: nil) }
   }
@@ -111,7 +106,7 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     try multi.remove(easy)
   }
 
-  /// Makes the loop check at that time which bodies are drained in vain, and which transfers wait in vain to share.
+  /// At that time the loop ends drained bodies and waits to share that are overdue.
   func look(at time: UInt64) {
     assertOnLoop()
     timers.look(at: time)
@@ -145,7 +140,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     return poll.idleConnections(to: host)
   }
 
-  /// Forgets a connection if libcurl has closed it without a word.
   func forgetIfClosed(_ socket: Int32) {
     assertOnLoop()
     poll.forgetIfClosed(socket)
@@ -194,7 +188,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     return mail.isStopping && ready.isEmpty
   }
 
-  /// Holds all transfers, or lets them go on.
   private func hold(at now: UInt64) {
     guard let since = reading.heldSince.take() else { return reading.heldSince = now }
     served?.agent.assumeIsolated { $0.wereHeld(for: now - since) }
@@ -232,13 +225,13 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   private func failAll(_ message: String) { served?.agent.assumeIsolated { $0.failAll(message) } }
 
   private func deliverFinished() {
-    // Under a rate limit a transfer ends only when its bytes are paid for; otherwise many short ones would come in a
-    // burst.
+    // Under a rate limit a transfer ends only when its bytes are paid for; else many short ones would end in a burst.
     if pause > 0 { return }
-    while let (easy, code) = multi.nextFinished() {
-      // The handle's address is passed as a number, by which the agent finds its transfer.
-      let address = UInt(bitPattern: easy)
-      served?.agent.assumeIsolated { $0.finish(address, code) }
+    served?.agent.assumeIsolated { agent in
+      while let (easy, code) = multi.nextFinished() {
+        if let transfer = CurlTransfer.of(easy) { agent.finish(transfer, code) }
+      }
+      agent.trim()
     }
   }
 
@@ -278,7 +271,6 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     reading.heldSince == nil ? reading.rateLimit?.pause(at: Self.now) ?? 0 : 3600 * 1_000_000_000
   }
 
-  /// Looks whether any transfer has waited long enough for something.
   private func lookAtTransfers() {
     let now = Self.now
     if let time = timers.takeLook(at: now) {
@@ -298,8 +290,12 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
     }
   }
 
-  /// CLOCK_MONOTONIC in nanoseconds. The loop is where time is read; other code is given it.
-  private static var now: UInt64 { monotonicNanoseconds() }
+  /// CLOCK_MONOTONIC in nanoseconds.
+  static var now: UInt64 {
+    var time = timespec()
+    guard clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { return 0 }
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
 
   // MARK: libcurl calls back
 
@@ -320,10 +316,8 @@ final class CurlLoop: SerialExecutor, @unchecked Sendable {
   }
 }
 
-/// Runs whole tasks on a loop's thread, including code that is isolated to no actor (SE-0417).
-///
-/// A separate type, so that the loop can tell Swift exactly where a job runs. Otherwise Swift assumes that the task is
-/// on the wrong executor and moves it by one more job at each of its steps.
+/// Runs whole tasks on a loop's thread, including code that is isolated to no actor (SE-0417). A type of its own, so
+/// that the loop can tell Swift where a job runs; else Swift would move the task by one more job at each of its steps.
 final class LoopTaskExecutor: TaskExecutor {
   private let loop: CurlLoop
 
@@ -368,12 +362,4 @@ func curlWillCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32) -
 
 private func loop(_ context: UnsafeMutableRawPointer?) -> CurlLoop? {
   context.map { Unmanaged<CurlLoop>.fromOpaque($0).takeUnretainedValue() }
-}
-
-/// CLOCK_MONOTONIC in nanoseconds.
-func monotonicNanoseconds() -> UInt64 {
-  var time = timespec()
-  // Fails only for an unknown clock or a bad pointer.
-  guard clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { return 0 }
-  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }

@@ -16,20 +16,17 @@ final class CurlTransfer {
   private let errorBuffer: UnsafeMutablePointer<CChar>
   private var options = TransferOptions()
   private var assembler = HeadAssembler()
-  /// How long the last body was that this handle received.
   private var lastBody: Int64?
-  /// How many milliseconds more than usual it may take to connect, as it was held for so long.
+  /// How many milliseconds longer it may take to connect, because it was held.
   private var heldTime = 0
   /// Nil while idle.
   private var run: Run?
 
-  /// What there is from the request to the verdict.
   private struct Run: ~Copyable {
     var exchange: Exchange
     var completion: Completion
-    /// When it began; 0 where nobody is told.
+    /// In nanoseconds; 0 where nobody is told.
     let begin: UInt64
-    /// The wait for the answer to the current request.
     var answerWait: AnswerWait
     var quiet = StallWatch.Quiet()
     /// Whether it is paused, as its body became more than one turn of the loop may decode.
@@ -46,7 +43,6 @@ final class CurlTransfer {
     try configure()
   }
 
-  /// Sets the options that every transfer has.
   private func configure() throws(CurlFailure) {
     try settings.apply(to: easy)
     try easy.set(CURLOPT_ERRORBUFFER, pointer: errorBuffer)
@@ -67,7 +63,6 @@ final class CurlTransfer {
     errorBuffer.deallocate()
   }
 
-  /// The transfer of an easy handle that a multi handle reports as ended.
   static func of(_ easy: UnsafeMutableRawPointer) -> CurlTransfer? {
     var context: UnsafeMutablePointer<CChar>?
     return dlm_getinfo_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK ? transfer(context) : nil
@@ -95,14 +90,13 @@ final class CurlTransfer {
     }
     run = Run(
       exchange: consume exchange, completion: completion,
-      begin: settings.options.onTransfer == nil ? 0 : monotonicNanoseconds(),
+      begin: settings.options.onTransfer == nil ? 0 : CurlLoop.now,
       answerWait: AnswerWait(after: request.waited))
     errorBuffer[0] = 0
     assembler.reset()
     request.meter?.enter(.lookingUp)
   }
 
-  /// Sets how the first request to an address shows its login; nil where there is none.
   private func firstLogin(_ request: TransferRequest, at address: Address) throws(CurlFailure) -> LoginStage? {
     let hasLogin = settings.hasLogin(for: address, of: request)
     let stage = logins.stage(at: address, hasLogin: hasLogin, challenger: options.challenger)
@@ -112,10 +106,9 @@ final class CurlTransfer {
     return hasLogin ? stage : nil
   }
 
-  /// Makes a transfer that has not begun open a connection of its own.
+  /// Before it begins.
   func useFreshConnection() throws(CurlFailure) { try options.set(isFresh: true, on: easy) }
 
-  /// Sends the request to where its answer led, or once more with another kind of login.
   func follow() throws(CurlFailure) {
     guard let hop = run?.exchange.follow(after: easy.offset(CURLINFO_TOTAL_TIME_T)),
       let request = run?.exchange.request, let destination = run?.exchange.route.destination
@@ -154,18 +147,13 @@ final class CurlTransfer {
 
   var isRunning: Bool { run != nil }
 
-  /// Nil while idle.
   var id: TransferID? { run?.completion.id }
 
-  /// Host and port to which the current request goes; nil while idle.
+  /// Of the current request; nil while idle.
   var host: String? { run?.exchange.route.destination.hostAndPort }
 
-  /// The file that it fills.
   var meter: TransferMeter? { run?.exchange.request.meter ?? run?.exchange.request.segmentOf }
 
-  // MARK: Waiting
-
-  /// The wait for the answer to the current request.
   var answerWait: AnswerWait { run?.answerWait ?? AnswerWait() }
 
   /// How long it has waited for the first answer of its connection; nil if it does not wait.
@@ -198,7 +186,6 @@ final class CurlTransfer {
     return UInt64(max(0, easy.offset(CURLINFO_STARTTRANSFER_TIME_T) - begin)) * 1000
   }
 
-  /// - Parameter time: nanoseconds since the last check.
   func hasStalled(_ watch: StallWatch, after time: UInt64) -> Bool {
     // CURLOPT_CONNECTTIMEOUT_MS applies until there is a connection. Nor counts time in which a body is drained, which
     // has a deadline of its own, or decoded, which takes no new byte.
@@ -209,7 +196,6 @@ final class CurlTransfer {
     return run?.quiet.look(Int64(assembler.size) + bytes, after: time) ?? 0 >= watch.limit
   }
 
-  /// When the draining of its body ends, complete or not; nil if there is no deadline.
   var drainDeadline: UInt64? { run?.exchange.drainDeadline }
 
   /// It was held for so many nanoseconds, which do not count for its connection; but libcurl measures by the clock.
@@ -223,15 +209,12 @@ final class CurlTransfer {
     }
   }
 
-  /// Whether it is paused, as its body became more than one turn of the loop may decode.
   var isBehind: Bool { run?.isBehind == true }
 
   // MARK: The end
 
-  /// Whether another request follows when this one has ended: see `follow`.
   var goesOn: Bool { run?.exchange.goesOn == true }
 
-  /// Judges how the transfer ended.
   func result(_ code: CURLcode) -> Result<TransferReceipt, DownloadError> {
     guard let address = run?.exchange.request.address else { return .failure(.cancelled) }
     lastBody = run?.exchange.received
@@ -249,27 +232,24 @@ final class CurlTransfer {
     }
   }
 
-  /// The result of a transfer that is removed before its end.
   func result(_ error: DownloadError) -> Result<TransferReceipt, DownloadError> {
     report(hasFailed: true)
     return .failure((run?.exchange.request.address).map(error.at) ?? error)
   }
 
-  /// Releases its sink: it is idle from here on.
-  /// - Returns: nil if it was idle already.
+  /// Releases its sink. It is idle from here on; nil if it was before.
   @discardableResult
   func release() -> Completion? {
     defer { run = nil }
     return run?.completion
   }
 
-  /// Tells what libcurl knows of a transfer that ended, where a report is wanted.
   private func report(hasFailed: Bool) {
     guard let onTransfer = settings.options.onTransfer, let begin = run?.begin, let request = run?.exchange.request
     else { return }
     let before = run?.exchange.hopTime ?? 0
     var times = TransferTimes(
-      address: request.address.key, begin: begin, end: .nanoseconds(Int64(clamping: monotonicNanoseconds() - begin)))
+      address: request.address.key, begin: begin, end: .nanoseconds(Int64(clamping: CurlLoop.now - begin)))
     times.connections = max(0, easy.long(CURLINFO_NUM_CONNECTS))
     if times.connections > 0 {
       times.lookedUp = easy.time(CURLINFO_NAMELOOKUP_TIME_T, after: before)
@@ -285,7 +265,7 @@ final class CurlTransfer {
     onTransfer(times)
   }
 
-  /// - Returns: whether the sink keeps the transfer, which was cancelled; else it must be removed.
+  /// - Returns: whether the sink keeps the cancelled transfer; else it must be removed.
   func isKept(after reason: Cancellation.Reason) -> Bool {
     guard let sink = run?.exchange.sink, let address = run?.exchange.request.address else { return false }
     let answer = run?.exchange.framing == nil ? nil : answer()
@@ -298,7 +278,7 @@ final class CurlTransfer {
     return (run?.exchange.route.effectiveURL, .microseconds(time))
   }
 
-  // MARK: libcurl calls back
+  // MARK: libcurl calls back. Where a call returns a Bool, it is whether the transfer goes on.
 
   fileprivate func didOpen(_ socket: Int32) {
     guard let host else { return }
@@ -309,7 +289,6 @@ final class CurlTransfer {
 
   fileprivate func willSendRequest() { run?.exchange.request.meter?.enter(.waiting) }
 
-  /// - Returns: whether the transfer goes on.
   fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     let goesOn: Bool
     switch assembler.take(line) {
@@ -322,7 +301,7 @@ final class CurlTransfer {
     case .redirect:
       let head = assembler.head
       serverDidAnswer(head)
-      goesOn = run?.exchange.redirect(head, at: monotonicNanoseconds()) == true
+      goesOn = run?.exchange.redirect(head, at: CurlLoop.now) == true
     case .final:
       let head = assembler.head
       if passOver(head) { return true }
@@ -346,7 +325,6 @@ final class CurlTransfer {
     return true
   }
 
-  /// Notes what an answer of the server shows about the proxy and about cookies.
   private func serverDidAnswer(_ head: ResponseHead) {
     if let proxy = options.proxy, let scheme = run?.exchange.route.destination.scheme,
       proxy.address.letsThrough(head.status, from: scheme)
@@ -357,12 +335,12 @@ final class CurlTransfer {
     run?.exchange.serverDidAnswer()
   }
 
-  /// - Returns: whether the transfer goes on, after a 401 that requires another login; nil if it must be judged.
+  /// - Returns: nil if the 401 is final, so that it must be judged.
   private func answerChallenge(_ head: ResponseHead) -> Bool? {
     guard let login = run?.exchange.login, let destination = run?.exchange.route.destination,
       let next = logins.next(after: login, challenge: head["www-authenticate"], at: destination)
     else { return nil }
-    return run?.exchange.askAgain(next, head, at: monotonicNanoseconds())
+    return run?.exchange.askAgain(next, head, at: CurlLoop.now)
   }
 
   private func judge(_ head: ResponseHead) -> Bool {
@@ -373,15 +351,15 @@ final class CurlTransfer {
       // On a copy, since `answer` may look at the rest.
       completion.headArrived(isSplittable: disposition == .splittable, on: loop, answer())
       run?.completion = completion
-      return try run?.exchange.take(disposition, of: head, at: monotonicNanoseconds()) == true
+      return try run?.exchange.take(disposition, of: head, at: CurlLoop.now) == true
     } catch {
       return run?.exchange.fail(error) == true
     }
   }
 
-  /// - Returns: how many bytes were taken. Fewer than all end the transfer; after a pause they come again.
+  /// - Returns: how many bytes were taken: fewer than all end the transfer, and after a pause they come again.
   fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-    if !isBehind { settings.options.rateLimit?.received(bytes.count, at: monotonicNanoseconds()) }
+    if !isBehind { settings.options.rateLimit?.received(bytes.count, at: CurlLoop.now) }
     guard case .writing? = run?.exchange.phase, let sink = run?.exchange.sink else {
       return run?.exchange.dropped(bytes.count) == true ? bytes.count : 0
     }

@@ -14,7 +14,7 @@ public final class CurlTransport: Transport {
     proxies = options.proxies
     do {
       guard Self.libraryCode == CURLE_OK else { throw CurlFailure(Self.libraryCode) }
-      // If a server closes while a request is written, that is an error of that transfer and must not end the process.
+      // A server that closes while a request is written must not end the process.
       signal(SIGPIPE, SIG_IGN)
       loop = try CurlLoop(StallWatch(options.stallTimeout), options.rateLimit)
       tasks = LoopTaskExecutor(loop)
@@ -79,7 +79,7 @@ public final class CurlTransport: Transport {
 
   public func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
 
-  /// How many connections are open, idle ones and those that come up included.
+  /// Idle ones and those that come up included.
   var connectionCount: Int {
     get async { await agent.connectionCount }
   }
@@ -102,7 +102,6 @@ public final class CurlTransport: Transport {
   /// The version of libcurl at run time: "7.88.1".
   public static var libcurlVersion: String { String(cString: dlm_curl_version()) }
 
-  /// RLIMIT_NOFILE of this process.
   private static var descriptorLimit: Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }

@@ -1,10 +1,8 @@
 import CCurl
 import Glibc
 
-/// One epoll descriptor and the eventfd that interrupts its wait.
-///
-/// A change of interest in a socket is noted, and passed to the kernel just before the wait: libcurl drops and renews
-/// its interest around each transfer on a kept connection, and two changes that cancel out cost no system call.
+/// One epoll descriptor and the eventfd that interrupts its wait. Changes of interest reach the kernel just before the
+/// wait: libcurl drops and renews its interest around each transfer, and changes that cancel out cost no system call.
 struct EventPoll: ~Copyable {
   private let epoll: Descriptor
   private let event: Descriptor
@@ -13,9 +11,7 @@ struct EventPoll: ~Copyable {
   private var changed: [Int32] = []
   private var events = [epoll_event](repeating: epoll_event(), count: 256)
   private var looking = BriefLook()
-  /// The sockets that the last wait found ready.
   private(set) var ready: [Ready] = []
-  /// How many connections are open, idle ones included.
   private(set) var connectionCount = 0
 
   private struct Slot {
@@ -26,10 +22,8 @@ struct EventPoll: ~Copyable {
     var registered: UInt32?
   }
 
-  /// The kernel's name for what stands behind a descriptor, and the host to which it leads.
-  ///
-  /// libcurl closes a connection without a word that never came up (7.88, `cf_socket_close`), and the kernel gives its
-  /// number to whatever is opened next. It must not count as an idle connection for ever.
+  /// Identifies what stands behind a descriptor: libcurl closes a connection that never came up without a callback
+  /// (7.88, `cf_socket_close`), and the kernel gives its number to whatever is opened next.
   private struct Connection {
     let host: String
     let device: dev_t
@@ -38,7 +32,6 @@ struct EventPoll: ~Copyable {
     init(_ socket: Int32, to host: String) {
       self.host = host
       var status = stat()
-      // Zeros where it is closed.
       _ = fstat(socket, &status)
       (device, inode) = (status.st_dev, status.st_ino)
     }
@@ -84,12 +77,11 @@ struct EventPoll: ~Copyable {
     connectionCount += 1
   }
 
-  /// Connections to a host that no transfer uses and that the server has not closed.
+  /// Connections to a host that no transfer uses, and that have nothing to read, neither a byte nor their end.
   mutating func idleConnections(to host: String) -> [Int32] {
     var idle: [Int32] = []
     for index in slots.indices where slots[index].connection?.host == host && slots[index].interest ?? 0 == 0 {
       let socket = Int32(index)
-      // An idle connection has nothing to read, neither a byte nor its end.
       if !forgetIfClosed(socket), !hasSomethingToRead(socket) { idle.append(socket) }
     }
     return idle
@@ -105,12 +97,11 @@ struct EventPoll: ~Copyable {
     return true
   }
 
-  /// It counts as a connection no longer, but is open still.
+  /// It no longer counts as a connection, but is still open.
   mutating func giveUp(_ socket: Int32) {
     if slots[slot(of: socket)].connection.take() != nil { connectionCount -= 1 }
   }
 
-  /// - Parameter what: CURL_POLL_…
   mutating func setInterest(_ socket: Int32, _ what: Int32) {
     let mask: UInt32 =
       switch what {
@@ -121,7 +112,6 @@ struct EventPoll: ~Copyable {
       }
     let index = slot(of: socket)
     if mask == 0, slots[index].connection == nil { return drop(index) }
-    // A socket without an interest stays as it is if the new interest is none.
     if (slots[index].interest ?? 0) == mask { return }
     slots[index].interest = mask
     changed.append(socket)
@@ -139,8 +129,7 @@ struct EventPoll: ~Copyable {
     return index
   }
 
-  /// libcurl closes descriptors that are not connections (a resolver's pair) without a callback, so nothing of them is
-  /// kept.
+  /// Nothing is kept of what is no connection (a resolver's pair), since libcurl closes that without a callback.
   private mutating func drop(_ index: Int) {
     let isKnown = slots[index].registered != nil
     (slots[index].interest, slots[index].registered) = (nil, nil)
@@ -172,7 +161,6 @@ struct EventPoll: ~Copyable {
     try check("epoll_ctl", dlm_epoll_control(epoll.number, second, socket, mask))
   }
 
-  /// Waits to be woken; leaves the sockets alone.
   func waitForWakeup(_ milliseconds: Int32) throws(SystemFailure) {
     var descriptor = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
     let count = poll(&descriptor, 1, milliseconds)
@@ -191,10 +179,10 @@ struct EventPoll: ~Copyable {
     try applyInterests()
     var count: Int32 = 0
     if isBrief, milliseconds != 0, looking.begins() {
-      let end = monotonicNanoseconds() + BriefLook.length
+      let end = CurlLoop.now + BriefLook.length
       repeat {
         count = epoll_wait(epoll.number, &events, Int32(events.count), 0)
-      } while count == 0 && monotonicNanoseconds() < end
+      } while count == 0 && CurlLoop.now < end
       looking.ended(hasFound: count != 0)
     }
     if count == 0 { count = epoll_wait(epoll.number, &events, Int32(events.count), milliseconds) }
@@ -212,10 +200,8 @@ struct EventPoll: ~Copyable {
   }
 }
 
-/// Whether to look for an answer again and again for a moment before the thread sleeps for it.
-///
-/// A server on this machine answers in less time than it takes to put a thread to sleep and wake it up: a fifth of the
-/// time of one small file after the other. After each look in vain twice as many answers are slept for.
+/// Whether to look for an answer again and again for a moment before the thread sleeps for it: a server on this machine
+/// answers sooner than a thread wakes up. After each look in vain twice as many answers are slept for.
 struct BriefLook {
   private var failures = 0
   private var left = 0
@@ -236,13 +222,11 @@ struct BriefLook {
   }
 }
 
-/// Whether a socket has bytes to read, or the end of the other side.
 func hasSomethingToRead(_ socket: Int32) -> Bool {
   var byte: UInt8 = 0
   return recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
 }
 
-/// A system call of the loop that failed.
 struct SystemFailure: Error {
   var call: String
   var errno: Int32
@@ -252,7 +236,6 @@ private func check(_ call: String, _ result: Int32) throws(SystemFailure) {
   if result < 0 { throw SystemFailure(call: call, errno: errno) }
 }
 
-/// A file descriptor that is closed with its owner.
 private struct Descriptor: ~Copyable {
   let number: Int32
 

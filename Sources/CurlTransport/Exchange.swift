@@ -2,9 +2,8 @@ import CCurl
 import DownloadModel
 
 /// One transfer from its request to its receipt, without its handle: what came, what that means, and what follows. A
-/// redirect and a challenge are further hops of the same exchange.
-///
-/// Not copyable: looks at thousands of transfers took a tenth of the processor's time for their references.
+/// redirect and a challenge are further hops of the same exchange. Not copyable, since looks at thousands of transfers
+/// would copy their references.
 struct Exchange: ~Copyable {
   let request: TransferRequest
   let sink: any ByteSink
@@ -15,30 +14,24 @@ struct Exchange: ~Copyable {
   private(set) var framing: AnswerFraming?
   /// Set if the sink wants the body without its content codings.
   private(set) var decoder: ContentDecoder?
-  /// Body bytes for the sink, as the server sent them.
   private(set) var received: Int64 = 0
   /// How many hops there were before this one, and how many microseconds they took.
   private(set) var (hops, hopTime): (Int, Int64) = (0, 0)
   private(set) var phase = Phase.waiting
-  /// What follows the answer that is being drained.
   private var next: Hop?
   private var failure: DownloadError?
   /// The failure of the proxy's last answer, unless libcurl asks once more with the login.
   private var refusal: DownloadError?
 
-  /// What happens to the bytes of the body.
   enum Phase {
-    /// No body byte has come.
     case waiting
     case writing
-    /// The body is not wanted, but read to its end, so that the connection can be kept: until then, complete or not;
-    /// nil where another answer follows, which is waited for like any other.
+    /// The body is dropped, so that the connection can be kept, but until a time at most; nil where another answer
+    /// follows, which is waited for like any other.
     case draining(until: UInt64?, dropped: Int64)
-    /// The sink has all it wanted: the transfer ends before its body does.
     case satisfied
   }
 
-  /// A further request of the same transfer.
   enum Hop {
     case redirect(Address)
     /// To the same server, which requires another kind of login.
@@ -58,10 +51,9 @@ struct Exchange: ~Copyable {
 
   // MARK: Questions
 
-  /// Whether neither a head for the sink nor a body to be dropped has come yet.
+  /// Whether neither a head for the sink nor a body to drop has come.
   var isWaiting: Bool { if case .waiting = phase { framing == nil } else { false } }
 
-  /// Whether another request follows when this one has ended.
   var goesOn: Bool { next != nil && failure == nil }
 
   /// Body bytes of this hop and those for the sink: this changes as long as bytes come.
@@ -74,7 +66,7 @@ struct Exchange: ~Copyable {
     if case .draining(let deadline, let dropped) = phase { (deadline, dropped) } else { nil }
   }
 
-  // MARK: What comes. Where a call returns a Bool, it is whether the transfer goes on.
+  // MARK: What comes. Where a call returns a Bool, it is whether the transfer goes on. Times are in nanoseconds.
 
   mutating func fail(_ error: DownloadError) -> Bool {
     failure = error
@@ -87,10 +79,8 @@ struct Exchange: ~Copyable {
     phase = .draining(until: nil, dropped: 0)
   }
 
-  /// An answer of the server came, so the proxy let the request through.
   mutating func serverDidAnswer() { refusal = nil }
 
-  /// - Parameter now: in nanoseconds.
   mutating func redirect(_ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
     guard let location = head["location"] else { return false }
     do throws(DownloadError) {
@@ -101,13 +91,11 @@ struct Exchange: ~Copyable {
     }
   }
 
-  /// Another request follows a 401.
   mutating func askAgain(_ login: LoginStage, _ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
     next = .login(login)
     return drain(isRefusal(head) ? .max : Self.announcedLength(head), at: now())
   }
 
-  /// - Returns: the head for the sink to judge.
   /// - Throws: `.badResponse` if the body's end could not be recognised.
   mutating func final(_ head: ResponseHead) throws(DownloadError) -> ResponseHead {
     framing = try AnswerFraming(head)
@@ -116,7 +104,6 @@ struct Exchange: ~Copyable {
     return head
   }
 
-  /// The sink has judged the head.
   mutating func take(
     _ disposition: BodyDisposition, of head: ResponseHead, at now: @autoclosure () -> UInt64
   ) throws(DownloadError) -> Bool {
@@ -134,7 +121,6 @@ struct Exchange: ~Copyable {
 
   mutating func delivered(_ count: Int) { received += Int64(count) }
 
-  /// The sink wants no more.
   mutating func satisfied() -> Bool {
     phase = .satisfied
     return false
@@ -146,7 +132,7 @@ struct Exchange: ~Copyable {
     return drain.dropped + Int64(count) <= Self.longestDrain
   }
 
-  /// The next request begins, after so many microseconds.
+  /// - Parameter time: microseconds that the hop took.
   mutating func follow(after time: Int64) -> Hop? {
     guard let next else { return nil }
     self.next = nil
@@ -176,13 +162,10 @@ struct Exchange: ~Copyable {
 
   // MARK: The end
 
-  /// - Parameter cause: what the code means, if no failure was found here.
   func receipt(_ code: CURLcode, _ cause: () -> DownloadError) throws(DownloadError) -> TransferReceipt {
     if let failure { throw failure }
-    // The proxy's refusal ended it. Its body is dropped like any other unwanted one.
     if let refusal, code == CURLE_OK || code == CURLE_WRITE_ERROR { throw refusal }
     let isDrained = drain != nil && refusal == nil
-    // The transfer was broken off because the sink had enough, and that is success.
     let isSatisfied = if case .satisfied = phase { true } else { false }
     if code != CURLE_OK, !isDrained, !isSatisfied { throw cause() }
     guard let framing else {

@@ -3,16 +3,14 @@ import Glibc
 
 /// Builds the head of the final response from header lines as they arrive, in bounded memory (HTTP rule 26).
 struct HeadAssembler {
-  /// The most bytes of header of one response. The largest seen in practice are near 48 KiB.
+  /// Bytes. The largest heads seen in practice are near 48 KiB.
   static let limit = 256 * 1024
 
   enum Step: Equatable {
     case more
-    /// The head of the response whose body follows.
     case final
     /// The head of a redirect (RFC 9110 §15.4).
     case redirect
-    /// More than `limit` bytes of header.
     case flood
   }
 
@@ -20,7 +18,6 @@ struct HeadAssembler {
   private var block: [UInt8] = []
   private var starts: [Int] = []
   private var isFinal = false
-  /// Whether the last head sets a cookie.
   private(set) var setsCookie = false
   /// Bytes of the heads since the last `reset`.
   private(set) var size = 0
@@ -30,7 +27,7 @@ struct HeadAssembler {
     size = 0
   }
 
-  /// The answer is skipped: another may follow it.
+  /// Skips the answer, which another may follow.
   mutating func expectAnother() {
     (status, isFinal) = (0, false)
     clear()
@@ -48,7 +45,8 @@ struct HeadAssembler {
     if size > Self.limit { return .flood }
     if isFinal { return .more }  // trailers (RFC 9110 §6.5) are ignored
     if Self.begins(line, with: "HTTP/") {
-      status = Self.status(of: line)
+      let code = line.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3)
+      status = Int(UInt16(String(decoding: code, as: UTF8.self)) ?? 0)
       clear()
       return .more
     }
@@ -58,12 +56,7 @@ struct HeadAssembler {
       block.append(contentsOf: line)
       return .more
     }
-    return end()
-  }
-
-  /// Handles the empty line after a head.
-  private mutating func end() -> Step {
-    // Zero with trailers of an answer that was skipped.
+    // The head ends. The status is zero with trailers of an answer that was skipped.
     if status < 200 { return .more }
     if [301, 302, 303, 307, 308].contains(status), head["location"]?.isEmpty == false { return .redirect }
     isFinal = true
@@ -80,17 +73,11 @@ struct HeadAssembler {
   }
 
   var head: ResponseHead { ResponseHead(status: status, block: block, starts: starts) }
-
-  private static func status(of line: UnsafeRawBufferPointer) -> Int {
-    let code = line.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3)
-    return Int(UInt16(String(decoding: code, as: UTF8.self)) ?? 0)
-  }
 }
 
 /// How the end of an answer's body is known (RFC 9112 §6.3).
 struct AnswerFraming {
   let status: Int
-  /// Of the body that follows the head; nil where it is not known beforehand.
   let length: Int64?
   /// A body without length and without chunks ends with the connection, so one that was cut short looks the same.
   /// libcurl 7.88 reports a reset HTTP/2 stream as success, so there the end proves nothing either.

@@ -4,10 +4,8 @@ import DownloadModel
 /// How a request sends its login (RFC 9110 §11), and what follows a 401 (HTTP rule 41).
 ///
 /// Over TLS, Basic is sent at once; over plain http, where others read it, nothing before a 401 asks for it. A server
-/// that requires Digest or Negotiate says so with a 401, and gets that, once.
-///
-/// libcurl makes the answer, but it keeps a challenge in the easy handle, and then takes the next one for a refusal or
-/// ignores it. So a challenge is always requested with a handle that has none.
+/// that requires Digest or Negotiate says so with a 401, and gets that, once. libcurl takes a second challenge on one
+/// easy handle for a refusal, or ignores it; so a challenge is requested with a handle that has none.
 enum LoginStage: Equatable {
   /// Basic, or nothing where there is no login.
   case basic
@@ -76,7 +74,6 @@ enum LoginScheme: String, CaseIterable {
 final class LoginMemory {
   private var known: [String: LoginScheme] = [:]
 
-  /// - Parameter challenger: the origin whose challenge the easy handle has.
   func stage(at address: Address, hasLogin: Bool, challenger: String?) -> LoginStage {
     guard hasLogin else { return .basic }
     let origin = Self.origin(address)

@@ -4,12 +4,10 @@ import Synchronization
 /// What other threads pass to a loop's thread: jobs, cancellations, connection permits, the request to stop. A thread
 /// that adds something wakes the loop only if the loop waits or is about to, so a busy loop costs no system call.
 final class LoopInbox: Sendable {
-  /// What has come since the thread last looked, and what is wanted of it.
   struct Mail {
     var jobs: [LoopJob] = []
     var cancelled: [Cancellation] = []
     var permits: [ConnectionLimit] = []
-    /// Whether transfers are to be left alone.
     var isHeld = false
     var isStopping = false
 
@@ -36,13 +34,11 @@ final class LoopInbox: Sendable {
     }
   }
 
-  /// Does nothing if the transfer has ended.
   func cancel(_ cancellation: Cancellation) { change { $0.mail.cancelled.append(cancellation) } }
 
   func keep(_ permits: ConnectionLimit) { change { $0.mail.permits.append(permits) } }
 
-  /// Leaves all transfers alone, or lets them go on: as under a rate limit the sockets are not read. libcurl's own
-  /// pause loses data on HTTP/2 before 8.4.
+  /// Held, the sockets are not read. libcurl's own pause loses data on HTTP/2 before 8.4.
   func hold(_ isHeld: Bool) { change { $0.mail.isHeld = isHeld } }
 
   /// Ends the thread once its jobs are done, and returns then. The agent must have released its transfers before.
@@ -84,8 +80,7 @@ final class LoopInbox: Sendable {
     }
   }
 
-  /// Ends the inbox, which refuses jobs from here on.
-  /// - Returns: the jobs that came at the last moment.
+  /// From here on jobs are refused; gives those that came at the last moment.
   func finish() -> [LoopJob] {
     let late = state.withLock { state in
       defer { state.mail.jobs = [] }
@@ -103,14 +98,10 @@ struct ConnectionLimit: Sendable {
   var count: Int?
 }
 
-/// Something to run on a loop's thread.
 enum LoopJob: Sendable {
-  /// A job of a task that is isolated on the loop.
   case isolated(UnownedJob)
-  /// A job of a task that has no isolation and prefers the executor.
   case free(UnownedJob, UnownedTaskExecutor)
 
-  /// - Parameter preferred: the preference of tasks isolated on the loop, if they have one.
   func run(serial: UnownedSerialExecutor, preferred: UnownedTaskExecutor?) {
     switch (self, preferred) {
     case (.free(let job, let executor), _): job.runSynchronously(on: executor)

@@ -4,12 +4,10 @@ import Synchronization
 /// When a request on a new connection is left unanswered because other connections have the server's workers: decided
 /// by what is known of its host (HTTP rule 38). Times are in nanoseconds.
 ///
-/// A server that binds a worker to each connection (Apache's prefork, a proxy with a limit) answers on those that came
-/// first, and lets further ones wait until a kept one is closed. A slow page looks the same. So one such request is
-/// asked again on a connection that brings answers. If it is answered there in less than half the time that it has
-/// waited, and a second one likewise, the connections are the reason; else the pages are slow.
+/// A server that binds a worker to each connection lets further ones wait until a kept one is closed. A slow page looks
+/// the same. So one such request is asked again on a connection that brings answers. If it is answered there in less
+/// than half the time that it has waited, and a second one likewise, the connections are the reason.
 enum OvertakenRule {
-  /// What one loop knows of a host.
   struct Facts: Equatable, Sendable {
     /// Connections that have brought an answer and have a transfer now.
     var busy = 0
@@ -21,14 +19,12 @@ enum OvertakenRule {
     var firstAnswer: UInt64 = 0
   }
 
-  /// What was known when a request was first seen to wait long.
   struct Mark: Equatable {
     var answering: [Int]
     var answers: Int
     var wasIdle = false
   }
 
-  /// The results of requests that were asked again.
   struct Trials: Equatable {
     var pending = 0
     var successes = 0
@@ -63,7 +59,6 @@ enum OvertakenRule {
   ///   - wait: of the request that has waited longest.
   ///   - unsent: of those whose connections are not up; 0 for none. Nothing is asked twice then, so it needs no trial.
   ///   - longest: a wait that is close to a stall: no retry should be spent then while the host is busy with others.
-  ///   - facts: of all loops, in their order.
   static func judge(
     wait: UInt64, unsent: UInt64 = 0, longest: UInt64 = .max, _ facts: [Facts], since mark: Mark?, _ trials: Trials
   ) -> Verdict {
@@ -89,9 +84,7 @@ enum OvertakenRule {
 }
 
 extension [OvertakenRule.Facts] {
-  /// Connections over which the host answers, by loop.
   var answering: [Int] { map { $0.busy + $0.idle } }
-  /// The loop with the most of these connections.
   var bestLoop: Int { indices.max { answering[$0] < answering[$1] } ?? 0 }
   var answers: Int { reduce(0) { $0 + $1.answers } }
 }
@@ -113,7 +106,6 @@ struct AnswerWait {
     isTrial = waited != nil
   }
 
-  /// Whether it may be returned: it must wait longer each time.
   var mayReturn: Bool { time / 2 >= before ?? 0 }
 
   /// For each connection that is tried; the last one counts.
@@ -127,24 +119,20 @@ struct AnswerWait {
 
 /// What one loop remembers of hosts while requests wait for the first answer of their connections.
 struct UnansweredWatch {
-  /// Whether any request waits like that.
   private(set) var isOn = false
-  /// Whether an earlier state is still being judged.
   var isJudging = false
-  private var marks: [String: OvertakenRule.Mark] = [:]
+  private(set) var marks: [String: OvertakenRule.Mark] = [:]
   private var answers: [String: Int] = [:]
   private var firstAnswers: [String: UInt64] = [:]
   /// For how many hosts a first answer is remembered, so that memory does not grow with their number.
   private static let mostHosts = 1024
 
-  /// - Parameter hosts: those of requests that have waited long.
   mutating func set(isOn: Bool, hosts: Set<String>) {
     self.isOn = isOn
     if !marks.isEmpty { marks = marks.filter { hosts.contains($0.key) } }
     if !isOn { answers = [:] }
   }
 
-  /// A transfer to a host ended with an answer.
   mutating func count(_ host: String) { answers[host, default: 0] += 1 }
 
   /// A connection brought its first answer, after so many nanoseconds.
@@ -153,14 +141,10 @@ struct UnansweredWatch {
     firstAnswers[host] = max(firstAnswers[host] ?? 0, time)
   }
 
-  /// - Parameter busy, idle: the connections that have brought an answer, with a transfer and without.
   func facts(of host: String, busy: Int, idle: Int) -> OvertakenRule.Facts {
     OvertakenRule.Facts(busy: busy, idle: idle, answers: answers[host] ?? 0, firstAnswer: firstAnswers[host] ?? 0)
   }
 
-  func mark(_ host: String) -> OvertakenRule.Mark? { marks[host] }
-
-  /// Remembers what is known now, for a later comparison.
   mutating func see(_ host: String, _ facts: [OvertakenRule.Facts]) {
     // If another connection was answered, counting begins again.
     if marks[host]?.answering != facts.answering {

@@ -2,10 +2,8 @@ import CCurl
 public import DownloadModel
 import Synchronization
 
-/// A proxy of a run, and whether it accepts the user's login; used by all transports of the run.
-///
-/// If every file tried a wrong login, two dozen at a time, the user's account would be locked. So until the proxy has
-/// accepted the login once, one transfer asks at a time; and after a refusal no further transfer asks.
+/// A proxy for all transports of a run. Many tries of a wrong login would lock the user's account; so until the proxy
+/// has accepted the login once, one transfer asks at a time, and after a refusal none.
 public final class Proxy: Sendable {
   public let address: ProxyAddress
   private let isOpen: Atomic<Bool>
@@ -14,7 +12,6 @@ public final class Proxy: Sendable {
 
   private enum Access {
     case untried
-    /// One transfer asks, and the others wait for the result.
     case asking
     case open
     case refused(DownloadError)
@@ -25,7 +22,6 @@ public final class Proxy: Sendable {
 
   public init(_ address: ProxyAddress) {
     self.address = address
-    // Without a login there is nothing to try.
     isOpen = Atomic(!address.hasLogin)
     inUse = Atomic(Self.schemes)
   }
@@ -34,7 +30,6 @@ public final class Proxy: Sendable {
   /// Once the scheme is known, the login is sent at once, which saves each connection a round trip.
   var authentication: Int { inUse.load(ordering: .relaxed) }
 
-  /// Waits for the turn to ask the proxy.
   /// - Returns: whether this transfer tries the login; then `left` must be called when it has ended.
   /// - Throws: the proxy's earlier refusal of the login, or `.cancelled`.
   nonisolated(nonsending) func enter() async throws(DownloadError) -> Bool {
@@ -52,14 +47,12 @@ public final class Proxy: Sendable {
     }
   }
 
-  /// The transfer that tried the login has ended, with any result.
   func left() {
     access.withLock { access in
       if case .asking = access { access = .untried }
     }
   }
 
-  /// The proxy let a request through.
   /// - Parameter offered: what it offered before (CURLINFO_PROXYAUTH_AVAIL); 0 if it required no login.
   func letThrough(offered: Int) {
     guard !isOpen.load(ordering: .relaxed) else { return }
@@ -69,7 +62,7 @@ public final class Proxy: Sendable {
     decide(.open)
   }
 
-  /// The proxy refused the login. That holds for the rest of the run, since nothing that dlm does can change it.
+  /// The refusal holds for the rest of the run.
   func refuse(_ error: DownloadError) {
     if address.hasLogin { decide(.refused(error)) }
   }
@@ -107,7 +100,6 @@ public struct ProxyAddress: Sendable, Hashable {
   public enum Scheme: String, Sendable, CaseIterable {
     case http, https, socks4, socks4a, socks5, socks5h
 
-    /// libcurl's default ports (CURLOPT_PROXY).
     fileprivate var port: UInt16 { self == .https ? 443 : 1080 }
   }
 
@@ -188,15 +180,13 @@ public struct ProxyAddress: Sendable, Hashable {
   }
 
   private static let speaksTLS = dlm_curl_has_https_proxy() != 0
-}
 
-// What an answer shows about the proxy through which it came.
-extension ProxyAddress {
+  // MARK: What an answer shows about the proxy
+
   /// Whether the proxy reads requests to addresses of that scheme itself, instead of tunnelling bytes.
   private func reads(_ target: Address.Scheme) -> Bool { target == .http && [.http, .https].contains(scheme) }
 
-  /// Whether an answer is the proxy's refusal of the login: a 407, which servers do not send (RFC 9110 §15.5.8), or the
-  /// 401 that tinyproxy sends for a wrong login.
+  /// By a 407, which servers do not send (RFC 9110 §15.5.8), or the 401 that tinyproxy sends for a wrong login.
   /// - Parameter peer: the port that the connection leads to (CURLINFO_PRIMARY_PORT).
   func refusesLogin(_ head: ResponseHead, to target: Address.Scheme, port peer: @autoclosure () -> Int) -> Bool {
     switch head.status {

@@ -2,14 +2,12 @@ import CCurl
 public import DownloadModel
 
 /// Where a transfer goes: first to the address of its request, then to where redirects lead (RFC 9110 §15.4); each
-/// target is judged before it is asked (HTTP rule 25).
-///
-/// Each hop is a transfer of its own, since libcurl has one list of header lines for all hosts (HTTP rule 42).
+/// target is judged before it is asked (HTTP rule 25), and gets a transfer of its own, since libcurl has one list of
+/// header lines for all hosts (HTTP rule 42).
 struct Route {
-  /// How many redirects are followed at most: as many as browsers follow.
+  /// As many redirects as browsers follow.
   static let limit = 20
 
-  /// The address of the request; its login goes to its origin only.
   let home: Address
   private(set) var destination: Address
   private var hops = 0
@@ -44,7 +42,6 @@ struct Route {
     hops += 1
   }
 
-  /// A text that may not be an address and may be long, without what could be a secret.
   private static func shown(_ location: String) -> String {
     let text = Redaction.redactedAddress(location)
     return text.utf8.count > 500 ? "\(text.prefix(500))\(Redaction.mark)" : text

@@ -1,9 +1,7 @@
 import DownloadModel
 
-/// When a transfer has stalled: no byte came for a certain time.
-///
-/// libcurl's own check (CURLOPT_LOW_SPEED_TIME) counts whole seconds, judges an average, which takes a stall of two
-/// seconds for one of eight, and sets a timer for each transfer.
+/// When a transfer has stalled: no byte came for a certain time. libcurl's own check (CURLOPT_LOW_SPEED_TIME) counts
+/// whole seconds, judges an average, and sets a timer for each transfer.
 struct StallWatch {
   /// After how many nanoseconds without a byte a transfer has stalled.
   let limit: UInt64
@@ -18,12 +16,10 @@ struct StallWatch {
   /// How much of the time between two checks counts: if the loop was held up, bytes may be waiting.
   func counted(_ elapsed: UInt64) -> UInt64 { min(elapsed, interval * 2) }
 
-  /// How many bytes one transfer had brought at the last check, and for how long no more have come.
   struct Quiet {
     private var bytes: Int64?
     private var time: UInt64 = 0
 
-    /// - Parameter bytes: of header and body so far.
     /// - Returns: nanoseconds without a byte, as far as known: zero at the first check.
     mutating func look(_ bytes: Int64, after time: UInt64) -> UInt64 {
       self.time = bytes == self.bytes ? self.time + time : 0
@@ -42,10 +38,9 @@ struct StallWatch {
 /// When a loop must act though nothing wakes it. Times are in nanoseconds, nil where there is nothing to do.
 struct LoopTimers {
   let stallWatch: StallWatch
-  /// libcurl's own.
   var curl: UInt64?
   private var lastLook: UInt64?
-  /// The first of the transfers whose body is only drained, or that wait for a connection to share.
+  /// Of the first body that is drained, or wait to share a connection.
   private var deadline: UInt64?
   private var nextWatch: UInt64?
   /// Between two looks at requests without an answer.
@@ -70,21 +65,19 @@ struct LoopTimers {
     return stallWatch.counted(now - last)
   }
 
-  /// - Returns: whether the deadline has come; then it is over.
   mutating func takeDeadline(at now: UInt64) -> Bool {
     guard let deadline, deadline <= now else { return false }
     self.deadline = nil
     return true
   }
 
-  /// - Returns: the same for requests without an answer. If the loop was held up, answers may be waiting.
+  /// - Returns: the same for requests without an answer: if the loop was held up, answers may be waiting.
   mutating func takeWatch(at now: UInt64) -> UInt64? {
     guard let time = nextWatch, time <= now else { return nil }
     nextWatch = now + Self.watchInterval
     return min(now - time, Self.watchInterval) + Self.watchInterval
   }
 
-  /// All transfers were held for so long.
   mutating func wereHeld(for time: UInt64, until now: UInt64) {
     lastLook = lastLook.map { _ in now }
     deadline = deadline.map { $0 + time }

@@ -8,10 +8,9 @@ final class TransferSettings {
   /// The header lines of every request that goes home (`TransferRequest.isHome`), and of every other one.
   private let homeLines: HeaderLines
   private let otherLines: HeaderLines
-  /// The cookies of the user's `-H Cookie: …`. libcurl puts them into one line with those that servers set, as RFC 6265
-  /// §5.4 requires; as a header line they would be a second one.
+  /// Of `-H Cookie: …`: RFC 6265 §5.4 requires one line with the servers' cookies, so they are no header line.
   private let userCookies: String?
-  /// The user wrote the login as a header line: `-H Authorization: …`.
+  /// As a header line: `-H Authorization: …`.
   private let showsOwnLogin: Bool
 
   init(_ options: TransportOptions) throws(CurlFailure) {
@@ -32,7 +31,6 @@ final class TransferSettings {
     self.otherLines = otherLines
   }
 
-  /// CURLOPT_CONNECTTIMEOUT_MS.
   var connectTimeout: Int { options.connectTimeout.milliseconds }
 
   /// Half the stall timeout: how many nanoseconds a request may wait while its host is busy with others.
@@ -44,14 +42,13 @@ final class TransferSettings {
   // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
   private var asksForHTTP2: Bool { options.usesHTTP2 && options.proxies.https == nil }
 
-  /// Whether a login is known with which a challenge of the destination can be answered.
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
     let isHome = request.isHome(place)
     if showsOwnLogin, isHome { return false }
     return place.hasCredentials || options.logins?.hasLogin(for: place.host, isHome: isHome) == true
   }
 
-  /// Whether the netrc file may be read for a request: away from home, only for a login that names the host.
+  /// Away from home, the netrc file is read only for a login that names the host.
   func readsNetrc(for place: Address, of request: TransferRequest) -> Bool {
     options.netrcFile == nil || request.isHome(place)
       || options.logins?.hasLogin(for: place.host, isHome: false) == true
@@ -73,7 +70,6 @@ final class TransferSettings {
     try HeaderLines((isHome ? homeLines.texts : otherLines.texts) + more)
   }
 
-  /// Sets the header lines of a request that has none of its own.
   func applyLines(_ isHome: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
     if isHome {
       try easy.set(CURLOPT_HTTPHEADER, list: homeLines)
@@ -133,13 +129,12 @@ extension Duration {
   }
 }
 
-/// The current options of an easy handle, so that only those are set that differ from one transfer to the next.
+/// The current options of an easy handle: only those that differ from the last transfer are set.
 struct TransferOptions: ~Copyable {
   /// Kept as long as libcurl points to it.
   private var ownLines: HeaderLines?
   private var hasRange = false
   private var isFresh = false
-  /// The proxy for the current destination.
   private(set) var proxy: Proxy?
   private var authentication = 0
   /// Nil while it is being set.
@@ -151,7 +146,6 @@ struct TransferOptions: ~Copyable {
   /// The origin whose Digest challenge libcurl keeps in the handle.
   var challenger: String?
 
-  /// Sets what goes to its own address, or to where redirects led.
   mutating func set(
     _ request: TransferRequest, to address: Address, _ settings: TransferSettings, on easy: borrowing EasyHandle
   ) throws(CurlFailure) {
@@ -192,13 +186,11 @@ struct TransferOptions: ~Copyable {
   }
 
   mutating func set(_ login: LoginStage, on easy: borrowing EasyHandle) throws(CurlFailure) {
-    let wanted = login.schemes
-    guard schemes != wanted else { return }
-    try easy.set(CURLOPT_HTTPAUTH, wanted)
-    schemes = wanted
+    guard schemes != login.schemes else { return }
+    try easy.set(CURLOPT_HTTPAUTH, login.schemes)
+    schemes = login.schemes
   }
 
-  /// - Parameter wanted: whether to open a connection without looking for an idle one (CURLOPT_FRESH_CONNECT).
   mutating func set(isFresh wanted: Bool, on easy: borrowing EasyHandle) throws(CurlFailure) {
     guard isFresh != wanted else { return }
     try easy.set(CURLOPT_FRESH_CONNECT, wanted)

@@ -2,14 +2,12 @@ import CCurl
 import DownloadModel
 import Glibc
 
-/// What libcurl tells of a transfer that failed, from which a `DownloadError` is made.
 struct TransferEnd {
   fileprivate let code: CURLcode
   /// CURLOPT_ERRORBUFFER; empty when libcurl had nothing to add.
   private let message: String
   /// CURLINFO_OS_ERRNO of a failed connect, send or receive.
   private let errno: Int32
-  /// Whether a final head has come.
   fileprivate let isAnswered: Bool
   private let reusedConnection: Bool
   /// CURLINFO_HTTP_CONNECTCODE: the proxy's last answer to CONNECT; 0 if there was none.
@@ -33,7 +31,7 @@ struct TransferEnd {
 
   fileprivate var text: String { message.isEmpty ? CurlFailure(code).message : message }
 
-  /// A typed failure of every code but CURLE_OK; temporary or permanent by HTTP rule 11.
+  /// For every code but CURLE_OK; temporary or permanent by HTTP rule 11.
   func error(at address: Address, through proxy: ProxyAddress?) -> DownloadError {
     let kind = kind
     if let shortage {
@@ -63,7 +61,6 @@ struct TransferEnd {
     }
   }
 
-  /// What libcurl calls a connection that was closed before any answer.
   private var isClosed: Bool {
     !isAnswered && [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING].contains(code)
   }
@@ -73,14 +70,12 @@ struct TransferEnd {
     !reusedConnection && (isClosed || !isAnswered && code == CURLE_SSL_CONNECT_ERROR && breaksHandshake)
   }
 
-  /// Besides a reused connection that was closed, HTTP/2 errors count: nginx, for one, closes a connection after a
-  /// thousand requests, and those in flight then fail with one of these.
+  /// HTTP/2 errors count too: a server that closes a connection after so many requests fails those in flight with one.
   private var isStaleConnection: Bool {
     reusedConnection && isClosed || !isAnswered && [CURLE_HTTP2, CURLE_HTTP2_STREAM].contains(code)
   }
 
-  /// Whether the other side, perhaps killed, ended a handshake: with a reset or, by OpenSSL's words, an end of the
-  /// stream.
+  /// Whether the other side ended a handshake: with a reset or, by OpenSSL's words, an end of the stream.
   private var breaksHandshake: Bool {
     errno == ECONNRESET || errno == EPIPE || message.contains("SSL_ERROR_SYSCALL") || message.contains("unexpected eof")
   }
@@ -157,7 +152,6 @@ struct ProxyVerdict: Equatable {
 
   init(_ answer: ProxyRefusal.Answer, _ isTransient: Bool) { (self.answer, self.isTransient) = (answer, isTransient) }
 
-  /// The proxy requires a login, or another one than was given.
   static func login(offered: Int) -> ProxyVerdict {
     offered == 0 || offered & Proxy.schemes != 0
       ? ProxyVerdict(.login, false)
@@ -185,12 +179,10 @@ struct ProxyVerdict: Equatable {
     default: ProxyVerdict(.misunderstood(text), false)
     }
   }
-
 }
 
 extension DownloadError {
   init(_ verdict: ProxyVerdict, of proxy: ProxyAddress, address: Address) {
-    // The server could not be reached, or the proxy refuses.
     var code = verdict.isTransient ? Code.connect : .proxy
     if case .insecure = verdict.answer { code = .certificate }
     self.init(
@@ -198,7 +190,6 @@ extension DownloadError {
       address: address.key, activity: "connecting", isTransient: verdict.isTransient)
   }
 
-  /// Whether a proxy refused the user's login, or requires one.
   var isProxyLogin: Bool {
     if case .proxy(let refusal)? = cause { refusal.answer == .login } else { false }
   }

@@ -35,13 +35,11 @@ public struct TransportOptions: Sendable {
   }
 }
 
-/// A limit on the bytes a second of all transfers together (`--limit-rate`), over all loops.
-///
-/// A loop that has received more than was due does not read its sockets until the time has caught up, and TCP does the
-/// rest. So no transfer is paused, and thousands of small files are limited just as a large one.
+/// A limit on the bytes a second of all transfers together (`--limit-rate`), over all loops: a loop that has received
+/// more than was due does not read its sockets until the time has caught up, and TCP does the rest.
 public final class RateLimiter: Sendable {
   public let bytesPerSecond: Int64
-  /// The time up to which the received bytes are paid for, in nanoseconds: a token bucket that may be overdrawn.
+  /// Nanoseconds. The received bytes are paid for up to then: a token bucket that may be overdrawn.
   private let paidUntil = Lock<UInt64>(0)
 
   /// Allowance that is unused for this long is lost, so that no burst follows a pause.
@@ -66,10 +64,8 @@ public final class RateLimiter: Sendable {
   var receiveBuffer: Int32? { bytesPerSecond < 8 << 20 ? Int32(max(4096, bytesPerSecond / 8)) : nil }
 }
 
-/// How much one read from a socket may bring (CURLOPT_BUFFERSIZE).
-///
-/// A large buffer saves system calls (512 KiB instead of 48 KiB a fifth of the processor time of large files on
-/// loopback), but costs memory and a slower allocation, so only the few transfers that bring much get one.
+/// How much one read from a socket may bring (CURLOPT_BUFFERSIZE). A large buffer saves system calls, but costs memory
+/// and a slower allocation, so only the few transfers that bring much get one.
 enum ReceiveBuffer {
   /// How much the write callback gets at a time, and a stream's least.
   static let least = 16 * 1024

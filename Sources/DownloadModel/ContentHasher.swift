@@ -1,9 +1,7 @@
 import CDigest
 
-/// Takes bytes as they come and gives their digest.
-///
-/// By libcrypto's functions of one algorithm each: their state is a plain value, which costs no allocation, and no
-/// configuration file changes them. What a machine allows for TLS is not what a publisher's checksum is made with.
+/// Takes bytes as they come and gives their digest, by libcrypto's functions of one algorithm each: they need no
+/// allocation, and a machine's configuration for TLS does not forbid them.
 public struct ContentHasher: ~Copyable, Sendable {
   public let algorithm: ContentDigest.Algorithm
   private var state = dlm_hash()
