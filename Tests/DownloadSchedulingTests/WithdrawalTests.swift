@@ -48,7 +48,7 @@ struct WithdrawalTests {
     _ = state.step(for: 0, at: .zero) { list.popFirst() }
     let withdrawn = state.withdraw([0, 1, 3, 9])
     #expect(withdrawn.map(\.id).sorted() == [1, 3], "the first one is in flight")
-    #expect(state.waits(at: .zero).map(\.waiting) == [1])
+    #expect(state.hosts.waits(at: .zero).map(\.waiting) == [1])
     state.received(nil)
     _ = state.ended(first, share: 0, wasAsked: true)
     guard case .give(let second) = state.step(for: 0, at: .zero, { nil }) else {

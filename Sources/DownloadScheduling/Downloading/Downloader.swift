@@ -224,7 +224,7 @@ public actor Downloader {
     if segments == 1 { return try await running.receipt() }
     return try await SegmentedDownload(
       download: download, transport: transport, retry: retry, clock: clock, pulse: pulse, random: random,
-      permits: share.permits(for: request), ceiling: segments
+      share: share, host: request.address.hostAndPort, ceiling: segments
     ) { [onSplit = news.onSplit] in onSplit(request, $0, $1) }.run(running)
   }
 

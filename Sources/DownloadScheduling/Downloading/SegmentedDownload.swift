@@ -1,4 +1,5 @@
 import DownloadModel
+import Synchronization
 
 /// One large file, fetched by as many transfers as make it faster.
 ///
@@ -16,7 +17,9 @@ struct SegmentedDownload: Sendable {
   let clock: any Clock<Duration>
   let pulse: FilePulse
   let random: @Sendable () -> Double
-  let permits: ConnectionPermits
+  /// Each further connection has a permit of the file's host.
+  let share: RequestQueueShare
+  let host: String
   let ceiling: Int
   /// Called at each change in the number of transfers.
   let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void
@@ -120,13 +123,13 @@ struct SegmentedDownload: Sendable {
       release(id, &state)
       guard let error else {
         state.failures = 0
-        return permits.release()
+        return share.releasePermit(at: host)
       }
       if HostLimiter.isRefusal(error) {
-        permits.refused(error)
+        share.refusedPermit(at: host, error)
         state.planner.stop(at: state.running.count)
       } else {
-        permits.release()
+        share.releasePermit(at: host)
         if error.code == .range { state.planner.stop(at: state.running.count) }
         failed(error, &state)
       }
@@ -182,15 +185,15 @@ struct SegmentedDownload: Sendable {
     if state.planner.wanted > 1 { download.ask(for: state.planner.requestSize) }
     while state.planner.wanted > 1, state.running.count + state.pausing < state.planner.wanted {
       let open = download.openSegments
-      guard let choice = choose(open, at: now, state), permits.acquire() else { return }
+      guard let choice = choose(open, at: now, state), share.acquirePermit(at: host) else { return }
       let taken: (id: Int, target: any SegmentTarget)?
       do throws(DownloadError) {
         taken = try download.takeSegment(of: choice.segment, from: choice.offset)
       } catch {
-        permits.release()
+        share.releasePermit(at: host)
         return failed(error, &state)
       }
-      guard let (id, target) = taken else { return permits.release() }
+      guard let (id, target) = taken else { return share.releasePermit(at: host) }
       state.running[id] = (choice.offset, now)
       if let patience = state.planner.patienceWithProbe {
         group.addTask { .further(id, await probe(target, id, from: choice.offset, patience)) }
@@ -249,5 +252,41 @@ struct SegmentedDownload: Sendable {
     } catch {
       return error
     }
+  }
+}
+
+/// The beat at which all large files of a run are looked at that need not be watched closely.
+///
+/// A thousand timers that end together cost a few changes of threads, where each took several when it ended by itself:
+/// they were three quarters of what a thousand slow files cost the processor. And the more files there are, the slower
+/// it beats, so that looking at them costs the same: what they wait for is that one of them ends.
+final class FilePulse: Sendable {
+  private let stopwatch: Stopwatch
+  private let files = Atomic<Int>(0)
+
+  private static let shortest = Duration.milliseconds(250)
+  /// How many files are looked at in the shortest time.
+  private static let many = 64
+
+  init(_ clock: any Clock<Duration>) { stopwatch = Stopwatch(clock) }
+
+  /// A file begins to be looked at.
+  func enter() { files.wrappingAdd(1, ordering: .relaxed) }
+  func leave() { files.wrappingSubtract(1, ordering: .relaxed) }
+
+  /// Returns at the next beat, or when the task is cancelled.
+  func next() async {
+    let now = stopwatch.elapsed()
+    // A clock's sleep ends early only for a cancelled task.
+    try? await stopwatch.sleep(until: Self.beat(after: now, files: files.load(ordering: .relaxed)))
+  }
+
+  /// - Parameters:
+  ///   - time: of the run.
+  ///   - files: how many are looked at.
+  static func beat(after time: Duration, files: Int) -> Duration {
+    let beat = shortest * max(1, (files + many - 1) / many)
+    // Half a beat at the least, so that two looks never follow each other at once.
+    return beat * Int((time + beat / 2) / beat + 1)
   }
 }

@@ -86,23 +86,14 @@ struct HostLimiter: Sendable, Equatable {
     if round?.open == 0 { round = nil }
   }
 
-  /// What a refusal means for the request that met it.
-  enum Refusal: Equatable {
-    /// It must be asked again when the host has room, and not before this time.
-    case again(Duration)
-    /// The host is given up.
-    case givenUp
-  }
-
   /// The host refused (429, 503, no connection, or one that it closed before any answer), or left a request unanswered.
-  mutating func refuse(
-    _ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double
-  ) -> Refusal {
+  /// - Returns: the time before which the request must not be asked again; nil if the host is given up.
+  mutating func refuse(_ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double) -> Duration? {
     if let overtaken = error.overtaken {
       // It was left unanswered and not refused, so there is nothing to wait for.
       leave()
       if let answering = overtaken.answering { take(answering.reduce(0, +)) }
-      return .again(max(now, cooldownUntil))
+      return max(now, cooldownUntil)
     }
     slowDown()
     lower()
@@ -110,18 +101,19 @@ struct HostLimiter: Sendable, Equatable {
     let isNews = now >= cooldownUntil
     if inUse > 0 && !Self.isOfHost(error) || !isNews {
       // Other requests are being served, so only the server itself can ask for a cooldown.
-      guard let asked = error.retryAfter else { return .again(max(now, cooldownUntil)) }
-      guard policy.allows(pause: asked, elapsed: .zero) else { return .givenUp }
+      guard let asked = error.retryAfter else { return max(now, cooldownUntil) }
+      guard policy.allows(pause: asked, elapsed: .zero) else { return nil }
       (isDown, cooldownUntil) = (false, max(cooldownUntil, now + asked))
-      return .again(cooldownUntil)
+      return cooldownUntil
     }
     if refusals == 0 { refusedSince = now }
     refusals += 1
-    guard
-      let pause = policy.delay(after: error, failures: refusals, elapsed: now - refusedSince, random: random)
-    else { return .givenUp }
+    let elapsed = now - refusedSince
+    guard let pause = policy.delay(after: error, failures: refusals, elapsed: elapsed, random: random) else {
+      return nil
+    }
     (isDown, cooldownUntil) = (Self.isOfHost(error), max(cooldownUntil, now + pause))
-    return .again(cooldownUntil)
+    return cooldownUntil
   }
 
   /// It is known how many the host takes, and that rarely changes.
@@ -166,30 +158,5 @@ struct HostLimiter: Sendable, Equatable {
   static func isRefusal(_ error: DownloadError) -> Bool {
     error.wasTurnedAway || error.overtaken != nil || isOfHost(error)
       || error.cause == .http(status: 429) || error.cause == .http(status: 503)
-  }
-}
-
-/// Permits for further connections of a file: each counts as one of the downloads that its host takes at a time.
-struct ConnectionPermits: Sendable {
-  let queue: RequestQueue
-  /// Host and port, as in `Address.hostAndPort`.
-  let host: String
-  let share: Int
-
-  /// - Returns: false if the host has no room, or if files wait for it: those go first.
-  func acquire() -> Bool {
-    queue.change { state, now in state.acquirePermit(at: host, share: share, at: now) }
-  }
-
-  /// Gives the permit back: the further connection is no longer used.
-  func release() {
-    queue.change { $0.releasePermit(at: host, share: share) }
-  }
-
-  /// The host refused the further connection. Called instead of `release`.
-  func refused(_ error: DownloadError) {
-    queue.change { state, now, random in
-      state.refusedPermit(at: host, share: share, after: error, at: now, random: random)
-    }
   }
 }

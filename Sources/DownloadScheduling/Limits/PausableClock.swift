@@ -67,3 +67,24 @@ public final class PausableClock: Clock, Sendable {
     }
   }
 }
+
+/// The time since it was made, on any clock.
+struct Stopwatch: Sendable {
+  let elapsed: @Sendable () -> Duration
+  private let sleepUntil: @Sendable (Duration) async throws -> Void
+
+  init(_ clock: any Clock<Duration>) { (elapsed, sleepUntil) = Self.started(clock) }
+
+  private static func started<C: Clock>(
+    _ clock: C
+  ) -> (@Sendable () -> Duration, @Sendable (Duration) async throws -> Void) where C.Duration == Duration {
+    let start = clock.now
+    return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
+  }
+
+  /// Suspends until a moment, however late this is called: a pause that is computed first and slept then is too long by
+  /// the time between.
+  /// - Parameter time: since it was made.
+  /// - Throws: `CancellationError` when the task is cancelled.
+  func sleep(until time: Duration) async throws { try await sleepUntil(time) }
+}

@@ -1,11 +1,17 @@
 import DownloadModel
 
-/// The hosts of a run, by host and port, and how many requests they hold.
+/// The hosts of a run, by host and port, how many requests they hold, and what the transports must be told of them.
 struct HostTable {
   /// So many hosts are kept even if nothing needs to be remembered of them.
   private static let remembered = 64
 
-  let ranking: RequestRanking
+  /// How many connections to a host, idle ones included, each share may keep from now on; nil for no limit.
+  struct QuotaChange: Equatable {
+    let host: String
+    let quotas: [Int]?
+  }
+
+  private let ranking: RequestRanking
   private let ceiling: Int
   private let shares: Int
   private var hosts: [String: QueuedHost] = [:]
@@ -13,6 +19,8 @@ struct HostTable {
   private(set) var held = 0
   /// Those of them that are urgent.
   private(set) var heldUrgent = 0
+  /// What the transports were not told yet, the earliest first.
+  private(set) var quotaChanges: [QuotaChange] = []
 
   /// - Parameter ceiling: downloads from one host at a time, at most.
   init(ceiling: Int, shares: Int, ranking: RequestRanking) {
@@ -39,6 +47,19 @@ struct HostTable {
     if hosts.count > Self.remembered, host.isForgettable { hosts[host.name] = nil }
   }
 
+  // MARK: What is held
+
+  mutating func hold(_ request: DownloadRequest, _ place: HeldRequests.Place, at host: QueuedHost) {
+    host.requests.add(request, to: place)
+    count(request)
+  }
+
+  mutating func take(from place: HeldRequests.Place, at host: QueuedHost) -> DownloadRequest? {
+    let request = host.requests.take(from: place)
+    if let request { uncount(request) }
+    return request
+  }
+
   mutating func count(_ request: DownloadRequest) {
     held += 1
     if request.isFirst { heldUrgent += 1 }
@@ -49,23 +70,44 @@ struct HostTable {
     if request.isFirst { heldUrgent -= 1 }
   }
 
+  /// Takes out requests that are wanted no more.
+  mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
+    let withdrawn = hosts.values.flatMap { $0.requests.withdraw(ids) }
+    for request in withdrawn { uncount(request) }
+    return withdrawn
+  }
+
+  // MARK: What others must know
+
+  /// Notes the quotas of a host's shares for the transports, if they have changed.
+  /// - Parameter answering: how many connections the host answers on each loop, if that is known.
+  mutating func noteQuotas(of host: QueuedHost, answering: [Int]? = nil) {
+    guard let quotas = host.newQuotas(answering: answering) else { return }
+    quotaChanges.append(QuotaChange(host: host.name, quotas: quotas))
+  }
+
+  mutating func takeQuotaChanges() -> [QuotaChange] {
+    defer { quotaChanges = [] }
+    return quotaChanges
+  }
+
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   func waits(at now: Duration) -> [HostWait] {
     if held == 0 { return [] }
     var waits: [HostWait] = []
-    for host in hosts.values where host.isWaitedFor && !host.hasRoom(at: now) {
+    for host in hosts.values where host.requests.isWaitedFor && !host.limiter.hasRoom(at: now) {
       let pause = host.limiter.cooldownUntil - now
       waits.append(
         HostWait(
-          host: host.name, limit: host.limiter.limit, isLearnt: host.limiter.limit < host.limiter.ceiling,
-          waiting: host.waitingCount, pause: pause > .zero ? pause : nil))
+          host: host.name, limit: host.limiter.limit, isLearnt: host.isLearnt,
+          waiting: host.requests.waitingCount, pause: pause > .zero ? pause : nil))
     }
     return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }
   }
 
   /// When the first cooldown ends that keeps requests waiting; nil for none.
   func nextCooldownEnd(after now: Duration) -> Duration? {
-    hosts.values.lazy.filter { ($0.isWaitedFor || $0.hasBound) && $0.limiter.cooldownUntil > now }
+    hosts.values.lazy.filter { !$0.requests.isEmpty && $0.limiter.cooldownUntil > now }
       .map(\.limiter.cooldownUntil).min()
   }
 }

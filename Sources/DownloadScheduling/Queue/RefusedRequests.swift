@@ -2,6 +2,14 @@ import DownloadModel
 
 /// What is known of requests that their hosts refused or left unanswered, until they end.
 struct RefusedRequests {
+  /// How to ask a request that was given out.
+  enum Advice {
+    /// - Parameter waited: how long it was left unanswered before; nil if it was not.
+    case ask(waited: Duration?)
+    /// Fail it without asking: its host was given up.
+    case fail(DownloadError)
+  }
+
   /// How often each was refused.
   private var counts: [Int: Int] = [:]
   /// Those that were refused more than once while their hosts served others: each waits for its time.
@@ -13,9 +21,12 @@ struct RefusedRequests {
   /// The failures of requests that were given out to fail fast.
   private var verdicts: [Int: DownloadError] = [:]
 
+  /// Whether some request may have any but the usual advice: to be asked, and nothing else.
   var hasAdvice: Bool { !verdicts.isEmpty || !unanswered.isEmpty }
 
-  mutating func advice(on request: DownloadRequest) -> RequestQueueState.Advice {
+  /// Must be called once for each request that was given out, before it is asked, unless there was no advice yet when
+  /// it was.
+  mutating func advice(on request: DownloadRequest) -> Advice {
     if !verdicts.isEmpty, let error = verdicts.removeValue(forKey: request.id) { return .fail(error) }
     return .ask(waited: unanswered.isEmpty ? nil : unanswered[request.id])
   }
@@ -31,25 +42,18 @@ struct RefusedRequests {
     (counts.removeValue(forKey: request.id) ?? 0) + 1
   }
 
-  mutating func keep(_ count: Int, of request: DownloadRequest) { counts[request.id] = count }
-
-  mutating func wasUnanswered(_ request: DownloadRequest, for time: Duration) {
-    unanswered[request.id] = time
+  /// - Parameter time: until which it rests; nil if it need not.
+  mutating func keep(_ count: Int, of request: DownloadRequest, until time: Duration? = nil) {
+    counts[request.id] = count
+    if let time { resting.append((time, request, count)) }
   }
+
+  mutating func wasUnanswered(_ request: DownloadRequest, for time: Duration) { unanswered[request.id] = time }
 
   mutating func giveUp(_ host: String, because error: DownloadError) { failures[host] = error }
 
   /// A request is given out only to fail as its host did.
-  mutating func failFast(_ request: DownloadRequest, of host: String) {
-    verdicts[request.id] = failures[host]
-  }
-
-  // MARK: Rest
-
-  mutating func rest(_ request: DownloadRequest, _ count: Int, until time: Duration) {
-    keep(count, of: request)
-    resting.append((time, request, count))
-  }
+  mutating func failFast(_ request: DownloadRequest, of host: String) { verdicts[request.id] = failures[host] }
 
   /// - Returns: those that have rested long enough.
   mutating func takeRested(at now: Duration) -> [(request: DownloadRequest, count: Int)] {

@@ -1,5 +1,3 @@
-// Long because: each rule of the state has its call here, under the one lock.
-
 public import DownloadModel
 import Synchronization
 
@@ -34,13 +32,10 @@ public final class RequestQueue: Sendable {
   /// Written within the lock, before the request is given out.
   private let hasHadAdvice = Atomic<Bool>(false)
 
-  private typealias Waiter = CheckedContinuation<DownloadRequest?, Never>
+  private let lastTicket = Atomic(0)
 
   private struct Guarded {
     var state: RequestQueueState
-    /// Lanes that wait, by ticket.
-    var waiters: [Int: Waiter] = [:]
-    var lastTicket = 0
     /// Whether a thread is passing quota changes to the transports.
     var isTelling = false
     /// The next look at the clock that was asked for.
@@ -49,7 +44,7 @@ public final class RequestQueue: Sendable {
 
   /// What must be done after the lock is released.
   private struct Effects {
-    var handed: [(Waiter, DownloadRequest?)] = []
+    var handed: [RequestQueueState.Handed] = []
     var tells = false
     /// Whether the reader is to wait for the source.
     var reads = false
@@ -58,17 +53,15 @@ public final class RequestQueue: Sendable {
 
   /// - Parameters:
   ///   - ceiling: downloads from one host at a time, at most.
-  ///   - widths: lanes of each share, in the order of the network loops. Most callers need one share only.
-  ///   - adaptive: finds how many files at a time are good, within the widths; nil for as many as there are
-  ///     lanes.
-  ///   - received: body bytes of the whole run so far. Asked within the lock, so it must neither block nor
-  ///     call the queue.
+  ///   - widths: lanes of each share, in the order of the network loops.
+  ///   - adaptive: finds how many files at a time are good, within the widths; nil for as many as there are lanes.
+  ///   - received: body bytes of the whole run so far. Asked within the lock, so it must neither block nor call the
+  ///     queue.
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
   ///   - order: in which order requests go that are not urgent.
   ///   - looksAhead: whether the list is read ahead for urgent requests from the beginning.
-  ///   - limitConnections: called with the number of connections to a host that each share may keep, learnt
-  ///     from the host's answers; nil for no limit. One call at a time, in the order in which the limits were
-  ///     learnt.
+  ///   - limitConnections: called with the number of connections to a host that each share may keep, learnt from the
+  ///     host's answers; nil for no limit. One call at a time, in the order in which the limits were learnt.
   public init(
     _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], adaptive: AdaptiveConcurrency? = nil,
     received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy, clock: any Clock<Duration>,
@@ -76,18 +69,14 @@ public final class RequestQueue: Sendable {
     limitConnections: @escaping @Sendable (_ host: String, _ quotas: [Int]?) -> Void = { _, _ in }
   ) {
     let widths = widths.isEmpty ? [.max] : widths
-    self.source = source
-    shares = widths.count
-    self.received = received
-    self.random = random
+    (self.source, self.received, self.random) = (source, received, random)
     self.limitConnections = limitConnections
+    shares = widths.count
     stopwatch = Stopwatch(clock)
     let ranking = RequestRanking(order: order, seed: order == .random ? UInt64(random() * 0x1p53) : 0)
-    guarded = Lock(
-      Guarded(
-        state: RequestQueueState(
-          ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking,
-          looksAhead: looksAhead)))
+    let state = RequestQueueState(
+      ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking, looksAhead: looksAhead)
+    guarded = Lock(Guarded(state: state))
   }
 
   /// Runs lanes over the queue, and beside them, as children of the calling task, what waits for a slow list and for
@@ -112,17 +101,15 @@ public final class RequestQueue: Sendable {
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   public var waits: [HostWait] {
     let now = stopwatch.elapsed()
-    return guarded.withLock { $0.state.waits(at: now) }
+    return guarded.withLock { $0.state.hosts.waits(at: now) }
   }
 
   /// No lane gets a request until it goes on.
-  public func pause(_ isPaused: Bool) { change { $0.pause(isPaused) } }
+  public func pause(_ isPaused: Bool) { change { $0.run.isPaused = isPaused } }
 
-  /// Takes more files at a time from now on, or fewer; at least one.
-  /// - Parameter most: how many lanes there may be.
-  /// - Returns: how many, and the index of the share that needs one more lane for that; nil if none does.
+  /// As `RunLimiter.widen`.
   public func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
-    self.change { $0.widen(by: change, most: most) }
+    self.change { $0.run.widen(by: change, most: most) }
   }
 
   /// Takes out requests that wait and are wanted no more.
@@ -174,38 +161,30 @@ public final class RequestQueue: Sendable {
 
   /// Suspends a lane until it is handed a request; nil as for `next`.
   private nonisolated(nonsending) func wait(for share: Int) async -> DownloadRequest? {
-    let ticket = effect { guarded in
-      guarded.lastTicket += 1
-      return guarded.lastTicket
-    }
+    let ticket = lastTicket.wrappingAdd(1, ordering: .relaxed).newValue
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { lane in
+      await withCheckedContinuation { task in
         // What has come since the lane asked is handed to it at once.
-        let waits = effect { guarded in
+        let waits = change { state in
           if Task.isCancelled { return false }
-          guarded.state.wait(ticket, share: share)
-          guarded.waiters[ticket] = lane
+          state.lanes.add(WaitingLanes.Lane(ticket: ticket, share: share, task: task))
           return true
         }
-        if !waits { lane.resume(returning: nil) }
+        if !waits { task.resume(returning: nil) }
       }
     } onCancel: {
-      let lane = effect { guarded in
-        guarded.state.stopWaiting(ticket)
-        return guarded.waiters.removeValue(forKey: ticket)
-      }
-      lane?.resume(returning: nil)
+      change { $0.lanes.remove(ticket) }?.task?.resume(returning: nil)
     }
   }
 
   /// The time, for the rules that need it; in most runs none does, and then no clock is read.
   private func look(_ state: borrowing RequestQueueState) -> Duration {
-    state.isOpening || state.needsTime ? stopwatch.elapsed() : .zero
+    state.run.isOpening || state.needsTime ? stopwatch.elapsed() : .zero
   }
 
-  fileprivate func advice(on request: DownloadRequest) -> RequestQueueState.Advice {
+  fileprivate func advice(on request: DownloadRequest) -> RefusedRequests.Advice {
     guard hasHadAdvice.load(ordering: .relaxed) else { return .ask(waited: nil) }
-    return change { $0.advice(on: request) }
+    return change { $0.refused.advice(on: request) }
   }
 
   /// Changes the state, and then does outside the lock what the change requires.
@@ -225,18 +204,16 @@ public final class RequestQueue: Sendable {
 
   private func takeEffects(of guarded: inout Guarded) -> Effects {
     var effects = Effects()
-    if guarded.state.hasWaiting {
+    if !guarded.state.lanes.isEmpty {
       let now = look(guarded.state)
-      for (ticket, request) in guarded.state.settle(at: now, received: received, source.takeAtOnce) {
-        if let lane = guarded.waiters.removeValue(forKey: ticket) { effects.handed.append((lane, request)) }
-      }
+      effects.handed = guarded.state.settle(at: now, received: received, source.takeAtOnce)
       if let due = guarded.state.due(at: now), due < guarded.alarm ?? .seconds(Int64.max) {
         (guarded.alarm, effects.alarm) = (due, due)
       }
     }
-    if guarded.state.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
+    if guarded.state.refused.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
     effects.reads = guarded.state.takeReading()
-    effects.tells = guarded.state.hasQuotaChanges && !guarded.isTelling
+    effects.tells = !guarded.isTelling && !guarded.state.hosts.quotaChanges.isEmpty
     if effects.tells { guarded.isTelling = true }
     return effects
   }
@@ -270,7 +247,7 @@ public final class RequestQueue: Sendable {
   private func carryOut(_ effects: Effects) {
     // Before the lanes: a loop that lost a connection to another's should close it first.
     if effects.tells { tellQuotas() }
-    for (lane, request) in effects.handed { lane.resume(returning: request) }
+    for (lane, request) in effects.handed { lane.task?.resume(returning: request) }
     if effects.reads { reads.continuation.yield() }
     if let alarm = effects.alarm { alarms.continuation.yield(alarm) }
   }
@@ -280,7 +257,7 @@ public final class RequestQueue: Sendable {
   private func tellQuotas() {
     while true {
       let changes = guarded.withLock { guarded in
-        let changes = guarded.state.takeQuotaChanges()
+        let changes = guarded.state.hosts.takeQuotaChanges()
         guarded.isTelling = !changes.isEmpty
         return changes
       }
@@ -300,16 +277,13 @@ public struct RequestQueueShare: RequestSource {
   /// From 0; an index into the queue's widths.
   let index: Int
 
-  init(_ queue: RequestQueue, _ index: Int) {
-    self.queue = queue
-    self.index = index
-  }
+  init(_ queue: RequestQueue, _ index: Int) { (self.queue, self.index) = (queue, index) }
 
   /// The next request whose host can take one; nil once everything has ended, or if the task is cancelled.
   public nonisolated(nonsending) func next() async -> DownloadRequest? { await queue.next(for: index) }
 
   /// How to ask a request that was given out. Must be called once, before the request is asked.
-  func advice(on request: DownloadRequest) -> RequestQueueState.Advice { queue.advice(on: request) }
+  func advice(on request: DownloadRequest) -> RefusedRequests.Advice { queue.advice(on: request) }
 
   /// Notes that a download ended, well or badly, and does not come again.
   /// - Parameters:
@@ -338,8 +312,47 @@ public struct RequestQueueShare: RequestSource {
     queue.change { [index] state, now in state.requeueForRoom(request, share: index, at: now) }
   }
 
-  /// Permits for further connections of a file.
-  func permits(for request: DownloadRequest) -> ConnectionPermits {
-    ConnectionPermits(queue: queue, host: request.address.hostAndPort, share: index)
+  // MARK: Further connections of a file: each counts as one of the downloads that its host takes at a time
+
+  /// - Returns: false if the host has no room, or if files wait for it: those go first.
+  func acquirePermit(at host: String) -> Bool {
+    queue.change { [index] in $0.acquirePermit(at: host, share: index, at: $1) }
+  }
+
+  /// The further connection is no longer used.
+  func releasePermit(at host: String) { queue.change { [index] in $0.releasePermit(at: host, share: index) } }
+
+  /// The host refused the further connection. Called instead of `releasePermit`.
+  func refusedPermit(at host: String, _ error: DownloadError) {
+    queue.change { [index] in $0.refusedPermit(at: host, share: index, after: error, at: $1, random: $2) }
+  }
+}
+
+/// Lanes that wait for a request, the one that waits longest first.
+struct WaitingLanes {
+  struct Lane: Sendable {
+    let ticket: Int
+    let share: Int
+    /// The lane's task; nil in a run without tasks.
+    var task: CheckedContinuation<DownloadRequest?, Never>?
+  }
+
+  private var lanes: [Lane] = []
+
+  var isEmpty: Bool { lanes.isEmpty }
+
+  func has(_ share: Int) -> Bool { lanes.contains { $0.share == share } }
+
+  /// Notes that a lane waits, after `step` said so.
+  mutating func add(_ lane: Lane) { lanes.append(lane) }
+
+  /// The first lane of a share, or of all.
+  mutating func take(of share: Int? = nil) -> Lane? {
+    lanes.firstIndex { share == nil || $0.share == share }.map { lanes.remove(at: $0) }
+  }
+
+  /// Removes a lane whose task was cancelled.
+  mutating func remove(_ ticket: Int) -> Lane? {
+    lanes.firstIndex { $0.ticket == ticket }.map { lanes.remove(at: $0) }
   }
 }
