@@ -120,7 +120,12 @@ public struct DownloadConfiguration: Sendable {
     }
     var configuration = CacheConfiguration(
       directory: FilePath(directory), cacheFolder: cacheFolder.map { FilePath($0) })
-    configuration.conflictPolicy = conflicts.policy
+    configuration.conflictPolicy =
+      switch conflicts {
+      case .rename: .rename
+      case .skip: .skip
+      case .overwrite: .overwrite
+      }
     (configuration.refresh, configuration.offline) = (caching == .refresh, caching == .offline)
     configuration.freshness.revalidates = caching == .revalidate
     configuration.useContentDisposition = usesContentDisposition
@@ -154,15 +159,5 @@ public struct DownloadConfiguration: Sendable {
 
   private static func refusal(_ why: String) -> DownloadError {
     DownloadError(.configuration, cause: .detail(why), activity: "opening a session")
-  }
-}
-
-extension DownloadConfiguration.Conflicts {
-  fileprivate var policy: ConflictPolicy {
-    switch self {
-    case .rename: .rename
-    case .skip: .skip
-    case .overwrite: .overwrite
-    }
   }
 }

@@ -51,10 +51,7 @@ public struct DownloadEvents: AsyncSequence, Sendable {
 
   let begin: @Sendable () -> (call: ListCall, work: Task<Void, Never>?)
 
-  public func makeAsyncIterator() -> Iterator {
-    let (call, work) = begin()
-    return Iterator(owner: Owner(call: call, work: work))
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(owner: Owner(begin())) }
 
   /// Ends the downloads when nobody reads of them any more.
   fileprivate final class Owner: Sendable {
@@ -62,7 +59,7 @@ public struct DownloadEvents: AsyncSequence, Sendable {
     /// Nil in a closed session.
     let work: Task<Void, Never>?
 
-    init(call: ListCall, work: Task<Void, Never>?) { (self.call, self.work) = (call, work) }
+    init(_ begun: (call: ListCall, work: Task<Void, Never>?)) { (call, work) = begun }
 
     deinit { cancel() }
 
@@ -82,15 +79,27 @@ public struct DownloadEvents: AsyncSequence, Sendable {
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(DownloadError) -> DownloadEvent? {
-      while true {
-        if Task.isCancelled {
-          // A cancelled task's waits end at once, but not this one: then all outcomes are there.
-          owner.cancel()
-          await owner.work?.value
-        }
-        if let event = owner.call.takeEvent() { return try event.get() }
-        await owner.call.waitForEvent(isolation: actor)
-      }
+      if !Task.isCancelled, let event = await owner.call.event() { return try event.get() }
+      // Of a cancelled task all outcomes are there once the work has ended.
+      owner.cancel()
+      await owner.work?.value
+      return try owner.call.takeEvent()?.get() ?? nil
     }
   }
+}
+
+/// One file to download: its address, and what is wanted of it.
+public struct DownloadItem: Sendable, Hashable, ExpressibleByStringLiteral {
+  /// Absolute, `http` or `https`. It may have a login (`https://user:secret@host/`), which is sent and never shown.
+  public var address: String
+  /// The name of the file in the session's folder; nil for the one that the server or the address gives.
+  public var name: String?
+  /// The checksum that the file must have.
+  public var checksum: ContentDigest?
+
+  public init(_ address: String, name: String? = nil, checksum: ContentDigest? = nil) {
+    (self.address, self.name, self.checksum) = (address, name, checksum)
+  }
+
+  public init(stringLiteral address: String) { self.init(address) }
 }

@@ -31,12 +31,28 @@ package struct RunPlan: Sendable {
 }
 
 /// One run over network loops: a queue, a downloader on each loop, and the lanes of a strategy.
-package struct DownloadRun: Sendable {
+package final class DownloadRun: Sendable {
+  /// What can be changed of a run while it goes on.
+  private struct Running {
+    let queue: RequestQueue
+    /// In the order of the loops.
+    let downloaders: [Downloader]
+    /// Begins one more lane over a loop's share.
+    let addLane: @Sendable (_ share: Int) -> Void
+  }
+
+  private struct State {
+    /// Nil before and after the run.
+    var running: Running?
+    /// Also before the run has begun.
+    var isPaused = false
+  }
+
   private let loops: [NetworkLoops.Loop]
   private let plan: RunPlan
   private let feed: ProgressFeed
   private let clock = PausableClock()
-  private let steering = RunSteering()
+  private let state = Lock(State())
 
   /// - Parameter feed: is told of each step of each file.
   package init(_ plan: RunPlan, over loops: NetworkLoops, feed: ProgressFeed) {
@@ -63,18 +79,12 @@ package struct DownloadRun: Sendable {
     defer { feed.hosts(from: nil) }
     let (more, addLane) = AsyncStream<Int>.makeStream()
     await queue.run { shares in
-      let downloaders = loops.map { loop in
-        Downloader(
-          on: loop.transport.serialExecutor, store: loop.cache, transport: loop.transport,
-          feed: feed, retry: plan.retry, clock: clock, random: { Double.random(in: 0..<1) },
-          segments: plan.segments, news: news)
-      }
+      let downloaders = loops.map { downloader(on: $0, news) }
       func lane(_ index: Int, width: Int) -> Lane {
         Lane(
-          downloaders[index], on: loops[index].transport.taskExecutor, from: shares[index], width: width,
-          scopes: scopes)
+          downloaders[index], on: loops[index].transport.taskExecutor, from: shares[index], width: width, scopes: scopes)
       }
-      steering.begin(RunSteering.Run(queue: queue, downloaders: downloaders) { addLane.yield($0) })
+      begin(Running(queue: queue, downloaders: downloaders) { addLane.yield($0) })
       async let extra: Void = withDiscardingTaskGroup { group in
         // Each is one file after the other, whatever the strategy is.
         for await index in more {
@@ -88,7 +98,7 @@ package struct DownloadRun: Sendable {
           group.addTask { [plan] in await lane.run(plan.strategy) }
         }
       }
-      steering.end()
+      state.withLock { $0.running = nil }
       addLane.finish()
       await extra
     }
@@ -107,6 +117,20 @@ package struct DownloadRun: Sendable {
       })
   }
 
+  private func downloader(on loop: NetworkLoops.Loop, _ news: Downloader.News) -> Downloader {
+    Downloader(
+      on: loop.transport.serialExecutor, store: loop.cache, transport: loop.transport, feed: feed, retry: plan.retry,
+      clock: clock, random: { Double.random(in: 0..<1) }, segments: plan.segments, news: news)
+  }
+
+  private func begin(_ running: Running) {
+    let isPaused = state.withLock { state in
+      state.running = running
+      return state.isPaused
+    }
+    if isPaused { running.queue.pause(true) }
+  }
+
   // MARK: While it runs
 
   /// Holds the run, or lets it go on: no file begins, no transfer sends or receives a byte, and no limit of time counts
@@ -114,15 +138,19 @@ package struct DownloadRun: Sendable {
   package func pause(_ isPaused: Bool) {
     for loop in loops { loop.transport.hold(isPaused) }
     clock.pause(isPaused)
-    steering.pause(isPaused)
+    let running = state.withLock { state in
+      state.isPaused = isPaused
+      return state.running
+    }
+    running?.queue.pause(isPaused)
   }
 
   /// Takes one file at a time more, or one less.
   /// - Returns: how many; nil before and after the run.
   package func widen(by change: Int) -> Int? {
-    guard let run = steering.run else { return nil }
-    let (count, newLane) = run.queue.widen(by: change, most: Self.mostLanes)
-    if let newLane { run.addLane(newLane) }
+    guard let running = state.withLock({ $0.running }) else { return nil }
+    let (count, newLane) = running.queue.widen(by: change, most: Self.mostLanes)
+    if let newLane { running.addLane(newLane) }
     feed.width(count)
     return count
   }
@@ -132,52 +160,12 @@ package struct DownloadRun: Sendable {
 
   /// Gives one file up for this run, and keeps what has come of it.
   package func skip(_ id: Int, _ meter: TransferMeter) async {
-    let downloaders = steering.run?.downloaders ?? []
+    let downloaders = state.withLock { $0.running?.downloaders } ?? []
     for (index, downloader) in downloaders.enumerated() where await downloader.skip(id, meter) {
       for (other, downloader) in downloaders.enumerated() where other != index {
         await downloader.forgetSkip(id)
       }
       return
     }
-  }
-}
-
-/// What can be changed of a run while it goes on, for as long as it does.
-private final class RunSteering: Sendable {
-  struct Run: Sendable {
-    let queue: RequestQueue
-    /// In the order of the loops.
-    let downloaders: [Downloader]
-    /// Begins one more lane over a loop's share.
-    let addLane: @Sendable (_ share: Int) -> Void
-  }
-
-  private struct State {
-    var run: Run?
-    var isPaused = false
-  }
-
-  private let state = Lock(State())
-
-  /// Nil before and after the run.
-  var run: Run? { state.withLock { $0.run } }
-
-  func begin(_ run: Run) {
-    let isPaused = state.withLock { state in
-      state.run = run
-      return state.isPaused
-    }
-    if isPaused { run.queue.pause(true) }
-  }
-
-  func end() { state.withLock { $0.run = nil } }
-
-  /// Lets the queue begin nothing, or go on; also before the run has begun.
-  func pause(_ isPaused: Bool) {
-    let run = state.withLock { state in
-      state.isPaused = isPaused
-      return state.run
-    }
-    run?.queue.pause(isPaused)
   }
 }

@@ -20,13 +20,11 @@ public final class Downloads: Sendable {
     var isClosed = false
     var lastCall = 0
     /// What is under way, by the number of its call.
-    var calls: [Int: Call] = [:]
+    var calls: [Int: Close] = [:]
   }
 
-  private struct Call {
-    let close: @Sendable () -> Void
-    let wait: @Sendable () async -> Void
-  }
+  /// Ends a call, and returns when it has ended.
+  private typealias Close = @Sendable () async -> Void
 
   private let configuration: DownloadConfiguration
   private let loops: NetworkLoops
@@ -45,11 +43,7 @@ public final class Downloads: Sendable {
     (self.configuration, self.names) = (configuration, names)
   }
 
-  /// Opens a session with the settings that most need.
-  /// - Parameters:
-  ///   - directory: the folder for finished files; made if it is missing.
-  ///   - cacheFolder: the folder for what is known of earlier downloads; nil for a session that remembers
-  ///     nothing.
+  /// Opens a session with the settings that most need (`DownloadConfiguration`).
   /// - Throws: as the other initialiser.
   public convenience init(into directory: String, cacheFolder: String? = nil) async throws(DownloadError) {
     try await self.init(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder))
@@ -77,15 +71,11 @@ public final class Downloads: Sendable {
         defer { ended(number) }
         return await run(request)
       }
-    } close: { work in
-      work.cancel()
+    } close: {
+      $0.cancel()
     }
     guard let work else { throw DownloadError(.closed).at(request.address) }
-    let result = await withTaskCancellationHandler {
-      await work.value
-    } onCancel: {
-      work.cancel()
-    }
+    let result = await withTaskCancellationHandler { await work.value } onCancel: { work.cancel() }
     if case .failure(let error) = result, error.code == .cancelled, !Task.isCancelled {
       throw DownloadError(.closed).at(request.address)
     }
@@ -110,9 +100,8 @@ public final class Downloads: Sendable {
     let loop = Int(UInt(bitPattern: request.address.resourceHash) % UInt(loops.all.count))
     let run = DownloadRun(configuration.planOfOne(on: loop), over: loops, feed: ProgressFeed())
     let end = Lock<Result<DownloadedFile, DownloadError>?>(nil)
-    _ = await run.run(
-      RequestList(CollectionOfOne(request)),
-      news: Downloader.News(onEnd: { _, result in end.withLock { $0 = result } }))
+    let news = Downloader.News(onEnd: { _, result in end.withLock { $0 = result } })
+    _ = await run.run(RequestList(CollectionOfOne(request)), news: news)
     return end.withLock { $0 } ?? .failure(.cancelled.at(request.address))
   }
 
@@ -127,7 +116,7 @@ public final class Downloads: Sendable {
     _ items: some Sequence<DownloadItem> & Sendable, strategy: DownloadSchedule = .taskGroup(),
     progressInterval: Duration? = .milliseconds(100)
   ) -> DownloadEvents {
-    DownloadEvents { [self] in begin(items, strategy, progressInterval) }
+    DownloadEvents { [self] in begin(AnyIterator(items.makeIterator()), strategy, progressInterval) }
   }
 
   /// The same for addresses.
@@ -136,12 +125,12 @@ public final class Downloads: Sendable {
     progressInterval: Duration? = .milliseconds(100)
   ) -> DownloadEvents {
     DownloadEvents { [self] in
-      begin(SendableItems(addresses: addresses), strategy, progressInterval)
+      begin(AnyIterator(addresses.lazy.map { DownloadItem($0) }.makeIterator()), strategy, progressInterval)
     }
   }
 
   private func begin(
-    _ items: some Sequence<DownloadItem> & Sendable, _ schedule: DownloadSchedule, _ interval: Duration?
+    _ items: sending AnyIterator<DownloadItem>, _ schedule: DownloadSchedule, _ interval: Duration?
   ) -> (ListCall, Task<Void, Never>?) {
     let call = ListCall(items, names: names)
     let work = begin { [self] number in
@@ -216,14 +205,15 @@ public final class Downloads: Sendable {
   /// - Returns: what went wrong with the cache, and failed no download.
   @discardableResult
   public func close() async -> [DownloadWarning] {
-    let calls = state.withLock { state -> [Call]? in
+    let calls = state.withLock { state -> [Close]? in
       if state.isClosed { return nil }
       state.isClosed = true
       return Array(state.calls.values)
     }
     guard let calls else { return [] }
-    for call in calls { call.close() }
-    for call in calls { await call.wait() }
+    await withDiscardingTaskGroup { group in
+      for close in calls { group.addTask(operation: close) }
+    }
     return await loops.close().map { DownloadWarning($0) }
   }
 
@@ -237,21 +227,15 @@ public final class Downloads: Sendable {
       state.lastCall += 1
       let number = state.lastCall
       let task = work(number)
-      state.calls[number] = Call(close: { close(task) }, wait: { _ = await task.value })
+      state.calls[number] = {
+        close(task)
+        _ = await task.value
+      }
       return task
     }
   }
 
   private func ended(_ number: Int) { state.withLock { $0.calls[number] = nil } }
-}
-
-/// The addresses of a list as its items.
-private struct SendableItems<Addresses: Sequence<String> & Sendable>: Sequence, Sendable {
-  let addresses: Addresses
-
-  func makeIterator() -> some IteratorProtocol<DownloadItem> {
-    addresses.lazy.map { DownloadItem($0) }.makeIterator()
-  }
 }
 
 /// Something that went wrong with the cache, and failed no download.

@@ -20,7 +20,7 @@ struct HostTable {
   /// Those of them that are urgent.
   private(set) var heldUrgent = 0
   /// What the transports were not told yet, the earliest first.
-  private(set) var quotaChanges: [QuotaChange] = []
+  private var quotaChanges: [QuotaChange] = []
 
   /// - Parameter ceiling: downloads from one host at a time, at most.
   init(ceiling: Int, shares: Int, ranking: RequestRanking) {
@@ -87,6 +87,7 @@ struct HostTable {
   }
 
   mutating func takeQuotaChanges() -> [QuotaChange] {
+    if quotaChanges.isEmpty { return [] }
     defer { quotaChanges = [] }
     return quotaChanges
   }

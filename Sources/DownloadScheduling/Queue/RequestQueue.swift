@@ -11,9 +11,9 @@ import Synchronization
 ///                   ▲                      │ 429, 503, no connection
 ///                   └──────────────────────┘
 ///
-/// `RequestQueueState` holds the rules. This class is the lock around it, and does what must happen outside the lock:
-/// lanes wait and are handed requests, the source is read, the transports get their quotas, and the clock is watched
-/// for all lanes together.
+/// `RequestQueueState` holds the rules. This class is the lock around it, and does what the rules cannot: lanes wait and
+/// are handed requests, the source is read, the transports get their quotas, and the clock is watched for all lanes
+/// together.
 ///
 /// A lock and not an actor: while no host is full, a request then costs a lock and no job.
 public final class RequestQueue: Sendable {
@@ -31,13 +31,10 @@ public final class RequestQueue: Sendable {
   /// Whether there ever was advice on a request. In most runs there never is, and then no file takes the lock for it.
   /// Written within the lock, before the request is given out.
   private let hasHadAdvice = Atomic<Bool>(false)
-
   private let lastTicket = Atomic(0)
 
   private struct Guarded {
     var state: RequestQueueState
-    /// Whether a thread is passing quota changes to the transports.
-    var isTelling = false
     /// The next look at the clock that was asked for.
     var alarm: Duration?
   }
@@ -45,7 +42,6 @@ public final class RequestQueue: Sendable {
   /// What must be done after the lock is released.
   private struct Effects {
     var handed: [RequestQueueState.Handed] = []
-    var tells = false
     /// Whether the reader is to wait for the source.
     var reads = false
     var alarm: Duration?
@@ -55,13 +51,13 @@ public final class RequestQueue: Sendable {
   ///   - ceiling: downloads from one host at a time, at most.
   ///   - widths: lanes of each share, in the order of the network loops.
   ///   - adaptive: finds how many files at a time are good, within the widths; nil for as many as there are lanes.
-  ///   - received: body bytes of the whole run so far. Asked within the lock, so it must neither block nor call the
+  ///   - received: body bytes of the whole run so far. Called within the lock, so it must neither block nor call the
   ///     queue.
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
   ///   - order: in which order requests go that are not urgent.
   ///   - looksAhead: whether the list is read ahead for urgent requests from the beginning.
   ///   - limitConnections: called with the number of connections to a host that each share may keep, learnt from the
-  ///     host's answers; nil for no limit. One call at a time, in the order in which the limits were learnt.
+  ///     host's answers; nil for no limit. Within the lock too, and thus in the order in which the limits were learnt.
   public init(
     _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], adaptive: AdaptiveConcurrency? = nil,
     received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy, clock: any Clock<Duration>,
@@ -87,34 +83,11 @@ public final class RequestQueue: Sendable {
   public nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
     _ lanes: nonisolated(nonsending) (_ shares: [RequestQueueShare]) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    // The child is cancelled and awaited when the lanes have ended, in every case.
+    // The children are cancelled and awaited when the lanes have ended, in every case.
     async let _: Void = readBeside()
     async let _: Void = watchClock()
     return try await lanes((0..<shares).map { RequestQueueShare(self, $0) })
   }
-
-  /// How many files went at a time, and why.
-  public var width: RunWidth {
-    guarded.withLock { RunWidth(peak: $0.state.run.peak, lesson: $0.state.run.lesson) }
-  }
-
-  /// The hosts that keep requests waiting, the one with most of them first. For a display.
-  public var waits: [HostWait] {
-    let now = stopwatch.elapsed()
-    return guarded.withLock { $0.state.hosts.waits(at: now) }
-  }
-
-  /// No lane gets a request until it goes on.
-  public func pause(_ isPaused: Bool) { change { $0.run.isPaused = isPaused } }
-
-  /// As `RunLimiter.widen`.
-  public func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
-    self.change { $0.run.widen(by: change, most: most) }
-  }
-
-  /// Takes out requests that wait and are wanted no more.
-  /// - Returns: those that waited here; they have ended.
-  func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
 
   private func readBeside() async {
     for await _ in reads.stream { receive(await source.next()) }
@@ -140,6 +113,33 @@ public final class RequestQueue: Sendable {
       }
     }
   }
+
+  // MARK: What a display shows, and what the user changes
+
+  /// How many files went at a time, and why.
+  public var width: RunWidth {
+    guarded.withLock { RunWidth(peak: $0.state.run.peak, lesson: $0.state.run.lesson) }
+  }
+
+  /// The hosts that keep requests waiting, the one with most of them first.
+  public var waits: [HostWait] {
+    let now = stopwatch.elapsed()
+    return guarded.withLock { $0.state.hosts.waits(at: now) }
+  }
+
+  /// No lane gets a request until it goes on.
+  public func pause(_ isPaused: Bool) { change { $0.run.isPaused = isPaused } }
+
+  /// Takes more files at a time from now on, or fewer; at least one.
+  /// - Parameter most: how many lanes there may be.
+  /// - Returns: how many, and the index of the share that needs one more lane for that; nil if none does.
+  public func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
+    self.change { $0.run.widen(by: change, most: most) }
+  }
+
+  /// Takes out requests that wait and are wanted no more.
+  /// - Returns: those that waited here; they have ended.
+  func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
 
   // MARK: For the shares
 
@@ -177,45 +177,9 @@ public final class RequestQueue: Sendable {
     }
   }
 
-  /// The time, for the rules that need it; in most runs none does, and then no clock is read.
-  private func look(_ state: borrowing RequestQueueState) -> Duration {
-    state.run.isOpening || state.needsTime ? stopwatch.elapsed() : .zero
-  }
-
   fileprivate func advice(on request: DownloadRequest) -> RefusedRequests.Advice {
     guard hasHadAdvice.load(ordering: .relaxed) else { return .ask(waited: nil) }
     return change { $0.refused.advice(on: request) }
-  }
-
-  /// Changes the state, and then does outside the lock what the change requires.
-  func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState) -> Value) -> Value {
-    effect { body(&$0.state) }
-  }
-
-  /// The only way to what is guarded: whatever is changed, lanes that wait are handed what they can have now.
-  private func effect<Value: Sendable>(_ body: @Sendable (inout Guarded) -> Value) -> Value {
-    let (value, effects) = guarded.withLock { guarded in
-      let value = body(&guarded)
-      return (value, takeEffects(of: &guarded))
-    }
-    carryOut(effects)
-    return value
-  }
-
-  private func takeEffects(of guarded: inout Guarded) -> Effects {
-    var effects = Effects()
-    if !guarded.state.lanes.isEmpty {
-      let now = look(guarded.state)
-      effects.handed = guarded.state.settle(at: now, received: received, source.takeAtOnce)
-      if let due = guarded.state.due(at: now), due < guarded.alarm ?? .seconds(Int64.max) {
-        (guarded.alarm, effects.alarm) = (due, due)
-      }
-    }
-    if guarded.state.refused.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
-    effects.reads = guarded.state.takeReading()
-    effects.tells = !guarded.isTelling && !guarded.state.hosts.quotaChanges.isEmpty
-    if effects.tells { guarded.isTelling = true }
-    return effects
   }
 
   fileprivate func ended(_ request: DownloadRequest, share: Int, wasAsked: Bool, broke: Bool) {
@@ -226,6 +190,13 @@ public final class RequestQueue: Sendable {
         state.measure(at: stopwatch.elapsed(), received: received(), left: source.outlook.left)
       }
     }
+  }
+
+  // MARK: Changes
+
+  /// Changes the state, and then does what the change requires.
+  func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState) -> Value) -> Value {
+    effect { body(&$0.state) }
   }
 
   /// Changes the state by a rule that needs the time.
@@ -242,28 +213,37 @@ public final class RequestQueue: Sendable {
     return change { body(&$0, now, random) }
   }
 
-  // MARK: Outside the lock
+  /// The time, for the rules that need it; in most runs none does, and then no clock is read.
+  private func look(_ state: borrowing RequestQueueState) -> Duration {
+    state.run.isOpening || state.needsTime ? stopwatch.elapsed() : .zero
+  }
 
-  private func carryOut(_ effects: Effects) {
-    // Before the lanes: a loop that lost a connection to another's should close it first.
-    if effects.tells { tellQuotas() }
+  /// The only way to what is guarded: whatever is changed, lanes that wait are handed what they can have now.
+  private func effect<Value: Sendable>(_ body: @Sendable (inout Guarded) -> Value) -> Value {
+    let (value, effects) = guarded.withLock { guarded in
+      let value = body(&guarded)
+      return (value, takeEffects(of: &guarded))
+    }
     for (lane, request) in effects.handed { lane.task?.resume(returning: request) }
     if effects.reads { reads.continuation.yield() }
     if let alarm = effects.alarm { alarms.continuation.yield(alarm) }
+    return value
   }
 
-  /// One thread at a time passes on the changes, until there are none left, so that the changes of a host arrive in
-  /// order. A thread that makes another change meanwhile leaves it to that one.
-  private func tellQuotas() {
-    while true {
-      let changes = guarded.withLock { guarded in
-        let changes = guarded.state.hosts.takeQuotaChanges()
-        guarded.isTelling = !changes.isEmpty
-        return changes
+  private func takeEffects(of guarded: inout Guarded) -> Effects {
+    var effects = Effects()
+    if !guarded.state.lanes.isEmpty {
+      let now = look(guarded.state)
+      effects.handed = guarded.state.settle(at: now, received: received, source.takeAtOnce)
+      if let due = guarded.state.due(at: now), due < guarded.alarm ?? .seconds(Int64.max) {
+        (guarded.alarm, effects.alarm) = (due, due)
       }
-      if changes.isEmpty { return }
-      for change in changes { limitConnections(change.host, change.quotas) }
     }
+    if guarded.state.refused.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
+    effects.reads = guarded.state.takeReading()
+    // Before the lanes go on: a loop that lost a connection to another's should close it first.
+    for change in guarded.state.hosts.takeQuotaChanges() { limitConnections(change.host, change.quotas) }
+    return effects
   }
 }
 
@@ -282,47 +262,32 @@ public struct RequestQueueShare: RequestSource {
   /// The next request whose host can take one; nil once everything has ended, or if the task is cancelled.
   public nonisolated(nonsending) func next() async -> DownloadRequest? { await queue.next(for: index) }
 
-  /// How to ask a request that was given out. Must be called once, before the request is asked.
+  // What follows are the rules of the same names (`RequestQueueState`), for this share and for now.
+
   func advice(on request: DownloadRequest) -> RefusedRequests.Advice { queue.advice(on: request) }
 
-  /// Notes that a download ended, well or badly, and does not come again.
-  /// - Parameters:
-  ///   - wasAsked: whether its host was asked.
-  ///   - broke: whether its transfer broke.
   func ended(_ request: DownloadRequest, wasAsked: Bool, broke: Bool = false) {
     queue.ended(request, share: index, wasAsked: wasAsked, broke: broke)
   }
 
-  /// Requeues a request that its host refused.
-  /// - Returns: nil if it does not come again, because it was refused too often or the host was given up. Then its
-  ///   download has ended.
   func requeue(_ request: DownloadRequest, after error: DownloadError) -> NextAttempt? {
     queue.change { [index] in $0.requeue(request, share: index, after: error, at: $1, random: $2) }
   }
 
-  /// Requeues a request that was never sent: it comes again when the host has room.
   func requeueUnasked(_ request: DownloadRequest) {
     queue.change { [index] in $0.requeueUnasked(request, share: index) }
   }
 
-  /// Requeues a request for which this machine was short of descriptors or memory (`DownloadError.Code.resources`).
-  /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then its
-  ///   download has ended.
   func requeueForRoom(_ request: DownloadRequest) -> NextAttempt? {
     queue.change { [index] state, now in state.requeueForRoom(request, share: index, at: now) }
   }
 
-  // MARK: Further connections of a file: each counts as one of the downloads that its host takes at a time
-
-  /// - Returns: false if the host has no room, or if files wait for it: those go first.
   func acquirePermit(at host: String) -> Bool {
     queue.change { [index] in $0.acquirePermit(at: host, share: index, at: $1) }
   }
 
-  /// The further connection is no longer used.
   func releasePermit(at host: String) { queue.change { [index] in $0.releasePermit(at: host, share: index) } }
 
-  /// The host refused the further connection. Called instead of `releasePermit`.
   func refusedPermit(at host: String, _ error: DownloadError) {
     queue.change { [index] in $0.refusedPermit(at: host, share: index, after: error, at: $1, random: $2) }
   }

@@ -475,7 +475,7 @@ struct RequestQueueState {
     return time
   }
 
-  // MARK: Further connections of a file
+  // MARK: Further connections of a file: each counts as one of the downloads that its host takes at a time
 
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
   mutating func acquirePermit(at name: String, share: Int, at now: Duration) -> Bool {
@@ -485,13 +485,14 @@ struct RequestQueueState {
     return true
   }
 
+  /// The further connection is no longer used.
   mutating func releasePermit(at name: String, share: Int) {
     guard let host = hosts[name] else { return }
     host.release(share)
     host.limiter.drop()
   }
 
-  /// The host refused a further connection.
+  /// The host refused the further connection. Called instead of `releasePermit`.
   mutating func refusedPermit(
     at name: String, share: Int, after error: DownloadError, at now: Duration, random: Double
   ) {
