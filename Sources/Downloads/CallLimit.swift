@@ -16,9 +16,7 @@ final class CallLimit: Sendable {
   private let state: Lock<State>
   private let perHost: Int
 
-  /// - Parameters:
-  ///   - count: at a time, at least 1.
-  ///   - perHost: of one host; nil for as many.
+  /// - Parameter perHost: nil for as many as of all hosts.
   init(_ count: Int, perHost: Int?) {
     state = Lock(State(free: max(1, count)))
     self.perHost = max(1, perHost ?? count)

@@ -44,7 +44,6 @@ package final class DownloadRun: Sendable {
   private struct State {
     /// Nil before and after the run.
     var running: Running?
-    /// Also before the run has begun.
     var isPaused = false
   }
 
@@ -63,8 +62,7 @@ package final class DownloadRun: Sendable {
     (self.plan, self.feed) = (plan, feed)
   }
 
-  /// Downloads everything that the source gives: a share of the lanes on each loop, each task of it preferring that
-  /// loop's executor.
+  /// Downloads everything that the source gives: a share of the lanes on each loop.
   /// - Parameters:
   ///   - scopes: by which single downloads are cancelled; nil where the list cannot change.
   ///   - news: of what happens to files, told at once, on their loops' threads.
@@ -82,7 +80,8 @@ package final class DownloadRun: Sendable {
       let downloaders = loops.map { downloader(on: $0, news) }
       func lane(_ index: Int, width: Int) -> Lane {
         Lane(
-          downloaders[index], on: loops[index].transport.taskExecutor, from: shares[index], width: width, scopes: scopes)
+          downloaders[index], on: loops[index].transport.taskExecutor, from: shares[index], width: width, scopes: scopes
+        )
       }
       begin(Running(queue: queue, downloaders: downloaders) { addLane.yield($0) })
       async let extra: Void = withDiscardingTaskGroup { group in

@@ -65,17 +65,12 @@ public final class Downloads: Sendable {
   /// - Throws: why it failed; `.cancelled`; `.closed`.
   public func download(_ item: DownloadItem) async throws(DownloadError) -> DownloadedFile {
     let request = try DownloadRequest(item, 0, names)
-    let work = begin { [self] number in
-      // Its own task, which `close` can cancel and await; the caller's cancellation reaches it below.
-      Task {
-        defer { ended(number) }
-        return await run(request)
-      }
-    } close: {
-      $0.cancel()
+    guard let work = begin({ [self] in await run(request) }) else { throw DownloadError(.closed).at(request.address) }
+    let result = await withTaskCancellationHandler {
+      await work.value
+    } onCancel: {
+      work.cancel()
     }
-    guard let work else { throw DownloadError(.closed).at(request.address) }
-    let result = await withTaskCancellationHandler { await work.value } onCancel: { work.cancel() }
     if case .failure(let error) = result, error.code == .cancelled, !Task.isCancelled {
       throw DownloadError(.closed).at(request.address)
     }
@@ -83,9 +78,7 @@ public final class Downloads: Sendable {
   }
 
   /// The same for an address.
-  /// - Parameters:
-  ///   - name: of the file in the session's folder; nil for the one that the server or the address gives.
-  ///   - checksum: that the file must have.
+  /// - Parameter name: of the file in the session's folder; nil for the one that the server or the address gives.
   public func download(
     _ address: String, as name: String? = nil, checksum: ContentDigest? = nil
   ) async throws(DownloadError) -> DownloadedFile {
@@ -133,15 +126,11 @@ public final class Downloads: Sendable {
     _ items: sending AnyIterator<DownloadItem>, _ schedule: DownloadSchedule, _ interval: Duration?
   ) -> (ListCall, Task<Void, Never>?) {
     let call = ListCall(items, names: names)
-    let work = begin { [self] number in
-      // Its own task, since an iterator has none: it ends with its list, with its reader, or with the session.
-      Task {
-        defer { ended(number) }
-        await run(call, schedule, interval)
-      }
-    } close: { work in
+    // It ends with its list, with its reader, or with the session.
+    let work = begin { [self] in
+      await run(call, schedule, interval)
+    } close: {
       call.stop(DownloadError(.closed))
-      work.cancel()
     }
     if work == nil {
       call.stop(DownloadError(.closed))
@@ -206,9 +195,8 @@ public final class Downloads: Sendable {
   @discardableResult
   public func close() async -> [DownloadWarning] {
     let calls = state.withLock { state -> [Close]? in
-      if state.isClosed { return nil }
-      state.isClosed = true
-      return Array(state.calls.values)
+      defer { state.isClosed = true }
+      return state.isClosed ? nil : Array(state.calls.values)
     }
     guard let calls else { return [] }
     await withDiscardingTaskGroup { group in
@@ -217,32 +205,34 @@ public final class Downloads: Sendable {
     return await loops.close().map { DownloadWarning($0) }
   }
 
-  /// Begins work that `close` ends and waits for.
+  /// Begins work that the session's `close` ends and waits for.
   /// - Returns: nil if the session is closed.
   private func begin<Value: Sendable>(
-    _ work: (_ number: Int) -> Task<Value, Never>, close: @escaping @Sendable (Task<Value, Never>) -> Void
+    _ work: @escaping @Sendable () async -> Value, close: @escaping @Sendable () -> Void = {}
   ) -> Task<Value, Never>? {
     state.withLock { state in
       guard !state.isClosed else { return nil }
       state.lastCall += 1
       let number = state.lastCall
-      let task = work(number)
+      // Its own task, which `close` can cancel and await.
+      let task = Task {
+        defer { self.state.withLock { $0.calls[number] = nil } }
+        return await work()
+      }
       state.calls[number] = {
-        close(task)
+        close()
+        task.cancel()
         _ = await task.value
       }
       return task
     }
   }
-
-  private func ended(_ number: Int) { state.withLock { $0.calls[number] = nil } }
 }
 
 /// Something that went wrong with the cache, and failed no download.
 public struct DownloadWarning: Sendable, Equatable {
   /// A word for programs, such as `unusable`.
   public let kind: String
-  /// What it concerns.
   public let path: String
   /// The cause, where there is more to say.
   public let detail: String

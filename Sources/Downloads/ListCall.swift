@@ -21,7 +21,6 @@ final class ListCall: RequestSource {
     var isStopped = false
     /// Why the rest of the list does not come.
     var error: DownloadError?
-    /// Whether the run has ended.
     var isOver = false
 
     var unread: Int { leaving.count + arrived.count }
@@ -160,8 +159,7 @@ final class ListCall: RequestSource {
 
   // MARK: For the reader
 
-  /// Suspends until there is an event, or the end.
-  /// - Returns: nil for a cancelled task.
+  /// Suspends until there is an event, or the end; nil for a cancelled task.
   nonisolated(nonsending) func event() async -> Result<DownloadEvent?, DownloadError>? {
     await state.wait { $0.takeEvent() }
   }

@@ -3,8 +3,7 @@ package import DownloadCaching
 package import DownloadModel
 
 /// Network loops, each with its thread and a store on it: what a command's run, or a session of this library, opens
-/// first and closes last. Runs go over them (`DownloadRun`). Beside that type the only code in which the rooms of level
-/// 1 meet.
+/// first and closes last. Here and in `DownloadRun` alone the rooms of level 1 meet.
 package struct NetworkLoops: Sendable {
   /// A loop with its thread, and what works on it. Nothing that happens to a file leaves it.
   struct Loop: Sendable {
@@ -18,7 +17,6 @@ package struct NetworkLoops: Sendable {
   private let firstCookies: [String]
 
   /// - Parameters:
-  ///   - count: of loops, at least 1.
   ///   - transport: without what all loops share: cookies and group are set here.
   ///   - cache: without what says whether there are cookies; its trust is the transport's.
   ///   - cookies: those of earlier runs, lines of Netscape's format; nil where none are kept between runs.

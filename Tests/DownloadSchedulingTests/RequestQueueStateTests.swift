@@ -403,7 +403,7 @@ private struct Simulation {
     }
     if out.count > state.run.room { return "more files than there is room for" }
     var failsFast = false
-    if case .fail = state.refused.advice(on: request) { failsFast = true }
+    if state.refused.advice(on: request).failure != nil { failsFast = true }
     inUse[host, default: Array(repeating: 0, count: widths.count)][share] += 1
     let owner = owners[request.key] ?? (share, 0)
     owners[request.key] = (owner.share, owner.count + 1)
@@ -609,7 +609,7 @@ struct RefusedOnceTests {
       lanes: while running.count < width {
         switch state.step(for: 0, at: now, { rest.popFirst() }) {
         case .give(let request):
-          if case .fail = state.refused.advice(on: request) {
+          if state.refused.advice(on: request).failure != nil {
             Issue.record("\(request.id) fails without being asked")
             break rounds
           }

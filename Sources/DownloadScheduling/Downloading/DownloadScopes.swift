@@ -20,7 +20,6 @@ public final class DownloadScopes: Sendable {
 
   public init() {}
 
-  /// The requests come from this queue.
   /// - Parameter onWithdraw: told of a cancelled request that ended in the queue, where nothing was under way.
   public func attach(_ queue: RequestQueue, onWithdraw: @escaping @Sendable (DownloadRequest) -> Void) {
     state.withLock { ($0.queue, $0.onWithdraw) = (queue, onWithdraw) }
@@ -43,7 +42,6 @@ public final class DownloadScopes: Sendable {
   /// Whether a download has begun and not ended: it transfers, or waits for an equal one that does.
   public func isUnderWay(_ id: Int) -> Bool { state.withLock { $0.running[id] != nil } }
 
-  /// Runs a download that can be cancelled by its number.
   func run(_ request: DownloadRequest, _ download: @escaping DownloadStrategy.Download) async {
     let (stream, scope) = AsyncStream<Never>.makeStream()
     let isCancelled = state.withLock { state in

@@ -30,12 +30,12 @@ struct SegmentPlanner: Sendable, Equatable {
 
   /// A segment that is done sooner than this is not divided, because a new connection takes its time too.
   private(set) var worthwhile: Duration
-  /// Used until the delay of new connections was measured here.
-  private static let firstWorthwhile = Duration.milliseconds(300)
-  private static let leastWorthwhile = Duration.milliseconds(200)
+  private let delay: Duration
+
+  /// Of `worthwhile`, until the delay of new connections was measured, and then.
+  private static let (firstWorthwhile, leastWorthwhile) = (Duration.milliseconds(300), Duration.milliseconds(200))
   /// Bytes are worth dividing if they take so many times as long as a new connection takes to begin: then dividing
-  /// saves at least a sixth of their time. Before a connection was measured, the delay of the first transfer's first
-  /// byte is the lower bound.
+  /// saves at least a sixth of their time.
   private static let pays = 3
   /// A connection this fast is not what limits: the link, the disk or a core is, and more connections would only share
   /// it.
@@ -45,9 +45,8 @@ struct SegmentPlanner: Sendable, Equatable {
   private static let patience = Duration.seconds(1)
   /// The factor by which more transfers must raise the rate for still more to be tried.
   private static let gain = 1.25
-  /// The count to try before it is known whether more bring more.
-  private static let firstStep = 8
-  private static let firstStepFar = 32
+  /// The most to try before it is known whether more bring more: near, and far.
+  private static let (firstStep, firstStepFar) = (8, 32)
   /// Beyond so many, each must be worth twice as much, because a server has other clients.
   private static let many = 16
   /// Where the first byte takes this long, the rate of the first connection is measured only long enough to see that
@@ -55,20 +54,14 @@ struct SegmentPlanner: Sendable, Equatable {
   private static let far = Duration.milliseconds(20)
   /// The least delay of a new connection that is assumed.
   private static let leastDelay = Duration.milliseconds(50)
-  private let delay: Duration
 
-  /// - Parameters:
-  ///   - delay: how long the first transfer took to its first byte.
-  ///   - size: bytes that are to come; nil to begin measuring with the first `look`.
+  /// - Parameter size: bytes that are to come; nil to begin measuring with the first `look`.
   init(ceiling: Int, delay: Duration = .zero, size: Int64? = nil) {
     self.ceiling = max(1, ceiling)
     self.delay = delay
     worthwhile = max(Self.firstWorthwhile, delay * (Self.pays + 1))
     if isFar, let size { phase = .measuring(since: .zero, remaining: size) }
   }
-
-  /// Whether the number will not grow any more.
-  var isSettled: Bool { phase == .settled }
 
   /// How long to wait until the next look; nil for the next beat of the run (`FilePulse`), which notices soon enough
   /// that another file has released a permit.
@@ -91,35 +84,28 @@ struct SegmentPlanner: Sendable, Equatable {
   /// segment a sixteenth, so that the others find bytes that no transfer has asked for. Then half, but no less than is
   /// worth a round trip.
   var requestSize: RequestSize {
-    if wanted <= 2, !isSettled { return RequestSize(divisor: 16, least: 0) }
-    guard isSettled else { return RequestSize(divisor: 4, least: 0) }
+    guard phase == .settled else { return RequestSize(divisor: wanted <= 2 ? 16 : 4, least: 0) }
     let one = (rate ?? 0) / Double(wanted)
     return RequestSize(divisor: 2, least: Int64(one * (max(delay * 10, Self.leastWorthwhile) / .seconds(1))))
   }
 
   /// Judges the file's progress; must be called several times a second.
   /// - Parameters:
-  ///   - remaining: bytes of the file that are still to come.
-  ///   - active: transfers that fetch it.
+  ///   - active: transfers that fetch the file.
   ///   - allFlow: whether each of them has brought bytes.
   /// - Returns: whether `wanted` has grown.
   mutating func look(at now: Duration, remaining: Int64, active: Int, allFlow: Bool) -> Bool {
     switch phase {
     case .settled: return false
     case .settling(let since):
-      if allFlow, rate != nil {
-        worthwhile = min(worthwhile, max(Self.leastWorthwhile, (now - since) * Self.pays))
-      }
+      if allFlow, rate != nil { began(in: now - since) }
       if allFlow || now - since > Self.patience { phase = .measuring(since: now, remaining: remaining) }
       return false
     case .probing(let since):
       // The planner waits as long as it takes, because the first transfer goes on meanwhile.
       guard allFlow, active >= wanted else { return false }
-      worthwhile = min(worthwhile, max(Self.leastWorthwhile, (now - since) * Self.pays))
-      guard let rate, isWorthMore(remaining, rate) else {
-        phase = .settled
-        return false
-      }
+      began(in: now - since)
+      guard let rate, isWorthMore(remaining, rate) else { return settle() }
       return grow(to: first(of: remaining, at: rate), at: now)
     case .measuring(let since, let before):
       let window = isFar && wanted == 1 ? Self.far : Self.window
@@ -129,18 +115,23 @@ struct SegmentPlanner: Sendable, Equatable {
     }
   }
 
-  private mutating func judge(
-    _ measured: Double, at now: Duration, _ remaining: Int64, _ active: Int
-  ) -> Bool {
+  /// New connections took so long to bring bytes.
+  private mutating func began(in time: Duration) {
+    worthwhile = min(worthwhile, max(Self.leastWorthwhile, time * Self.pays))
+  }
+
+  private mutating func settle() -> Bool {
+    phase = .settled
+    return false
+  }
+
+  private mutating func judge(_ measured: Double, at now: Duration, _ remaining: Int64, _ active: Int) -> Bool {
     let helped = rate.map { measured >= $0 * Self.gain } ?? true
     rate = measured
     // Fewer than wanted: the host has no room, or nothing was left to divide.
     guard helped, wanted < ceiling, active >= wanted, wanted > 1 || measured < Self.plenty,
       isWorthMore(remaining, measured)
-    else {
-      phase = .settled
-      return false
-    }
+    else { return settle() }
     guard wanted == 1 else { return grow(to: wanted * 4, at: now) }
     wanted = 2
     phase = .probing(since: now)
@@ -167,7 +158,6 @@ struct SegmentPlanner: Sendable, Equatable {
     return count
   }
 
-  /// The server takes no more transfers at a time.
   mutating func stop(at active: Int) {
     wanted = max(1, min(wanted, active))
     phase = .settled
@@ -184,8 +174,7 @@ struct SegmentChoice: Sendable, Equatable {
   static let least: Int64 = 256 * 1024
 
   /// - Parameters:
-  ///   - rates: bytes a second of the segments in flight, where known.
-  ///   - typical: the rate that is assumed for the other segments.
+  ///   - rates: bytes a second of the segments in flight, where known; for the others `typical` is assumed.
   ///   - worthwhile: a segment that is done sooner is not divided.
   /// - Returns: a segment that no transfer fetches; otherwise the end of the one that would take longest, as far as no
   ///   transfer has asked for it; otherwise, if that gains much, its half although a connection must then be broken off
@@ -196,14 +185,10 @@ struct SegmentChoice: Sendable, Equatable {
     if let free = segments.first(where: { !$0.isTaken }) {
       return SegmentChoice(segment: free.id, offset: free.position)
     }
-    func seconds(_ segment: OpenSegment) -> Double {
-      Double(segment.length) / max(rates[segment.id] ?? typical, 1)
-    }
+    func seconds(_ segment: OpenSegment) -> Double { Double(segment.length) / max(rates[segment.id] ?? typical, 1) }
     let worth = worthwhile / .seconds(1)
-    let slow = segments.filter { $0.length >= 2 * least && seconds($0) > worth }.sorted {
-      seconds($0) > seconds($1)
-    }
-    for segment in slow {
+    let slow = segments.filter { $0.length >= 2 * least && seconds($0) > worth }
+    for segment in slow.sorted(by: { seconds($0) > seconds($1) }) {
       // The transfer that has the segment goes on meanwhile, so the half behind it will be the larger one by the time
       // it is asked for.
       let half = segment.position + segment.length / 2

@@ -25,9 +25,8 @@ struct SegmentedDownload: Sendable {
   let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void
 
   private enum Event: Sendable {
-    case first(Result<TransferReceipt, DownloadError>)
-    /// A further segment's transfer, by its number.
-    case further(Int, DownloadError?)
+    /// A segment's transfer, by its number; the first one's with its receipt.
+    case ended(Int, TransferReceipt?, DownloadError?)
     /// The pause after a segment's failure is over.
     case again
     case tick
@@ -36,7 +35,7 @@ struct SegmentedDownload: Sendable {
   private struct State {
     var planner: SegmentPlanner
     /// Transfers in flight: the offset and the time at which each began.
-    var running: [Int: (position: Int64, since: Duration)] = [:]
+    var running: [Int: (position: Int64, since: Duration)]
     var failures = 0
     /// Pauses before another try.
     var pausing = 0
@@ -52,16 +51,14 @@ struct SegmentedDownload: Sendable {
     let stopwatch = Stopwatch(clock)
     // The transfer may have ended already, and its segment with it.
     let open = download.openSegments
-    var state = State(
-      planner: SegmentPlanner(ceiling: ceiling, delay: first.delay, size: open.reduce(0) { $0 + $1.length }))
     let begin = open.first { $0.id == OpenSegment.first }?.position ?? 0
-    state.running[OpenSegment.first] = (begin, .zero)
+    var state = State(
+      planner: SegmentPlanner(ceiling: ceiling, delay: first.delay, size: open.reduce(0) { $0 + $1.length }),
+      running: [OpenSegment.first: (begin, .zero)])
     pulse.enter()
     defer { pulse.leave() }
     await withTaskGroup(of: Event.self) { group in
-      group.addTask {
-        .first(await Self.result { () async throws(DownloadError) in try await first.receipt() })
-      }
+      group.addTask { await Self.end(of: first) }
       addTick(after: state.planner.interval(at: .zero), &group)
       while let event = await group.next() {
         take(event, &state)
@@ -71,13 +68,11 @@ struct SegmentedDownload: Sendable {
           let now = stopwatch.elapsed()
           look(at: now, &state)
           addTick(after: state.planner.interval(at: now), &group)
-        case .further(_, let error?), .first(.failure(let error)): pause(after: error, &state, &group)
+        case .ended(_, _, let error?): pause(after: error, &state, &group)
         default: break
         }
         fill(at: stopwatch.elapsed(), &state, &group)
-        if state.isFatal || state.running.isEmpty && state.pausing == 0 || isAllThere(state) {
-          group.cancelAll()
-        }
+        if state.isFatal || state.running.isEmpty && state.pausing == 0 || isAllThere(state) { group.cancelAll() }
       }
     }
     if let failure = state.failure, state.isFatal || !download.openSegments.isEmpty { throw failure }
@@ -85,15 +80,15 @@ struct SegmentedDownload: Sendable {
       ?? TransferReceipt(status: 206, bodyBytes: 0, framing: .length, effectiveURL: first.effectiveURL)
   }
 
+  private static func end(of first: RunningTransfer) async -> Event {
+    do throws(DownloadError) { return .ended(OpenSegment.first, try await first.receipt(), nil) } catch {
+      return .ended(OpenSegment.first, nil, error)
+    }
+  }
+
   /// Whether all bytes are there, so that the transfers in flight have nothing left to bring.
   private func isAllThere(_ state: State) -> Bool {
     state.running[OpenSegment.first] == nil && download.openSegments.isEmpty
-  }
-
-  private static func result<Value: Sendable>(
-    _ body: () async throws(DownloadError) -> Value
-  ) async -> Result<Value, DownloadError> {
-    do throws(DownloadError) { return .success(try await body()) } catch { return .failure(error) }
   }
 
   /// - Parameter interval: nil for the next beat of all files.
@@ -111,36 +106,23 @@ struct SegmentedDownload: Sendable {
     switch event {
     case .tick: break
     case .again: state.pausing -= 1
-    case .first(let result):
-      state.running[OpenSegment.first] = nil
-      release(OpenSegment.first, &state)
-      switch result {
-      case .success(let receipt): state.receipt = receipt
-      case .failure(let error): failed(error, &state)
-      }
-    case .further(let id, let error):
+    case .ended(let id, let receipt, let error):
       state.running[id] = nil
-      release(id, &state)
-      guard let error else {
-        state.failures = 0
-        return share.releasePermit(at: host)
-      }
-      if HostLimiter.isRefusal(error) {
-        share.refusedPermit(at: host, error)
-        state.planner.stop(at: state.running.count)
-      } else {
-        share.releasePermit(at: host)
-        if error.code == .range { state.planner.stop(at: state.running.count) }
-        failed(error, &state)
-      }
+      do throws(DownloadError) { try download.release(id) } catch { (state.failure, state.isFatal) = (error, true) }
+      if id == OpenSegment.first { state.receipt = receipt } else { giveBack(error, &state) }
+      if let error, id == OpenSegment.first || !HostLimiter.isRefusal(error) { failed(error, &state) }
     }
   }
 
-  private func release(_ id: Int, _ state: inout State) {
-    do throws(DownloadError) { try download.release(id) } catch {
-      state.failure = error
-      state.isFatal = true
+  /// Gives back the permit of a further transfer.
+  private func giveBack(_ error: DownloadError?, _ state: inout State) {
+    if let error, HostLimiter.isRefusal(error) {
+      share.refusedPermit(at: host, error)
+      return state.planner.stop(at: state.running.count)
     }
+    share.releasePermit(at: host)
+    if error == nil { state.failures = 0 }
+    if error?.code == .range { state.planner.stop(at: state.running.count) }
   }
 
   private func failed(_ error: DownloadError, _ state: inout State) {
@@ -156,9 +138,9 @@ struct SegmentedDownload: Sendable {
     // The failure of a file that is not split is thrown without a pause here.
     guard error.isTransient, !HostLimiter.isRefusal(error), state.planner.wanted > 1 else { return }
     state.failures += 1
-    guard
-      let delay = retry.delay(after: error, failures: state.failures, elapsed: .zero, random: random())
-    else { return state.planner.stop(at: state.running.count) }
+    guard let delay = retry.delay(after: error, failures: state.failures, elapsed: .zero, random: random()) else {
+      return state.planner.stop(at: state.running.count)
+    }
     state.pausing += 1
     group.addTask { [clock] in
       try? await clock.sleep(for: delay)  // if cancelled, the loop notices by itself
@@ -184,26 +166,24 @@ struct SegmentedDownload: Sendable {
   private func fill(at now: Duration, _ state: inout State, _ group: inout TaskGroup<Event>) {
     if state.planner.wanted > 1 { download.ask(for: state.planner.requestSize) }
     while state.planner.wanted > 1, state.running.count + state.pausing < state.planner.wanted {
-      let open = download.openSegments
-      guard let choice = choose(open, at: now, state), share.acquirePermit(at: host) else { return }
+      guard let choice = choose(at: now, state), share.acquirePermit(at: host) else { return }
       let taken: (id: Int, target: any SegmentTarget)?
-      do throws(DownloadError) {
-        taken = try download.takeSegment(of: choice.segment, from: choice.offset)
-      } catch {
+      do throws(DownloadError) { taken = try download.takeSegment(of: choice.segment, from: choice.offset) } catch {
         share.releasePermit(at: host)
         return failed(error, &state)
       }
       guard let (id, target) = taken else { return share.releasePermit(at: host) }
       state.running[id] = (choice.offset, now)
-      if let patience = state.planner.patienceWithProbe {
-        group.addTask { .further(id, await probe(target, id, from: choice.offset, patience)) }
-      } else {
-        group.addTask { [transport] in .further(id, await Self.fetch(target, transport)) }
+      let patience = state.planner.patienceWithProbe
+      group.addTask { [transport] in
+        guard let patience else { return .ended(id, nil, await Self.fetch(target, transport)) }
+        return .ended(id, nil, await probe(target, id, from: choice.offset, patience))
       }
     }
   }
 
-  private func choose(_ open: [OpenSegment], at now: Duration, _ state: State) -> SegmentChoice? {
+  private func choose(at now: Duration, _ state: State) -> SegmentChoice? {
+    let open = download.openSegments
     var rates: [Int: Double] = [:]
     for segment in open {
       guard let begun = state.running[segment.id], now > begun.since, segment.position > begun.position else {
@@ -241,7 +221,6 @@ struct SegmentedDownload: Sendable {
     }
   }
 
-  /// Fetches a further segment to its end.
   private static func fetch(_ target: any SegmentTarget, _ transport: any Transport) async -> DownloadError? {
     do throws(DownloadError) {
       while let next = try target.nextTransfer() {
@@ -270,7 +249,6 @@ final class FilePulse: Sendable {
 
   init(_ clock: any Clock<Duration>) { stopwatch = Stopwatch(clock) }
 
-  /// A file begins to be looked at.
   func enter() { files.wrappingAdd(1, ordering: .relaxed) }
   func leave() { files.wrappingSubtract(1, ordering: .relaxed) }
 
@@ -281,9 +259,6 @@ final class FilePulse: Sendable {
     try? await stopwatch.sleep(until: Self.beat(after: now, files: files.load(ordering: .relaxed)))
   }
 
-  /// - Parameters:
-  ///   - time: of the run.
-  ///   - files: how many are looked at.
   static func beat(after time: Duration, files: Int) -> Duration {
     let beat = shortest * max(1, (files + many - 1) / many)
     // Half a beat at the least, so that two looks never follow each other at once.

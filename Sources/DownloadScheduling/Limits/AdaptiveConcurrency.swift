@@ -13,7 +13,6 @@ public import DownloadModel
 public struct AdaptiveConcurrency: Sendable, Equatable {
   public private(set) var ceiling: Int
   public private(set) var limit: Int
-  /// Why the limit is what it is.
   public private(set) var lesson = WidthLesson.nothing
   /// The number to go back to if more brings no more.
   private var base: Int
@@ -79,7 +78,6 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   /// How long it waits before it tries more once again, after the first failure and at the most.
   private static let (shortRest, longRest) = (Duration.milliseconds(50), Duration.seconds(5))
 
-  /// - Parameter ceiling: files at a time, at most.
   public init(ceiling: Int) {
     self.ceiling = max(1, ceiling)
     limit = min(Self.start, self.ceiling)
@@ -97,7 +95,6 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   var isOpening: Bool { if case .opening = phase { limit < ceiling } else { false } }
 
   /// As many are in flight as the limit allows, and no file has ended yet.
-  /// - Parameter received: body bytes of the whole run so far.
   /// - Returns: when to call it again, if no file has ended by then; nil for never.
   mutating func wait(at now: Duration, received: Int64) -> Duration? {
     guard case .opening(let first, var due) = phase, limit < ceiling else { return nil }
@@ -119,9 +116,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   }
 
   /// Notes that a file ended without breaking.
-  /// - Parameters:
-  ///   - files: that ended so far.
-  ///   - isFull: whether as many were in flight as the limit allows; if not, the limit had no effect.
+  /// - Parameter isFull: whether as many were in flight as the limit allows; if not, the limit had no effect.
   /// - Returns: whether `measure` must be called now. So the clock is read only where it matters.
   mutating func ended(files: Int, isFull: Bool) -> Bool {
     if round > 0 { round -= 1 }
@@ -137,10 +132,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   }
 
   /// Measures the rates of the current number.
-  /// - Parameters:
-  ///   - files: that ended so far.
-  ///   - received: body bytes of the whole run.
-  ///   - left: how many files have not begun; nil where that is not known.
+  /// - Parameter left: how many files have not begun; nil where that is not known.
   mutating func measure(files: Int, at now: Duration, received: Int64, left: Int?) {
     let moment = Mark(time: now, files: files, bytes: received)
     switch phase {
@@ -162,7 +154,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     }
   }
 
-  private mutating func judge(_ rates: Rates, _ moment: Mark, _ files: Int?) {
+  private mutating func judge(_ rates: Rates, _ moment: Mark, _ left: Int?) {
     let gain = rates.gain(over: best)
     guard gain > max(Self.gain, rates.chance(over: best)) else {
       lesson = .noGain(from: limit, limit: base, gain: gain)
@@ -173,14 +165,13 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     }
     lesson = limit == ceiling ? .allowed(gain: gain) : .gained(gain)
     (best, base, rest) = (rates, limit, Self.shortRest)
-    grow(moment, files)
+    grow(moment, left)
   }
 
   /// Takes more from now on, if what is left is worth it.
-  /// - Parameter files: how many have not begun.
-  private mutating func grow(_ moment: Mark, _ files: Int?) {
+  private mutating func grow(_ moment: Mark, _ left: Int?) {
     phase = .growing
-    guard let files, best.files > 0, .seconds(Double(files) / best.files) < Self.worthwhile else { return }
+    guard let left, best.files > 0, .seconds(Double(left) / best.files) < Self.worthwhile else { return }
     if lesson == .nothing { lesson = .littleWasLeft }
     phase = .holding(until: moment.time + Self.worthwhile)
   }
@@ -193,16 +184,11 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     return Rates(files: Double(count) / seconds, bytes: Double(to.bytes - from.bytes) / seconds, count: count)
   }
 
-  /// Notes that a transfer broke.
   mutating func failed(at now: Duration) {
-    guard round == 0 else {
-      round -= 1
-      return
-    }
+    round -= 1
+    guard round < 0 else { return }
     round = limit - 1
     limit = max(1, limit / 2)
-    base = limit
-    lesson = .broke
-    phase = .holding(until: now + Self.longRest)
+    (base, lesson, phase) = (limit, .broke, .holding(until: now + Self.longRest))
   }
 }

@@ -9,7 +9,6 @@ import DownloadModel
 /// that refuses all and serves none gets a cooldown, and so does one that cannot be connected to, until it serves a
 /// file. The limit is raised slowly, by one at a time, and the more slowly the more often the host has refused.
 struct HostLimiter: Sendable, Equatable {
-  /// The highest limit.
   let ceiling: Int
   private(set) var limit: Int
   /// Downloads in flight.
@@ -31,9 +30,7 @@ struct HostLimiter: Sendable, Equatable {
 
   /// The downloads that were in flight when the first of them was refused.
   private struct Round: Equatable {
-    /// How many they were.
     let width: Int
-    /// The limit at that time.
     let limit: Int
     var refused = 0
     /// Those that have neither ended nor been refused.
@@ -45,7 +42,6 @@ struct HostLimiter: Sendable, Equatable {
     limit = max(1, ceiling)
   }
 
-  /// Whether the host can be forgotten without loss.
   var isPristine: Bool { inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero }
 
   /// The host was given up: further requests are tried one at a time, and the first refusal gives it up again.
@@ -55,32 +51,27 @@ struct HostLimiter: Sendable, Equatable {
     cooldownUntil = .zero
   }
 
-  /// Begins a cooldown for a reason that is not the host's.
-  mutating func coolDown(until time: Duration) { (isDown, cooldownUntil) = (false, max(cooldownUntil, time)) }
+  /// - Parameter isDown: whether no connection came about.
+  mutating func coolDown(until time: Duration, isDown: Bool = false) {
+    (self.isDown, cooldownUntil) = (isDown, max(cooldownUntil, time))
+  }
 
-  /// Whether one more download may begin now.
   func hasRoom(at now: Duration) -> Bool { inUse < limit && now >= cooldownUntil }
 
   mutating func begin() { inUse += 1 }
 
   /// A download ended without a refusal, which shows that the host answers.
   mutating func end() {
-    leave()
+    drop()
     refusals = 0
     if isDown { (isDown, cooldownUntil) = (false, .zero) }
     guard limit < ceiling else { return }
     served += 1
-    if served >= servedForMore {
-      limit += 1
-      served = 0
-      wasRaised = true
-    }
+    if served >= servedForMore { (limit, served, wasRaised) = (limit + 1, 0, true) }
   }
 
   /// A download ended in a way that says nothing about the host.
-  mutating func drop() { leave() }
-
-  private mutating func leave() {
+  mutating func drop() {
     inUse -= 1
     round?.open -= 1
     if round?.open == 0 { round = nil }
@@ -91,7 +82,7 @@ struct HostLimiter: Sendable, Equatable {
   mutating func refuse(_ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double) -> Duration? {
     if let overtaken = error.overtaken {
       // It was left unanswered and not refused, so there is nothing to wait for.
-      leave()
+      drop()
       if let answering = overtaken.answering { take(answering.reduce(0, +)) }
       return max(now, cooldownUntil)
     }
@@ -103,7 +94,7 @@ struct HostLimiter: Sendable, Equatable {
       // Other requests are being served, so only the server itself can ask for a cooldown.
       guard let asked = error.retryAfter else { return max(now, cooldownUntil) }
       guard policy.allows(pause: asked, elapsed: .zero) else { return nil }
-      (isDown, cooldownUntil) = (false, max(cooldownUntil, now + asked))
+      coolDown(until: now + asked)
       return cooldownUntil
     }
     if refusals == 0 { refusedSince = now }
@@ -112,7 +103,7 @@ struct HostLimiter: Sendable, Equatable {
     guard let pause = policy.delay(after: error, failures: refusals, elapsed: elapsed, random: random) else {
       return nil
     }
-    (isDown, cooldownUntil) = (Self.isOfHost(error), max(cooldownUntil, now + pause))
+    coolDown(until: now + pause, isDown: Self.isOfHost(error))
     return cooldownUntil
   }
 
@@ -129,7 +120,6 @@ struct HostLimiter: Sendable, Equatable {
     (wasRaised, served) = (false, 0)
   }
 
-  /// One of the downloads in flight was refused.
   private mutating func lower() {
     var current = round ?? Round(width: inUse, limit: limit, open: inUse)
     current.refused += 1

@@ -19,7 +19,8 @@ public final class PausableClock: Clock, Sendable {
     var since: ContinuousClock.Instant?
   }
 
-  private let base: ContinuousClock
+  /// It goes on in a pause.
+  private let base = ContinuousClock()
   private let start: ContinuousClock.Instant
   private let state = Lock(State())
   /// Without a pause no reading takes the lock.
@@ -27,11 +28,7 @@ public final class PausableClock: Clock, Sendable {
   /// Time between two looks of what sleeps whether the run goes on.
   private static let lookInterval = Duration.milliseconds(50)
 
-  /// - Parameter base: which goes on in a pause.
-  public init(over base: ContinuousClock = ContinuousClock()) {
-    self.base = base
-    start = base.now
-  }
+  public init() { start = base.now }
 
   public var minimumResolution: Duration { base.minimumResolution }
 
@@ -84,7 +81,6 @@ struct Stopwatch: Sendable {
 
   /// Suspends until a moment, however late this is called: a pause that is computed first and slept then is too long by
   /// the time between.
-  /// - Parameter time: since it was made.
   /// - Throws: `CancellationError` when the task is cancelled.
   func sleep(until time: Duration) async throws { try await sleepUntil(time) }
 }

@@ -6,27 +6,19 @@ public struct RetryPolicy: Sendable, Equatable {
   public var retries: Int
   /// No retry begins later than this after the first attempt; nil for no limit.
   public var maxTime: Duration?
+
   /// The longest first pause; each further one may be twice as long. Five attempts have four pauses, and of each at
-  /// least the half is waited: 8.25 s with the default, which outlives a server's restart.
-  public var base: Duration
+  /// least the half is waited: 8.25 s, which outlives a server's restart.
+  private static let base = Duration.milliseconds(1100)
   /// As `base`, when the server itself asked for a pause (429, 503).
-  public var busyBase: Duration
+  private static let busyBase = Duration.seconds(2)
+  /// No pause is longer than this, unless the server asks for it.
+  private static let cap = Duration.seconds(30)
   /// A longer pause that a server asks for is not waited for, unless `maxTime` allows it: whether to wait an hour is
   /// the user's decision, and "999999999" is a mistake.
-  public static let longestPause = Duration.seconds(600)
-  /// No pause is longer than this, unless the server asks for it.
-  public var cap: Duration
+  private static let longestPause = Duration.seconds(600)
 
-  public init(
-    retries: Int = 5, maxTime: Duration? = nil, base: Duration = .milliseconds(1100),
-    busyBase: Duration = .seconds(2), cap: Duration = .seconds(30)
-  ) {
-    self.retries = retries
-    self.maxTime = maxTime
-    self.base = base
-    self.busyBase = busyBase
-    self.cap = cap
-  }
+  public init(retries: Int = 5, maxTime: Duration? = nil) { (self.retries, self.maxTime) = (retries, maxTime) }
 
   /// How long to wait before the next attempt, or nil to give up.
   ///
@@ -36,26 +28,19 @@ public struct RetryPolicy: Sendable, Equatable {
   ///   - failures: attempts that have failed, at least 1.
   ///   - elapsed: since the first attempt began.
   ///   - random: from 0 up to, but not including, 1.
-  public func delay(
-    after error: DownloadError, failures: Int, elapsed: Duration, random: Double
-  ) -> Duration? {
+  public func delay(after error: DownloadError, failures: Int, elapsed: Duration, random: Double) -> Duration? {
     guard error.isTransient, failures <= retries else { return nil }
+    let isBusy = error.cause == .http(status: 429) || error.cause == .http(status: 503)
+    let ceiling = (isBusy ? Self.busyBase : Self.base) * (1 << min(failures - 1, 16))
+    let jittered = min(ceiling, Self.cap) * (1 + random) / 2
     // A failure of a range shows that another request will do better, so there is nothing to wait for.
-    let wait =
-      error.code == .range ? .zero : max(jittered(error, failures, random), error.retryAfter ?? .zero)
+    let wait = error.code == .range ? .zero : max(jittered, error.retryAfter ?? .zero)
     return allows(pause: wait, elapsed: elapsed) ? wait : nil
   }
 
   /// Whether a pause is short enough to wait for.
   func allows(pause: Duration, elapsed: Duration) -> Bool {
-    guard let maxTime else { return pause <= Self.longestPause }
-    return elapsed + pause <= maxTime
-  }
-
-  private func jittered(_ error: DownloadError, _ failures: Int, _ random: Double) -> Duration {
-    let isBusy = error.cause == .http(status: 429) || error.cause == .http(status: 503)
-    let ceiling = (isBusy ? busyBase : base) * (1 << min(failures - 1, 16))
-    return min(ceiling, cap) * (1 + random) / 2
+    maxTime.map { elapsed + pause <= $0 } ?? (pause <= Self.longestPause)
   }
 }
 
@@ -76,10 +61,7 @@ struct Attempts: Sendable, Equatable {
   /// How many bytes an attempt must gain for the failures before it to be forgotten.
   private static let progress: Int64 = 1 << 20
 
-  /// - Parameters:
-  ///   - position: bytes of the file that are there.
-  ///   - elapsed: since the first attempt began.
-  ///   - random: from 0 up to, but not including, 1.
+  /// - Parameter position: bytes of the file that are there.
   mutating func next(
     after error: DownloadError, at position: Int64, elapsed: Duration, _ policy: RetryPolicy, random: Double
   ) -> Next {
@@ -91,10 +73,7 @@ struct Attempts: Sendable, Equatable {
       return .atOnce
     }
     // A file that makes progress is not given up: retries count from the last considerable progress.
-    if position >= furthest + Self.progress {
-      furthest = position
-      failures = 0
-    }
+    if position >= furthest + Self.progress { (furthest, failures) = (position, 0) }
     failures += 1
     guard let delay = policy.delay(after: error, failures: failures, elapsed: elapsed, random: random) else {
       return .giveUp

@@ -10,8 +10,7 @@ struct HeldRequests {
     case reserved(Int)
     /// Not asked yet, in the run's order.
     case fresh
-    /// Urgent ones that were refused a few times at most: they come behind urgent ones that were never asked, and
-    /// before the others.
+    /// Urgent ones that were refused a few times at most: behind urgent ones that were never asked, before the others.
     case refusedFirst
     /// They come behind those that were never asked, so that one file that is always refused holds up no other.
     case refused
@@ -58,13 +57,10 @@ struct HeldRequests {
   var isWaitedFor: Bool { isForAny || !reserved.isEmpty }
   /// How many requests wait for the host itself.
   var waitingCount: Int { reserved.count + lists.dropFirst().prefix(3).reduce(0) { $0 + $1.count } }
-  /// Whether nothing waits here at all.
   var isEmpty: Bool { reserved.isEmpty && lists.allSatisfy(\.isEmpty) }
 
-  /// The rank of the request that comes first in a list.
   func rank(in place: Place) -> RequestRank? { lists.isEmpty ? nil : lists[place.index].first.map(ranking.rank) }
 
-  /// The rank of the request that comes first of all.
   var foremost: RequestRank? {
     let firsts = lists.lazy.compactMap(\.first).map(ranking.rank).min()
     guard let other = reserved.first.map({ ranking.rank($0.request) }) else { return firsts }
@@ -100,7 +96,6 @@ struct HeldRequests {
     return lists.isEmpty ? nil : lists[place.index].popFirst()
   }
 
-  /// Takes out requests that wait and are wanted no more.
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
     let withdrawn = (reserved.map(\.request) + lists.joined()).filter { ids.contains($0.id) }
     if withdrawn.isEmpty { return [] }
@@ -109,7 +104,6 @@ struct HeldRequests {
     return withdrawn
   }
 
-  /// The host is given up: all must fail fast.
   mutating func failFast() {
     let all = Deque(reserved.map(\.request) + lists.joined())
     (reserved, lists) = ([], [])

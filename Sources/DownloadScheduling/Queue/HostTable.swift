@@ -22,7 +22,6 @@ struct HostTable {
   /// What the transports were not told yet, the earliest first.
   private var quotaChanges: [QuotaChange] = []
 
-  /// - Parameter ceiling: downloads from one host at a time, at most.
   init(ceiling: Int, shares: Int, ranking: RequestRanking) {
     (self.ceiling, self.shares, self.ranking) = (ceiling, shares, ranking)
   }
@@ -31,7 +30,6 @@ struct HostTable {
 
   subscript(name: String) -> QueuedHost? { hosts[name] }
 
-  /// That of a request, if it is known.
   func known(_ request: DownloadRequest) -> QueuedHost? { hosts[request.address.hostAndPort] }
 
   mutating func host(of request: DownloadRequest) -> QueuedHost {
@@ -70,7 +68,6 @@ struct HostTable {
     if request.isFirst { heldUrgent -= 1 }
   }
 
-  /// Takes out requests that are wanted no more.
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
     let withdrawn = hosts.values.flatMap { $0.requests.withdraw(ids) }
     for request in withdrawn { uncount(request) }

@@ -17,7 +17,6 @@ struct KeyHomes {
   private var old: [Int: Int] = [:]
   private let generation: Int
 
-  /// - Parameter generation: how many keys a generation holds.
   init(generation: Int = 2048) { self.generation = generation }
 
   /// Equal for equal keys (`DownloadRequest.Key`).
@@ -42,7 +41,6 @@ struct KeyHomes {
     inFlight[Self.number(of: request), default: (share, 0)].count += 1
   }
 
-  /// Notes that a request has ended.
   mutating func end(_ request: DownloadRequest) {
     let number = Self.number(of: request)
     guard let use = inFlight[number] else { return }
@@ -52,6 +50,5 @@ struct KeyHomes {
     young[number] = use.share
   }
 
-  /// How many keys are remembered.
   var count: Int { inFlight.count + young.count + old.count }
 }

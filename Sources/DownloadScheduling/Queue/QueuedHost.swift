@@ -41,7 +41,6 @@ final class QueuedHost {
 
   var ended: Int { ends.reduce(0, +) }
 
-  /// Whether the host can be forgotten without loss.
   var isForgettable: Bool { limiter.isPristine && requests.isEmpty }
 
   func begin(_ share: Int) {
@@ -55,10 +54,8 @@ final class QueuedHost {
     ends[share] += 1
   }
 
-  /// Notes that a further connection of a file has ended.
   func release(_ share: Int) { inUse[share] -= 1 }
 
-  /// The host is given up: all requests that wait for it fail fast.
   func giveUp(_ policy: RetryPolicy) {
     requests.failFast()
     limiter.giveUp(policy)
@@ -66,8 +63,8 @@ final class QueuedHost {
 
   // MARK: The next request
 
-  /// Where the next request waits that this share should take: of its own, or, if it is its turn, of those that any
-  /// may take.
+  /// Where the next request waits that this share should take: of its own, or, if it is its turn, of those that any may
+  /// take.
   func next(for share: Int, isTurn: Bool) -> HeldRequests.Place? {
     var first: (place: HeldRequests.Place, rank: RequestRank)?
     func consider(_ place: HeldRequests.Place) {
@@ -96,7 +93,6 @@ final class QueuedHost {
   /// Whether the limit was learnt from the host, and is not the user's.
   var isLearnt: Bool { limiter.limit < limiter.ceiling }
 
-  /// How many of the host's connections this share may have.
   func quota(of share: Int) -> Int {
     let shares = inUse.count
     if let parts { return parts[share] }

@@ -11,8 +11,8 @@ import Synchronization
 ///                   ▲                      │ 429, 503, no connection
 ///                   └──────────────────────┘
 ///
-/// `RequestQueueState` holds the rules. This class is the lock around it, and does what the rules cannot: lanes wait and
-/// are handed requests, the source is read, the transports get their quotas, and the clock is watched for all lanes
+/// `RequestQueueState` holds the rules. This class is the lock around it, and does what the rules cannot: lanes wait
+/// and are handed requests, the source is read, the transports get their quotas, and the clock is watched for all lanes
 /// together.
 ///
 /// A lock and not an actor: while no host is full, a request then costs a lock and no job.
@@ -26,7 +26,6 @@ public final class RequestQueue: Sendable {
   private let guarded: Lock<Guarded>
   /// Asks the reader to wait for the source, which no lane must.
   private let reads = AsyncStream<Void>.makeStream()
-  /// Asks for a look at the clock.
   private let alarms = AsyncStream<Duration>.makeStream()
   /// Whether there ever was advice on a request. In most runs there never is, and then no file takes the lock for it.
   /// Written within the lock, before the request is given out.
@@ -35,7 +34,6 @@ public final class RequestQueue: Sendable {
 
   private struct Guarded {
     var state: RequestQueueState
-    /// The next look at the clock that was asked for.
     var alarm: Duration?
   }
 
@@ -49,11 +47,9 @@ public final class RequestQueue: Sendable {
 
   /// - Parameters:
   ///   - ceiling: downloads from one host at a time, at most.
-  ///   - widths: lanes of each share, in the order of the network loops.
   ///   - adaptive: finds how many files at a time are good, within the widths; nil for as many as there are lanes.
   ///   - received: body bytes of the whole run so far. Called within the lock, so it must neither block nor call the
   ///     queue.
-  ///   - random: draws from 0 up to, but not including, 1 for the jitter.
   ///   - order: in which order requests go that are not urgent.
   ///   - looksAhead: whether the list is read ahead for urgent requests from the beginning.
   ///   - limitConnections: called with the number of connections to a host that each share may keep, learnt from the
@@ -78,8 +74,7 @@ public final class RequestQueue: Sendable {
   /// Runs lanes over the queue, and beside them, as children of the calling task, what waits for a slow list and for
   /// the clock so that no lane has to. Shares can be had only here, so that no lane can wait for a reader that does not
   /// run, and the run's cancellation reaches it whatever the lanes are doing.
-  /// - Parameter lanes: called with a source for each share; must not use the queue after it returns.
-  /// - Throws: what `lanes` throws.
+  /// - Parameter lanes: must not use the queue after it returns.
   public nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
     _ lanes: nonisolated(nonsending) (_ shares: [RequestQueueShare]) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
@@ -116,9 +111,8 @@ public final class RequestQueue: Sendable {
 
   // MARK: What a display shows, and what the user changes
 
-  /// How many files went at a time, and why.
   public var width: RunWidth {
-    guarded.withLock { RunWidth(peak: $0.state.run.peak, lesson: $0.state.run.lesson) }
+    guarded.withLock { RunWidth(peak: $0.state.run.peak, lesson: $0.state.run.adaptive?.lesson) }
   }
 
   /// The hosts that keep requests waiting, the one with most of them first.
@@ -130,15 +124,13 @@ public final class RequestQueue: Sendable {
   /// No lane gets a request until it goes on.
   public func pause(_ isPaused: Bool) { change { $0.run.isPaused = isPaused } }
 
-  /// Takes more files at a time from now on, or fewer; at least one.
-  /// - Parameter most: how many lanes there may be.
+  /// Takes more files at a time from now on, or fewer; at least one, and no more than `most`.
   /// - Returns: how many, and the index of the share that needs one more lane for that; nil if none does.
   public func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
     self.change { $0.run.widen(by: change, most: most) }
   }
 
-  /// Takes out requests that wait and are wanted no more.
-  /// - Returns: those that waited here; they have ended.
+  /// Takes out requests that wait and are wanted no more; they have ended.
   func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
 
   // MARK: For the shares
@@ -177,8 +169,8 @@ public final class RequestQueue: Sendable {
     }
   }
 
-  fileprivate func advice(on request: DownloadRequest) -> RefusedRequests.Advice {
-    guard hasHadAdvice.load(ordering: .relaxed) else { return .ask(waited: nil) }
+  fileprivate func advice(on request: DownloadRequest) -> RefusedRequests.Record {
+    guard hasHadAdvice.load(ordering: .relaxed) else { return RefusedRequests.Record() }
     return change { $0.refused.advice(on: request) }
   }
 
@@ -194,7 +186,6 @@ public final class RequestQueue: Sendable {
 
   // MARK: Changes
 
-  /// Changes the state, and then does what the change requires.
   func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState) -> Value) -> Value {
     effect { body(&$0.state) }
   }
@@ -254,17 +245,15 @@ public final class RequestQueue: Sendable {
 /// evenly, so that four large files do not end up on one core.
 public struct RequestQueueShare: RequestSource {
   let queue: RequestQueue
-  /// From 0; an index into the queue's widths.
   let index: Int
 
   init(_ queue: RequestQueue, _ index: Int) { (self.queue, self.index) = (queue, index) }
 
-  /// The next request whose host can take one; nil once everything has ended, or if the task is cancelled.
   public nonisolated(nonsending) func next() async -> DownloadRequest? { await queue.next(for: index) }
 
   // What follows are the rules of the same names (`RequestQueueState`), for this share and for now.
 
-  func advice(on request: DownloadRequest) -> RefusedRequests.Advice { queue.advice(on: request) }
+  func advice(on request: DownloadRequest) -> RefusedRequests.Record { queue.advice(on: request) }
 
   func ended(_ request: DownloadRequest, wasAsked: Bool, broke: Bool = false) {
     queue.ended(request, share: index, wasAsked: wasAsked, broke: broke)
@@ -308,7 +297,6 @@ struct WaitingLanes {
 
   func has(_ share: Int) -> Bool { lanes.contains { $0.share == share } }
 
-  /// Notes that a lane waits, after `step` said so.
   mutating func add(_ lane: Lane) { lanes.append(lane) }
 
   /// The first lane of a share, or of all.
@@ -316,7 +304,6 @@ struct WaitingLanes {
     lanes.firstIndex { share == nil || $0.share == share }.map { lanes.remove(at: $0) }
   }
 
-  /// Removes a lane whose task was cancelled.
   mutating func remove(_ ticket: Int) -> Lane? {
     lanes.firstIndex { $0.ticket == ticket }.map { lanes.remove(at: $0) }
   }

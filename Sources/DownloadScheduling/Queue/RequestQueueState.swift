@@ -10,15 +10,12 @@ import DownloadModel
 /// No lane ever looks again by itself. Whatever changes, `settle` follows under the same lock, and hands requests to
 /// the lanes that wait until none can begin: so no lane waits while there is room for it.
 struct RequestQueueState {
-  /// At most so many requests are held back while the queue looks for a host that is free. It bounds memory.
-  private static let lookahead = 1024
-  /// So many urgent requests wait for their hosts; more of them wait in the window.
-  private static let urgentLookahead = 4096
-  /// A file that alone is refused, while its host serves others, is given up after so many refusals, or after `retries`
-  /// if that is more.
+  /// So many requests, and urgent ones, wait for their hosts at most; further ones wait in the list.
+  private static let (lookahead, urgentLookahead) = (1024, 4096)
+  /// A file that is refused while its host serves others is given up after so many, or after `retries` if that is more.
   private static let refusalsOfOneFile = 10
-  /// After its first refusal a file is asked again at once, behind those that were never asked. Each further one makes
-  /// it wait, as after as many failures, but after no more than these.
+  /// After its first refusal a file is asked again at once, behind those that were never asked; then it rests as after
+  /// failures, and after no more than so many.
   private static let failuresOfRest = 3
   /// Longer than the transport keeps idle connections once descriptors are short.
   private static let roomPause = Duration.seconds(2.2)
@@ -52,26 +49,24 @@ struct RequestQueueState {
 
   // MARK: The next request
 
-  /// What a lane must do next.
   enum Step {
     case give(DownloadRequest)
     /// Wait for the source and pass the result to `received`: nothing can happen before it gives something.
     case read
-    /// Everything has ended.
-    case end
     /// Wait: `settle` hands it what comes.
     case wait
+    /// Everything has ended.
+    case end
   }
 
-  /// What the source has without waiting, nil for nothing. Asked under the lock, so that requests keep the list's
-  /// order.
+  /// What the source has without waiting. Asked under the lock, so that requests keep the list's order.
   typealias AtOnce = () -> DownloadRequest?
 
   /// Called by a free lane.
   /// - Parameter mayRead: whether the lane can itself wait for the source.
   mutating func step(for share: Int, at now: Duration, mayRead: Bool = true, _ source: AtOnce) -> Step {
     if run.isFull { return run.isPaused ? endOrWait : .wait }
-    for (request, count) in refused.takeRested(at: now) {
+    for (_, request, count) in refused.takeRested(at: now) {
       hosts.uncount(request)
       holdAgain(request, count, at: hosts.host(of: request))
     }
@@ -98,7 +93,6 @@ struct RequestQueueState {
     window.hasEnded && hosts.held == 0 && run.total == 0 && window.count == 0 ? .end : .wait
   }
 
-  /// The foremost request that can go, of all that are read.
   private mutating func choose(for share: Int, at now: Duration) -> Step {
     if window.isUndecided(besides: hosts.held) { return endOrWait }
     while hosts.heldUrgent < Self.urgentLookahead, let request = window.takeUrgent() {
@@ -118,8 +112,7 @@ struct RequestQueueState {
     return .give(request)
   }
 
-  /// Sorts requests that are not urgent to their hosts, until one can go.
-  /// - Returns: nil if none can.
+  /// Sorts requests that are not urgent to their hosts, until one can go; nil if none can.
   private mutating func takeOther(for share: Int, at now: Duration) -> Step? {
     while hosts.held - hosts.heldUrgent < Self.lookahead, let request = window.takeOther() {
       if let step = admit(request, share, at: now) { return step }
@@ -146,7 +139,6 @@ struct RequestQueueState {
     }
   }
 
-  /// Where a request waits that this share may take from a host now.
   private mutating func place(at host: QueuedHost, for share: Int, at now: Duration) -> HeldRequests.Place? {
     if host.requests.isEmpty { return nil }
     if !host.requests.isEmpty(.failFast) { return .failFast }
@@ -160,8 +152,7 @@ struct RequestQueueState {
   private func reserved(at host: QueuedHost, for share: Int) -> Int? {
     host.requests.reserved.firstIndex { one in
       if one.share != share { return run.isBusy(one.share) }
-      // If nothing else waits for the host, no transfer may end any more, and the connections that were answered are
-      // idle.
+      // If nothing else waits for the host, the connections that were answered are idle.
       return host.ends[share] >= one.ends || host.inUse[share] == 0 || !host.requests.isForAny
     }
   }
@@ -255,7 +246,6 @@ struct RequestQueueState {
   typealias Handed = (lane: WaitingLanes.Lane, request: DownloadRequest?)
 
   /// Hands out requests until no lane that waits can begin one. Must follow every change.
-  /// - Parameter received: body bytes of the whole run so far.
   mutating func settle(at now: Duration, received: () -> Int64, _ source: AtOnce) -> [Handed] {
     if run.isOpening { opens = run.wait(at: now, received: received()) }
     let handed = handOut(at: now, source)
@@ -286,9 +276,8 @@ struct RequestQueueState {
 
   /// When time alone lets `settle` hand out more; nil for never, or while no lane waits.
   func due(at now: Duration) -> Duration? {
-    if lanes.isEmpty { return nil }
-    if run.isFull { return run.isOpening && !run.isPaused ? opens : nil }
-    guard needsTime else { return nil }
+    if run.isFull { return !lanes.isEmpty && run.isOpening && !run.isPaused ? opens : nil }
+    if lanes.isEmpty || !needsTime { return nil }
     return [hosts.nextCooldownEnd(after: now), refused.resting.map(\.until).min()].compactMap(\.self).min()
   }
 
@@ -302,12 +291,11 @@ struct RequestQueueState {
     hosts.hold(request, .fresh, at: hosts.host(of: request))
   }
 
-  /// The task that waited for the source was cancelled, so what the source still has is unknown.
+  /// The task that waited for the source was cancelled, so what that still has is unknown.
   mutating func stopReading() { window.reader = .nobody }
 
   mutating func readAhead(_ source: AtOnce) { window.readAhead(besides: hosts.held, source) }
 
-  /// Whether the reader should now wait for the source. If so, `received` must be called.
   mutating func takeReading() -> Bool { window.takeReading(besides: hosts.held) }
 
   /// Takes out requests that are held and wanted no more. What is in flight, or was given out, ends by itself.
@@ -322,10 +310,14 @@ struct RequestQueueState {
 
   // MARK: How a request ended
 
+  private mutating func end(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
+    run.end(share)
+    host.end(share)
+    if widths.count > 1 { homes.end(request) }
+  }
+
   /// Notes that a download ended, well or badly, and does not come again.
-  /// - Parameters:
-  ///   - wasAsked: whether its host was asked.
-  ///   - brokenAt: when its transfer broke; nil if it did not.
+  /// - Parameter brokenAt: when its transfer broke; nil if it did not.
   /// - Returns: whether `measure` must be called now.
   mutating func ended(
     _ request: DownloadRequest, share: Int, wasAsked: Bool, brokenAt: Duration? = nil
@@ -335,33 +327,18 @@ struct RequestQueueState {
     // A host with anything in flight is not forgotten.
     guard let host = hosts.known(request) else { return measures }
     end(request, share, host)
-    if wasAsked {
-      host.limiter.end()
-      hosts.noteQuotas(of: host)
-    } else {
-      host.limiter.drop()
-    }
+    if wasAsked { host.limiter.end() } else { host.limiter.drop() }
+    hosts.noteQuotas(of: host)
     hosts.forget(host)
     return measures
   }
 
-  private mutating func end(_ request: DownloadRequest, _ share: Int, _ host: QueuedHost) {
-    run.end(share)
-    host.end(share)
-    if widths.count > 1 { homes.end(request) }
-  }
-
-  /// - Parameters:
-  ///   - received: body bytes of the whole run so far.
-  ///   - left: how many requests the source has; nil where that is not known.
   mutating func measure(at now: Duration, received: Int64, left: Int?) {
     run.measure(at: now, received: received, left: left.map { $0 + hosts.held + window.count })
   }
 
   /// Requeues a request that its host refused, or left unanswered.
-  /// - Parameter random: from 0 up to, but not including, 1, for the jitter.
-  /// - Returns: nil if it does not come again, because it was refused too often or the host was given up. Then its
-  ///   download has ended.
+  /// - Returns: nil if it does not come again: its download has ended.
   mutating func requeue(
     _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double
   ) -> NextAttempt? {
@@ -371,37 +348,25 @@ struct RequestQueueState {
       _ = refuse(host, error, at: now, random)
       return requeue(request, overtaken, host)
     }
-    let count = refused.count(request)
+    let (record, most) = (refused.count(request), max(Self.refusalsOfOneFile, retry.retries))
     // Without retries each request is asked once, whatever the host answered to others.
     if retry.retries == 0 {
       host.limiter.drop()
       return nil
     }
-    guard let time = refuse(host, error, at: now, random) else {
-      guard host.limiter.inUse == 0 else { return nil }
-      refused.giveUp(host.name, because: error)
-      host.giveUp(retry)
-      hosts.noteQuotas(of: host)
-      return nil
-    }
-    let most = max(Self.refusalsOfOneFile, retry.retries)
     // Where no connection came about, the host alone decides how often that is tried.
-    guard count <= most || HostLimiter.isOfHost(error) else { return nil }
-    let rest = count > 1 && time <= now ? self.rest(after: error, count, random) : .zero
-    comeAgain(request, count, at: host, after: rest > .zero ? now + rest : nil)
-    // Two counts can end the retries, and the one that applies is told: the host's refusals in a row, or, while it
-    // serves others, the file's own.
+    guard let time = refuse(host, error, at: now, random, mayGiveUp: true),
+      record.count <= most || HostLimiter.isOfHost(error)
+    else { return nil }
+    let failures = min(record.count - 1, Self.failuresOfRest, retry.retries)
+    let pause = retry.delay(after: error, failures: max(1, failures), elapsed: .zero, random: random) ?? .zero
+    let rest = failures > 0 && time <= now ? pause : .zero
+    comeAgain(request, record, at: host, after: rest > .zero ? now + rest : nil)
+    // The count that applies is told: the host's refusals in a row, or, while it serves others, the file's own.
     let row = host.limiter.refusals
     return NextAttempt(
-      attempt: count + 1, retry: row > 0 ? row : count, of: row > 0 ? retry.retries : most,
+      attempt: record.count + 1, retry: row > 0 ? row : record.count, of: row > 0 ? retry.retries : most,
       delay: max(rest, time - now))
-  }
-
-  /// How long a file rests that was refused while its host serves others.
-  private func rest(after error: DownloadError, _ refusals: Int, _ random: Double) -> Duration {
-    retry.delay(
-      after: error, failures: min(refusals - 1, Self.failuresOfRest, retry.retries), elapsed: .zero,
-      random: random) ?? .zero
   }
 
   /// Requeues a request that was left unanswered. It is still on its first attempt.
@@ -429,33 +394,32 @@ struct RequestQueueState {
 
   /// Requeues a request for which this machine was short of descriptors or memory (`DownloadError.Code.resources`).
   /// From then on no more files are in flight at a time than were without it, whatever `--jobs` says.
-  /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then its
-  ///   download has ended.
+  /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either.
   mutating func requeueForRoom(_ request: DownloadRequest, share: Int, at now: Duration) -> NextAttempt? {
     guard let host = hosts.known(request) else { return nil }
     end(request, share, host)
     host.limiter.drop()
-    let count = refused.count(request)
-    // With others in flight this ends, because the limit falls each time; alone, the request is tried as often as after
-    // any failure.
+    let record = refused.count(request)
+    // With others in flight this ends, because the limit falls each time.
     let isAlone = run.total == 0
-    guard !isAlone || count <= retry.retries else { return nil }
+    guard !isAlone || record.count <= retry.retries else { return nil }
     run.limitRoom()
     if isAlone {
       host.limiter.coolDown(until: now + Self.roomPause)
       needsTime = true
     }
-    comeAgain(request, count, at: host)
+    comeAgain(request, record, at: host)
     return NextAttempt(
-      attempt: count + 1, retry: count, of: isAlone ? retry.retries : nil, delay: isAlone ? Self.roomPause : .zero)
+      attempt: record.count + 1, retry: record.count, of: isAlone ? retry.retries : nil,
+      delay: isAlone ? Self.roomPause : .zero)
   }
 
   /// - Parameter time: until which it rests; nil if it need not.
   private mutating func comeAgain(
-    _ request: DownloadRequest, _ count: Int, at host: QueuedHost, after time: Duration? = nil
+    _ request: DownloadRequest, _ record: RefusedRequests.Record, at host: QueuedHost, after time: Duration? = nil
   ) {
-    refused.keep(count, of: request, until: time)
-    if time == nil { return holdAgain(request, count, at: host) }
+    refused.keep(record, of: request, until: time)
+    if time == nil { return holdAgain(request, record.count, at: host) }
     needsTime = true
     hosts.count(request)
   }
@@ -465,12 +429,17 @@ struct RequestQueueState {
     hosts.hold(request, HeldRequests.place(of: request, refused: count), at: host)
   }
 
-  /// - Returns: when the host may be asked again; nil if it is given up.
+  /// - Parameter mayGiveUp: whether the host is given up if nothing of it is in flight.
+  /// - Returns: when the host may be asked again; nil if that was tried too often.
   private mutating func refuse(
-    _ host: QueuedHost, _ error: DownloadError, at now: Duration, _ random: Double
+    _ host: QueuedHost, _ error: DownloadError, at now: Duration, _ random: Double, mayGiveUp: Bool = false
   ) -> Duration? {
     let time = host.limiter.refuse(error, at: now, retry, random: random)
     if host.limiter.cooldownUntil > .zero { needsTime = true }
+    if time == nil, mayGiveUp, host.limiter.inUse == 0 {
+      refused.giveUp(host.name, because: error)
+      host.giveUp(retry)
+    }
     hosts.noteQuotas(of: host, answering: error.overtaken?.answering)
     return time
   }

@@ -19,7 +19,6 @@ struct RequestWindow {
     case isWanted
     /// A lane or the reader waits for it.
     case waits
-    /// The source has ended.
     case isDone
   }
 
@@ -47,7 +46,6 @@ struct RequestWindow {
   var count: Int { urgent.count + others.count }
   var hasEnded: Bool { reader == .isDone }
 
-  /// Whether more of the list should be read ahead.
   /// - Parameter held: requests that wait for their hosts.
   private func mayReadOn(besides held: Int) -> Bool { isOpen && !hasEnded && held + count < Self.limit }
 
@@ -63,7 +61,6 @@ struct RequestWindow {
     return reads
   }
 
-  /// Reads what the source has at once, as far as the window goes.
   mutating func readAhead(besides held: Int, _ source: RequestQueueState.AtOnce) {
     while mayReadOn(besides: held), let request = source() { add(request) }
   }
@@ -87,13 +84,11 @@ struct RequestWindow {
   mutating func takeUrgent() -> DownloadRequest? { urgent.popMin()?.request }
   mutating func takeOther() -> DownloadRequest? { others.popMin()?.request }
 
-  /// Counts how many urgent requests were given out in a row.
   mutating func gave(_ request: DownloadRequest) { urgentInARow = request.isFirst ? urgentInARow + 1 : 0 }
 
   /// Whether one that is not urgent, of a host without urgent ones, has its turn.
   var letsOthersGo: Bool { !hasEnded && urgentInARow >= Self.mostInARow }
 
-  /// Takes out requests that are wanted no more.
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
     let withdrawn = (urgent.unordered + others.unordered).filter { ids.contains($0.request.id) }
     if !withdrawn.isEmpty {

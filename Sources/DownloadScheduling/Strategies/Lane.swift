@@ -13,11 +13,10 @@ import DownloadModel
 /// The strategy is called as `any DownloadStrategy`: specialised, `async let` costs two jobs more for each file (Swift
 /// 6.3).
 public struct Lane: Sendable {
-  private let downloader: Downloader
   private let executor: (any TaskExecutor)?
   private let share: RequestQueueShare
   private let width: Int
-  private let scopes: DownloadScopes?
+  private let download: DownloadStrategy.Download
 
   /// - Parameters:
   ///   - executor: the one of the downloader's loop; nil to run where the caller runs.
@@ -27,28 +26,13 @@ public struct Lane: Sendable {
     _ downloader: Downloader, on executor: (any TaskExecutor)?, from share: RequestQueueShare, width: Int,
     scopes: DownloadScopes? = nil
   ) {
-    self.scopes = scopes
-    self.downloader = downloader
-    self.executor = executor
-    self.share = share
-    self.width = width
+    (self.executor, self.share, self.width) = (executor, share, width)
+    let download: DownloadStrategy.Download = { await downloader.download($0, from: share) }
+    if let scopes { self.download = { await scopes.run($0, download) } } else { self.download = download }
   }
 
   /// Downloads all requests that the share gives.
   public func run(_ strategy: any DownloadStrategy) async {
-    let (downloader, share) = (downloader, share)
-    if let scopes { return await run(strategy, scopes) }
-    await withTaskExecutorPreference(executor) {
-      await strategy.run(share, width: width) { await downloader.download($0, from: share) }
-    }
-  }
-
-  private func run(_ strategy: any DownloadStrategy, _ scopes: DownloadScopes) async {
-    let (downloader, share) = (downloader, share)
-    await withTaskExecutorPreference(executor) {
-      await strategy.run(share, width: width) { request in
-        await scopes.run(request) { await downloader.download($0, from: share) }
-      }
-    }
+    await withTaskExecutorPreference(executor) { await strategy.run(share, width: width, download: download) }
   }
 }
