@@ -5,7 +5,7 @@ package import DownloadModel
 /// Network loops, each with its thread and a store on it: what a command's run, or a session of this library, opens
 /// first and closes last. Here and in `DownloadRun` alone the rooms of level 1 meet.
 package struct NetworkLoops: Sendable {
-  /// A loop with its thread, and what works on it. Nothing that happens to a file leaves it.
+  /// What works on a loop's thread. Nothing that happens to a file leaves it.
   struct Loop: Sendable {
     let transport: CurlTransport
     let cache: DownloadCache

@@ -45,7 +45,6 @@ public actor Downloader {
 
   /// - Parameters:
   ///   - executor: the one of the store and the transport.
-  ///   - clock: for the pauses between attempts; tests pass their own.
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
   ///   - segments: transfers of one large file at a time, at most; 1 for no splitting.
   public init(

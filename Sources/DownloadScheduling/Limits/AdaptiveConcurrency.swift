@@ -40,9 +40,9 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   }
 
   private struct Mark: Equatable {
-    var time: Duration
-    var files: Int
-    var bytes: Int64
+    let time: Duration
+    let files: Int
+    let bytes: Int64
   }
 
   private struct Rates: Equatable {

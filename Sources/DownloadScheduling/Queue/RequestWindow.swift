@@ -12,15 +12,9 @@ struct RequestWindow {
   /// never ends may hold urgent ones for ever.
   static let mostInARow = 16
 
-  /// Who reads the source.
-  enum Reader {
-    case nobody
-    /// The queue's reader is to wait for it, since no lane may.
-    case isWanted
-    /// A lane or the reader waits for it.
-    case waits
-    case isDone
-  }
+  /// Who waits for the source: nobody, nobody yet although the queue's reader should, a lane or that reader, or nobody
+  /// any more because it has ended.
+  enum Reader { case nobody, isWanted, waits, isDone }
 
   private struct Ranked: Comparable {
     let rank: RequestRank
