@@ -71,7 +71,7 @@ struct SegmentedDownload: Sendable {
         case .ended(_, _, let error?): pause(after: error, &state, &group)
         default: break
         }
-        fill(at: stopwatch.elapsed(), &state, &group)
+        if !state.isFatal { fill(at: stopwatch.elapsed(), &state, &group) }
         if state.isFatal || state.running.isEmpty && state.pausing == 0 || isAllThere(state) { group.cancelAll() }
       }
     }
