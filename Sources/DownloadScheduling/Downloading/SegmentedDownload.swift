@@ -126,8 +126,9 @@ struct SegmentedDownload: Sendable {
   }
 
   private func failed(_ error: DownloadError, _ state: inout State) {
-    // If the server refuses ranges, the transfers that it does answer fetch the rest.
-    if error.code == .range { return }
+    // What ended it has cancelled the others, and is told. If the server refuses ranges, the transfers that it does
+    // answer fetch the rest.
+    if state.isFatal || error.code == .range { return }
     // The transfer was cancelled because nothing was left for it to bring.
     if error.code == .cancelled, isAllThere(state) { return }
     if state.failure == nil || !error.isTransient { state.failure = error }
