@@ -4,22 +4,21 @@ package import DownloadModel
 package import DownloadScheduling
 import Synchronization
 
-/// How one run goes, as values: made from a command line's settings, or from those of this library.
+/// The values that make one run: from a command line's settings, or from those of this library.
 package struct RunPlan: Sendable {
   package var strategy: any DownloadStrategy
   /// Files at a time on each loop; as many loops are used as there are widths.
   package var widths: [Int]
-  /// Transfers of one large file at a time, at most.
+  /// Most transfers of one large file at a time.
   package var segments: Int
-  /// Finds how many files at a time are good, within the widths; nil for as many as there are lanes.
+  /// Nil for as many files at a time as there are lanes.
   package var adaptive: AdaptiveConcurrency?
-  /// Files of one host at a time, at most.
+  /// Most files of one host at a time.
   package var ceiling: Int
   package var retry: RetryPolicy
   package var order = RequestOrder.list
   /// Whether the list is read ahead for urgent requests from the beginning.
   package var looksAhead = false
-  /// Which loop comes first, by its number.
   var firstLoop = 0
 
   package init(
@@ -32,13 +31,12 @@ package struct RunPlan: Sendable {
 
 /// One run over network loops: a queue, a downloader on each loop, and the lanes of a strategy.
 package final class DownloadRun: Sendable {
-  /// What can be changed of a run while it goes on.
+  /// What steers a run while it goes on.
   private struct Running {
     let queue: RequestQueue
-    /// In the order of the loops.
     let downloaders: [Downloader]
-    /// Begins one more lane over a loop's share.
-    let addLane: @Sendable (_ share: Int) -> Void
+    /// Takes the share of one more lane.
+    let addLane: AsyncStream<Int>.Continuation
   }
 
   private struct State {
@@ -53,7 +51,6 @@ package final class DownloadRun: Sendable {
   private let clock = PausableClock()
   private let state = Lock(State())
 
-  /// - Parameter feed: is told of each step of each file.
   package init(_ plan: RunPlan, over loops: NetworkLoops, feed: ProgressFeed) {
     var plan = plan
     plan.widths = Array(plan.widths.prefix(loops.all.count))
@@ -63,45 +60,46 @@ package final class DownloadRun: Sendable {
   }
 
   /// Downloads everything that the source gives: a share of the lanes on each loop.
-  /// - Parameters:
-  ///   - scopes: by which single downloads are cancelled; nil where the list cannot change.
-  ///   - news: of what happens to files, told at once, on their loops' threads.
-  /// - Returns: how many files went at a time, and why.
+  /// - Parameter scopes: by which single downloads are cancelled; nil where the list cannot change.
   package func run(
     _ source: some RequestSource, scopes: DownloadScopes? = nil, news: Downloader.News
   ) async -> RunWidth {
     let queue = queue(over: source)
     scopes?.attach(queue) { news.onEnd($0, .failure(.cancelled)) }
     feed.hosts(from: { queue.waits })
-    // The queue has what reads the feed's counter.
+    // The queue holds the feed's counter, so the feed must not go on holding the queue.
     defer { feed.hosts(from: nil) }
-    let (more, addLane) = AsyncStream<Int>.makeStream()
     await queue.run { shares in
       let downloaders = loops.map { downloader(on: $0, news) }
-      func lane(_ index: Int, width: Int) -> Lane {
+      let (added, addLane) = AsyncStream<Int>.makeStream()
+      let isPaused = state.withLock { state in
+        state.running = Running(queue: queue, downloaders: downloaders, addLane: addLane)
+        return state.isPaused
+      }
+      if isPaused { queue.pause(true) }
+      await runLanes(and: added) { [loops] index, width in
         Lane(
-          downloaders[index], on: loops[index].transport.taskExecutor, from: shares[index], width: width, scopes: scopes
-        )
+          downloaders[index], on: loops[index].transport.taskExecutor, from: shares[index], width: width,
+          scopes: scopes)
       }
-      begin(Running(queue: queue, downloaders: downloaders) { addLane.yield($0) })
-      async let extra: Void = withDiscardingTaskGroup { group in
-        // Each is one file after the other, whatever the strategy is.
-        for await index in more {
-          let lane = lane(index, width: 1)
-          group.addTask { await lane.run(SequentialStrategy()) }
-        }
-      }
-      await withTaskGroup { group in
-        for (index, width) in plan.widths.enumerated() {
-          let lane = lane(index, width: width)
-          group.addTask { [plan] in await lane.run(plan.strategy) }
-        }
-      }
-      state.withLock { $0.running = nil }
-      addLane.finish()
-      await extra
     }
     return queue.width
+  }
+
+  /// Runs the strategy's lanes, and beside them, as plain loops, those that are added until the strategy has ended.
+  private func runLanes(
+    and added: AsyncStream<Int>, _ lane: @escaping @Sendable (_ share: Int, _ width: Int) -> Lane
+  ) async {
+    async let extra: Void = withDiscardingTaskGroup { group in
+      for await share in added { group.addTask { await lane(share, 1).run(SequentialStrategy()) } }
+    }
+    await withTaskGroup { group in
+      for (share, width) in plan.widths.enumerated() {
+        group.addTask { [plan] in await lane(share, width).run(plan.strategy) }
+      }
+    }
+    state.withLock { $0.running.take() }?.addLane.finish()
+    await extra
   }
 
   private func queue(over source: some RequestSource) -> RequestQueue {
@@ -122,18 +120,9 @@ package final class DownloadRun: Sendable {
       clock: clock, random: { Double.random(in: 0..<1) }, segments: plan.segments, news: news)
   }
 
-  private func begin(_ running: Running) {
-    let isPaused = state.withLock { state in
-      state.running = running
-      return state.isPaused
-    }
-    if isPaused { running.queue.pause(true) }
-  }
-
   // MARK: While it runs
 
-  /// Holds the run, or lets it go on: no file begins, no transfer sends or receives a byte, and no limit of time counts
-  /// meanwhile.
+  /// Holds the run, or lets it go on: meanwhile no file begins, no byte is sent or received, and no time limit counts.
   package func pause(_ isPaused: Bool) {
     for loop in loops { loop.transport.hold(isPaused) }
     clock.pause(isPaused)
@@ -149,7 +138,7 @@ package final class DownloadRun: Sendable {
   package func widen(by change: Int) -> Int? {
     guard let running = state.withLock({ $0.running }) else { return nil }
     let (count, newLane) = running.queue.widen(by: change, most: Self.mostLanes)
-    if let newLane { running.addLane(newLane) }
+    if let newLane { running.addLane.yield(newLane) }
     feed.width(count)
     return count
   }

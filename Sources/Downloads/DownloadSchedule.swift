@@ -4,7 +4,7 @@ public import DownloadScheduling
 /// A strategy, and how many files at a time it may have under way.
 public struct DownloadSchedule: Sendable {
   let strategy: any DownloadStrategy
-  /// Nil for as many as help, and no more than the configuration's `jobs`.
+  /// Nil for as many as help, `DownloadConfiguration.jobs` at most.
   let width: Int?
   /// Whether the strategy is run once, over all of the list.
   let isWhole: Bool
@@ -20,27 +20,23 @@ public struct DownloadSchedule: Sendable {
   /// One file after the other over one connection, never in segments.
   public static let sequential = DownloadSchedule(SequentialStrategy(), 1, mode: .sequential)
 
-  /// A fixed number of lanes made with `async let`.
-  /// - Parameter width: files at a time, at least 1; nil for as many as help (`DownloadConfiguration.jobs`).
+  /// `width` lanes, at least 1, made with `async let`; nil for as many as help (`DownloadConfiguration.jobs`).
   public static func asyncLet(width: Int? = nil) -> Self { Self(AsyncLetStrategy(), width) }
 
-  /// A task a file, topped up as each ends.
-  /// - Parameter width: files at a time, at least 1; nil for as many as help (`DownloadConfiguration.jobs`).
+  /// A task a file, `width` at a time, at least 1; nil for as many as help (`DownloadConfiguration.jobs`).
   public static func taskGroup(width: Int? = nil) -> Self { Self(TaskGroupStrategy(), width) }
 
-  /// A strategy of the program's own. It is run once, over the whole list, on one loop.
+  /// A strategy of the program's own, which keeps to `width` files at a time. It is run once, over the whole list, on
+  /// one loop.
   ///
-  /// It must download each request that it draws, once, and none after `run` has returned: the source counts what was
-  /// drawn as under way, and says that the list has ended only when all of it has. What a strategy still has when it
-  /// returns fails as `skipped`; what it leaves in the source has no outcome.
-  /// - Parameter width: files at a time, which the strategy is told and keeps to.
+  /// It must download each request that it draws, once, before `run` returns: the list ends only when all that was
+  /// drawn has ended. What it still has then fails as `skipped`; what it leaves in the source has no outcome.
   public static func own(_ strategy: some DownloadStrategy, width: Int) -> Self {
     Self(strategy, width, isWhole: true)
   }
 }
 
 extension DownloadConfiguration {
-  /// How a run of this schedule goes.
   func plan(_ schedule: DownloadSchedule, loops: Int) -> RunPlan {
     let width = schedule.width ?? max(1, jobs)
     let concurrency = RunConcurrency(
@@ -51,7 +47,6 @@ extension DownloadConfiguration {
     return plan
   }
 
-  /// The run of one file by itself.
   func planOfOne(on loop: Int) -> RunPlan {
     var plan = RunPlan(
       SequentialStrategy(), RunConcurrency(.parallel, jobs: 1, segments: segments, loops: 1),

@@ -1,6 +1,6 @@
 import DownloadCaching
 public import DownloadModel
-import DownloadScheduling
+public import DownloadScheduling
 import Synchronization
 import SystemPackage
 
@@ -11,15 +11,13 @@ import SystemPackage
 ///     for try await event in downloads.download(addresses, strategy: .taskGroup(width: 16)) { … }
 ///     await downloads.close()
 ///
-/// `withDownloads` closes the session at the end of its scope. A session is used by any number of tasks at a time: they
-/// share connections, the rate limit and what is known of files, and equal addresses that are under way are fetched
-/// once. It opens no terminal and writes to no standard stream; it has the process ignore SIGPIPE, as every program
-/// with sockets must.
+/// `withDownloads` closes the session at the end of its scope. Any number of tasks may use it: they share connections,
+/// the rate limit and what is known of files; equal addresses under way are fetched once. It writes to no standard
+/// stream, and has the process ignore SIGPIPE, as every program with sockets must.
 public final class Downloads: Sendable {
   private struct State {
     var isClosed = false
     var lastCall = 0
-    /// What is under way, by the number of its call.
     var calls: [Int: Close] = [:]
   }
 
@@ -49,7 +47,7 @@ public final class Downloads: Sendable {
     try await self.init(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder))
   }
 
-  /// A session that nobody closed is closed, with what it remembers, although nobody waits for that.
+  /// Closes a session that nobody closed.
   deinit {
     guard !state.withLock({ $0.isClosed }) else { return }
     // Its own task, because a deinitialiser cannot wait.
@@ -58,10 +56,10 @@ public final class Downloads: Sendable {
 
   // MARK: One file
 
-  /// Downloads one file, or finds it as it was.
+  /// Downloads one file, or finds it as it was. Waits while as many such calls as `jobs` and `perHost` allow are under
+  /// way.
   ///
-  /// Of such calls that go on at the same time, no more than the configuration's `jobs` and `perHost` say are under
-  /// way; others wait. Cancelling the task ends the download at once, and keeps what can be resumed.
+  /// Cancelling the task ends the download at once, and keeps what can be resumed.
   /// - Throws: why it failed; `.cancelled`; `.closed`.
   public func download(_ item: DownloadItem) async throws(DownloadError) -> DownloadedFile {
     let request = try DownloadRequest(item, 0, names)
@@ -126,7 +124,6 @@ public final class Downloads: Sendable {
     _ items: sending AnyIterator<DownloadItem>, _ schedule: DownloadSchedule, _ interval: Duration?
   ) -> (ListCall, Task<Void, Never>?) {
     let call = ListCall(items, names: names)
-    // It ends with its list, with its reader, or with the session.
     let work = begin { [self] in
       await run(call, schedule, interval)
     } close: {
@@ -141,7 +138,7 @@ public final class Downloads: Sendable {
 
   private func run(_ call: ListCall, _ schedule: DownloadSchedule, _ interval: Duration?) async {
     await askAnew()
-    // One loop knows its own files without being told.
+    // A single loop knows its own files without being told.
     if loops.all.count > 1 { await loops.writeRows() }
     let feed = ProgressFeed()
     let run = DownloadRun(configuration.plan(schedule, loops: loops.all.count), over: loops, feed: feed)
@@ -161,7 +158,7 @@ public final class Downloads: Sendable {
     call.finish()
   }
 
-  /// Each call is asked about by the rules of its own time, and not answered from what the one before it found.
+  /// Has a call ask servers by its own rules, and not be answered from what the call before it found.
   private func askAnew() async {
     if configuration.cacheFolder != nil { await loops.askAnew() }
   }
@@ -189,8 +186,8 @@ public final class Downloads: Sendable {
 
   // MARK: The end
 
-  /// Ends what is under way, writes what is known of finished files, and closes the connections. Returns when all of
-  /// that is done. A second call does nothing.
+  /// Ends what is under way, writes what is known of finished files, and closes the connections; a second call does
+  /// nothing.
   /// - Returns: what went wrong with the cache, and failed no download.
   @discardableResult
   public func close() async -> [DownloadWarning] {
@@ -263,4 +260,94 @@ public nonisolated(nonsending) func withDownloads<Value>(
   into directory: String, cacheFolder: String? = nil, _ body: nonisolated(nonsending) (Downloads) async throws -> Value
 ) async throws -> Value {
   try await withDownloads(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder), body)
+}
+
+/// Limits the single downloads of a session that go on at a time, of all hosts and of each. The files of a list have
+/// the list's queue for that.
+final class CallLimit: Sendable {
+  private struct State {
+    var free: Int
+    var underWay: [String: Int] = [:]
+    var waiting: [(ticket: Int, host: String, begin: AsyncStream<Never>.Continuation)] = []
+    var lastTicket = 0
+  }
+
+  private let state: Lock<State>
+  private let perHost: Int
+
+  init(_ count: Int, perHost: Int?) {
+    state = Lock(State(free: max(1, count)))
+    self.perHost = max(1, perHost ?? count)
+  }
+
+  /// Suspends until a download of a host may begin.
+  /// - Returns: false for a task that is cancelled meanwhile; else `leave` must be called.
+  func enter(_ host: String) async -> Bool {
+    let (turn, begin) = AsyncStream<Never>.makeStream()
+    let ticket = state.withLock { state -> Int? in
+      if self.begin(host, &state) { return nil }
+      state.lastTicket += 1
+      state.waiting.append((state.lastTicket, host, begin))
+      return state.lastTicket
+    }
+    guard let ticket else { return true }
+    for await _ in turn {}
+    // Who still waits was cancelled: only a turn takes a call out of `waiting`.
+    return state.withLock { state in
+      guard let index = state.waiting.firstIndex(where: { $0.ticket == ticket }) else { return true }
+      state.waiting.remove(at: index)
+      return false
+    }
+  }
+
+  func leave(_ host: String) {
+    state.withLock { state in
+      state.free += 1
+      state.underWay[host] = state.underWay[host].flatMap { $0 > 1 ? $0 - 1 : nil }
+      if let index = state.waiting.firstIndex(where: { begin($0.host, &state) }) {
+        state.waiting.remove(at: index).begin.finish()
+      }
+    }
+  }
+
+  /// - Returns: whether there was room.
+  private func begin(_ host: String, _ state: inout State) -> Bool {
+    guard state.free > 0, state.underWay[host, default: 0] < perHost else { return false }
+    state.free -= 1
+    state.underWay[host, default: 0] += 1
+    return true
+  }
+}
+
+// MARK: Names of the rooms below
+
+// A user of this library sees only these of them. With the upcoming feature MemberImportVisibility a program also
+// imports DownloadModel to use their members, and DownloadScheduling to write a strategy.
+
+/// How one file ended without a failure: its path, its size, and what proves that it is right.
+public typealias DownloadedFile = DownloadOutcome
+/// A failure of one download, or of the session: its code, cause, address and path.
+public typealias DownloadError = DownloadModel.DownloadError
+/// What proves that a file is right: a checksum, the length that its server said, or nothing.
+public typealias Proof = DownloadModel.Proof
+/// A checksum: `ContentDigest("sha256:…")`, or the digits alone.
+public typealias ContentDigest = DownloadModel.ContentDigest
+/// An attempt that follows a temporary failure.
+public typealias NextAttempt = DownloadModel.NextAttempt
+
+/// A way to run a list: in which order, and how many at a time. A program's own type may conform to it.
+public typealias DownloadStrategy = DownloadScheduling.DownloadStrategy
+/// What a strategy draws from: each request is given once.
+public typealias RequestSource = DownloadModel.RequestSource
+/// One file of a list, as a strategy sees it.
+public typealias DownloadRequest = DownloadModel.DownloadRequest
+public typealias SequentialStrategy = DownloadScheduling.SequentialStrategy
+public typealias AsyncLetStrategy = DownloadScheduling.AsyncLetStrategy
+public typealias TaskGroupStrategy = DownloadScheduling.TaskGroupStrategy
+
+extension DownloadError.Code {
+  /// A value of the configuration cannot be used.
+  public static let configuration = Self(rawValue: "configuration")
+  /// The session is closed, or was while the download went on.
+  public static let closed = Self(rawValue: "closed")
 }

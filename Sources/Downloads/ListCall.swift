@@ -2,11 +2,10 @@ import DownloadCaching
 import DownloadModel
 import Synchronization
 
-/// One iteration of a list: the source of its run, and a stream of what happens to its files.
-///
-/// A lock and not an actor: loops say something of each file, and must not wait for a reader.
+/// One iteration of a list: the source of its run, and a stream of what happens to its files. With a lock and not an
+/// actor, because loops tell of each file and must not wait for a reader.
 final class ListCall: RequestSource {
-  /// So many events wait for the reader before no further file begins.
+  /// Unread events after which no further file begins.
   private static let mostUnread = 1024
 
   private struct State {
@@ -15,9 +14,7 @@ final class ListCall: RequestSource {
     /// What was not read yet, but for progress: first `leaving`, from its end, and then `arrived`.
     var leaving: [DownloadEvent] = []
     var arrived: [DownloadEvent] = []
-    /// The latest progress that was not read yet.
     var progress: [Int: DownloadProgress] = [:]
-    /// Whether no further item is drawn.
     var isStopped = false
     /// Why the rest of the list does not come.
     var error: DownloadError?
@@ -25,8 +22,7 @@ final class ListCall: RequestSource {
 
     var unread: Int { leaving.count + arrived.count }
 
-    /// Tells that a file has begun, if that was not told.
-    /// - Returns: nil if it has ended.
+    /// Tells once that a file has begun; nil if it has ended.
     mutating func begin(_ index: Int) -> Open? {
       if let file = open[index], file.position == nil {
         arrived.append(.began(index: index, file.item))
@@ -35,8 +31,8 @@ final class ListCall: RequestSource {
       return open[index]
     }
 
-    /// What must not be lost comes first, and then progress, whose files have not ended.
-    /// - Returns: nil if there is nothing yet. Nil inside of that is the end; its error is given once.
+    /// Outcomes before progress, whose files have not ended.
+    /// - Returns: nil if there is nothing yet; an inner nil at the end, whose error is given once.
     mutating func takeEvent() -> Result<DownloadEvent?, DownloadError>? {
       if leaving.isEmpty { (leaving, arrived) = (arrived.reversed(), []) }
       if let event = leaving.popLast() { return .success(event) }
@@ -57,7 +53,6 @@ final class ListCall: RequestSource {
   private let state = Waiters(State())
   private let names: NameNumbers
 
-  /// - Parameter items: in memory; taking the next one must not block.
   init(_ items: sending AnyIterator<DownloadItem>, names: NameNumbers) {
     self.items = Lock(AnyIterator(items.enumerated().makeIterator()))
     self.names = names
@@ -85,7 +80,7 @@ final class ListCall: RequestSource {
   }
 
   nonisolated(nonsending) func next() async -> DownloadRequest? {
-    // Not at each event that is read, but when half of them are.
+    // It wakes when half of the events are read, and not at each.
     while await state.wait({ $0.isStopped || $0.unread < Self.mostUnread / 2 ? true : nil }) != nil {
       let request = takeAtOnce()
       if request != nil || state.withLock({ $0.isStopped }) { return request }
@@ -144,7 +139,6 @@ final class ListCall: RequestSource {
     }
   }
 
-  /// Looks at how far the files under way have come.
   func look(_ reader: ProgressReader) {
     state.withLock { state in
       // Within the lock: a file that has ended is not in the sample, and one that is there has not ended.
@@ -164,12 +158,11 @@ final class ListCall: RequestSource {
     await state.wait { $0.takeEvent() }
   }
 
-  /// Nil if there is nothing yet.
   func takeEvent() -> Result<DownloadEvent?, DownloadError>? { state.withLock { $0.takeEvent() } }
 }
 
 extension DownloadRequest {
-  /// - Throws: `.badAddress`, with the address as far as it has no login.
+  /// - Throws: `.badAddress`, with the address but for its login.
   init(_ item: DownloadItem, _ id: Int, _ names: NameNumbers) throws(DownloadError) {
     let address: Address
     do { address = try Address(item.address) } catch {

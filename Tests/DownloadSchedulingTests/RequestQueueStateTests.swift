@@ -285,7 +285,7 @@ private struct Simulation {
     {
       return "in time more could begin, and nobody looks again"
     }
-    if state.takeReading() {
+    if state.window.takeReading(besides: state.hosts.held) {
       if readerIsWanted { return "the source is read twice at a time" }
       readerIsWanted = true
     }
@@ -356,7 +356,7 @@ private struct Simulation {
       for index in lanes.indices { if case .reading = lanes[index].lane { lanes[index].lane = .free } }
       let goesOn = Bool.random(using: &random)
       state.received(tap.next(), SourceOutlook(goesOn: goesOn, hasFirst: isOrdered))
-      state.readAhead { [tap] in tap.takeAtOnce() }
+      state.window.readAhead(besides: state.hosts.held) { [tap] in tap.takeAtOnce() }
     case .time: now += .milliseconds(Int.random(in: 1...2000, using: &random))
     case .acquire: acquire()
     case .release(let index):

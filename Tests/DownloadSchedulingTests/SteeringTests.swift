@@ -139,7 +139,7 @@ struct SteeringTests {
     let first = state.step(for: 0, at: .zero) { only }
     #expect(given(first) == 0)
     guard case .wait = state.step(for: 0, at: .zero, { nil }) else { return #expect(Bool(false)) }
-    let reads = state.takeReading()
+    let reads = state.window.takeReading(besides: state.hosts.held)
     #expect(reads)
     state.received(nil)
     state.run.isPaused = true

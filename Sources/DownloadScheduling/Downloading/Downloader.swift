@@ -1,10 +1,9 @@
 public import DownloadModel
 
 /// Runs one download: the store opens it, transfers fill it and are retried by the policy, the store commits it. A
-/// request that its host refuses is requeued. The feed is told of each step. It touches no byte itself.
+/// request that its host refuses is requeued. It touches no byte itself.
 ///
-/// An actor on its network loop's thread, like the store and the transport that it uses, so that a file never changes
-/// threads between them.
+/// An actor on its network loop's thread, as the store and the transport are, so that a file changes no threads.
 public actor Downloader {
   private nonisolated let executor: any SerialExecutor
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -20,16 +19,16 @@ public actor Downloader {
   private let news: News
   /// Files that the user gave up and that have not ended yet; mostly none.
   private var skipped: Set<Int> = []
-  /// Files that wait for their next attempt, and by what that wait is ended.
+  /// Ends the waits of files for their next attempt.
   private var pausing: [Int: AsyncStream<Never>.Continuation] = [:]
 
   public typealias Result = Swift.Result<DownloadOutcome, DownloadError>
 
   /// Callbacks for what happens to files, called at once.
   public struct News: Sendable {
-    /// A file is to be filled by `count` transfers; `rate` is what the last count brought, in bytes a second.
+    /// A file is to be filled by `count` transfers; the last count brought `rate`, in bytes a second.
     public var onSplit: @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void
-    /// A failure after which the file is tried again, also if it was only refused and requeued.
+    /// A failure after which the file is tried again, or requeued.
     public var onRetry: @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void
     /// A file ended, well or badly, and does not come again.
     public var onEnd: @Sendable (DownloadRequest, Result) -> Void
@@ -58,8 +57,7 @@ public actor Downloader {
     pulse = FilePulse(clock)
   }
 
-  /// Gives one file up for this run: it ends as `.skipped`, and what has come of it is kept. Other requests for the
-  /// same file go on with it. What ends well at the same moment stays so.
+  /// Gives one file up for this run: it ends as `.skipped`, and keeps what has come. Equal requests go on.
   /// - Returns: whether the file is under way here; if not, it will be skipped once it comes here.
   public func skip(_ id: Int, _ meter: TransferMeter) async -> Bool {
     skipped.insert(id)
@@ -72,8 +70,8 @@ public actor Downloader {
   /// Another downloader has the file.
   public func forgetSkip(_ id: Int) { skipped.remove(id) }
 
-  // A task keeps memory for its deepest call for as long as it waits, and thousands wait. What happens before and after
-  // the waits is therefore in functions of its own, whose values need not outlive a wait.
+  // A task keeps memory for its deepest call while it waits, and thousands wait: so what happens before and after the
+  // waits is in functions of its own.
 
   /// Downloads one file to its end, or until its host refuses it: then it is requeued and comes again.
   @inline(never)  // a lane's call of it must stay a tail call
@@ -93,8 +91,7 @@ public actor Downloader {
     finish(request, result, share, kept: meter.kept)
   }
 
-  /// Opens, fills and commits the download. If its host was given up it fails as that did, unless what is stored can be
-  /// the answer.
+  /// If the host was given up it fails as that did, unless what is stored can be the answer.
   private func outcome(
     of request: DownloadRequest, from store: some DownloadStore, _ meter: TransferMeter,
     _ share: RequestQueueShare, _ advice: RefusedRequests.Record
@@ -216,7 +213,7 @@ public actor Downloader {
   }
 
   private func requeue(_ request: DownloadRequest, _ error: DownloadError, _ share: RequestQueueShare, kept: Int64) {
-    // It was coalesced with a request that was refused and has reported that; this one was never sent.
+    // It was coalesced with a request that has reported the refusal; this one was never sent.
     if error.isCoalesced {
       share.requeueUnasked(request)
       return feed.requeue(request, nil, error: error)
@@ -232,8 +229,7 @@ public actor Downloader {
   ) {
     var (broke, wasAsked) = (false, wasAsked)
     if case .failure(let error) = result {
-      // A coalesced failure was counted for the request that met it; a file that the user ended says nothing of its
-      // host.
+      // A coalesced failure was counted where it was met; a file that the user ended says nothing of its host.
       wasAsked = wasAsked && !error.isCoalesced && !error.isOfUser
       broke = !error.isCoalesced && (error.code == .reset || error.code == .stalled)
     }

@@ -1,17 +1,14 @@
 import DownloadModel
 
-/// How many transfers fetch one large file at a time, decided by the rates that they bring. No clock, no tasks; times
-/// are since the body began, rates in bytes a second.
+/// How many transfers fetch one large file at a time, decided by the rates that they bring. Times are since the body
+/// began, rates in bytes a second.
 ///
-/// At first one. A file that would take longer than a third of a second, or than four times what a connection takes to
-/// bring its first byte, gets a second transfer, which finds out whether the server gives ranges: a cache that does not
-/// have the file yet fetches all of it for each request, and answers when it has the whole. Once the second transfer
-/// brings bytes, more follow: so many that each still fetches for as long as it takes to begin, eight at most, or 32 on
-/// a distant server, where beginning takes longest. If those brought more than one did, four times as many follow: a
-/// server that limits each connection gives eight times as much to eight, while a narrow link gives them no more than
-/// to one.
+/// At first one. A file that would take longer than `worthwhile` gets a second transfer, which finds out whether the
+/// server gives ranges: a cache without the file fetches all of it for each request, and answers when it has the whole.
+/// Once the second brings bytes, more follow: so many that each still fetches for as long as it takes to begin, eight
+/// at most, or 32 on a distant server. If those brought more than one did, four times as many follow, which help where
+/// a server limits each connection, and not where the link is narrow.
 struct SegmentPlanner: Sendable, Equatable {
-  /// The most transfers at a time.
   let ceiling: Int
   private(set) var wanted = 1
   /// The rate that the last count brought; nil until it was measured.
@@ -19,7 +16,7 @@ struct SegmentPlanner: Sendable, Equatable {
   private var phase = Phase.settling(since: .zero)
 
   private enum Phase: Equatable {
-    /// The first further segment was asked for, and has brought nothing yet.
+    /// The first further segment has brought nothing yet.
     case probing(since: Duration)
     /// Not all of the added transfers have brought bytes yet.
     case settling(since: Duration)
@@ -28,34 +25,30 @@ struct SegmentPlanner: Sendable, Equatable {
     case settled
   }
 
-  /// A segment that is done sooner than this is not divided, because a new connection takes its time too.
+  /// A segment that is done sooner is not divided, because a new connection takes its time too.
   private(set) var worthwhile: Duration
   private let delay: Duration
 
-  /// Of `worthwhile`, until the delay of new connections was measured, and then.
+  /// `worthwhile` before the delay of a new connection was measured, and the least after that.
   private static let (firstWorthwhile, leastWorthwhile) = (Duration.milliseconds(300), Duration.milliseconds(200))
-  /// Bytes are worth dividing if they take so many times as long as a new connection takes to begin: then dividing
-  /// saves at least a sixth of their time.
+  /// Bytes are divided if they take so many times a new connection's delay: that saves a sixth of their time at least.
   private static let pays = 3
-  /// A connection this fast is not what limits: the link, the disk or a core is, and more connections would only share
-  /// it.
+  /// A connection this fast is not what limits: the link, the disk or a core is.
   private static let plenty = 128.0 * 1024 * 1024
-  /// Long enough to distinguish a rate from a burst of bytes that the kernel had gathered.
+  /// Long enough to tell a rate from a burst that the kernel had gathered.
   private static let window = Duration.milliseconds(40)
   private static let patience = Duration.seconds(1)
   /// The factor by which more transfers must raise the rate for still more to be tried.
   private static let gain = 1.25
-  /// The most to try before it is known whether more bring more: near, and far.
+  /// The most before it is known whether more bring more: near, and far.
   private static let (firstStep, firstStepFar) = (8, 32)
   /// Beyond so many, each must be worth twice as much, because a server has other clients.
   private static let many = 16
-  /// Where the first byte takes this long, the rate of the first connection is measured only long enough to see that
-  /// the file does not end at once, because each round trip is a large part of the whole time.
+  /// Where the first byte takes this long, the first rate is measured only as long, because round trips cost much.
   private static let far = Duration.milliseconds(20)
-  /// The least delay of a new connection that is assumed.
   private static let leastDelay = Duration.milliseconds(50)
 
-  /// - Parameter size: bytes that are to come; nil to begin measuring with the first `look`.
+  /// - Parameter size: bytes to come; nil to begin measuring with the first `look`.
   init(ceiling: Int, delay: Duration = .zero, size: Int64? = nil) {
     self.ceiling = max(1, ceiling)
     self.delay = delay
@@ -63,8 +56,7 @@ struct SegmentPlanner: Sendable, Equatable {
     if isFar, let size { phase = .measuring(since: .zero, remaining: size) }
   }
 
-  /// How long to wait until the next look; nil for the next beat of the run (`FilePulse`), which notices soon enough
-  /// that another file has released a permit.
+  /// Pause before the next look; nil for the next beat of the run (`FilePulse`), soon enough to find a free permit.
   func interval(at now: Duration) -> Duration? {
     switch phase {
     case .settled: nil
@@ -80,19 +72,16 @@ struct SegmentPlanner: Sendable, Equatable {
 
   private var isFar: Bool { delay >= Self.far }
 
-  /// How much is asked for at a time. While the number may still grow fourfold, a quarter, and of the first further
-  /// segment a sixteenth, so that the others find bytes that no transfer has asked for. Then half, but no less than is
-  /// worth a round trip.
+  /// How much is asked for at a time: a sixteenth of the first further segment, a quarter while the number may still
+  /// grow, so that others find bytes that none has asked for; then half, but no less than is worth a round trip.
   var requestSize: RequestSize {
     guard phase == .settled else { return RequestSize(divisor: wanted <= 2 ? 16 : 4, least: 0) }
     let one = (rate ?? 0) / Double(wanted)
     return RequestSize(divisor: 2, least: Int64(one * (max(delay * 10, Self.leastWorthwhile) / .seconds(1))))
   }
 
-  /// Judges the file's progress; must be called several times a second.
-  /// - Parameters:
-  ///   - active: transfers that fetch the file.
-  ///   - allFlow: whether each of them has brought bytes.
+  /// Judges the file's progress, several times a second.
+  /// - Parameter allFlow: whether each of the active transfers has brought bytes.
   /// - Returns: whether `wanted` has grown.
   mutating func look(at now: Duration, remaining: Int64, active: Int, allFlow: Bool) -> Bool {
     switch phase {
@@ -102,7 +91,7 @@ struct SegmentPlanner: Sendable, Equatable {
       if allFlow || now - since > Self.patience { phase = .measuring(since: now, remaining: remaining) }
       return false
     case .probing(let since):
-      // The planner waits as long as it takes, because the first transfer goes on meanwhile.
+      // It may take as long as it likes: the first transfer goes on meanwhile.
       guard allFlow, active >= wanted else { return false }
       began(in: now - since)
       guard let rate, isWorthMore(remaining, rate) else { return settle() }
@@ -115,7 +104,6 @@ struct SegmentPlanner: Sendable, Equatable {
     }
   }
 
-  /// New connections took so long to bring bytes.
   private mutating func began(in time: Duration) {
     worthwhile = min(worthwhile, max(Self.leastWorthwhile, time * Self.pays))
   }
@@ -167,18 +155,16 @@ struct SegmentPlanner: Sendable, Equatable {
 /// What a free transfer fetches next of a file, decided by what is still to come.
 struct SegmentChoice: Sendable, Equatable {
   var segment: Int
-  /// Where in the segment it begins.
   var offset: Int64
 
-  /// A segment with less than twice this is not divided. From a distant server, eight MiB are worth sixteen transfers.
+  /// A segment with less than twice this is not divided: of a distant server, eight MiB are worth sixteen transfers.
   static let least: Int64 = 256 * 1024
 
+  /// The segment that no transfer fetches; else the end of the one that would take longest, as far as no transfer has
+  /// asked for it; else, if that gains much, its half although a connection must then be broken off; else nil.
   /// - Parameters:
   ///   - rates: bytes a second of the segments in flight, where known; for the others `typical` is assumed.
   ///   - worthwhile: a segment that is done sooner is not divided.
-  /// - Returns: a segment that no transfer fetches; otherwise the end of the one that would take longest, as far as no
-  ///   transfer has asked for it; otherwise, if that gains much, its half although a connection must then be broken off
-  ///   with bytes on their way; otherwise nil.
   static func next(
     _ segments: [OpenSegment], rates: [Int: Double], typical: Double, worthwhile: Duration
   ) -> SegmentChoice? {
@@ -189,8 +175,7 @@ struct SegmentChoice: Sendable, Equatable {
     let worth = worthwhile / .seconds(1)
     let slow = segments.filter { $0.length >= 2 * least && seconds($0) > worth }
     for segment in slow.sorted(by: { seconds($0) > seconds($1) }) {
-      // The transfer that has the segment goes on meanwhile, so the half behind it will be the larger one by the time
-      // it is asked for.
+      // Its transfer goes on meanwhile, so the half behind it will be the larger one.
       let half = segment.position + segment.length / 2
       let offset = max(half, segment.asked)
       // A quarter of the segment is worth a request too.

@@ -7,9 +7,8 @@ import Synchronization
 ///     segment 1                        ├───────►···········┊
 ///     segment 2                                            ├─────►·······┤
 ///
-/// The first transfer goes on undisturbed. Others take the end of its segment, and ask for some of it at a time. A free
-/// transfer takes half of the segment that would take longest (work stealing), mostly bytes that no other has asked for
-/// yet. All are children of the file's own task.
+/// The first transfer goes on undisturbed. A free one takes half of the segment that would take longest (work
+/// stealing), mostly bytes that no other has asked for yet. All are children of the file's own task.
 struct SegmentedDownload: Sendable {
   let download: any DownloadTarget
   let transport: any Transport
@@ -21,30 +20,27 @@ struct SegmentedDownload: Sendable {
   let share: RequestQueueShare
   let host: String
   let ceiling: Int
-  /// Called at each change in the number of transfers.
   let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void
 
   private enum Event: Sendable {
-    /// A segment's transfer, by its number; the first one's with its receipt.
+    /// A segment's transfer, by its number; with a receipt for the first one.
     case ended(Int, TransferReceipt?, DownloadError?)
-    /// The pause after a segment's failure is over.
+    /// A pause after a failure is over.
     case again
     case tick
   }
 
   private struct State {
     var planner: SegmentPlanner
-    /// Transfers in flight: the offset and the time at which each began.
+    /// Transfers in flight: where and when each began.
     var running: [Int: (position: Int64, since: Duration)]
     var failures = 0
-    /// Pauses before another try.
     var pausing = 0
     var receipt: TransferReceipt?
     var failure: DownloadError?
     var isFatal = false
   }
 
-  /// - Parameter first: the transfer whose body has begun.
   /// - Returns: when no transfer is left; the download knows whether it has all its bytes.
   /// - Throws: the failure that ended it; the bytes that came are in the download.
   nonisolated(nonsending) func run(_ first: RunningTransfer) async throws(DownloadError) -> TransferReceipt {
@@ -61,15 +57,12 @@ struct SegmentedDownload: Sendable {
       group.addTask { await Self.end(of: first) }
       addTick(after: state.planner.interval(at: .zero), &group)
       while let event = await group.next() {
-        take(event, &state)
+        take(event, &state, &group)
         if group.isCancelled { continue }
-        switch event {
-        case .tick:
+        if case .tick = event {
           let now = stopwatch.elapsed()
           look(at: now, &state)
           addTick(after: state.planner.interval(at: now), &group)
-        case .ended(_, _, let error?): pause(after: error, &state, &group)
-        default: break
         }
         if !state.isFatal { fill(at: stopwatch.elapsed(), &state, &group) }
         if state.isFatal || state.running.isEmpty && state.pausing == 0 || isAllThere(state) { group.cancelAll() }
@@ -86,7 +79,6 @@ struct SegmentedDownload: Sendable {
     }
   }
 
-  /// Whether all bytes are there, so that the transfers in flight have nothing left to bring.
   private func isAllThere(_ state: State) -> Bool {
     state.running[OpenSegment.first] == nil && download.openSegments.isEmpty
   }
@@ -102,7 +94,7 @@ struct SegmentedDownload: Sendable {
 
   // MARK: What happened
 
-  private func take(_ event: Event, _ state: inout State) {
+  private func take(_ event: Event, _ state: inout State, _ group: inout TaskGroup<Event>) {
     switch event {
     case .tick: break
     case .again: state.pausing -= 1
@@ -110,11 +102,12 @@ struct SegmentedDownload: Sendable {
       state.running[id] = nil
       do throws(DownloadError) { try download.release(id) } catch { (state.failure, state.isFatal) = (error, true) }
       if id == OpenSegment.first { state.receipt = receipt } else { giveBack(error, &state) }
-      if let error, id == OpenSegment.first || !HostLimiter.isRefusal(error) { failed(error, &state) }
+      guard let error else { return }
+      if id == OpenSegment.first || !HostLimiter.isRefusal(error) { failed(error, &state) }
+      if !group.isCancelled { pause(after: error, &state, &group) }
     }
   }
 
-  /// Gives back the permit of a further transfer.
   private func giveBack(_ error: DownloadError?, _ state: inout State) {
     if let error, HostLimiter.isRefusal(error) {
       share.refusedPermit(at: host, error)
@@ -126,17 +119,17 @@ struct SegmentedDownload: Sendable {
   }
 
   private func failed(_ error: DownloadError, _ state: inout State) {
-    // What ended it has cancelled the others, and is told. If the server refuses ranges, the transfers that it does
-    // answer fetch the rest.
+    // What ended it has cancelled the others. A server that refuses ranges still answers some transfers, which fetch
+    // the rest.
     if state.isFatal || error.code == .range { return }
-    // The transfer was cancelled because nothing was left for it to bring.
+    // Nothing was left for the transfer to bring.
     if error.code == .cancelled, isAllThere(state) { return }
     if state.failure == nil || !error.isTransient { state.failure = error }
     if !error.isTransient { state.isFatal = true }
   }
 
   private func pause(after error: DownloadError, _ state: inout State, _ group: inout TaskGroup<Event>) {
-    // The failure of a file that is not split is thrown without a pause here.
+    // A file that is not split fails without a pause here.
     guard error.isTransient, !HostLimiter.isRefusal(error), state.planner.wanted > 1 else { return }
     state.failures += 1
     guard let delay = retry.delay(after: error, failures: state.failures, elapsed: .zero, random: random()) else {
@@ -154,7 +147,7 @@ struct SegmentedDownload: Sendable {
   private func look(at now: Duration, _ state: inout State) {
     let open = download.openSegments
     let remaining = open.reduce(0) { $0 + $1.length }
-    // A transfer whose segment was removed still waits for its answer: it has brought nothing.
+    // One whose segment was removed still waits for its answer: it has brought nothing.
     let allFlow = state.running.allSatisfy { id, begun in
       open.contains { $0.id == id && $0.position > begun.position }
     }
@@ -163,7 +156,6 @@ struct SegmentedDownload: Sendable {
     }
   }
 
-  /// Starts transfers up to the wanted number, as far as there are segments for them.
   private func fill(at now: Duration, _ state: inout State, _ group: inout TaskGroup<Event>) {
     if state.planner.wanted > 1 { download.ask(for: state.planner.requestSize) }
     while state.planner.wanted > 1, state.running.count + state.pausing < state.planner.wanted {
@@ -196,8 +188,8 @@ struct SegmentedDownload: Sendable {
     return SegmentChoice.next(open, rates: rates, typical: typical, worthwhile: state.planner.worthwhile)
   }
 
-  /// Fetches the first further segment to its end, or gives it up if no byte comes. A cache that fetches the file from
-  /// its start for each request would halve the speed of the first transfer for as long as the segment waits.
+  /// Fetches the first further segment to its end, or gives it up if no byte comes: a cache that fetches the file from
+  /// its start for each request would halve the speed of the first transfer meanwhile.
   private func probe(
     _ target: any SegmentTarget, _ id: Int, from offset: Int64, _ patience: Duration
   ) async -> DownloadError? {
@@ -235,17 +227,14 @@ struct SegmentedDownload: Sendable {
   }
 }
 
-/// The beat at which all large files of a run are looked at that need not be watched closely.
-///
-/// A thousand timers that end together cost a few changes of threads, where each took several when it ended by itself:
-/// they were three quarters of what a thousand slow files cost the processor. And the more files there are, the slower
-/// it beats, so that looking at them costs the same: what they wait for is that one of them ends.
+/// The beat at which large files are looked at that need not be watched closely. One timer for a thousand files costs a
+/// few changes of threads, and the more files there are, the slower it beats.
 final class FilePulse: Sendable {
   private let stopwatch: Stopwatch
   private let files = Atomic<Int>(0)
 
   private static let shortest = Duration.milliseconds(250)
-  /// How many files are looked at in the shortest time.
+  /// Files that are looked at in the shortest time.
   private static let many = 64
 
   init(_ clock: any Clock<Duration>) { stopwatch = Stopwatch(clock) }
@@ -262,7 +251,7 @@ final class FilePulse: Sendable {
 
   static func beat(after time: Duration, files: Int) -> Duration {
     let beat = shortest * max(1, (files + many - 1) / many)
-    // Half a beat at the least, so that two looks never follow each other at once.
+    // At least half a beat, so that two looks never follow each other at once.
     return beat * Int((time + beat / 2) / beat + 1)
   }
 }

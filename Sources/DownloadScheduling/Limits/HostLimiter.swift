@@ -1,25 +1,21 @@
 import DownloadModel
 
-/// How many downloads one host takes at a time, and when, decided by its answers (HTTP rule 12). It reads no clock and
-/// starts no task; times are since the run began.
+/// How many downloads one host takes at a time, and when, decided by its answers (HTTP rule 12). It reads no clock;
+/// times are since the run began.
 ///
-/// A host that refuses one request while it serves others shows how many it takes: as many as are left. So the limit
-/// falls to that number at once, without a pause. The downloads in flight at the first refusal are one round: if all of
-/// them are refused, that does not show how many the host takes, and the limit is halved once (HTTP rule 39). A host
-/// that refuses all and serves none gets a cooldown, and so does one that cannot be connected to, until it serves a
-/// file. The limit is raised slowly, by one at a time, and the more slowly the more often the host has refused.
+/// A host that refuses one request while it serves others shows how many it takes: the limit falls to that number at
+/// once, without a pause. If all that were in flight at the first refusal are refused, the limit is halved once (HTTP
+/// rule 39). A host that serves none, or cannot be connected to, gets a cooldown until it serves a file. The limit
+/// rises slowly, by one at a time, and the more slowly the more often the host has refused.
 struct HostLimiter: Sendable, Equatable {
   let ceiling: Int
   private(set) var limit: Int
-  /// Downloads in flight.
   private(set) var inUse = 0
-  /// No request is sent to the host before this.
   private(set) var cooldownUntil = Duration.zero
-  /// Whether that is because no connection came about, and not because the host asked for it.
+  /// Whether the cooldown is because no connection came about, and not because the host asked for it.
   private var isDown = false
   /// Refusals in a row while no other request was served.
   private(set) var refusals = 0
-  /// When the first of them came.
   private var refusedSince = Duration.zero
   /// Files that ended well since the limit last changed, and how many of those raise it by one.
   private var served = 0
@@ -51,7 +47,6 @@ struct HostLimiter: Sendable, Equatable {
     cooldownUntil = .zero
   }
 
-  /// - Parameter isDown: whether no connection came about.
   mutating func coolDown(until time: Duration, isDown: Bool = false) {
     (self.isDown, cooldownUntil) = (isDown, max(cooldownUntil, time))
   }
@@ -135,8 +130,7 @@ struct HostLimiter: Sendable, Equatable {
     }
   }
 
-  /// Whether no connection came about: then it matters neither which file was asked for nor what else is under way,
-  /// since that may only not have noticed yet.
+  /// Whether no connection came about, which concerns all files: those under way may only not have noticed yet.
   static func isOfHost(_ error: DownloadError) -> Bool {
     switch error.code {
     case .connect, .resolve, .timeout: error.isTransient

@@ -1,11 +1,10 @@
 import DownloadModel
 import Synchronization
 
-/// The clock of a run that can be paused: it stands still meanwhile, and so does every rule that it is given to. Pauses
-/// between attempts, cooldowns of hosts and measurements of rates go on where they were.
+/// A clock that stands still while its run is paused, and with it every backoff, cooldown and measured rate.
 public final class PausableClock: Clock, Sendable {
   public struct Instant: InstantProtocol {
-    /// Of the run's time, since the clock was made.
+    /// Since the clock was made, without pauses.
     fileprivate var time: Duration
 
     public func advanced(by duration: Duration) -> Instant { Instant(time: time + duration) }
@@ -19,13 +18,12 @@ public final class PausableClock: Clock, Sendable {
     var since: ContinuousClock.Instant?
   }
 
-  /// It goes on in a pause.
   private let base = ContinuousClock()
   private let start: ContinuousClock.Instant
   private let state = Lock(State())
   /// Without a pause no reading takes the lock.
   private let hasPaused = Atomic(false)
-  /// Time between two looks of what sleeps whether the run goes on.
+  /// How often a sleeper looks whether the run goes on.
   private static let lookInterval = Duration.milliseconds(50)
 
   public init() { start = base.now }
@@ -79,8 +77,6 @@ struct Stopwatch: Sendable {
     return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
   }
 
-  /// Suspends until a moment, however late this is called: a pause that is computed first and slept then is too long by
-  /// the time between.
-  /// - Throws: `CancellationError` when the task is cancelled.
+  /// Suspends until a moment, however late this is called: a pause that is computed first would be too long.
   func sleep(until time: Duration) async throws { try await sleepUntil(time) }
 }

@@ -7,23 +7,20 @@ public struct RetryPolicy: Sendable, Equatable {
   /// No retry begins later than this after the first attempt; nil for no limit.
   public var maxTime: Duration?
 
-  /// The longest first pause; each further one may be twice as long. Five attempts have four pauses, and of each at
-  /// least the half is waited: 8.25 s, which outlives a server's restart.
+  /// The longest first pause, doubled at each failure. Four pauses, at least half of each, are 8.25 s: as long as a
+  /// server's restart takes.
   private static let base = Duration.milliseconds(1100)
   /// As `base`, when the server itself asked for a pause (429, 503).
   private static let busyBase = Duration.seconds(2)
   /// No pause is longer than this, unless the server asks for it.
   private static let cap = Duration.seconds(30)
-  /// A longer pause that a server asks for is not waited for, unless `maxTime` allows it: whether to wait an hour is
-  /// the user's decision, and "999999999" is a mistake.
+  /// A longer pause that a server asks for is only waited for if `maxTime` allows it: that is the user's decision.
   private static let longestPause = Duration.seconds(600)
 
   public init(retries: Int = 5, maxTime: Duration? = nil) { (self.retries, self.maxTime) = (retries, maxTime) }
 
-  /// How long to wait before the next attempt, or nil to give up.
-  ///
-  /// Exponential backoff, half of it fixed and half drawn: clients that failed together do not retry together, and all
-  /// attempts last long enough to be worth it. `Retry-After` is a floor (RFC 9110 §10.2.3).
+  /// How long to wait before the next attempt, or nil to give up: exponential backoff, half of it drawn, so that
+  /// clients that failed together do not retry together. `Retry-After` is a floor (RFC 9110 §10.2.3).
   /// - Parameters:
   ///   - failures: attempts that have failed, at least 1.
   ///   - elapsed: since the first attempt began.
@@ -38,7 +35,6 @@ public struct RetryPolicy: Sendable, Equatable {
     return allows(pause: wait, elapsed: elapsed) ? wait : nil
   }
 
-  /// Whether a pause is short enough to wait for.
   func allows(pause: Duration, elapsed: Duration) -> Bool {
     maxTime.map { elapsed + pause <= $0 } ?? (pause <= Self.longestPause)
   }
@@ -47,10 +43,10 @@ public struct RetryPolicy: Sendable, Equatable {
 /// How often one file was tried, and what follows from its next failure. Pure.
 struct Attempts: Sendable, Equatable {
   enum Next: Sendable, Equatable {
-    /// Nothing was lost: send the same request again.
+    /// Send the same request again: nothing was lost.
     case atOnce
     case after(NextAttempt)
-    /// Give up here: the failure is final, or the queue deals with it (a refusal of the host, or a shortage).
+    /// The failure is final, or the queue deals with it (a refusal of the host, or a shortage).
     case giveUp
   }
 
@@ -58,10 +54,9 @@ struct Attempts: Sendable, Equatable {
   private var wasForgiven = false
   private var furthest: Int64 = 0
 
-  /// How many bytes an attempt must gain for the failures before it to be forgotten.
+  /// Bytes an attempt must gain for earlier failures to be forgotten.
   private static let progress: Int64 = 1 << 20
 
-  /// - Parameter position: bytes of the file that are there.
   mutating func next(
     after error: DownloadError, at position: Int64, elapsed: Duration, _ policy: RetryPolicy, random: Double
   ) -> Next {
@@ -72,7 +67,7 @@ struct Attempts: Sendable, Equatable {
       wasForgiven = true
       return .atOnce
     }
-    // A file that makes progress is not given up: retries count from the last considerable progress.
+    // Retries count from the last considerable progress.
     if position >= furthest + Self.progress { (furthest, failures) = (position, 0) }
     failures += 1
     guard let delay = policy.delay(after: error, failures: failures, elapsed: elapsed, random: random) else {

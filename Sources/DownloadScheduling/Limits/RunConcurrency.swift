@@ -1,10 +1,7 @@
 public import DownloadModel
 
-/// How much of a run goes on at a time, by its mode and its settings. The only place that decides this, for every
-/// command.
-///
-/// `sequential` is the baseline of the other modes: one file at a time, over one connection, on one loop, and never
-/// split, whatever the settings say.
+/// How much of a run goes on at a time, by its mode and its settings: decided only here, for every command.
+/// `sequential` is one file over one connection on one loop, never split, whatever the settings say.
 public struct RunConcurrency: Sendable, Equatable {
   /// Files at a time on each network loop, at least 1; as many loops as there are widths.
   public let widths: [Int]
@@ -25,17 +22,16 @@ public struct RunConcurrency: Sendable, Equatable {
   }
 }
 
-/// How many files of the run are in flight, by share, and whether more may begin.
+/// The files of the run that are in flight, by share, and whether more may begin.
 struct RunLimiter {
   /// Lanes of each share.
   private var widths: [Int]
   private var inFlight: [Int]
   private(set) var total = 0
-  /// The most files that were in flight at a time.
   private(set) var peak = 0
-  /// How many files at a time this machine has resources for, as far as that was found out.
+  /// Most files at a time for which this machine had resources.
   private(set) var room = Int.max
-  /// How many files at a time the user wants by now; as many as there are lanes, unless a key said so.
+  /// Files at a time as the user wants by now; no limit until a key said so.
   private var wanted = Int.max
   var isPaused = false
   /// Nil where the user gives the number of files at a time.
@@ -54,9 +50,8 @@ struct RunLimiter {
 
   func isBusy(_ share: Int) -> Bool { inFlight[share] >= widths[share] }
 
-  /// Whether another share should take what both could: few files at a time are spread over the shares, because each
-  /// has connections of its own. If two at a time went now to one share and now to the other, a host would have four
-  /// connections open.
+  /// Whether another share should take what both could: few files are spread evenly. If two at a time changed shares, a
+  /// host would have connections open on each.
   func isRather(_ other: Int, than share: Int) -> Bool {
     guard let limit = adaptive?.limit, limit < widths.reduce(0, { $0 &+ $1 }) else { return false }
     func part(_ share: Int) -> Int { limit * (share + 1) / widths.count - limit * share / widths.count }
@@ -74,11 +69,9 @@ struct RunLimiter {
     total -= 1
   }
 
-  /// Limits the run to the number in flight, because there were no resources for one more.
   mutating func limitRoom() { room = min(room, max(1, total)) }
 
-  /// Takes more files at a time from now on, or fewer; at least one.
-  /// - Parameter most: how many lanes there may be.
+  /// Takes more files at a time from now on, or fewer; at least one, and at most `most`.
   /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
   mutating func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
     let lanes = widths.reduce(0) { $0 > most - min($1, most) ? most : $0 + $1 }
@@ -92,8 +85,7 @@ struct RunLimiter {
 
   // MARK: What `AdaptiveConcurrency` is told
 
-  /// A file is about to end.
-  /// - Parameter brokenAt: when its transfer broke; nil if it did not.
+  /// - Parameter brokenAt: when the file's transfer broke; nil if it did not.
   /// - Returns: whether `measure` must be called now.
   mutating func learn(brokenAt: Duration?) -> Bool {
     if adaptive == nil { return false }
@@ -110,7 +102,6 @@ struct RunLimiter {
     adaptive?.measure(files: ended, at: now, received: received, left: left)
   }
 
-  /// Whether `wait` may widen the limit by itself.
   var isOpening: Bool { adaptive?.isOpening ?? false }
 
   /// Widens the limit if as many files are in flight as it allows, and none has ended for some time.

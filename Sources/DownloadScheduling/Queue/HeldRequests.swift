@@ -1,18 +1,18 @@
 import DequeModule
 import DownloadModel
 
-/// The requests that wait for one host, in lists, each of which is given out from its front.
+/// The requests that wait for one host, in lists that are given out from their fronts.
 struct HeldRequests {
   enum Place {
     /// The host was given up while they waited: they must fail fast.
     case failFast
-    /// Left unanswered over one connection; must be asked over another. By its index.
+    /// Left unanswered over one connection; must be asked over another. By its index in `reserved`.
     case reserved(Int)
     /// Not asked yet, in the run's order.
     case fresh
-    /// Urgent ones that were refused a few times at most: behind urgent ones that were never asked, before the others.
+    /// Urgent and refused a few times at most: behind urgent ones that were never asked.
     case refusedFirst
-    /// They come behind those that were never asked, so that one file that is always refused holds up no other.
+    /// Behind those that were never asked, so that a file that is always refused holds up no other.
     case refused
     /// For a share that has an equal one in flight, or had one a moment ago.
     case keyed(Int)
@@ -33,18 +33,18 @@ struct HeldRequests {
   /// A request that must be asked over a connection of a certain share.
   struct Reserved {
     let share: Int
-    /// That connection is free once so many files have ended on the share.
+    /// It goes once so many files have ended on the share, which frees that connection.
     let ends: Int
     let request: DownloadRequest
   }
 
-  /// An urgent request that is refused more often is as any other that was refused.
+  /// An urgent request that is refused more often is as any other.
   private static let refusalsOfUrgent = 2
 
   private let shares: Int
   private let ranking: RequestRanking
   private(set) var reserved: [Reserved] = []
-  /// By the index of their place; none until something waits.
+  /// By index of place; none until something waits.
   private var lists: [Deque<DownloadRequest>] = []
 
   init(shares: Int, _ ranking: RequestRanking) { (self.shares, self.ranking) = (shares, ranking) }
@@ -53,9 +53,8 @@ struct HeldRequests {
 
   /// Whether requests wait that any share may take.
   var isForAny: Bool { !isEmpty(.fresh) || !isEmpty(.refused) || !isEmpty(.refusedFirst) }
-  /// Whether requests wait until the host can take them. Those that are equal to one in flight need no connection.
+  /// Whether requests wait for room at the host. Those equal to one in flight need no connection.
   var isWaitedFor: Bool { isForAny || !reserved.isEmpty }
-  /// How many requests wait for the host itself.
   var waitingCount: Int { reserved.count + lists.dropFirst().prefix(3).reduce(0) { $0 + $1.count } }
   var isEmpty: Bool { reserved.isEmpty && lists.allSatisfy(\.isEmpty) }
 
@@ -68,7 +67,7 @@ struct HeldRequests {
   }
 
   mutating func add(_ request: DownloadRequest, to place: Place) {
-    makeLists()
+    if lists.isEmpty { lists = Array(repeating: Deque(), count: Place.keyed(shares).index) }
     guard case .fresh = place else { return lists[place.index].append(request) }
     let (rank, list) = (ranking.rank(request), place.index)
     var index = lists[list].count
@@ -77,17 +76,11 @@ struct HeldRequests {
     lists[list].insert(request, at: index)
   }
 
-  private mutating func makeLists() {
-    if lists.isEmpty { lists = Array(repeating: Deque(), count: Place.keyed(shares).index) }
-  }
-
-  /// Where a request waits that was refused so often.
   static func place(of request: DownloadRequest, refused count: Int) -> Place {
     request.isFirst && count <= refusalsOfUrgent ? .refusedFirst : .refused
   }
 
   mutating func reserve(_ request: DownloadRequest, for share: Int, afterEnds ends: Int) {
-    makeLists()
     reserved.append(Reserved(share: share, ends: ends, request: request))
   }
 
@@ -105,9 +98,66 @@ struct HeldRequests {
   }
 
   mutating func failFast() {
-    let all = Deque(reserved.map(\.request) + lists.joined())
+    let all = reserved.map(\.request) + lists.joined()
     (reserved, lists) = ([], [])
-    makeLists()
-    lists[Place.failFast.index] = all
+    for request in all { add(request, to: .failFast) }
+  }
+}
+
+/// What is known of requests that their hosts refused or left unanswered, until they end.
+struct RefusedRequests {
+  struct Record {
+    var count = 0
+    /// Time that it was left unanswered before it was requeued; nil if it was not.
+    var waited: Duration?
+    /// Its host was given up for this: fail it without asking.
+    var failure: DownloadError?
+  }
+
+  private var records: [Int: Record] = [:]
+  /// Refused more than once while their hosts served others.
+  private(set) var resting: [(until: Duration, request: DownloadRequest, count: Int)] = []
+  private var failures: [String: DownloadError] = [:]
+  /// Whether any request ever had to be asked in an unusual way.
+  private(set) var hasAdvice = false
+
+  func advice(on request: DownloadRequest) -> Record { records[request.id] ?? Record() }
+
+  mutating func forget(_ id: Int) { if !records.isEmpty { records[id] = nil } }
+
+  /// Counts one more refusal; if the request comes again, `keep` must follow.
+  mutating func count(_ request: DownloadRequest) -> Record {
+    var record = records.removeValue(forKey: request.id) ?? Record()
+    record.count += 1
+    return record
+  }
+
+  mutating func keep(_ record: Record, of request: DownloadRequest, until time: Duration?) {
+    records[request.id] = record
+    if let time { resting.append((time, request, record.count)) }
+  }
+
+  mutating func wasUnanswered(_ request: DownloadRequest, for time: Duration) {
+    records[request.id, default: Record()].waited = time
+    hasAdvice = true
+  }
+
+  mutating func giveUp(_ host: String, because error: DownloadError) { failures[host] = error }
+
+  mutating func failFast(_ request: DownloadRequest, of host: String) {
+    records[request.id, default: Record()].failure = failures[host]
+    hasAdvice = true
+  }
+
+  /// Those that have rested long enough.
+  mutating func takeRested(at now: Duration) -> [(until: Duration, request: DownloadRequest, count: Int)] {
+    if resting.isEmpty { return [] }
+    defer { resting.removeAll { $0.until <= now } }
+    return resting.filter { $0.until <= now }
+  }
+
+  mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
+    defer { resting.removeAll { ids.contains($0.request.id) } }
+    return resting.map(\.request).filter { ids.contains($0.id) }
   }
 }

@@ -2,14 +2,11 @@ import DownloadModel
 
 /// The hosts of a run, by host and port, how many requests they hold, and what the transports must be told of them.
 struct HostTable {
-  /// So many hosts are kept even if nothing needs to be remembered of them.
+  /// Hosts kept although nothing needs to be remembered of them.
   private static let remembered = 64
 
-  /// How many connections to a host, idle ones included, each share may keep from now on; nil for no limit.
-  struct QuotaChange: Equatable {
-    let host: String
-    let quotas: [Int]?
-  }
+  /// How many connections, idle ones included, each share may keep to a host from now on; nil for no limit.
+  typealias QuotaChange = (host: String, quotas: [Int]?)
 
   private let ranking: RequestRanking
   private let ceiling: Int
@@ -17,9 +14,8 @@ struct HostTable {
   private var hosts: [String: QueuedHost] = [:]
   /// Requests that are held by a host, or rest.
   private(set) var held = 0
-  /// Those of them that are urgent.
+  /// Of these, the urgent ones.
   private(set) var heldUrgent = 0
-  /// What the transports were not told yet, the earliest first.
   private var quotaChanges: [QuotaChange] = []
 
   init(ceiling: Int, shares: Int, ranking: RequestRanking) {
@@ -80,7 +76,7 @@ struct HostTable {
   /// - Parameter answering: how many connections the host answers on each loop, if that is known.
   mutating func noteQuotas(of host: QueuedHost, answering: [Int]? = nil) {
     guard let quotas = host.newQuotas(answering: answering) else { return }
-    quotaChanges.append(QuotaChange(host: host.name, quotas: quotas))
+    quotaChanges.append((host.name, quotas))
   }
 
   mutating func takeQuotaChanges() -> [QuotaChange] {
@@ -103,9 +99,61 @@ struct HostTable {
     return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }
   }
 
-  /// When the first cooldown ends that keeps requests waiting; nil for none.
+  /// When the first cooldown ends that keeps requests waiting.
   func nextCooldownEnd(after now: Duration) -> Duration? {
     hosts.values.lazy.filter { !$0.requests.isEmpty && $0.limiter.cooldownUntil > now }
       .map(\.limiter.cooldownUntil).min()
   }
+}
+
+/// Which share has each key, so that equal requests go to one loop, whose cache coalesces them without a lock.
+///
+/// A key stays while it is in flight, and then in two generations: the older is dropped when the younger is full. It is
+/// kept by its hash, which is faster than whole keys; two keys of one hash go to one share, which does no harm.
+struct KeyHomes {
+  struct Home: Equatable {
+    let share: Int
+    /// Whether an equal request is in flight there; else one ended there a moment ago.
+    let isInFlight: Bool
+  }
+
+  private var inFlight: [Int: (share: Int, count: Int)] = [:]
+  private var young: [Int: Int] = [:]
+  private var old: [Int: Int] = [:]
+  private let generation: Int
+
+  init(generation: Int = 2048) { self.generation = generation }
+
+  /// Equal for equal keys (`DownloadRequest.Key`).
+  static func number(of request: DownloadRequest) -> Int {
+    let number = request.address.resourceHash
+    if request.outputName == nil, request.checksum == nil { return number }
+    var hasher = Hasher()
+    hasher.combine(number)
+    hasher.combine(request.outputName)
+    hasher.combine(request.checksum)
+    return hasher.finalize()
+  }
+
+  func home(of request: DownloadRequest) -> Home? {
+    let number = Self.number(of: request)
+    if let use = inFlight[number] { return Home(share: use.share, isInFlight: true) }
+    return (young[number] ?? old[number]).map { Home(share: $0, isInFlight: false) }
+  }
+
+  /// Makes the share the key's home, unless another has the key in flight.
+  mutating func begin(_ request: DownloadRequest, at share: Int) {
+    inFlight[Self.number(of: request), default: (share, 0)].count += 1
+  }
+
+  mutating func end(_ request: DownloadRequest) {
+    let number = Self.number(of: request)
+    guard let use = inFlight[number] else { return }
+    inFlight[number] = use.count > 1 ? (use.share, use.count - 1) : nil
+    if use.count > 1 { return }
+    if young.count >= generation { (old, young) = (young, Dictionary(minimumCapacity: generation)) }
+    young[number] = use.share
+  }
+
+  var count: Int { inFlight.count + young.count + old.count }
 }

@@ -1,17 +1,13 @@
 import DownloadModel
 
-/// One host as the queue sees it: which requests wait for it, how many downloads each share has in flight to it, and
-/// how many connections each share may keep to it.
+/// One host as the queue sees it: the requests that wait for it, and the downloads in flight to it, by share.
 ///
-/// The number of downloads that the host takes at a time is divided among the shares, so that idle connections of one
-/// loop never add to another's beyond the host's limit (HTTP rule 37). A host that takes only a few is asked on the
-/// loops where it answers already: on a loop without a connection to it, a new connection would have to replace another
-/// loop's.
+/// What it takes at a time is divided among the shares, so that idle connections of one loop never add to another's
+/// beyond the host's limit (HTTP rule 37). A host that takes only a few is asked on the loops where it answers already,
+/// since another loop's new connection would have to replace one of theirs.
 ///
-/// A class, because each file reads and changes its host twice. It belongs to one `RequestQueueState` and is not
-/// shared.
+/// A class, because each file changes its host twice. It belongs to one `RequestQueueState` and is not shared.
 final class QueuedHost {
-  /// Host and port, as in `Address.hostAndPort`.
   let name: String
   var limiter: HostLimiter
   var requests: HeldRequests
@@ -19,15 +15,14 @@ final class QueuedHost {
   private(set) var inUse: [Int]
   /// Files that ended, well or badly, by share.
   private(set) var ends: [Int]
-  /// Which share gets the odd download. It differs from host to host, so that hosts that take one connection each are
-  /// spread over the shares.
+  /// Which share gets the odd download; another for each host, so that hosts of one connection are spread.
   private let home: Int
-  /// How many connections each share may have, where the host takes only a few.
+  /// Connections that each share may have, where the host takes only a few.
   private var parts: [Int]?
-  /// The quotas that the transports were last told.
+  /// The last quotas that the transports were told.
   private var told: [Int]?
 
-  /// With so few connections, it matters on which loop they are.
+  /// With so few, it matters on which loop they are.
   private static let few = 8
 
   init(_ limiter: HostLimiter, shares: Int, _ name: String, _ ranking: RequestRanking = RequestRanking()) {
@@ -48,7 +43,7 @@ final class QueuedHost {
     limiter.begin()
   }
 
-  /// Notes that a download is no longer in flight. The limiter is told separately what that means for the host.
+  /// The limiter is told separately what the end means for the host.
   func end(_ share: Int) {
     inUse[share] -= 1
     ends[share] += 1
@@ -63,8 +58,7 @@ final class QueuedHost {
 
   // MARK: The next request
 
-  /// Where the next request waits that this share should take: of its own, or, if it is its turn, of those that any may
-  /// take.
+  /// Where the next request for this share waits: among its own, or, if it is its turn, among those for any share.
   func next(for share: Int, isTurn: Bool) -> HeldRequests.Place? {
     var first: (place: HeldRequests.Place, rank: RequestRank)?
     func consider(_ place: HeldRequests.Place) {
@@ -80,17 +74,14 @@ final class QueuedHost {
     return first?.place ?? (requests.isEmpty(.refused) ? nil : .refused)
   }
 
-  /// Whether what was refused goes first: after every second refusal, as long as the host serves nothing. A host that
-  /// refuses each request once, such as one that makes its files when they are first asked for, would else be given up
-  /// over files that were never asked twice.
+  /// Whether what was refused goes first: after every second refusal while the host serves nothing. A host that makes
+  /// its files when they are first asked for would else be given up before any is asked for twice.
   private var triesAgain: Bool { limiter.refusals > 0 && limiter.refusals % 2 == 0 }
 
-  /// Whether the host gives a share no connection, and it has none.
   private func isShut(_ share: Int) -> Bool { inUse[share] == 0 && quota(of: share) == 0 }
 
   // MARK: Dividing the host's connections
 
-  /// Whether the limit was learnt from the host, and is not the user's.
   var isLearnt: Bool { limiter.limit < limiter.ceiling }
 
   func quota(of share: Int) -> Int {
@@ -102,13 +93,11 @@ final class QueuedHost {
 
   func hasQuota(_ share: Int) -> Bool { inUse[share] < quota(of: share) }
 
-  /// Whether a file of this share may have one more connection, where nothing waits for the host. Which share has the
-  /// odd one decides who begins the next file, and not into how many parts one is split. But where the host's answers
-  /// said how many it takes, each loop was told its number.
+  /// Whether a file of this share may have one more connection where nothing waits for the host: also beyond its quota,
+  /// unless the host's answers set that, since each loop was told its number.
   func mayHaveFurther(_ share: Int) -> Bool { inUse.count == 1 || !isLearnt || hasQuota(share) }
 
   /// Computes the quotas after a change of the limit, or of their division.
-  /// - Parameter answering: how many connections the host answers on each loop, if that is known.
   /// - Returns: the quotas if they have changed; an inner nil removes the limit.
   func newQuotas(answering: [Int]? = nil) -> [Int]?? {
     if !isLearnt, told == nil, parts == nil { return nil }
@@ -128,8 +117,7 @@ final class QueuedHost {
     return .some(quotas)
   }
 
-  /// Divides `limit` like `others`: an excess is taken where there is least, and what is missing is added where there
-  /// is most.
+  /// Divides `limit` like `others`: takes an excess where there is least, and adds what is missing where there is most.
   static func parts(of limit: Int, like others: [Int]) -> [Int] {
     var parts = others
     var excess = parts.reduce(0, +) - limit

@@ -4,18 +4,16 @@ import Synchronization
 /// Gives requests to lanes as their hosts can take them: a source over a source.
 ///
 /// A request whose host is full or in a cooldown is held back and others go first, so that no lane waits for one host
-/// while another is idle. A request that its host refused is requeued. A host that refuses every request for as long as
-/// the retry policy allows is given up: its further requests fail fast.
+/// while another is idle. A refused request is requeued. A host that refuses all for as long as the retry policy allows
+/// is given up: its further requests fail fast.
 ///
 ///     list ──► RequestQueue ──► lanes ──► host
 ///                   ▲                      │ 429, 503, no connection
 ///                   └──────────────────────┘
 ///
-/// `RequestQueueState` holds the rules. This class is the lock around it, and does what the rules cannot: lanes wait
-/// and are handed requests, the source is read, the transports get their quotas, and the clock is watched for all lanes
-/// together.
-///
-/// A lock and not an actor: while no host is full, a request then costs a lock and no job.
+/// `RequestQueueState` holds the rules. This class is the lock around it, and does what they cannot: wait, read the
+/// source, tell the transports their quotas, and watch the clock for all lanes together. It is no actor, since a
+/// request then costs a lock and no job while no host is full.
 public final class RequestQueue: Sendable {
   private let source: any RequestSource
   private let shares: Int
@@ -23,37 +21,28 @@ public final class RequestQueue: Sendable {
   private let stopwatch: Stopwatch
   private let random: @Sendable () -> Double
   private let limitConnections: @Sendable (_ host: String, _ quotas: [Int]?) -> Void
-  private let guarded: Lock<Guarded>
+  private let state: Lock<RequestQueueState>
   /// Asks the reader to wait for the source, which no lane must.
   private let reads = AsyncStream<Void>.makeStream()
   private let alarms = AsyncStream<Duration>.makeStream()
-  /// Whether there ever was advice on a request. In most runs there never is, and then no file takes the lock for it.
-  /// Written within the lock, before the request is given out.
+  /// Whether there ever was advice on a request; without it, no file takes the lock for that. Written within the lock,
+  /// before the request is given out.
   private let hasHadAdvice = Atomic<Bool>(false)
   private let lastTicket = Atomic(0)
-
-  private struct Guarded {
-    var state: RequestQueueState
-    var alarm: Duration?
-  }
 
   /// What must be done after the lock is released.
   private struct Effects {
     var handed: [RequestQueueState.Handed] = []
-    /// Whether the reader is to wait for the source.
     var reads = false
     var alarm: Duration?
   }
 
   /// - Parameters:
   ///   - ceiling: downloads from one host at a time, at most.
-  ///   - adaptive: finds how many files at a time are good, within the widths; nil for as many as there are lanes.
-  ///   - received: body bytes of the whole run so far. Called within the lock, so it must neither block nor call the
-  ///     queue.
-  ///   - order: in which order requests go that are not urgent.
+  ///   - adaptive: nil for as many files at a time as there are lanes.
+  ///   - received: body bytes of the whole run so far. Called within the lock: must neither block nor call the queue.
   ///   - looksAhead: whether the list is read ahead for urgent requests from the beginning.
-  ///   - limitConnections: called with the number of connections to a host that each share may keep, learnt from the
-  ///     host's answers; nil for no limit. Within the lock too, and thus in the order in which the limits were learnt.
+  ///   - limitConnections: told how many connections to a host each share may keep, nil for no limit; as `received`.
   public init(
     _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], adaptive: AdaptiveConcurrency? = nil,
     received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy, clock: any Clock<Duration>,
@@ -66,14 +55,13 @@ public final class RequestQueue: Sendable {
     shares = widths.count
     stopwatch = Stopwatch(clock)
     let ranking = RequestRanking(order: order, seed: order == .random ? UInt64(random() * 0x1p53) : 0)
-    let state = RequestQueueState(
-      ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking, looksAhead: looksAhead)
-    guarded = Lock(Guarded(state: state))
+    state = Lock(
+      RequestQueueState(
+        ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking, looksAhead: looksAhead))
   }
 
   /// Runs lanes over the queue, and beside them, as children of the calling task, what waits for a slow list and for
-  /// the clock so that no lane has to. Shares can be had only here, so that no lane can wait for a reader that does not
-  /// run, and the run's cancellation reaches it whatever the lanes are doing.
+  /// the clock. Shares can be had only here, so that no lane waits for a reader that does not run.
   /// - Parameter lanes: must not use the queue after it returns.
   public nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
     _ lanes: nonisolated(nonsending) (_ shares: [RequestQueueShare]) async throws(Failure) -> Value
@@ -89,11 +77,11 @@ public final class RequestQueue: Sendable {
   }
 
   private func receive(_ request: DownloadRequest?) {
-    // Read by a cancelled task, a source gives nil for that reason alone; other lanes go on reading.
-    if request == nil, Task.isCancelled { return change { $0.stopReading() } }
+    // A cancelled task gets nil from a source that may have more; other lanes go on reading.
+    if request == nil, Task.isCancelled { return change { $0.window.reader = .nobody } }
     change { [source] state in
       state.received(request, source.outlook)
-      state.readAhead(source.takeAtOnce)
+      state.window.readAhead(besides: state.hosts.held, source.takeAtOnce)
     }
   }
 
@@ -103,7 +91,7 @@ public final class RequestQueue: Sendable {
         group.addTask { [self] in
           // A clock's sleep ends early only for a cancelled task.
           guard (try? await stopwatch.sleep(until: time)) != nil else { return }
-          effect { guarded in if guarded.alarm == time { guarded.alarm = nil } }
+          change { state in if state.alarm == time { state.alarm = nil } }
         }
       }
     }
@@ -112,20 +100,19 @@ public final class RequestQueue: Sendable {
   // MARK: What a display shows, and what the user changes
 
   public var width: RunWidth {
-    guarded.withLock { RunWidth(peak: $0.state.run.peak, lesson: $0.state.run.adaptive?.lesson) }
+    state.withLock { RunWidth(peak: $0.run.peak, lesson: $0.run.adaptive?.lesson) }
   }
 
   /// The hosts that keep requests waiting, the one with most of them first.
   public var waits: [HostWait] {
     let now = stopwatch.elapsed()
-    return guarded.withLock { $0.state.hosts.waits(at: now) }
+    return state.withLock { $0.hosts.waits(at: now) }
   }
 
-  /// No lane gets a request until it goes on.
   public func pause(_ isPaused: Bool) { change { $0.run.isPaused = isPaused } }
 
   /// Takes more files at a time from now on, or fewer; at least one, and no more than `most`.
-  /// - Returns: how many, and the index of the share that needs one more lane for that; nil if none does.
+  /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
   public func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
     self.change { $0.run.widen(by: change, most: most) }
   }
@@ -138,9 +125,7 @@ public final class RequestQueue: Sendable {
   /// The next request for a share; nil once everything has ended, or the task is cancelled.
   fileprivate nonisolated(nonsending) func next(for share: Int) async -> DownloadRequest? {
     while !Task.isCancelled {
-      let step = effect { [self] guarded in
-        guarded.state.step(for: share, at: look(guarded.state), source.takeAtOnce)
-      }
+      let step = change { [self] state in state.step(for: share, at: look(state), source.takeAtOnce) }
       switch step {
       case .give(let request): return request
       case .end: return nil
@@ -186,19 +171,27 @@ public final class RequestQueue: Sendable {
 
   // MARK: Changes
 
-  func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState) -> Value) -> Value {
-    effect { body(&$0.state) }
+  /// The only way to the state: after any change, waiting lanes are handed what they can have now.
+  func change<Value: Sendable>(_ body: (inout RequestQueueState) -> Value) -> Value {
+    let (value, effects) = state.withLock { state in
+      let value = body(&state)
+      return (value, takeEffects(of: &state))
+    }
+    for (lane, request) in effects.handed { lane.task?.resume(returning: request) }
+    if effects.reads { reads.continuation.yield() }
+    if let alarm = effects.alarm { alarms.continuation.yield(alarm) }
+    return value
   }
 
   /// Changes the state by a rule that needs the time.
-  func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState, _ now: Duration) -> Value) -> Value {
+  func change<Value: Sendable>(_ body: (inout RequestQueueState, _ now: Duration) -> Value) -> Value {
     let now = stopwatch.elapsed()
     return change { body(&$0, now) }
   }
 
   /// Changes the state by a rule that also needs a random number, which costs a system call.
   func change<Value: Sendable>(
-    _ body: @Sendable (inout RequestQueueState, _ now: Duration, _ random: Double) -> Value
+    _ body: (inout RequestQueueState, _ now: Duration, _ random: Double) -> Value
   ) -> Value {
     let (now, random) = (stopwatch.elapsed(), random())
     return change { body(&$0, now, random) }
@@ -209,40 +202,27 @@ public final class RequestQueue: Sendable {
     state.run.isOpening || state.needsTime ? stopwatch.elapsed() : .zero
   }
 
-  /// The only way to what is guarded: whatever is changed, lanes that wait are handed what they can have now.
-  private func effect<Value: Sendable>(_ body: @Sendable (inout Guarded) -> Value) -> Value {
-    let (value, effects) = guarded.withLock { guarded in
-      let value = body(&guarded)
-      return (value, takeEffects(of: &guarded))
-    }
-    for (lane, request) in effects.handed { lane.task?.resume(returning: request) }
-    if effects.reads { reads.continuation.yield() }
-    if let alarm = effects.alarm { alarms.continuation.yield(alarm) }
-    return value
-  }
-
-  private func takeEffects(of guarded: inout Guarded) -> Effects {
+  private func takeEffects(of state: inout RequestQueueState) -> Effects {
     var effects = Effects()
-    if !guarded.state.lanes.isEmpty {
-      let now = look(guarded.state)
-      effects.handed = guarded.state.settle(at: now, received: received, source.takeAtOnce)
-      if let due = guarded.state.due(at: now), due < guarded.alarm ?? .seconds(Int64.max) {
-        (guarded.alarm, effects.alarm) = (due, due)
+    if !state.lanes.isEmpty {
+      let now = look(state)
+      effects.handed = state.settle(at: now, received: received, source.takeAtOnce)
+      if let due = state.due(at: now), due < state.alarm ?? .seconds(Int64.max) {
+        (state.alarm, effects.alarm) = (due, due)
       }
     }
-    if guarded.state.refused.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
-    effects.reads = guarded.state.takeReading()
+    if state.refused.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
+    effects.reads = state.window.takeReading(besides: state.hosts.held)
     // Before the lanes go on: a loop that lost a connection to another's should close it first.
-    for change in guarded.state.hosts.takeQuotaChanges() { limitConnections(change.host, change.quotas) }
+    for change in state.hosts.takeQuotaChanges() { limitConnections(change.host, change.quotas) }
     return effects
   }
 }
 
 /// The source for one loop's lanes, which also report to it how each request ended.
 ///
-/// A run over several network loops has one share for each loop, because each loop has connections of its own. The
-/// number of downloads that a host takes at a time is divided among the shares (`QueuedHost`), and its files are dealt
-/// evenly, so that four large files do not end up on one core.
+/// Each network loop has a share, because it has connections of its own. What a host takes at a time is divided among
+/// the shares (`QueuedHost`), and its files are dealt evenly, so that four large files are not all on one core.
 public struct RequestQueueShare: RequestSource {
   let queue: RequestQueue
   let index: Int
@@ -296,10 +276,8 @@ struct WaitingLanes {
   var isEmpty: Bool { lanes.isEmpty }
 
   func has(_ share: Int) -> Bool { lanes.contains { $0.share == share } }
-
   mutating func add(_ lane: Lane) { lanes.append(lane) }
 
-  /// The first lane of a share, or of all.
   mutating func take(of share: Int? = nil) -> Lane? {
     lanes.firstIndex { share == nil || $0.share == share }.map { lanes.remove(at: $0) }
   }

@@ -3,21 +3,19 @@ import DownloadModel
 
 /// Which request goes to which lane, and when: the rules of `RequestQueue` without its lock.
 ///
-/// It reads no clock, draws no random number, waits for nothing and wakes no task: times (since the run began), random
-/// numbers and what the source gave are arguments, and what must be done outside is returned. So each rule can be
-/// tested as a table, and a run of thousands of steps without a thread.
+/// Times (since the run began), random numbers and what the source gave are arguments, and what must be done outside is
+/// returned: so each rule can be tested as a table, without a thread.
 ///
-/// No lane ever looks again by itself. Whatever changes, `settle` follows under the same lock, and hands requests to
-/// the lanes that wait until none can begin: so no lane waits while there is room for it.
+/// No lane looks again by itself. After any change `settle` follows under the same lock, and hands requests to waiting
+/// lanes until none can begin: so no lane waits while there is room for it.
 struct RequestQueueState {
-  /// So many requests, and urgent ones, wait for their hosts at most; further ones wait in the list.
+  /// Most requests, and urgent ones, that wait for their hosts; further ones wait in the list.
   private static let (lookahead, urgentLookahead) = (1024, 4096)
-  /// A file that is refused while its host serves others is given up after so many, or after `retries` if that is more.
+  /// Refusals after which a file is given up while its host serves others, unless `retries` is more.
   private static let refusalsOfOneFile = 10
-  /// After its first refusal a file is asked again at once, behind those that were never asked; then it rests as after
-  /// failures, and after no more than so many.
+  /// A file's first refusal brings no rest. Later ones bring one as failures do, of which at most so many count.
   private static let failuresOfRest = 3
-  /// Longer than the transport keeps idle connections once descriptors are short.
+  /// Longer than the transport keeps idle connections when descriptors are short.
   private static let roomPause = Duration.seconds(2.2)
 
   private let widths: [Int]
@@ -26,17 +24,17 @@ struct RequestQueueState {
   var run: RunLimiter
   var refused = RefusedRequests()
   var lanes = WaitingLanes()
-  private var window: RequestWindow
+  var window: RequestWindow
   private var homes = KeyHomes()
-  /// When more files may go at a time although none has ended; nil for never.
+  /// When more files may go although none has ended; nil for never.
   private var opens: Duration?
   /// Whether a request has come to where another share may take it.
   private var hasMoved = false
-  /// Whether `step` and `settle` use the time that they are given; only once a host has had a cooldown.
+  /// Whether rules use the time that they are given; only once a host has had a cooldown.
   private(set) var needsTime = false
+  /// When the queue's clock rings for `due`; nil if it is not set.
+  var alarm: Duration?
 
-  /// - Parameter looksAhead: whether the list is read ahead for urgent requests from the beginning; else it is from the
-  ///   first urgent one on.
   init(
     ceiling: Int, widths: [Int], retry: RetryPolicy, adaptive: AdaptiveConcurrency? = nil,
     ranking: RequestRanking = RequestRanking(), looksAhead: Bool = false
@@ -51,18 +49,16 @@ struct RequestQueueState {
 
   enum Step {
     case give(DownloadRequest)
-    /// Wait for the source and pass the result to `received`: nothing can happen before it gives something.
+    /// Wait for the source and pass the result to `received`.
     case read
     /// Wait: `settle` hands it what comes.
     case wait
-    /// Everything has ended.
     case end
   }
 
-  /// What the source has without waiting. Asked under the lock, so that requests keep the list's order.
+  /// Gives what the source has without waiting, under the lock, so that requests keep the list's order.
   typealias AtOnce = () -> DownloadRequest?
 
-  /// Called by a free lane.
   /// - Parameter mayRead: whether the lane can itself wait for the source.
   mutating func step(for share: Int, at now: Duration, mayRead: Bool = true, _ source: AtOnce) -> Step {
     if run.isFull { return run.isPaused ? endOrWait : .wait }
@@ -120,7 +116,7 @@ struct RequestQueueState {
     return nil
   }
 
-  /// Takes the foremost request of those whose hosts can take one, so that the run's order is kept as far as possible.
+  /// Takes the foremost request whose host can take one.
   /// - Parameter besidesUrgent: only of hosts without urgent ones.
   private mutating func takeHeld(for share: Int, at now: Duration, besidesUrgent: Bool = false) -> DownloadRequest? {
     while true {
@@ -131,7 +127,7 @@ struct RequestQueueState {
         if first.map({ rank < $0.rank }) ?? true { first = (host, place, rank) }
       }
       guard let (host, place, _) = first, let request = hosts.take(from: place, at: host) else { return nil }
-      // The loop ends: each request is sent on at most once before its key begins or ends again.
+      // It ends: each request is sent on at most once before its key begins or ends again.
       if isSentOn(request, from: place, by: share, at: host) { continue }
       if case .failFast = place { refused.failFast(request, of: host.name) }
       begin(request, share, host)
@@ -148,7 +144,7 @@ struct RequestQueueState {
     return host.next(for: share, isTurn: isTurn(of: share, at: host))
   }
 
-  /// A request reserved for a connection of this share, or of a share whose lanes are busy.
+  /// A request reserved for this share, or for one whose lanes are busy.
   private func reserved(at host: QueuedHost, for share: Int) -> Int? {
     host.requests.reserved.firstIndex { one in
       if one.share != share { return run.isBusy(one.share) }
@@ -157,8 +153,8 @@ struct RequestQueueState {
     }
   }
 
-  /// Begins a request that is new, or has it wait for its host.
-  /// - Returns: the step of the lane; nil if it is to look at the next request.
+  /// Begins a new request, or has it wait for its host.
+  /// - Returns: nil if the lane is to look at the next request.
   private mutating func admit(_ request: DownloadRequest, _ share: Int, at now: Duration) -> Step? {
     let host = hosts.host(of: request)
     let hasRoom = host.limiter.hasRoom(at: now)
@@ -181,10 +177,9 @@ struct RequestQueueState {
 
   // MARK: Whose turn it is
 
-  /// Whether it is this share's turn for a host's next file: it is within its quota, and no other share that has a free
-  /// lane, and so asks too, should rather have it. That is one with fewer of the run's few, or else with fewer of the
-  /// host's files; the more files of a host have ended, the larger a difference is allowed. One goes before the other,
-  /// so that no two leave a file to each other.
+  /// Whether it is this share's turn for a host's next file: it is within its quota, and no other share with a free
+  /// lane has fewer of the run's few, or else of the host's files; the more of these have ended, the larger a
+  /// difference is allowed. `isRather` goes first, so that no two leave a file to each other.
   private mutating func isTurn(of share: Int, at host: QueuedHost) -> Bool {
     if widths.count == 1 { return true }
     guard hasQuota(share, at: host) else { return false }
@@ -195,14 +190,13 @@ struct RequestQueueState {
     }
   }
 
-  /// A key's files go to its share, whatever the other shares have.
   private mutating func isTurn(of share: Int, _ home: KeyHomes.Home?, at host: QueuedHost) -> Bool {
     guard let home else { return isTurn(of: share, at: host) }
     return home.share == share && hasQuota(share, at: host)
   }
 
-  /// Whether a share may have one more connection to a host that has room. A place that only shares with no free lane
-  /// have to spare becomes this one's: they could not use it before one of their files ends.
+  /// Whether a share may have one more connection to a host that has room. It takes over a place that only shares with
+  /// no free lane have to spare.
   private mutating func hasQuota(_ share: Int, at host: QueuedHost) -> Bool {
     if widths.count == 1 || host.hasQuota(share) { return true }
     guard host.takeOver(for: share, isBusy: { run.isBusy($0) }) else { return false }
@@ -210,8 +204,8 @@ struct RequestQueueState {
     return true
   }
 
-  /// The share whose cache has a request's key. It is waited for, since another would fetch what that one has; but one
-  /// that only had an equal request a moment ago must have a connection to the host.
+  /// The share whose cache has a request's key: another would fetch what that one has. If the equal request has ended,
+  /// the share must have a connection to the host.
   private func home(of request: DownloadRequest, at host: QueuedHost) -> KeyHomes.Home? {
     guard widths.count > 1, let home = homes.home(of: request) else { return nil }
     return home.isInFlight || host.quota(of: home.share) > 0 ? home : nil
@@ -222,8 +216,7 @@ struct RequestQueueState {
     hosts.hold(request, home.map { .keyed($0.share) } ?? .fresh, at: host)
   }
 
-  /// Whether a request that a share has taken must be held for another share instead, because an equal one may have
-  /// begun there since it was held.
+  /// Whether a request that a share has taken is held for another instead, where an equal one may have begun meanwhile.
   private mutating func isSentOn(
     _ request: DownloadRequest, from place: HeldRequests.Place, by share: Int, at host: QueuedHost
   ) -> Bool {
@@ -231,7 +224,7 @@ struct RequestQueueState {
     switch place {
     case .failFast: return false
     case .fresh: break
-    // It waited for that share, which has no connection to the host any more.
+    // The share that it waited for has no connection to the host any more.
     case .keyed(home.share): return false
     // It does not wait again for what a cache only remembers.
     case .keyed, .refused, .refusedFirst, .reserved: if !home.isInFlight { return false }
@@ -283,7 +276,6 @@ struct RequestQueueState {
 
   // MARK: What the source gives
 
-  /// Takes what the source gave after a wait, nil at its end.
   mutating func received(
     _ request: DownloadRequest?, _ outlook: SourceOutlook = SourceOutlook(goesOn: true, hasFirst: false)
   ) {
@@ -291,14 +283,7 @@ struct RequestQueueState {
     hosts.hold(request, .fresh, at: hosts.host(of: request))
   }
 
-  /// The task that waited for the source was cancelled, so what that still has is unknown.
-  mutating func stopReading() { window.reader = .nobody }
-
-  mutating func readAhead(_ source: AtOnce) { window.readAhead(besides: hosts.held, source) }
-
-  mutating func takeReading() -> Bool { window.takeReading(besides: hosts.held) }
-
-  /// Takes out requests that are held and wanted no more. What is in flight, or was given out, ends by itself.
+  /// Takes out requests that are held and wanted no more; what is in flight ends by itself.
   /// - Returns: those that were held; they have ended.
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
     let rested = refused.withdraw(ids)
@@ -337,8 +322,7 @@ struct RequestQueueState {
     run.measure(at: now, received: received, left: left.map { $0 + hosts.held + window.count })
   }
 
-  /// Requeues a request that its host refused, or left unanswered.
-  /// - Returns: nil if it does not come again: its download has ended.
+  /// Requeues a request that its host refused, or left unanswered; nil if it does not come again.
   mutating func requeue(
     _ request: DownloadRequest, share: Int, after error: DownloadError, at now: Duration, random: Double
   ) -> NextAttempt? {
@@ -349,12 +333,12 @@ struct RequestQueueState {
       return requeue(request, overtaken, host)
     }
     let (record, most) = (refused.count(request), max(Self.refusalsOfOneFile, retry.retries))
-    // Without retries each request is asked once, whatever the host answered to others.
+    // Without retries each is asked once, whatever the host answered to others.
     if retry.retries == 0 {
       host.limiter.drop()
       return nil
     }
-    // Where no connection came about, the host alone decides how often that is tried.
+    // Without a connection the host alone decides how often that is tried.
     guard let time = refuse(host, error, at: now, random, mayGiveUp: true),
       record.count <= most || HostLimiter.isOfHost(error)
     else { return nil }
@@ -362,14 +346,14 @@ struct RequestQueueState {
     let pause = retry.delay(after: error, failures: max(1, failures), elapsed: .zero, random: random) ?? .zero
     let rest = failures > 0 && time <= now ? pause : .zero
     comeAgain(request, record, at: host, after: rest > .zero ? now + rest : nil)
-    // The count that applies is told: the host's refusals in a row, or, while it serves others, the file's own.
+    // It tells the host's refusals in a row, or, while it serves others, the file's own.
     let row = host.limiter.refusals
     return NextAttempt(
       attempt: record.count + 1, retry: row > 0 ? row : record.count, of: row > 0 ? retry.retries : most,
       delay: max(rest, time - now))
   }
 
-  /// Requeues a request that was left unanswered. It is still on its first attempt.
+  /// It was left unanswered, and is still on its first attempt.
   private mutating func requeue(
     _ request: DownloadRequest, _ overtaken: DownloadError.Overtaken, _ host: QueuedHost
   ) -> NextAttempt {
@@ -384,7 +368,7 @@ struct RequestQueueState {
     return NextAttempt(attempt: 1, retry: 0, of: nil, delay: .zero)
   }
 
-  /// Requeues a request that was never sent: it comes again when the host has room.
+  /// The request was never sent: it comes again when the host has room.
   mutating func requeueUnasked(_ request: DownloadRequest, share: Int) {
     let host = hosts.host(of: request)
     end(request, share, host)
@@ -392,8 +376,8 @@ struct RequestQueueState {
     holdAgain(request, 1, at: host)
   }
 
-  /// Requeues a request for which this machine was short of descriptors or memory (`DownloadError.Code.resources`).
-  /// From then on no more files are in flight at a time than were without it, whatever `--jobs` says.
+  /// This machine was short of descriptors or memory for the request (`DownloadError.Code.resources`). From now on no
+  /// more files are in flight at a time than were without it, whatever `--jobs` says.
   /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either.
   mutating func requeueForRoom(_ request: DownloadRequest, share: Int, at now: Duration) -> NextAttempt? {
     guard let host = hosts.known(request) else { return nil }
@@ -414,7 +398,6 @@ struct RequestQueueState {
       delay: isAlone ? Self.roomPause : .zero)
   }
 
-  /// - Parameter time: until which it rests; nil if it need not.
   private mutating func comeAgain(
     _ request: DownloadRequest, _ record: RefusedRequests.Record, at host: QueuedHost, after time: Duration? = nil
   ) {
@@ -454,14 +437,13 @@ struct RequestQueueState {
     return true
   }
 
-  /// The further connection is no longer used.
   mutating func releasePermit(at name: String, share: Int) {
     guard let host = hosts[name] else { return }
     host.release(share)
     host.limiter.drop()
   }
 
-  /// The host refused the further connection. Called instead of `releasePermit`.
+  /// Called instead of `releasePermit`.
   mutating func refusedPermit(
     at name: String, share: Int, after error: DownloadError, at now: Duration, random: Double
   ) {

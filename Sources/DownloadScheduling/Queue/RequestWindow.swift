@@ -1,18 +1,15 @@
 import DownloadModel
 import HeapModule
 
-/// What was read of the list and has not been sorted to its hosts: how far a run looks ahead to find what goes first.
-///
-/// It is bounded, so that a list of millions, or one that never ends, costs no more: what goes first is then the first
-/// of those in the window.
+/// What was read of the list and has not been sorted to its hosts. It is bounded, so that an endless list costs no
+/// more: what goes first is then the first of those in the window.
 struct RequestWindow {
-  /// Requests that are read ahead, those that wait for their hosts included.
+  /// Most requests that are read ahead, those that wait for their hosts included.
   static let limit = 1 << 16
-  /// So many urgent requests go in a row, at most, while others wait for other hosts and the list goes on: a list that
-  /// never ends may hold urgent ones for ever.
+  /// Most urgent requests in a row while others wait for other hosts: an endless list may hold urgent ones for ever.
   static let mostInARow = 16
 
-  /// Who waits for the source: nobody, nobody yet although the queue's reader should, a lane or that reader, or nobody
+  /// Who waits for the source: nobody; nobody yet although the queue's reader should; a lane or that reader; or nobody
   /// any more because it has ended.
   enum Reader { case nobody, isWanted, waits, isDone }
 
@@ -25,10 +22,10 @@ struct RequestWindow {
   }
 
   let ranking: RequestRanking
-  /// Whether the list is read ahead, because its order is not the run's.
+  /// Whether the list is read ahead: its order is not the run's.
   private(set) var isOpen: Bool
   var reader = Reader.nobody
-  /// Whether the source has more without waiting for whoever writes the list.
+  /// Whether the source has more without waiting.
   private var goesOn = true
   // Two, so that urgent ones whose hosts are busy do not stand before the others.
   private var urgent = Heap<Ranked>()
@@ -40,15 +37,12 @@ struct RequestWindow {
   var count: Int { urgent.count + others.count }
   var hasEnded: Bool { reader == .isDone }
 
-  /// - Parameter held: requests that wait for their hosts.
   private func mayReadOn(besides held: Int) -> Bool { isOpen && !hasEnded && held + count < Self.limit }
 
-  /// Whether what goes first cannot be said yet: the smallest of a list is known when it is read, as far as it can be
-  /// read without waiting.
+  /// Whether what goes first is unknown, since more can be read without waiting.
   func isUndecided(besides held: Int) -> Bool { ranking.order != .list && goesOn && mayReadOn(besides: held) }
 
-  /// Whether the reader should now wait for the source: it is wanted, or may read on although all lanes are busy. If
-  /// so, `received` must be called.
+  /// Whether the reader should now wait for the source; if so, `received` must be called.
   mutating func takeReading(besides held: Int) -> Bool {
     let reads = reader == .isWanted || reader == .nobody && mayReadOn(besides: held)
     if reads { reader = .waits }
@@ -59,7 +53,7 @@ struct RequestWindow {
     while mayReadOn(besides: held), let request = source() { add(request) }
   }
 
-  /// What the source gave after a wait, nil at its end.
+  /// Takes what the source gave after a wait, nil at its end.
   /// - Returns: the request, if it goes to its host without being compared with others.
   mutating func received(_ request: DownloadRequest?, _ outlook: SourceOutlook) -> DownloadRequest? {
     reader = request == nil ? .isDone : .nobody
@@ -93,13 +87,11 @@ struct RequestWindow {
   }
 }
 
-/// Which of two requests goes first. Pure.
-///
-/// What is urgent goes before what is not. Among those the order says: by place in the list, by size, or by lot. Those
-/// of unknown size go last, and equals in the order of the list.
+/// Which of two requests goes first: an urgent one, then by place in the list, by size, or by lot. Those of unknown
+/// size go last, and equals in the order of the list.
 struct RequestRanking: Sendable, Equatable {
   var order = RequestOrder.list
-  /// For the lots: another number, another order.
+  /// Decides the lots.
   var seed: UInt64 = 0
 
   func rank(_ request: DownloadRequest) -> RequestRank {

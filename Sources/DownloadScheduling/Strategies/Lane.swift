@@ -2,16 +2,14 @@ import DownloadModel
 
 /// A loop's lanes: a strategy over that loop's requests, in which each download is a call of the loop's own downloader.
 ///
-/// Only this type arranges that a download stays on its thread. A strategy knows nothing of actors or threads. Two
-/// things keep it, and what it starts, on the loop:
+/// Only this type keeps a download on its thread; a strategy knows nothing of actors or threads.
 ///
-/// - The lane is a task that prefers the loop's task executor, and its child tasks inherit that preference (SE-0417).
-///   So the strategy's own code, isolated to no actor, runs on the loop.
-/// - `download` is one tail call into an actor of the loop, whose executor is the same thread: the call changes no
-///   thread. With work behind the call there would be a job more.
+/// - The lane prefers the loop's task executor, and its child tasks inherit that preference (SE-0417). So the
+///   strategy's own code, isolated to no actor, runs on the loop.
+/// - `download` is one tail call into an actor of the loop, which changes no thread. Work behind it would be one more
+///   job.
 ///
-/// The strategy is called as `any DownloadStrategy`: specialised, `async let` costs two jobs more for each file (Swift
-/// 6.3).
+/// The strategy is called as `any`: specialised, `async let` costs two jobs more for each file (Swift 6.3).
 public struct Lane: Sendable {
   private let executor: (any TaskExecutor)?
   private let share: RequestQueueShare
