@@ -26,8 +26,7 @@ public struct DownloadSchedule: Sendable {
   /// A task a file, `width` at a time, at least 1; nil for as many as help (`DownloadConfiguration.jobs`).
   public static func taskGroup(width: Int? = nil) -> Self { Self(TaskGroupStrategy(), width) }
 
-  /// A strategy of the program's own, which keeps to `width` files at a time. It is run once, over the whole list, on
-  /// one loop.
+  /// A strategy of the program's own, run once over the whole list, on one loop; it keeps to `width` files at a time.
   ///
   /// It must download each request that it draws, once, before `run` returns: the list ends only when all that was
   /// drawn has ended. What it still has then fails as `skipped`; what it leaves in the source has no outcome.

@@ -56,8 +56,7 @@ public final class Downloads: Sendable {
 
   // MARK: One file
 
-  /// Downloads one file, or finds it as it was. Waits while as many such calls as `jobs` and `perHost` allow are under
-  /// way.
+  /// Downloads one file, or finds it as it was; waits while `jobs` or `perHost` allow no further such call.
   ///
   /// Cancelling the task ends the download at once, and keeps what can be resumed.
   /// - Throws: why it failed; `.cancelled`; `.closed`.
@@ -186,8 +185,7 @@ public final class Downloads: Sendable {
 
   // MARK: The end
 
-  /// Ends what is under way, writes what is known of finished files, and closes the connections; a second call does
-  /// nothing.
+  /// Ends what is under way, writes what is known of finished files, and closes the connections, once.
   /// - Returns: what went wrong with the cache, and failed no download.
   @discardableResult
   public func close() async -> [DownloadWarning] {
@@ -262,8 +260,7 @@ public nonisolated(nonsending) func withDownloads<Value>(
   try await withDownloads(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder), body)
 }
 
-/// Limits the single downloads of a session that go on at a time, of all hosts and of each. The files of a list have
-/// the list's queue for that.
+/// Limits the single downloads of a session that go on at a time, of all hosts and of each; a list has its queue.
 final class CallLimit: Sendable {
   private struct State {
     var free: Int

@@ -119,8 +119,7 @@ struct SegmentedDownload: Sendable {
   }
 
   private func failed(_ error: DownloadError, _ state: inout State) {
-    // What ended it has cancelled the others. A server that refuses ranges still answers some transfers, which fetch
-    // the rest.
+    // What ended it has cancelled the others. Without ranges, transfers that the server does answer fetch the rest.
     if state.isFatal || error.code == .range { return }
     // Nothing was left for the transfer to bring.
     if error.code == .cancelled, isAllThere(state) { return }

@@ -7,8 +7,7 @@ public struct RetryPolicy: Sendable, Equatable {
   /// No retry begins later than this after the first attempt; nil for no limit.
   public var maxTime: Duration?
 
-  /// The longest first pause, doubled at each failure. Four pauses, at least half of each, are 8.25 s: as long as a
-  /// server's restart takes.
+  /// The longest first pause, doubled at each failure. Half of four such is 8.25 s, which outlives a server's restart.
   private static let base = Duration.milliseconds(1100)
   /// As `base`, when the server itself asked for a pause (429, 503).
   private static let busyBase = Duration.seconds(2)

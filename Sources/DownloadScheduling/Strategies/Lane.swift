@@ -6,8 +6,7 @@ import DownloadModel
 ///
 /// - The lane prefers the loop's task executor, and its child tasks inherit that preference (SE-0417). So the
 ///   strategy's own code, isolated to no actor, runs on the loop.
-/// - `download` is one tail call into an actor of the loop, which changes no thread. Work behind it would be one more
-///   job.
+/// - `download` is one tail call into an actor of the loop, which changes no thread; work behind it is a job more.
 ///
 /// The strategy is called as `any`: specialised, `async let` costs two jobs more for each file (Swift 6.3).
 public struct Lane: Sendable {

@@ -6,8 +6,7 @@ public import DownloadModel
 ///            ├─ b ────────►─ f ─►
 ///            └─ c ─►─ e ──►
 ///
-/// The number of children is free at run time, and cancelling the group reaches all of them. It costs a task for each
-/// file.
+/// The number of children is free at run time, and cancelling the group reaches all. It costs a task for each file.
 public struct TaskGroupStrategy: DownloadStrategy {
   public init() {}
 
