@@ -2,29 +2,33 @@ import DownloadModel
 import FoundationEssentials
 import Synchronization
 
-/// The comparison of one file with the checksum that it must have.
+/// The comparison of one file with the checksum that it must have, if there is one.
 struct DigestCheck: ~Copyable, Sendable {
-  let expected: ContentDigest
-  private var hasher: ContentHasher
+  let expected: ContentDigest?
+  private var hasher: ContentHasher?
   /// Bytes of the file, from its start, that the hasher has taken.
   private var hashed: Int64 = 0
 
-  init(_ expected: ContentDigest) {
+  init(_ expected: ContentDigest?) {
     self.expected = expected
-    hasher = ContentHasher(expected.algorithm)
+    if let expected { hasher = ContentHasher(expected.algorithm) }
   }
 
   /// Takes bytes that were written at an offset. It hashes them only if they follow the bytes hashed so far: a part
   /// that an earlier run left is not hashed here.
   mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
-    guard offset == hashed else { return }
-    hasher.update(bytes)
+    guard offset == hashed, hasher != nil else { return }
+    hasher?.update(bytes)
     hashed += Int64(bytes.count)
   }
 
   /// How a file of this length compares.
   func verdict(of length: Int64) -> DigestVerdict {
-    hashed == length ? DigestVerdict(expected: expected, found: hasher.finish()) : .unread(expected)
+    guard let expected else { return .none }
+    switch hasher {
+    case .some(let hasher) where hashed == length: return DigestVerdict(expected: expected, found: hasher.finish())
+    default: return .unread(expected)
+    }
   }
 }
 
@@ -65,7 +69,7 @@ enum Verification {
         address: download.plan.address.key, path: try setAside(download), activity: "comparing checksums")
     case .none, .unread:
       let required = download.plan.rules.requiredProof
-      guard proof >= required else { throw unproven(proof, required).at(download.plan.address) }
+      guard proof >= required else { throw unproven(proof, required) }
       return proof
     }
   }

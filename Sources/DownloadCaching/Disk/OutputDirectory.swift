@@ -163,6 +163,12 @@ final class OutputDirectory: Sendable {
     }
   }
 
+  /// There is no space for a file.
+  func full(_ name: String, _ reason: String, needed: Int64) -> DownloadError {
+    DownloadError(
+      .diskFull, cause: .detail(reason), path: path(of: name), activity: "making room", neededBytes: needed)
+  }
+
   /// A failed call on a file of this folder; `.cancelled` for ECANCELED, which means that the task was cancelled.
   /// - Parameter needed: bytes that the file lacks, if that is known.
   func failure(_ errno: Errno, _ activity: String, _ name: String, needed: Int64? = nil) -> DownloadError {

@@ -40,13 +40,6 @@ struct SpacePromise: ~Copyable, Sendable {
   deinit { ledger.giveBack(rest) }
 }
 
-/// Why there is no space for a file.
-struct SpaceShortage: Error, Equatable {
-  var reason: String
-  /// How many bytes are lacking.
-  var neededBytes: Int64
-}
-
 /// The space that one file has reserved: all that is still to come where its length is known, otherwise a step at a
 /// time.
 struct SpaceReservation: ~Copyable, Sendable {
@@ -61,35 +54,35 @@ struct SpaceReservation: ~Copyable, Sendable {
 
   /// Checks the space before a large body begins, rather than after gigabytes.
   /// - Parameter needed: bytes that are to come; nil if the length is unknown.
-  mutating func begin(_ needed: Int64?, in directory: OutputDirectory) throws(SpaceShortage) {
+  /// - Throws: `.diskFull`.
+  mutating func begin(_ needed: Int64?, for name: String, in directory: OutputDirectory) throws(DownloadError) {
     promise = nil
-    reach = Reception.worthMetadata
-    guard let needed, needed > Reception.worthMetadata else { return }
+    reach = PartWriter.worthMetadata
+    guard let needed, needed > PartWriter.worthMetadata else { return }
     let free = directory.folder.freeBytes()
-    guard let promise = directory.space.promise(needed, free: free) else {
-      let others = directory.space.promised
-      throw SpaceShortage(
-        reason: others == 0 ? "it does not fit" : "it does not fit beside the files that are under way",
-        neededBytes: needed - max(0, (free ?? 0) - others))
-    }
-    self.promise = consume promise
+    promise = directory.space.promise(needed, free: free)
+    guard promise == nil else { return }
+    let others = directory.space.promised
+    let reason = others == 0 ? "it does not fit" : "it does not fit beside the files that are under way"
+    throw directory.full(name, reason, needed: needed - max(0, (free ?? 0) - others))
   }
 
   /// Reserves the next step for a file of unknown length, as far as there is space, so that a body without end leaves
   /// other files what they have reserved. When nothing else is reserved, the disk itself reports that it is full.
   /// - Parameter rest: what must be left when nothing else is reserved, too.
+  /// - Throws: `.diskFull`.
   mutating func grow(
-    to position: Int64, in directory: OutputDirectory, leaving rest: Int64
-  ) throws(SpaceShortage) {
+    to position: Int64, for name: String, in directory: OutputDirectory, leaving rest: Int64
+  ) throws(DownloadError) {
     guard position >= reach else { return }
     promise = nil
     let (free, others) = (directory.folder.freeBytes(), directory.space.promised + rest)
     let step = min(Self.step, max(0, (free ?? .max) - others))
     guard step > 0 || others == 0 else {
-      throw SpaceShortage(reason: "what is left is for other files", neededBytes: Self.step)
+      throw directory.full(name, "what is left is for other files", needed: Self.step)
     }
     promise = directory.space.promise(step, free: free)
-    reach = position + max(step, Reception.worthMetadata)
+    reach = position + max(step, PartWriter.worthMetadata)
   }
 
   mutating func use(_ bytes: Int64) { promise?.use(bytes) }

@@ -24,10 +24,13 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   }
 
   /// Runs several steps under the lock.
+  /// - Throws: their errors, with the address.
   func access<Value: Sendable>(
     _ body: (inout Reception) throws(DownloadError) -> Value
   ) throws(DownloadError) -> Value {
-    try reception.withLock { reception throws(DownloadError) in try body(&reception) }
+    do throws(DownloadError) {
+      return try reception.withLock { reception throws(DownloadError) in try body(&reception) }
+    } catch { throw error.at(plan.address) }
   }
 
   /// The same for steps that cannot fail.
@@ -91,4 +94,31 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   public func keep(_ running: RunningTransfer) -> Bool { waiting > 0 && look { $0.keep(running) } }
 
   public func takeRunning() -> RunningTransfer? { look { $0.takeRunning() } }
+}
+
+/// One segment of a file that is filled in several, as a transfer of its own sees it.
+final class SegmentOfDownload: SegmentTarget {
+  private let download: FileDownload
+  private let id: Int
+
+  init(_ download: FileDownload, _ id: Int) {
+    self.download = download
+    self.id = id
+  }
+
+  func nextTransfer() throws(DownloadError) -> TransferRequest? {
+    try download.access { reception throws(DownloadError) in try reception.nextTransfer(for: id) }
+  }
+
+  func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+    try download.access { reception throws(DownloadError) in try reception.accept(head, for: id) }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
+    try download.access { reception throws(DownloadError) in try reception.write(bytes, to: id) }
+  }
+
+  func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
+    try download.access { reception throws(DownloadError) in try reception.finish(receipt, of: id) }
+  }
 }

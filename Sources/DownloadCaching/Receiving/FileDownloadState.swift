@@ -22,13 +22,23 @@ struct FileDownloadState: Sendable, Equatable {
   }
 
   /// A body on its way to the file.
-  struct Body: Sendable, Equatable {
+  enum Body: Sendable, Equatable {
+    /// The whole file, up to this offset if the answer said so.
+    case whole(end: Int64?)
+    /// The body of a 206 (RFC 9110 §15.3.7), which goes on behind so many held bytes, and may be shorter than the range
+    /// that was asked for. As long as it repeats the last held bytes, which are compared, it has the offset of its next.
+    case range(after: Int64, end: Int64, repeatedFrom: Int64?)
+
     /// Offset behind its last byte; nil if the answer did not say.
-    var end: Int64?
+    var end: Int64? {
+      switch self {
+      case .whole(let end): end
+      case .range(_, let end, _): end
+      }
+    }
+
     /// Bytes that were held when it began.
-    var heldBefore: Int64
-    /// Whether it is the body of a 206 (RFC 9110 §15.3.7), which may be shorter than the range that was asked for.
-    var isRange: Bool
+    var heldBefore: Int64 { if case .range(let held, _, _) = self { held } else { 0 } }
   }
 
   enum Answer: Sendable, Equatable {
@@ -60,7 +70,8 @@ struct FileDownloadState: Sendable, Equatable {
   private(set) var phase = Phase.idle
   private(set) var doubts: Doubts = []
 
-  var isClosed: Bool { phase == .closed }
+  var isClosed: Bool { if case .closed = phase { true } else { false } }
+  var isSkipped: Bool { phase == .answered(.skipped) || phase == .finished(.skipped) }
 
   // MARK: Asking
 
@@ -70,7 +81,7 @@ struct FileDownloadState: Sendable, Equatable {
   ///   - known: the finished file that a conditional request may be about.
   /// - Throws: `.cancelled` once it is closed.
   mutating func request(held: HeldPart, known: KnownVersion?) throws(DownloadError) -> TransferPlan {
-    guard phase != .closed else { throw .cancelled }
+    guard !isClosed else { throw .cancelled }
     let plan = TransferPlan.make(
       held: held, ifRangeIsRefused: doubts.contains(.ifRange), known: doubts.contains(.knownVersion) ? nil : known)
     phase = .asked(plan.asked)
@@ -79,46 +90,25 @@ struct FileDownloadState: Sendable, Equatable {
 
   // MARK: The answer
 
-  /// What to do with an answer.
-  enum Reaction: Equatable {
-    /// The body is written from this offset on; it ends before `end`.
-    case append(at: Int64, end: Int64, total: Int64?)
-    /// The body is the whole file; what is held is given up.
-    case startOver(total: Int64?)
-    /// The body is read to its end and dropped.
-    case drain
-    /// What is held is given up, and the transfer ended; another request asks for the whole file.
-    case restart(DownloadError)
-    /// The transfer ends.
-    case end(DownloadError)
-  }
-
   /// Judges the head of an answer.
   /// - Parameter now: seconds since 1970.
+  /// - Throws: `.cancelled` where none was asked for; a temporary failure, at once, so that a retry sees it with its
+  ///   Retry-After.
   mutating func answer(
     _ head: ResponseHead, held: HeldPart, known: KnownVersion?, now: Int64
-  ) -> Reaction {
-    guard case .asked(let asked) = phase else { return .end(.cancelled) }
-    switch ResumeDecision.decide(
+  ) throws(DownloadError) -> ResumeDecision {
+    guard case .asked(let asked) = phase else { throw .cancelled }
+    let decision = ResumeDecision.decide(
       asked: asked, held: held, known: doubts.contains(.knownVersion) ? nil : known, head: head, now: now)
-    {
-    case .append(let offset, let end, let total): return .append(at: offset, end: end, total: total)
-    case .startOver(let total): return .startOver(total: total)
-    case .complete: phase = .answered(.complete)
-    case .unchanged: phase = .answered(.unchanged)
-    case .askUnconditionally:
-      doubts.insert(.knownVersion)
-      phase = .answered(.meaningless)
-    case .restart: return .restart(Self.again("the part cannot be continued"))
-    case .askWithoutIfRange:
-      doubts.insert(.ifRange)
-      return .end(Self.again("If-Range was answered with the whole file"))
-    case .reject(let error):
-      // Temporary failures end the transfer at once, so that a retry sees them with their Retry-After.
-      if error.isTransient { return .end(error) }
-      phase = .answered(.rejected(error))
+    switch decision {
+    case .append, .startOver, .restart: break
+    case .askWithoutIfRange: doubts.insert(.ifRange)
+    case .answered(.rejected(let error)) where error.isTransient: throw error
+    case .answered(let answer):
+      if answer == .meaningless { doubts.insert(.knownVersion) }
+      phase = .answered(answer)
     }
-    return .drain
+    return decision
   }
 
   /// The body will be written.
@@ -126,6 +116,17 @@ struct FileDownloadState: Sendable, Equatable {
 
   /// The body will not be written, for a reason of dlm's own.
   mutating func refuse(_ answer: Answer) { phase = .answered(answer) }
+
+  /// Offset of the body's next byte while it repeats held bytes.
+  var repeated: Int64? {
+    if case .receiving(.range(_, _, let repeated)) = phase { repeated } else { nil }
+  }
+
+  /// Held bytes were compared up to an offset.
+  mutating func hasRepeated(upTo offset: Int64, of held: Int64) {
+    guard case .receiving(.range(let before, let end, _)) = phase else { return }
+    phase = .receiving(.range(after: before, end: end, repeatedFrom: offset < held ? offset : nil))
+  }
 
   // MARK: The end
 
@@ -174,7 +175,7 @@ struct FileDownloadState: Sendable, Equatable {
       return .partly
     }
     // A range that ends before the file does: nothing says yet that the file is complete.
-    if body.isRange, length == body.end, length != total, hasGrown { return .partly }
+    if case .range(_, length, _) = body, length != total, hasGrown { return .partly }
     if let expected = total ?? body.end, length != expected { throw short(length, of: expected) }
     if total != nil { return .whole(.length) }
     return switch framing {
@@ -198,7 +199,7 @@ struct FileDownloadState: Sendable, Equatable {
 
   /// The next request asks for the whole file.
   mutating func startAgain(without doubt: Doubts) throws(DownloadError) {
-    guard phase != .closed else { throw .cancelled }
+    guard !isClosed else { throw .cancelled }
     doubts.insert(doubt)
     phase = .idle
   }

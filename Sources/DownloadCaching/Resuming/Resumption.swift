@@ -83,18 +83,12 @@ enum ResumeDecision: Equatable {
   case append(at: Int64, end: Int64, total: Int64?)
   /// The body is the whole file, in this same answer; what is held is dropped (HTTP rule 2).
   case startOver(total: Int64?)
-  /// The part is the whole file (416 with the same length).
-  case complete
-  /// 304: the finished file on disk is the current version.
-  case unchanged
-  /// A 304 about another resource or another version, which says nothing of the file on disk. Ask again without
-  /// validators; nothing has failed.
-  case askUnconditionally
+  /// There is no body to write.
+  case answered(FileDownloadState.Answer)
   /// This answer cannot continue the part: drop it and ask again for the whole file.
   case restart
   /// The server knows the version but not If-Range: ask once more without it.
   case askWithoutIfRange
-  case reject(DownloadError)
 
   /// - Parameters:
   ///   - known: what a conditional request was about.
@@ -108,13 +102,13 @@ enum ResumeDecision: Equatable {
     // is told.
     case 204: .startOver(total: 0)
     // Reset, multi-status, deltas: none of these bodies is the file.
-    case 205, 207, 208, 226: .reject(DownloadError(.badResponse, cause: .http(status: head.status)))
+    case 205, 207, 208, 226: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
     case 206: partialContent(asked: asked, held: held, head: head)
     case 304 where asked == .conditional:
-      known?.isConfirmed(by: head) == true ? .unchanged : .askUnconditionally
+      known?.isConfirmed(by: head) == true ? .answered(.unchanged) : .answered(.meaningless)
     case 416: unsatisfiedRange(asked: asked, held: held, head: head)
-    case 300..<400: .reject(DownloadError(.badResponse, cause: .http(status: head.status)))
-    default: .reject(failure(head, now: now))
+    case 300..<400: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
+    default: rejected(failure(head, now: now))
     }
   }
 
@@ -142,7 +136,7 @@ enum ResumeDecision: Equatable {
       {
         return .startOver(total: length)
       }
-      return .reject(DownloadError(.badResponse, cause: .http(status: 206), isTransient: true))
+      return rejected(DownloadError(.badResponse, cause: .http(status: 206), isTransient: true))
     }
     guard let range = answered?.range, range.lowerBound == from, range.upperBound < .max else { return .restart }
     if let held = held.total, let now = answered?.completeLength, held != now { return .restart }
@@ -166,7 +160,7 @@ enum ResumeDecision: Equatable {
     asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead
   ) -> ResumeDecision {
     guard case .rest(_, let proof) = asked else {
-      return .reject(DownloadError(.badResponse, cause: .http(status: 416)))
+      return rejected(DownloadError(.badResponse, cause: .http(status: 416)))
     }
     // Equal length alone proves nothing: either the server must have compared the version, or the answer must name the
     // same one.
@@ -175,8 +169,10 @@ enum ResumeDecision: Equatable {
       proof == .ifRange && head.effectiveName == held.effectiveURL
         || held.validator.isStronglyEqual(to: Validator(head))
     else { return .restart }
-    return .complete
+    return .answered(.complete)
   }
+
+  private static func rejected(_ error: DownloadError) -> ResumeDecision { .answered(.rejected(error)) }
 
   static func failure(_ head: ResponseHead, now: Int64) -> DownloadError {
     let isTransient = HTTPStatus.isTransient(head.status)

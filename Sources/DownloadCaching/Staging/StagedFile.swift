@@ -279,10 +279,6 @@ struct StagedFile: ~Copyable {
     }
   }
 
-  func withFile<Value>(_ body: (borrowing Descriptor) throws(Errno) -> Value) throws(Errno) -> Value {
-    try body(descriptor)
-  }
-
   // MARK: Its end
 
   /// Commits the file under its final name.
