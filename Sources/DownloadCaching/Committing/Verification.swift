@@ -51,8 +51,8 @@ enum Verification {
   /// - Parameters:
   ///   - verdict: not `.unread`.
   ///   - proof: what the end of its transfer proved.
-  /// - Returns: nil if its bytes were wrong for the first time: then it must be fetched once more, past every cache. So
-  ///   it is for a copy, which the disk may have damaged: only a server's bytes are the last word.
+  /// - Returns: nil if its bytes, or a copy's, were wrong for the first time: then it must be fetched once more, past
+  ///   every cache.
   /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
   static func judge(
     _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload
@@ -90,23 +90,23 @@ enum Verification {
   /// - Returns: the path.
   private static func setAside(_ download: FileDownload) throws(DownloadError) -> String {
     let wanted = download.look { $0.finalName }
+    var name = wanted + ".rejected"
     var number = 0
     while true {
-      let name = wanted + (number == 0 ? ".rejected" : ".rejected.\(number)")
-      let isTaken = try download.access { reception throws(DownloadError) in
-        try reception.take(name, replacing: false) != nil
+      let named = try download.access { reception throws(DownloadError) in
+        try reception.take(name, replacing: false)
       }
-      if isTaken { return download.plan.directory.path(of: name) }
+      if named != nil { return download.plan.directory.path(of: name) }
       number += 1
+      name = wanted + ".rejected.\(number)"
     }
   }
 }
 
-/// `Repr-Digest` (RFC 9530 §3): a dictionary of byte sequences, `sha-256=:base64:, sha-512=:base64:`. It is of the
-/// whole representation, also in a 206.
+/// `Repr-Digest` (RFC 9530 §3), of the whole representation also in a 206: `sha-256=:base64:, sha-512=:base64:`.
 enum ReprDigest {
-  /// The strongest digest that is understood; nil if there is none. A malformed member is ignored: a server's mistake
-  /// in this field must not fail a file that is right.
+  /// The strongest digest that is understood. A malformed member is ignored: a server's mistake in this field must not
+  /// fail a file that is right.
   static func strongest(_ field: String) -> ContentDigest? {
     field.split(separator: ",").compactMap { member(OptionalWhiteSpace.trimmed($0)) }
       .max { $0.algorithm.length < $1.algorithm.length }
@@ -114,25 +114,20 @@ enum ReprDigest {
 
   private static func member(_ text: Substring) -> ContentDigest? {
     guard let equals = text.firstIndex(of: "=") else { return nil }
-    let algorithm: ContentDigest.Algorithm
-    switch text[..<equals].lowercased() {
-    case "sha-256": algorithm = .sha256
-    case "sha-512": algorithm = .sha512
-    default: return nil  // RFC 9530 §5 deprecates the other algorithms
-    }
+    // RFC 9530 §5 deprecates the other algorithms.
+    let algorithms: [String: ContentDigest.Algorithm] = ["sha-256": .sha256, "sha-512": .sha512]
     // RFC 8941 allows parameters after the value; they mean nothing here.
     let value = text[text.index(after: equals)...].prefix { $0 != ";" }
-    guard value.count > 2, value.first == ":", value.last == ":",
+    guard let algorithm = algorithms[text[..<equals].lowercased()], value.count > 2, value.first == ":",
+      value.last == ":",
       let data = Data(base64Encoded: String(value.dropFirst().dropLast()))
     else { return nil }
     return ContentDigest(algorithm, Array(data))
   }
 }
 
-/// The checksums of a list such as SHA256SUMS, by file name, and which of them a run has used.
-///
-/// A list often names files with folders (`./pool/x.deb`). A download's name has none, so only the last component of
-/// the path counts. Where two lines give one such name different checksums of one algorithm, neither is used.
+/// The checksums of a list such as SHA256SUMS, and which of them a run has used. By file name, without the folders of
+/// `./pool/x.deb`; where two lines give one name different checksums of one algorithm, neither is used.
 public final class ChecksumList: Sendable {
   private let entries: [String: ContentDigest]
   private let used = Lock<Set<String>>([])
@@ -145,9 +140,8 @@ public final class ChecksumList: Sendable {
     var entries: [String: ContentDigest] = [:]
     var ambiguous: Set<String> = []
     var malformed: [Int] = []
-    for (index, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-      .enumerated()
-    {
+    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() {
       switch ChecksumLine(String(decoding: line, as: UTF8.self)) {
       case .blank: break
       case .malformed: malformed.append(index + 1)
@@ -192,7 +186,7 @@ enum ChecksumLine: Equatable {
   init(_ line: String) {
     var line = line.utf8[...]
     if line.last == UInt8(ascii: "\r") { line.removeLast() }
-    if line.allSatisfy({ Self.isBlank($0) }) || line.first == UInt8(ascii: "#") {
+    if line.allSatisfy(OptionalWhiteSpace.contains) || line.first == UInt8(ascii: "#") {
       self = .blank
       return
     }
@@ -205,10 +199,6 @@ enum ChecksumLine: Equatable {
       return
     }
     self = .entry(name: String(decoding: segment, as: UTF8.self), digest)
-  }
-
-  private static func isBlank(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
   }
 
   private static func coreutils(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
@@ -232,18 +222,14 @@ enum ChecksumLine: Equatable {
   }
 
   private static func unescaped(_ name: Substring.UTF8View) -> [UInt8] {
-    var text: [UInt8] = []
-    var isEscaped = false
-    for byte in name {
-      switch (isEscaped, byte) {
-      case (false, UInt8(ascii: "\\")):
-        isEscaped = true
+    var (text, rest) = ([UInt8](), name)
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "\\") else {
+        text.append(byte)
         continue
-      case (true, UInt8(ascii: "n")): text.append(UInt8(ascii: "\n"))
-      case (true, UInt8(ascii: "r")): text.append(UInt8(ascii: "\r"))
-      default: text.append(byte)
       }
-      isEscaped = false
+      let marks = [UInt8(ascii: "n"): UInt8(ascii: "\n"), UInt8(ascii: "r"): UInt8(ascii: "\r")]
+      if let escaped = rest.popFirst() { text.append(marks[escaped] ?? escaped) }
     }
     return text
   }

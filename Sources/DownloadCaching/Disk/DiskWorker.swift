@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Reads, copies and syncs whole files on a thread that may block, so that no transfer waits for gigabytes of disk
-/// work. For a cancelled task, reading and copying throw `.cancelled` at the next block.
+/// Reads, copies and syncs whole files on a thread that may block. For a cancelled task, reading and copying throw
+/// `.cancelled` at the next block.
 actor DiskWorker {
   private let executor: BlockingExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -13,35 +13,24 @@ actor DiskWorker {
   init(_ name: String) { executor = BlockingExecutor(label: "dlm.\(name)") }
 
   /// Compares a whole file with a checksum by reading it.
-  func verdict(
-    on download: FileDownload, _ expected: ContentDigest
-  ) throws(DownloadError) -> DigestVerdict {
+  func verdict(on download: FileDownload, _ expected: ContentDigest) throws(DownloadError) -> DigestVerdict {
     let found = try download.access { reception throws(DownloadError) in try reception.readDigest(expected) }
     return DigestVerdict(expected: expected, found: found)
   }
 
   /// The digest of a file on the disk; nil if it is no longer the file of the row.
   func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest? {
-    do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch .canceled {
-      throw .cancelled
-    } catch {
-      let isShortage = DownloadError.isShortage(error.rawValue)
-      throw DownloadError(
-        isShortage ? .resources : .disk, cause: .errno(error.rawValue), path: row.path, activity: "reading",
-        isTransient: isShortage)
+    do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch {
+      throw DownloadError(.disk, error, row.path, "reading")
     }
   }
 
-  /// Adopts a file that is there already in place of the download's own, if it has the same bytes and belongs to no
-  /// other address.
+  /// See `Commit.adopt`.
   func adopt(for commit: Commit, _ owners: FileOwners) throws(DownloadError) -> Commit.Committed? {
     try commit.adopt(owners)
   }
 
-  /// Fills a download with another file's bytes: shares its blocks where the file system can (FICLONE), else copies
-  /// them within the kernel (copy_file_range). Never a second name for the same file, since whoever changes the one in
-  /// place would change the other.
-  /// - Returns: false if the source is not, or no longer, the file of the row.
+  /// See `Reception.copy`.
   func fill(_ download: FileDownload, from source: CacheRow) throws(DownloadError) -> Bool {
     try download.access { reception throws(DownloadError) in try reception.copy(source) }
   }
@@ -61,13 +50,14 @@ actor DiskWorker {
 
 /// Work on finished files, which are recognised by their identity when they were finished.
 extension Descriptor {
-  /// Opens what stands under the name of a finished file.
-  /// - Returns: nil if it is gone.
+  /// Opens what stands under the name of a finished file, if anything does.
   static func open(_ row: CacheRow) throws(Errno) -> Descriptor? {
-    let raw = Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    return Descriptor(raw)
+    do throws(Errno) {
+      return Descriptor(try Errno.check(Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)))
+    } catch {
+      if error == .noSuchFileOrDirectory || error == .tooManySymbolicLinkLevels { return nil }
+      throw error
+    }
   }
 
   /// The same, if it is the file of the row.
@@ -76,7 +66,9 @@ extension Descriptor {
     return file
   }
 
-  /// Copies a finished file into this one.
+  /// Copies a finished file into this one: shares its blocks where the file system can (FICLONE), else copies them
+  /// within the kernel (copy_file_range). Never a second name for the same file, since whoever changes the one in place
+  /// would change the other.
   /// - Parameter mayClone: whether the file system may have clones; set to false where it has none.
   /// - Returns: its length; nil if it is not, or no longer, the file of the row, or may not be read.
   /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
@@ -88,18 +80,14 @@ extension Descriptor {
     }
     guard let file = opened else { return nil }
     let length = source.identity.size
-    if !isClone(of: file, mayClone), try copyBytes(of: file, length) < length { return nil }
+    if !(mayClone.load(ordering: .relaxed) && clone(file)) {
+      if errno == EOPNOTSUPP || errno == ENOTTY { mayClone.store(false, ordering: .relaxed) }
+      if try copyBytes(of: file, length) < length { return nil }
+    }
     let standing = try file.standing()
     guard source.isIntact(standing) else { return nil }
     if !source.changed.isThat(of: standing), try digest(.sha256)?.hex != source.sum { return nil }
     return length
-  }
-
-  private func isClone(of file: borrowing Descriptor, _ mayClone: borrowing Atomic<Bool>) -> Bool {
-    guard mayClone.load(ordering: .relaxed) else { return false }
-    if clone(file) { return true }
-    if errno == EOPNOTSUPP || errno == ENOTTY { mayClone.store(false, ordering: .relaxed) }
-    return false
   }
 
   /// The digest of the whole file.
@@ -128,9 +116,7 @@ extension Descriptor {
   func setModified(_ seconds: Int64) throws(Errno) {
     // UTIME_OMIT (utimensat(2)): the time of the last read stays.
     let times = [timespec(tv_sec: 0, tv_nsec: 0x3FFF_FFFE), timespec(tv_sec: Int(seconds), tv_nsec: 0)]
-    guard futimens(raw, times) == 0 || errno == EPERM || errno == EOPNOTSUPP || errno == EOVERFLOW else {
-      throw Errno(rawValue: errno)
-    }
+    guard futimens(raw, times) == 0 || errno == EPERM || errno == EOPNOTSUPP || errno == EOVERFLOW else { throw .last }
   }
 
   /// - Returns: the file after that; nil if it is not, or no longer, the file of the row.

@@ -5,12 +5,10 @@ import Synchronization
 final class SpaceLedger: Sendable {
   private let promisedBytes = Lock<Int64>(0)
 
-  /// Bytes that files in flight still need.
   var promised: Int64 { promisedBytes.withLock { $0 } }
 
-  /// Reserves bytes for a file.
+  /// Reserves bytes for a file, if there are that many.
   /// - Parameter free: the disk's free bytes; nil where it does not tell.
-  /// - Returns: nil if there are not that many.
   func promise(_ bytes: Int64, free: Int64?) -> SpacePromise? {
     // One step: if check and reservation were apart, two loops could reserve the same bytes.
     let isThere = promisedBytes.withLock { promised in
@@ -67,9 +65,9 @@ struct SpaceReservation: ~Copyable, Sendable {
     throw directory.full(name, reason, needed: needed - max(0, (free ?? 0) - others))
   }
 
-  /// Reserves the next step for a file of unknown length, as far as there is space, so that a body without end leaves
-  /// other files what they have reserved. When nothing else is reserved, the disk itself reports that it is full.
-  /// - Parameter rest: what must be left when nothing else is reserved, too.
+  /// Reserves the next step for a file of unknown length, so that a body without end leaves other files what they have
+  /// reserved. When nothing else is reserved, the disk itself reports that it is full.
+  /// - Parameter rest: what must be left then, too.
   /// - Throws: `.diskFull`.
   mutating func grow(
     to position: Int64, for name: String, in directory: OutputDirectory, leaving rest: Int64

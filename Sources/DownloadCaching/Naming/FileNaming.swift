@@ -9,8 +9,8 @@ public enum FileNaming {
   /// The name for an address that gives none.
   static let nameless = "index.html"
 
-  /// The name that the address gives: its last path segment, percent-decoded once, without query. A leading dot, which
-  /// hides the file, is kept where the user wrote the address and so has seen it.
+  /// The name that the address gives: its last path segment, percent-decoded once, without query. A leading dot is kept
+  /// where the user wrote the address, and so has seen it.
   public static func name(of address: Address, from provenance: Provenance = .user) -> String {
     let segment = address.lastPathSegment
     if isPlain(segment) { return String(segment) }
@@ -20,18 +20,18 @@ public enum FileNaming {
     return NameSanitizer.sanitize(decoded ?? String(segment), mayHide: mayHide) ?? nameless
   }
 
-  /// The same, with the number that distinguishes it from the names of other addresses in the list.
+  /// The same, with its number in the list.
   public static func name(of request: DownloadRequest) -> String {
     alternative(name(of: request.address, from: request.provenance), request.nameNumber)
   }
 
-  /// The hash of the name that the address gives. Reading a list needs only this, so it does not build the usual name.
+  /// The hash of that name, which is not built for it in the usual case.
   static func hash(ofNameOf address: Address, from provenance: Provenance) -> UInt64 {
     let segment = address.lastPathSegment
     return isPlain(segment) ? Hash.of(segment.utf8) : Hash.of(name(of: address, from: provenance).utf8)
   }
 
-  /// The name that a Content-Disposition gives; nil if it is malformed or gives none that can be used.
+  /// The name that a Content-Disposition gives, if it can be used.
   static func name(contentDisposition field: String) -> String? {
     ContentDisposition(field)?.filename.flatMap { NameSanitizer.sanitize($0) }
   }
@@ -49,12 +49,10 @@ public enum FileNaming {
     isName(name) && name.utf8.count <= longest && !PartialName.isMetadata(name)
   }
 
-  /// Whether a text is a name at all: not empty, not `.` or `..`, and without a slash or a zero byte. By bytes, as the
-  /// kernel reads it.
+  /// Whether a text is a name to the kernel: not empty, not `.` or `..`, and without a slash or a zero byte.
   static func isName(_ text: String) -> Bool {
-    let bytes = text.utf8
     var (count, dots) = (0, 0)
-    for byte in bytes {
+    for byte in text.utf8 {
       if byte == UInt8(ascii: "/") || byte == 0 { return false }
       if byte == UInt8(ascii: ".") { dots += 1 }
       count += 1
@@ -62,8 +60,8 @@ public enum FileNaming {
     return count > 2 || count > dots
   }
 
-  /// Whether two names, or paths, are the same to the kernel, which compares bytes. To Swift, two texts are equal that
-  /// differ in their normal form alone.
+  /// Whether two names, or paths, have the same bytes. To Swift, texts are equal that differ in their normal form
+  /// alone.
   static func areSame(_ left: String, _ right: String) -> Bool {
     var (left, right) = (left, right)
     return left.withUTF8 { left in right.withUTF8 { areSame(left, $0) } }
@@ -91,8 +89,7 @@ public enum FileNaming {
     return (name[..<tar.startIndex], name[tar.startIndex...])
   }
 
-  /// Whether the segment is of ASCII letters, digits and a few marks, as most are. It then needs neither decoding nor
-  /// cleaning.
+  /// Whether the segment needs neither decoding nor cleaning, as most.
   private static func isPlain(_ segment: Substring) -> Bool {
     // A text's bytes one by one take ten times as long as the same bytes in memory.
     let isPlain =
@@ -159,32 +156,16 @@ enum NameSanitizer {
     return String(rest)
   }
 
-  /// Cuts the stem of a name that is too long, if possible between characters as a reader sees them, and keeps the
-  /// extension.
+  /// Cuts the stem of a name that is too long, and keeps the extension.
   private static func shortened(_ name: String, to length: Int) -> String {
     guard name.utf8.count > length else { return name }
     let (stem, ending) = FileNaming.split(name)
-    let room = length - ending.utf8.count
-    let cut = prefix(stem, bytes: room)
-    if !cut.isEmpty { return cut + ending }
-    // One `Character` may be a letter under two hundred accents.
-    var scalars = String.UnicodeScalarView()
-    var size = 0
-    for scalar in stem.unicodeScalars {
-      size += UTF8.width(scalar)
-      guard size <= room else { break }
-      scalars.append(scalar)
-    }
-    return String(scalars) + ending
-  }
-
-  private static func prefix(_ text: Substring, bytes room: Int) -> String {
-    var size = 0
-    for index in text.indices {
-      size += text[index].utf8.count
-      if size > room { return String(text[..<index]) }
-    }
-    return String(text)
+    let ends = stem.utf8.indices.prefix(length - ending.utf8.count + 1).dropFirst().reversed()
+    // Between characters as a reader sees them, if possible: one may be a letter under two hundred accents.
+    let end =
+      ends.first { String.Index($0, within: name) != nil }
+      ?? ends.first { $0.samePosition(in: name.unicodeScalars) != nil }
+    return String(stem[..<(end ?? stem.startIndex)] + ending)
   }
 }
 
@@ -196,110 +177,74 @@ struct ContentDisposition: Equatable {
 
   /// - Returns: nil if the field does not follow the grammar: such a field is ignored as a whole.
   init?(_ field: String) {
-    var scanner = FieldScanner(field)
+    var scanner = FieldScanner(rest: field.utf8[...])
     guard scanner.token() != nil else { return nil }
-    var names: Set<String> = []
-    var plain: String?
-    var extended: String?
-    while true {
-      scanner.skipBlanks()
-      if scanner.isAtEnd { break }
+    var values: [String: String] = [:]
+    while scanner.next() != nil {
       guard scanner.take(UInt8(ascii: ";")) else { return nil }
-      scanner.skipBlanks()
       // A final ";" and ";;" are common and harmless.
-      if scanner.isAtEnd || scanner.peeks(UInt8(ascii: ";")) { continue }
-      guard let name = scanner.token()?.lowercased() else { return nil }
-      scanner.skipBlanks()
-      guard scanner.take(UInt8(ascii: "=")) else { return nil }
-      scanner.skipBlanks()
-      let isQuoted = scanner.peeks(UInt8(ascii: "\""))
+      if [nil, UInt8(ascii: ";")].contains(scanner.next()) { continue }
+      guard let name = scanner.token()?.lowercased(), scanner.take(UInt8(ascii: "=")) else { return nil }
+      let isQuoted = scanner.next() == UInt8(ascii: "\"")
       guard let value = isQuoted ? scanner.quotedString() : scanner.looseValue() else { return nil }
       // Two parameters of one name: the sender's mistake, which readers resolve differently.
-      guard names.insert(name).inserted else { return nil }
-      switch name {
-      case "filename": plain = value
-      case "filename*" where !isQuoted: extended = Self.decodeExtended(value)
-      default: break
-      }
+      guard values.updateValue(isQuoted && name == "filename*" ? "" : value, forKey: name) == nil else { return nil }
     }
-    filename = extended ?? plain
+    filename = values["filename*"].flatMap(Self.decodeExtended) ?? values["filename"]
   }
 
   /// RFC 8187 §3.2: `charset'language'percent-encoded`; UTF-8 and, for old senders, ISO-8859-1.
   private static func decodeExtended(_ value: String) -> String? {
     let parts = value.utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
     guard parts.count == 3, let octets = PercentEncoding.decodeStrictly(Substring(parts[2])) else { return nil }
-    switch Substring(parts[0]).lowercased() {
-    case "utf-8": return String(validating: octets, as: UTF8.self)
-    case "iso-8859-1":
-      var scalars = String.UnicodeScalarView()
-      scalars.append(contentsOf: octets.map { Unicode.Scalar($0) })
-      return String(scalars)
-    default: return nil
+    return switch Substring(parts[0]).lowercased() {
+    case "utf-8": String(validating: octets, as: UTF8.self)
+    case "iso-8859-1": String(decoding: octets.map { UInt16($0) }, as: UTF16.self)
+    default: nil
     }
   }
 }
 
-/// Reads the elements of a header field's value (RFC 9110 §5.6).
-struct FieldScanner {
-  private let bytes: [UInt8]
-  private var position = 0
+/// Reads the elements of a header field's value (RFC 9110 §5.6), and the blanks before them.
+private struct FieldScanner {
+  var rest: Substring.UTF8View
 
-  init(_ field: String) { bytes = Array(field.utf8) }
-
-  var isAtEnd: Bool { position >= bytes.count }
-
-  func peeks(_ byte: UInt8) -> Bool { position < bytes.count && bytes[position] == byte }
+  /// The byte that comes next; nil at the end.
+  mutating func next() -> UInt8? {
+    rest = rest.drop(while: OptionalWhiteSpace.contains)
+    return rest.first
+  }
 
   mutating func take(_ byte: UInt8) -> Bool {
-    guard peeks(byte) else { return false }
-    position += 1
+    guard next() == byte else { return false }
+    rest.removeFirst()
     return true
   }
 
-  mutating func skipBlanks() {
-    while peeks(UInt8(ascii: " ")) || peeks(UInt8(ascii: "\t")) { position += 1 }
+  private mutating func taken(_ part: Substring.UTF8View) -> String? {
+    rest = rest[part.endIndex...]
+    return part.isEmpty ? nil : String(Substring(part))
   }
 
   mutating func token() -> String? {
-    let start = position
-    while position < bytes.count, Self.isTokenByte(bytes[position]) { position += 1 }
-    return position > start ? String(decoding: bytes[start..<position], as: UTF8.self) : nil
+    _ = next()
+    return taken(rest.prefix { $0.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) })
   }
 
   /// The text before the next `;`, without blanks around it; nil if there is none.
   mutating func looseValue() -> String? {
-    let end = bytes[position...].firstIndex(of: UInt8(ascii: ";")) ?? bytes.count
-    var value = bytes[position..<end]
-    position = end
-    while let last = value.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") {
-      value.removeLast()
-    }
-    return value.isEmpty ? nil : String(decoding: value, as: UTF8.self)
+    taken(rest.prefix { $0 != UInt8(ascii: ";") }).map { String(OptionalWhiteSpace.trimmed($0[...])) }
   }
 
   /// The text between quotes, `\x` read as `x`; nil if the closing quote is missing.
   mutating func quotedString() -> String? {
-    guard take(UInt8(ascii: "\"")) else { return nil }
+    rest.removeFirst()
     var text: [UInt8] = []
-    while position < bytes.count {
-      switch bytes[position] {
-      case UInt8(ascii: "\""):
-        position += 1
-        return String(decoding: text, as: UTF8.self)
-      case UInt8(ascii: "\\"):
-        guard position + 1 < bytes.count else { return nil }
-        text.append(bytes[position + 1])
-        position += 2
-      default:
-        text.append(bytes[position])
-        position += 1
-      }
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
+      guard let byte = byte == UInt8(ascii: "\\") ? rest.popFirst() : byte else { return nil }
+      text.append(byte)
     }
     return nil
-  }
-
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    byte.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
   }
 }

@@ -2,20 +2,15 @@ public import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// One file that is being downloaded: transfers write into it, the scheduler asks it for the next request, and the
-/// cache commits it in the end.
-///
-/// A lock around `Reception`. There is no contention: the loop's thread and a worker for slow disk work use it in turn.
+/// One file that is being downloaded, as scheduler and transfers see it: a lock around `Reception`, for which the
+/// loop's thread and a worker for slow disk work do not contend.
 public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   let plan: DownloadPlan
   private let reception: Lock<Reception>
   /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes may hold.
   private let waitingCount = Atomic<Int>(0)
 
-  /// - Parameters:
-  ///   - meter: the progress of the request whose task fills the download.
-  ///   - claim: held until the cache calls `Reception.endClaim`.
-  ///   - resumes: false to leave alone what an earlier run has of the file.
+  /// - Parameter resumes: false to leave alone what an earlier run has of the file.
   init(
     _ plan: DownloadPlan, meter: TransferMeter, claim: consuming ProcessClaims.Claim? = nil, resumes: Bool = true
   ) {
@@ -33,7 +28,7 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
     } catch { throw error.at(plan.address) }
   }
 
-  /// The same for steps that cannot fail.
+  /// Runs steps that cannot fail.
   func look<Value: Sendable>(_ body: (inout Reception) -> Value) -> Value { reception.withLock { body(&$0) } }
 
   /// See `Reception.sameBytes`.
@@ -96,7 +91,7 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   public func takeRunning() -> RunningTransfer? { look { $0.takeRunning() } }
 }
 
-/// One segment of a file that is filled in several, as a transfer of its own sees it.
+/// A further segment of a download, as the transfer that fills it sees it.
 final class SegmentOfDownload: SegmentTarget {
   private let download: FileDownload
   private let id: Int

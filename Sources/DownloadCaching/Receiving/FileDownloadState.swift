@@ -1,7 +1,6 @@
 import DownloadModel
 
-/// How one file's download stands between its requests and their answers: events in, decisions out. No disk, no clock;
-/// errors are told without an address, which the shell adds.
+/// How one file's download stands between its requests and their answers: events in, decisions out. No disk, no clock.
 ///
 ///     idle ──request──► asked ──answer──► receiving ──end──► finished
 ///       ▲                 │                   │                 │
@@ -25,8 +24,8 @@ struct FileDownloadState: Sendable, Equatable {
   enum Body: Sendable, Equatable {
     /// The whole file, up to this offset if the answer said so.
     case whole(end: Int64?)
-    /// The body of a 206 (RFC 9110 §15.3.7), which goes on behind so many held bytes, and may be shorter than the range
-    /// that was asked for. As long as it repeats the last held bytes, which are compared, it has the offset of its next.
+    /// The body of a 206 (RFC 9110 §15.3.7), which may be shorter than the range that was asked for, behind so many
+    /// held bytes. `repeatedFrom` is the offset of its next byte while it repeats held bytes.
     case range(after: Int64, end: Int64, repeatedFrom: Int64?)
 
     /// Offset behind its last byte; nil if the answer did not say.
@@ -76,9 +75,6 @@ struct FileDownloadState: Sendable, Equatable {
   // MARK: Asking
 
   /// Plans the next request.
-  /// - Parameters:
-  ///   - held: what is on disk.
-  ///   - known: the finished file that a conditional request may be about.
   /// - Throws: `.cancelled` once it is closed.
   mutating func request(held: HeldPart, known: KnownVersion?) throws(DownloadError) -> TransferPlan {
     guard !isClosed else { throw .cancelled }
@@ -130,15 +126,12 @@ struct FileDownloadState: Sendable, Equatable {
 
   // MARK: The end
 
-  /// Judges the end of the transfers: lengths first, then what the end itself proves (HTTP rules 6 and 24). Called once
-  /// for each request for the start of the file.
+  /// Judges the end of a transfer for the start of the file: lengths first, then what the end itself proves (HTTP rules
+  /// 6 and 24).
   /// - Parameters:
   ///   - length: bytes that are in the file, from its start on.
-  ///   - total: length of the whole file, if any answer gave it.
-  ///   - isSplit: whether several transfers filled it.
   ///   - mayAskBehind: whether the server could tell that nothing follows the last byte.
-  /// - Throws: `.badResponse` without an answer; `.shortBody`, which is temporary; the error for which the answer was
-  ///   rejected.
+  /// - Throws: `.badResponse` without an answer; `.shortBody`; the error for which the answer was rejected.
   mutating func end(
     length: Int64, total: Int64?, framing: TransferReceipt.Framing, isSplit: Bool, mayAskBehind: Bool
   ) throws(DownloadError) -> FinishedTransfer {
@@ -211,9 +204,8 @@ struct FileDownloadState: Sendable, Equatable {
 enum FinishedTransfer: Sendable, Equatable {
   /// The file is whole, as far as this proves it, and waits for its final name.
   case whole(Proof)
-  /// Not a failure, but not the whole file: the answer was a shorter range than was asked for (RFC 9110 §14.2 allows
-  /// it), or said nothing about what is held, or an end without a length is still to be checked. Another request must
-  /// follow.
+  /// Another request must follow: the answer was a shorter range than was asked for (RFC 9110 §14.2 allows it), or said
+  /// nothing about what is held, or an end without a length is still to be checked.
   case partly
   /// The server vouched for the file on disk (304).
   case unchanged

@@ -1,25 +1,23 @@
 import DownloadModel
 import SystemPackage
 
-/// What of a file is there, and its way to the disk: bytes through buffers into the staged file, and the metadata that
+/// What of a file is there, on its way to the disk: bytes through buffers into the staged file, and the metadata that
 /// describes them. Knows nothing of requests and answers.
 struct PartWriter: ~Copyable {
   private let plan: DownloadPlan
   /// Which version the bytes are of. Their number is in `segments`.
   private(set) var version = HeldPart()
-  /// The final name as far as it is known, without the list's number. The first answer's, because a later one (416) may
-  /// not repeat it.
+  /// The final name as far as it is known, without the list's number: a later answer (416) may not repeat it.
   var name: String
   var segments = SegmentMap()
   /// Nil until the first request looks at the disk.
   private var staged: StagedFile?
-  /// Bytes that arrived for the start of the file and are not in it yet.
+  /// For the start of the file.
   private var buffer = BlockBuffer()
-  /// The same for the further segments.
   private var furtherBuffers: [Int: BlockBuffer] = [:]
   private var metadataPace = MetadataPace()
   private var space = SpaceReservation()
-  /// Nil until it was looked for a checksum.
+  /// Nil until a checksum was looked for.
   private var digest: DigestCheck?
 
   /// A body of at most this length gets no metadata: after a SIGKILL it starts over.
@@ -44,7 +42,7 @@ struct PartWriter: ~Copyable {
   var isNamed: Bool { look { $0.isNamed } == true }
   var isOpen: Bool { look { $0.descriptor.isOpen } == true }
 
-  /// What the staged file says, where there is one. (A value that cannot be copied cannot be looked at with `?.`.)
+  /// What the staged file says: a value that cannot be copied cannot be looked at with `?.`.
   func look<Value, Failure: Error>(
     _ body: (borrowing StagedFile) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
@@ -85,7 +83,7 @@ struct PartWriter: ~Copyable {
     digest = nil
   }
 
-  /// Notes which version the bytes will be of, when those of another were given up.
+  /// Notes of which version the bytes will be.
   mutating func begin(_ version: HeldPart, name: String?) {
     self.version = version
     if let name { self.name = name }
@@ -100,7 +98,6 @@ struct PartWriter: ~Copyable {
     if isNamed || space.map({ $0 > Self.worthMetadata }) == true { try writeMetadata() }
   }
 
-  /// Checks the space for the bytes that are to come.
   mutating func reserve(_ needed: Int64?) throws(DownloadError) {
     try space.begin(needed, for: name, in: plan.directory)
   }
@@ -130,9 +127,7 @@ struct PartWriter: ~Copyable {
 
   // MARK: Bytes
 
-  /// Takes the next bytes of a segment.
-  /// - Parameter isShort: whether so little has come that it is written at once: for a short file, one buffer is one
-  ///   write.
+  /// - Parameter isShort: whether so little has come that it is written at once: a short file is one write.
   mutating func append(_ bytes: UnsafeRawBufferPointer, to id: Int, isShort: Bool) throws(DownloadError) {
     if isShort, buffer.count == 0 {
       segments.receive(bytes.count, for: id)
@@ -236,7 +231,6 @@ struct PartWriter: ~Copyable {
     if digest == nil || digest?.expected != expected { digest = DigestCheck(expected) }
   }
 
-  /// The checksum that the bytes are compared with as they come.
   var comparedDigest: ContentDigest? {
     switch digest {
     case .some(let check): check.expected
@@ -244,8 +238,7 @@ struct PartWriter: ~Copyable {
     }
   }
 
-  /// How the bytes compare with their checksum, as far as that can be told without reading the file; nil if none was
-  /// looked for.
+  /// Nil if no checksum was looked for.
   var verdict: DigestVerdict? {
     switch digest {
     case .some(let check): check.verdict(of: segments.length)
@@ -293,8 +286,8 @@ struct PartWriter: ~Copyable {
   mutating func release() { staged?.release() }
 }
 
-/// Gathers the small buffers in which bytes arrive into blocks worth a system call: libcurl delivers at most 16 KiB at
-/// a time, and for file systems a long write costs half as much a byte.
+/// Gathers what arrives (libcurl delivers at most 16 KiB at a time) into blocks worth a system call: a long write costs
+/// half as much a byte.
 struct BlockBuffer: Sendable {
   /// Blocks end at multiples of this in the file. A SIGKILL loses at most one block of a segment.
   static let length = 256 * 1024
@@ -341,10 +334,9 @@ struct MetadataPace: Sendable, Equatable {
     return written[id, default: 0] >= Self.most
   }
 
-  /// Counts bytes of a further segment that arrived: of many slow segments none fills a block for a long time. A large
-  /// file may lose more, because its metadata would otherwise be written all the time.
-  /// - Parameter total: length of the whole file.
-  /// - Returns: whether it is time to flush the buffer of every segment and write the metadata.
+  /// Counts bytes of a further segment that arrived: many slow segments fill no block for a long time. A large file may
+  /// lose more, because its metadata would otherwise be written all the time.
+  /// - Returns: whether to flush every segment's buffer and write the metadata.
   mutating func received(_ bytes: Int64, ofFileOf total: Int64) -> Bool {
     arrived += bytes
     return arrived >= max(1 << 20, min(8 << 20, total / 256))

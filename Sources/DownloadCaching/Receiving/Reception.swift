@@ -1,17 +1,17 @@
 import DownloadModel
 import SystemPackage
 
+// Long because: all that an answer, its bytes and its end may do to one file stands here, in that order.
+
 /// One file between the server's answers and the disk: does what the pure rules of `FileDownloadState` and `SegmentMap`
-/// decide. Not for two threads at a time: `FileDownload` holds it under a lock. Errors are told without an address,
-/// which that one adds.
+/// decide. `FileDownload` holds it under a lock, and adds the address to its errors.
 struct Reception: ~Copyable {
   let plan: DownloadPlan
   private var state = FileDownloadState()
   private var part: PartWriter
   /// The head of the answer whose body is being written, or that completed the file without one.
   private(set) var head: ResponseHead?
-  /// Seconds since 1970 at which the request for the file's start was sent last: its answer's age counts from here (RFC
-  /// 9111 §4.2.3).
+  /// Seconds since 1970 at which the file was asked for last: the answer's age counts from here (RFC 9111 §4.2.3).
   private(set) var askedAt: Int64 = 0
   /// Whether a part that an earlier run left is gone on with.
   private let resumes: Bool
@@ -20,13 +20,13 @@ struct Reception: ~Copyable {
   /// Bytes of an earlier run that are still in use.
   private(set) var resumed: Int64 = 0
   private(set) var meter: TransferMeter
-  /// The file whose bytes these are a copy of; nil where a server sent them.
+  /// The file of which these bytes are a copy; nil where a server sent them.
   private(set) var source: CacheRow?
   /// A file that was copied, and whose bytes did not have the checksum.
   private(set) var doubted: CacheRow?
   /// A transfer that goes on although the task that began it was cancelled.
   private var running: RunningTransfer?
-  /// The claim that keeps other processes from the request; dropping it lets them take it.
+  /// Keeps other processes from the request.
   private var claim: ProcessClaims.Claim?
 
   /// A body with less than this to come is not worth a second connection.
@@ -192,7 +192,6 @@ struct Reception: ~Copyable {
     return coded == .decode ? .decode : disposition
   }
 
-  /// Notes that a body begins to fill the start of the file.
   private mutating func begin(_ head: ResponseHead) -> BodyDisposition {
     part.segments.setFirst(taken: true)
     return isSplittable(head) ? .splittable : .write
@@ -314,7 +313,7 @@ struct Reception: ~Copyable {
 
   // MARK: Segments
 
-  /// Takes the end of a segment for a further transfer; see `DownloadTarget.takeSegment`.
+  /// See `DownloadTarget.takeSegment`.
   mutating func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> Int? {
     state.isClosed ? nil : try part.takeSegment(of: id, from: offset)
   }
@@ -352,9 +351,9 @@ struct Reception: ~Copyable {
     return finished != .partly
   }
 
-  /// Whether the server could tell that nothing follows the last byte. A body that only the closing connection ended
-  /// (or an HTTP/2 stream, whose end libcurl 7.88 does not tell from a reset) may have been cut short. A server that
-  /// supports ranges can tell: asked for bytes behind the last one, it answers 416 if there are none.
+  /// Whether the server could tell that nothing follows the last byte, where only the closing connection ended the body
+  /// (or an HTTP/2 stream, whose end libcurl 7.88 does not tell from a reset): asked for bytes behind it, one that
+  /// supports ranges answers 416.
   private var mayAskBehind: Bool {
     length > 0 && !part.version.isDecoded && part.version.validator.ifRange != nil
       && head?["accept-ranges"]?.lowercased() == "bytes"
@@ -409,27 +408,24 @@ struct Reception: ~Copyable {
     return found
   }
 
-  /// Makes the bytes durable. Blocks.
   func sync() throws(DownloadError) {
     try part.withFile("syncing") { file throws(Errno) in try file.sync() }
   }
 
   // MARK: Names on the disk
 
-  /// Gives the whole file its server's time (`--remote-time`).
+  /// Gives the file its server's time (`--remote-time`).
   func stamp() throws(DownloadError) {
     guard let time = remoteTime else { return }
     try part.withFile("setting the time of") { file throws(Errno) in try file.setModified(time) }
   }
 
-  /// Seconds since 1970; nil if the file keeps the time at which it was written.
   private var remoteTime: Int64? {
     plan.rules.usesRemoteTime
       ? RemoteTime.seconds(part.version.validator.lastModified, now: plan.rules.now()) : nil
   }
 
-  /// Compares the file with another, which gets this one's time if they are the same (`--remote-time`). Blocks.
-  /// - Parameter other: a file of the same length.
+  /// Compares the file with another of its length, which gets this one's time if they are the same. Blocks.
   /// - Returns: the other as it is then; nil if their bytes differ.
   /// - Throws: errno of reading; ECANCELED when the task was cancelled.
   func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
@@ -439,12 +435,10 @@ struct Reception: ~Copyable {
     return try other.standing()
   }
 
-  /// What a file with the same bytes looks like.
   func likeness() throws(DownloadError) -> Likeness? {
     try part.withFile("reading") { file throws(Errno) in try file.likeness(length) }
   }
 
-  /// The file, by which a later run recognises it.
   func standing() throws(DownloadError) -> StandingFile? {
     try part.withFile("looking at") { file throws(Errno) in try file.standing() }
   }
@@ -466,7 +460,6 @@ struct Reception: ~Copyable {
     return named
   }
 
-  /// Removes the file.
   mutating func discard() throws(DownloadError) {
     state.close()
     try part.discard()
@@ -494,7 +487,7 @@ struct Reception: ~Copyable {
 
   mutating func endClaim() { claim = nil }
 
-  /// The task of another request goes on with this download, and its meter shows it.
+  /// The task of another request goes on with this download.
   mutating func show(on meter: TransferMeter) {
     self.meter = meter
     meter.begin(at: position + part.segments.receivedFurther, total: part.segments.total)

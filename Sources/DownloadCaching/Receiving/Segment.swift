@@ -25,7 +25,7 @@ struct Segment: Sendable, Equatable {
   }
 }
 
-/// Which bytes of a file are there, in flight, or still to be asked for. Offsets are in bytes. Pure.
+/// Which bytes of a file are there, in flight, or still to be asked for. Pure.
 ///
 ///     0        segment 0           segment 1         segment 2        total
 ///     ├──────────────►·············├──────────►······├───────────────►┤
@@ -41,18 +41,16 @@ struct SegmentMap: Sendable, Equatable {
   private var nextID = 1
   /// Length of the whole file; nil while no answer gave it.
   var total: Int64?
-  /// Whether the file's length on disk no longer says which bytes are there; so from the first further segment on.
+  /// Whether the file's length on disk no longer says which bytes are there.
   private(set) var isSplit = false
-  /// Whether the server gives no ranges of this file: then no further segment is begun.
+  /// Whether no further segment is begun, because the server gives no ranges.
   private(set) var refusesFurther = false
   /// How much of a further segment is asked for at a time.
   var requestSize = RequestSize(divisor: 1, least: 0)
 
   init() {}
 
-  /// What an interrupted download had left.
-  /// - Parameter done: first and last byte of each range that is there, in the order of the file.
-  /// - Returns: nil if the ranges cannot be those of a file of that length.
+  /// What an interrupted download had left; nil if the ranges cannot be those of a file of that length.
   init?(done: [ClosedRange<Int64>], total: Int64) {
     (self.total, isSplit) = (total, true)
     var end: Int64 = 0
@@ -74,8 +72,7 @@ struct SegmentMap: Sendable, Equatable {
     self.total = total
   }
 
-  /// Drops all bytes. What was learnt about the server stays. Numbers of segments are not used again, because a
-  /// transfer may still hold an old one.
+  /// Drops all bytes. Numbers of segments are not used again, because a transfer may still hold an old one.
   mutating func startOver() {
     head = Segment(id: Segment.first, from: 0, to: 0)
     others = []
@@ -84,7 +81,7 @@ struct SegmentMap: Sendable, Equatable {
 
   // MARK: What is there
 
-  /// Bytes that are in the file, from its start on.
+  /// Bytes in the file, from its start on.
   var length: Int64 { head.written }
   /// Offset of the next byte for the start of the file.
   var position: Int64 { head.received }
@@ -92,11 +89,9 @@ struct SegmentMap: Sendable, Equatable {
   /// Where the segment behind the first begins.
   var secondStart: Int64? { others.first?.start }
 
-  /// Bytes of the further segments that have arrived.
+  // Bytes of the further segments that have arrived, are in the file, and wait in buffers.
   var receivedFurther: Int64 { others.reduce(0) { $0 + $1.received - $1.start } }
-  /// Bytes of the further segments that are in the file.
   var writtenFurther: Int64 { others.reduce(0) { $0 + $1.written - $1.start } }
-  /// Bytes that have arrived and wait in buffers, of all further segments.
   var bufferedFurther: Int64 { others.reduce(0) { $0 + $1.received - $1.written } }
 
   /// The ranges of bytes that are in the file.
@@ -155,14 +150,12 @@ struct SegmentMap: Sendable, Equatable {
 
   // MARK: What changes it
 
-  /// Notes whether a transfer fills the start of the file.
   mutating func setFirst(taken: Bool) { head.isTaken = taken }
 
   mutating func refuseFurther() { refusesFurther = true }
 
   /// Takes the end of a segment from the transfer that fills it, or all of a segment that no transfer fills.
-  /// - Returns: the number of the segment that the caller now has; nil if the segment has changed meanwhile or cannot
-  ///   be divided there.
+  /// - Returns: the number of the segment that the caller now has.
   mutating func take(_ id: Int, from offset: Int64) -> Int? {
     guard !refusesFurther, let total else { return nil }
     if id == Segment.first {
@@ -195,10 +188,8 @@ struct SegmentMap: Sendable, Equatable {
   /// Notes up to which offset a segment's transfer has asked for bytes.
   mutating func ask(_ id: Int, upTo end: Int64) { change(id) { $0.asked = end } }
 
-  /// Notes that bytes of a segment arrived.
   mutating func receive(_ count: Int, for id: Int) { change(id) { $0.received += Int64(count) } }
 
-  /// Notes that bytes of a segment reached the file.
   mutating func write(_ id: Int, to offset: Int64) {
     change(id) { segment in
       segment.written = offset
@@ -215,17 +206,15 @@ struct SegmentMap: Sendable, Equatable {
     body(&others[index])
   }
 
-  /// Removes the segments up to `offset` of which nothing has arrived: the first transfer has reached them and goes on
-  /// into them. So a transfer that has brought nothing holds up no other. A cache that fetches the file itself answers
-  /// range requests only when it has the whole file.
+  /// Removes the segments up to `offset` of which nothing has arrived: the first transfer goes on into them. A cache
+  /// that fetches the file itself answers range requests only when it has the whole file.
   mutating func clearWay(to offset: Int64) {
     while let next = others.first, offset >= next.start, next.isTaken, next.received == next.start {
       others.removeFirst()
     }
   }
 
-  /// Notes that no transfer fills the segment any more. A segment that brought nothing is merged into the one before,
-  /// whose transfer may be able to go on into it.
+  /// Notes that no transfer fills the segment any more. One that brought nothing is merged into the one before.
   mutating func release(_ id: Int) {
     if id == Segment.first {
       head.isTaken = false

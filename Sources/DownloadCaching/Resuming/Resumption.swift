@@ -27,9 +27,6 @@ struct TransferPlan: Equatable {
   /// Bytes fetched twice where no strong validator exists: 64 KiB, little to send and enough to differ.
   static let tailLength: Int64 = 65_536
 
-  /// - Parameters:
-  ///   - ifRangeIsRefused: the server has answered If-Range with the whole file of the same version.
-  ///   - known: what is known of a finished file of this address that is intact on disk.
   static func make(held: HeldPart, ifRangeIsRefused: Bool, known: KnownVersion?) -> TransferPlan {
     if held.length > 0 { return resuming(held, ifRangeIsRefused) }
     guard let condition = known?.condition else { return TransferPlan(asked: .whole, headerLines: []) }
@@ -44,9 +41,8 @@ struct TransferPlan: Equatable {
         ? TransferPlan(asked: .rest(from: held.length, proof: .sameValidator), headerLines: [])
         : TransferPlan(asked: .rest(from: held.length, proof: .ifRange), headerLines: ["If-Range: \(ifRange)"])
     }
-    // If-Range must not name a weak validator, which promises no equal bytes (RFC 9110 §13.1.5). So with a weak
-    // validator, as with none, the part's last bytes are compared. For a part no longer than those bytes that would
-    // save nothing.
+    // If-Range must not name a weak validator (RFC 9110 §13.1.5): with one, as with none, the part's last bytes are
+    // compared. For a part no longer than those that would save nothing.
     guard held.length > tailLength else { return TransferPlan(asked: .whole, headerLines: []) }
     return TransferPlan(asked: .rest(from: held.length - tailLength, proof: .tail), headerLines: [])
   }
@@ -58,19 +54,18 @@ struct HeldPart: Sendable, Equatable {
   var length: Int64 = 0
   /// The validator of the answer that they came from.
   var validator = Validator()
-  /// Length of the whole file in bytes, if that answer gave it.
+  /// Length of the whole file, if that answer gave it.
   var total: Int64?
   /// The Content-Encoding in which the bytes are stored; nil for none. Ranges count encoded bytes.
   var encoding: String?
   /// Whether the coding was removed: then no range of what the server sends is a range of these bytes.
   var isDecoded = false
-  /// `EffectiveURL` of the resource that gave the bytes, where redirects led to another resource.
+  /// `EffectiveURL` of the resource that gave the bytes, where redirects led to it.
   var effectiveURL: String?
-  /// Under which trust they were received.
   var trust = TrustMark.usual
 
-  /// Whether a run may go on with them: under another trust, only a strong tag shows that the rest is of the same
-  /// version.
+  /// Whether a run may go on with them: under another trust, only a strong tag shows that the rest is the same
+  /// version's.
   func mayBeContinued(under trust: RequestTrust) -> Bool {
     let reuse = trust[effectiveURL].reuse(of: self.trust)
     return reuse == .asOwn || reuse == .byStrongTag && validator.strongETag != nil
@@ -90,9 +85,7 @@ enum ResumeDecision: Equatable {
   /// The server knows the version but not If-Range: ask once more without it.
   case askWithoutIfRange
 
-  /// - Parameters:
-  ///   - known: what a conditional request was about.
-  ///   - now: seconds since 1970, for a Retry-After that is a date.
+  /// - Parameter now: seconds since 1970, for a Retry-After that is a date.
   static func decide(
     asked: TransferPlan.Asked, held: HeldPart, known: KnownVersion? = nil, head: ResponseHead, now: Int64
   ) -> ResumeDecision {
@@ -183,20 +176,16 @@ enum ResumeDecision: Equatable {
 }
 
 extension ResponseHead {
-  /// The failure that an answer without the wanted content means. The rules are those for files, and other fetches use
-  /// them too.
+  /// The failure that an answer without the wanted content means.
   /// - Parameter now: seconds since 1970, for a `Retry-After` that is a date.
   public func failure(now: Int64) -> DownloadError { ResumeDecision.failure(self, now: now) }
 }
 
-/// What to do with a body's content coding. dlm asks for none (`Accept-Encoding: identity`), and the user wants the
-/// file itself (HTTP rule 35).
+/// What to do with a body's content coding, for which dlm did not ask (HTTP rule 35).
 enum CodedBody: Equatable {
-  /// The body has none.
   case plain
-  /// It is removed as the body comes.
   case decode
-  /// The body is written as it comes: either its name or type says that the file itself has this coding, as in
+  /// The body is written as it comes: its name or type says that the file itself has this coding, as in
   /// `backup.tar.gz`, or dlm does not know the coding.
   case keep
 
@@ -239,5 +228,30 @@ enum CodedBody: Equatable {
     case .deflate: ["application/zlib", "application/x-zlib"].contains(type)
     case .brotli: ["application/brotli", "application/x-brotli", "application/x-br"].contains(type)
     }
+  }
+}
+
+enum RetryAfter {
+  /// How long the server asks clients to wait (RFC 9110 §10.2.3); nil if the field is neither seconds nor a date.
+  /// - Parameter now: seconds since 1970.
+  static func duration(_ field: String, now: Int64) -> Duration? {
+    if !field.isEmpty, field.utf8.count <= 9, field.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
+      return Int64(field).map { .seconds($0) }
+    }
+    return HTTPDate(field).map { .seconds(max(0, $0.seconds - now)) }
+  }
+}
+
+enum RemoteTime {
+  /// Clocks are wrong by minutes and zones by hours; a time further ahead cannot be that of a change.
+  private static let aheadAtMost: Int64 = 86_400
+
+  /// Which time a file gets from its server (`--remote-time`), in seconds since 1970: Last-Modified, if it is
+  /// plausible.
+  /// - Parameter now: seconds since 1970.
+  static func seconds(_ lastModified: String?, now: Int64) -> Int64? {
+    guard let seconds = lastModified.flatMap({ HTTPDate($0) })?.seconds, seconds >= 0, seconds <= now + aheadAtMost
+    else { return nil }
+    return seconds
   }
 }

@@ -2,23 +2,18 @@ import DownloadModel
 import FoundationEssentials
 import SystemPackage
 
-/// The JSON beside a part, in `NAME.part.json`: whose bytes these are, and of which version.
-///
-/// As long as bytes are only appended, the part's length says which bytes are there; a file that is fetched in segments
-/// lists its done ranges here.
+/// The JSON beside a part, in `NAME.part.json`: whose bytes these are, and of which version. A file that is fetched in
+/// segments lists its done ranges here; of another, the part's length says which bytes are there.
 struct ResumeMetadata: Sendable, Equatable, Codable {
   /// What is of another format counts as foreign.
   var format = 1
   /// `Address.resource`.
   var address: String
-  /// Under which trust the bytes were received.
   var trust: TrustMark
   var validator: Validator
-  /// Length of the whole file in bytes; nil if the server did not say.
   var total: Int64?
-  /// Content-Encoding of the bytes, if any.
   var encoding: String?
-  /// Whether that coding was removed, so that the bytes cannot be continued; nil if not.
+  /// Whether that coding was removed, so that the bytes cannot be continued.
   var isDecoded: Bool?
   /// The address that gave the bytes, where redirects led to another one.
   var answeredBy: String?
@@ -41,17 +36,15 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
     self.name = name
   }
 
-  /// Metadata is a few hundred bytes; a longer file is not metadata.
+  /// A longer file is not metadata, which is a few hundred bytes.
   private static let longest = 65_536
 
-  /// Reads it from a file.
   static func read(_ file: borrowing Descriptor, _ secret: UserSecret) throws(Errno) -> ResumeMetadata? {
     let json = try file.read(longest + 1)
     return json.count > longest ? nil : ResumeMetadata(json: json, secret: secret)
   }
 
-  /// - Returns: nil if the bytes are not metadata that can be trusted: torn, another user's, forged, or of another
-  ///   format.
+  /// - Returns: nil if the bytes are torn, another user's, forged, or of another format.
   init?(json: [UInt8], secret: UserSecret) {
     guard var metadata = try? JSONDecoder().decode(ResumeMetadata.self, from: Data(json)), metadata.format == 1,
       FileNaming.isUsable(metadata.name), (metadata.total ?? 0) >= 0
@@ -63,7 +56,6 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
     validator = validator.fitForHeaders
   }
 
-  /// - Parameter secret: the user's, which seals the metadata.
   func json(_ secret: UserSecret) -> [UInt8] {
     var sealed = self
     sealed.seal = secret.tag("metadata", encoded())
@@ -81,18 +73,13 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
   /// Which bytes of a part of that length can be used, from its start on.
   func held(length: Int64) -> HeldPart {
     // A part longer than the whole file was written by something else, and none of it can be trusted.
-    let isSane = total.map { length <= $0 } ?? true
-    var good = isSane ? length : 0
-    if done != nil {
-      good = segments(length: length) == nil ? 0 : ranges.first.map { $0.upperBound + 1 } ?? 0
-    }
+    let good = done == nil ? (length <= total ?? .max ? length : 0) : segments(length: length)?.length
     return HeldPart(
-      length: good, validator: validator, total: total, encoding: encoding, isDecoded: isDecoded == true,
+      length: good ?? 0, validator: validator, total: total, encoding: encoding, isDecoded: isDecoded == true,
       effectiveURL: answeredBy, trust: trust)
   }
 
-  /// The segments of a part of that length.
-  /// - Returns: nil if the file is not fetched in segments, or if the ranges are not those of such a part.
+  /// The segments of a part of that length; nil if the file has none, or the ranges are not those of such a part.
   func segments(length: Int64) -> SegmentMap? {
     guard let done, let total, length <= total, ranges.count == done.count, ranges.first?.lowerBound == 0,
       (ranges.last?.upperBound ?? 0) < length
@@ -124,34 +111,29 @@ struct PartialName: Sendable, Equatable {
     self.init(String(decoding: name.utf8.dropLast(ending.count), as: UTF8.self))
   }
 
-  // Computed when needed, because most files are done before they need either.
   var part: String { name + Self.partSuffix }
   var metadata: String { name + Self.metadataSuffix }
 
   private static let partSuffix = ".part"
   static let metadataSuffix = ".part.json"
-  /// Of metadata that is about to replace the current metadata (`draft`).
   private static let draftSuffix = ".part.json.new"
 
-  /// The name of new metadata until it replaces the current metadata. Only this user's dlm can compute it, and the next
-  /// process finds it again if this one is killed.
+  /// The name of new metadata until it replaces the current one. Only this user's dlm can compute it, also the next
+  /// process if this one is killed.
   /// - Parameter number: 0; a higher one where another user has put a file under the lower names.
   func draft(_ secret: UserSecret, _ number: Int) -> String {
     secret.tag("draft \(number)", metadata) + Self.draftSuffix
   }
 
-  /// Whether a name ends as a part, metadata or its draft does. No file gets such a name from an address or a server,
-  /// because dlm recognises its own files by it.
+  /// Whether a name ends as dlm's own files do: none gets such a name from an address or a server.
   static func isReserved(_ name: Substring) -> Bool {
     hasEnding(name) { [partSuffix, metadataSuffix, draftSuffix] }
   }
 
-  /// Whether a name ends as metadata does: no finished file may have it. `x.part` may, if the user says so, because a
-  /// `.part` without metadata is never dlm's.
+  /// Whether no finished file may have the name. It may be `x.part`, which without metadata is never dlm's.
   static func isMetadata(_ name: String) -> Bool { hasEnding(name[...]) { [metadataSuffix, draftSuffix] } }
 
-  /// Compares names as a reader sees them, and as a file system that folds case compares them (ext4's casefold, APFS,
-  /// NTFS, FAT). Each file's name is looked at; for most the last two bytes suffice.
+  /// Compares as a reader sees names, and as a file system that folds case does (ext4's casefold, APFS, NTFS, FAT).
   private static func hasEnding(_ name: Substring, of endings: () -> [String]) -> Bool {
     guard name.utf8.withContiguousStorageIfAvailable({ mayHaveEnding($0) }) ?? true else { return false }
     let folded = folded(name)
