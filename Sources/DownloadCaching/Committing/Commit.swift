@@ -170,7 +170,7 @@ struct Commit: Sendable {
     let (file, head, held, digest, askedAt, source) = try download.access {
       reception throws(DownloadError) in
       (
-        try reception.standing(), reception.head, reception.held, reception.comparedDigest,
+        try reception.standing(), reception.head, reception.part.held, reception.part.comparedDigest,
         reception.askedAt, reception.source
       )
     }
@@ -214,7 +214,9 @@ struct Commit: Sendable {
     // The preferred name first, so that two runs over the same files give the same names.
     let standing = try twin(preferred, owners, length: length, mayBeYoung: plan.mayStandAlready)
     if let standing { return try adopt(standing, as: preferred) }
-    let likeness = try download.access { reception throws(DownloadError) in try reception.likeness() }
+    let likeness = try download.access { reception throws(DownloadError) in
+      try reception.part.withFile("reading") { file throws(Errno) in try file.likeness(length) }
+    }
     guard let likeness else { return nil }
     for number in directory.numbers.numbers(of: wanted, like: likeness) {
       let name = FileNaming.alternative(wanted, number)

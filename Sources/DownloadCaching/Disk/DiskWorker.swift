@@ -37,7 +37,9 @@ actor DiskWorker {
 
   /// Makes the bytes of a download durable (`--fsync`), before it gets its name.
   func sync(_ download: FileDownload) throws(DownloadError) {
-    try download.access { reception throws(DownloadError) in try reception.sync() }
+    try download.access { reception throws(DownloadError) in
+      try reception.part.withFile("syncing") { file throws(Errno) in try file.sync() }
+    }
   }
 
   /// Makes the names of a folder durable.

@@ -31,12 +31,11 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   /// Runs steps that cannot fail.
   func look<Value: Sendable>(_ body: (inout Reception) -> Value) -> Value { reception.withLock { body(&$0) } }
 
-  /// See `Reception.sameBytes`.
   func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
     try reception.withLock { reception throws(Errno) in try reception.sameBytes(as: other) }
   }
 
-  // MARK: For transfers: used as a target itself, it fills the first segment
+  // MARK: For transfers: it is itself the target of the first segment
 
   public func nextTransfer() throws(DownloadError) -> TransferRequest? {
     try access { reception throws(DownloadError) in try reception.nextTransfer(for: Segment.first) }

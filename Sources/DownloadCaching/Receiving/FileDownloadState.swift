@@ -107,7 +107,6 @@ struct FileDownloadState: Sendable, Equatable {
     return decision
   }
 
-  /// The body will be written.
   mutating func receive(_ body: Body) { phase = .receiving(body) }
 
   /// The body will not be written, for a reason of dlm's own.

@@ -163,7 +163,6 @@ struct PartWriter: ~Copyable {
     try waiting.drain { bytes throws(DownloadError) in try put(bytes, to: id) }
   }
 
-  /// Writes the next bytes of a segment to the file.
   private mutating func put(_ bytes: UnsafeRawBufferPointer, to id: Int) throws(DownloadError) {
     guard let start = segments[id]?.written else { return }
     var offset = start
@@ -195,7 +194,7 @@ struct PartWriter: ~Copyable {
     segments.release(id)
   }
 
-  /// Takes the end of a segment for a further transfer; see `DownloadTarget.takeSegment`.
+  /// See `DownloadTarget.takeSegment`.
   mutating func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> Int? {
     guard segments.total != nil, version.validator.ifRange != nil else { return nil }
     try flush(Segment.first)

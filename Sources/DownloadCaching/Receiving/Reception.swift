@@ -8,7 +8,7 @@ import SystemPackage
 struct Reception: ~Copyable {
   let plan: DownloadPlan
   private var state = FileDownloadState()
-  private var part: PartWriter
+  private(set) var part: PartWriter
   /// The head of the answer whose body is being written, or that completed the file without one.
   private(set) var head: ResponseHead?
   /// Seconds since 1970 at which the file was asked for last: the answer's age counts from here (RFC 9111 §4.2.3).
@@ -51,8 +51,6 @@ struct Reception: ~Copyable {
   var openSegments: [OpenSegment] { state.isClosed ? [] : part.segments.open }
   /// The bytes that are there, of a file that comes in several parts.
   var parts: [Range<Int64>] { part.segments.done.map { $0.lowerBound..<$0.upperBound + 1 } }
-  var held: HeldPart { part.held }
-  var comparedDigest: ContentDigest? { part.comparedDigest }
   /// The final name as far as it is known, without the list's number.
   var finalName: String { part.name }
 
@@ -194,17 +192,13 @@ struct Reception: ~Copyable {
 
   private mutating func begin(_ head: ResponseHead) -> BodyDisposition {
     part.segments.setFirst(taken: true)
-    return isSplittable(head) ? .splittable : .write
-  }
-
-  /// Whether other transfers may fetch segments of the body that has begun: the server supports ranges and identifies
-  /// the version (HTTP rules 5 and 8).
-  private func isSplittable(_ head: ResponseHead) -> Bool {
+    // Other transfers may fetch segments of it if the server supports ranges and identifies the version (HTTP rules 5
+    // and 8).
     guard plan.rules.splits, let total = part.segments.total, total - position >= Self.worthSplitting,
       part.version.encoding == nil, part.version.validator.ifRange != nil, !part.segments.refusesFurther
-    else { return false }
-    if case .receiving(.range) = state.phase { return true }
-    return head["accept-ranges"]?.lowercased() == "bytes"
+    else { return .write }
+    if case .receiving(.range) = state.phase { return .splittable }
+    return head["accept-ranges"]?.lowercased() == "bytes" ? .splittable : .write
   }
 
   /// Throws if the file is longer than the user allows (`--max-filesize`).
@@ -408,10 +402,6 @@ struct Reception: ~Copyable {
     return found
   }
 
-  func sync() throws(DownloadError) {
-    try part.withFile("syncing") { file throws(Errno) in try file.sync() }
-  }
-
   // MARK: Names on the disk
 
   /// Gives the file its server's time (`--remote-time`).
@@ -433,10 +423,6 @@ struct Reception: ~Copyable {
     guard isSame == true else { return nil }
     if let time = remoteTime { try other.setModified(time) }
     return try other.standing()
-  }
-
-  func likeness() throws(DownloadError) -> Likeness? {
-    try part.withFile("reading") { file throws(Errno) in try file.likeness(length) }
   }
 
   func standing() throws(DownloadError) -> StandingFile? {

@@ -157,23 +157,18 @@ struct SegmentMap: Sendable, Equatable {
   /// Takes the end of a segment from the transfer that fills it, or all of a segment that no transfer fills.
   /// - Returns: the number of the segment that the caller now has.
   mutating func take(_ id: Int, from offset: Int64) -> Int? {
-    guard !refusesFurther, let total else { return nil }
-    if id == Segment.first {
-      guard offset < others.first?.start ?? total, head.isTaken ? offset > head.received : offset == head.received
-      else { return nil }
-      return insert(offset, at: 0)
-    }
-    guard let index = others.firstIndex(where: { $0.id == id }), offset < end(at: index) ?? 0 else { return nil }
-    if !others[index].isTaken {
-      guard offset == others[index].received else { return nil }
+    guard !refusesFurther, total != nil, let segment = self[id], offset < end(of: id) ?? 0 else { return nil }
+    let index = others.firstIndex { $0.id == id }
+    guard segment.isTaken else {
+      guard offset == segment.received else { return nil }
+      guard let index else { return insert(offset, at: 0) }
       others[index].isTaken = true
       return id
     }
     // Bytes that have arrived may still be buffered, so the cut must not lie among them.
-    guard
-      offset > others[index].received || offset == others[index].received && offset > others[index].written
+    guard offset > segment.received || index != nil && offset == segment.received && offset > segment.written
     else { return nil }
-    return insert(offset, at: index + 1)
+    return insert(offset, at: index.map { $0 + 1 } ?? 0)
   }
 
   private mutating func insert(_ start: Int64, at index: Int) -> Int {

@@ -28,22 +28,19 @@ struct TransferPlan: Equatable {
   static let tailLength: Int64 = 65_536
 
   static func make(held: HeldPart, ifRangeIsRefused: Bool, known: KnownVersion?) -> TransferPlan {
-    if held.length > 0 { return resuming(held, ifRangeIsRefused) }
-    guard let condition = known?.condition else { return TransferPlan(asked: .whole, headerLines: []) }
-    return TransferPlan(asked: .conditional, headerLines: [condition])
-  }
-
-  private static func resuming(_ held: HeldPart, _ ifRangeIsRefused: Bool) -> TransferPlan {
-    if held.isDecoded { return TransferPlan(asked: .whole, headerLines: []) }
-    let validator = held.validator.fitForHeaders
-    if let ifRange = validator.ifRange {
+    let whole = TransferPlan(asked: .whole, headerLines: [])
+    if held.length == 0 {
+      return known?.condition.map { TransferPlan(asked: .conditional, headerLines: [$0]) } ?? whole
+    }
+    if held.isDecoded { return whole }
+    if let ifRange = held.validator.fitForHeaders.ifRange {
       return ifRangeIsRefused
         ? TransferPlan(asked: .rest(from: held.length, proof: .sameValidator), headerLines: [])
         : TransferPlan(asked: .rest(from: held.length, proof: .ifRange), headerLines: ["If-Range: \(ifRange)"])
     }
     // If-Range must not name a weak validator (RFC 9110 §13.1.5): with one, as with none, the part's last bytes are
     // compared. For a part no longer than those that would save nothing.
-    guard held.length > tailLength else { return TransferPlan(asked: .whole, headerLines: []) }
+    guard held.length > tailLength else { return whole }
     return TransferPlan(asked: .rest(from: held.length - tailLength, proof: .tail), headerLines: [])
   }
 }
@@ -196,39 +193,30 @@ enum CodedBody: Equatable {
     case .unknown: return .keep
     case .known where head.status == 204: return .plain
     case .known(let codings):
-      guard codings.count == 1, let coding = codings.first else { return .decode }
       // The tag shows that the server compressed the file on the fly; so a file that is itself compressed is compressed
       // twice, and one layer is the server's.
-      if EntityTag.namesCoding(head["etag"]) { return .decode }
-      return isCoded(coding, name: name()) || isCoded(coding, mediaType: head["content-type"])
-        ? .keep : .decode
+      guard codings.count == 1, let own = codings.first.flatMap({ files[$0] }), !EntityTag.namesCoding(head["etag"])
+      else { return .decode }
+      let name = name()
+      let ending = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { name[$0...].dropFirst().lowercased() } ?? ""
+      let type = head["content-type"]?.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased() ?? ""
+      return own.endings.contains(ending) || own.types.contains(type) ? .keep : .decode
     }
   }
 
-  private static func isCoded(_ coding: ContentCoding, name: String) -> Bool {
-    guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
-    let ending = name[name.utf8.index(after: dot)...].lowercased()
-    return switch coding {
-    case .gzip: ["gz", "gzip", "tgz", "taz", "tpz", "svgz", "bgz", "adz", "cpgz", "emz"].contains(ending)
-    case .deflate: ["zz", "zlib", "deflate"].contains(ending)
-    case .brotli: ["br", "tbr"].contains(ending)
-    }
-  }
-
-  private static func isCoded(_ coding: ContentCoding, mediaType field: String?) -> Bool {
-    guard let field else { return false }
-    let type = field.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
-    return switch coding {
-    case .gzip:
+  /// By coding, the endings of names and the types of files that themselves have it.
+  private static let files: [ContentCoding: (endings: [String], types: [String])] = [
+    .gzip: (
+      ["gz", "gzip", "tgz", "taz", "tpz", "svgz", "bgz", "adz", "cpgz", "emz"],
       [
         "application/gzip", "application/x-gzip", "application/x-gunzip", "application/gzipped",
         "application/gzip-compressed", "application/x-tgz", "application/x-gtar-compressed",
         "application/x-compressed-tar",
-      ].contains(type)
-    case .deflate: ["application/zlib", "application/x-zlib"].contains(type)
-    case .brotli: ["application/brotli", "application/x-brotli", "application/x-br"].contains(type)
-    }
-  }
+      ]
+    ),
+    .deflate: (["zz", "zlib", "deflate"], ["application/zlib", "application/x-zlib"]),
+    .brotli: (["br", "tbr"], ["application/brotli", "application/x-brotli", "application/x-br"]),
+  ]
 }
 
 enum RetryAfter {

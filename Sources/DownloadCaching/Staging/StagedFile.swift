@@ -249,10 +249,7 @@ struct StagedFile: ~Copyable {
 
   private mutating func replaceMetadata(_ metadata: ResumeMetadata) throws(DownloadError) {
     do throws(Errno) {
-      let draft = try openDraft()
-      var offset: Int64 = 0
-      try draft.file.write(metadata.json(directory.secret), at: &offset)
-      try directory.folder.rename(draft.name, replacing: names.metadata)
+      try directory.folder.rename(draft(of: metadata.json(directory.secret)), replacing: names.metadata)
       directory.noteMetadata(names.metadata)
       hasMetadata = true
     } catch {
@@ -260,19 +257,18 @@ struct StagedFile: ~Copyable {
     }
   }
 
-  private struct Draft: ~Copyable {
-    let file: Descriptor
-    let name: String
-  }
-
-  /// A new file for metadata, under a name that only this user's dlm can compute. One that a killed process left there
-  /// is removed; beside one that another user put there, the next name is tried.
-  private func openDraft() throws(Errno) -> Draft {
+  /// Writes new metadata under a name that only this user's dlm can compute. One that a killed process left there is
+  /// removed; beside one that another user put there, the next name is tried.
+  /// - Returns: the name.
+  private func draft(of json: [UInt8]) throws(Errno) -> String {
     var number = 0
     while true {
       let name = names.draft(directory.secret, number)
       do throws(Errno) {
-        return Draft(file: try directory.folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600), name: name)
+        let file = try directory.folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        var offset: Int64 = 0
+        try file.write(json, at: &offset)
+        return name
       } catch .fileExists where number < 8 {
         if try !directory.folder.removeOwn(name) { number += 1 }
       }
