@@ -130,8 +130,7 @@ public actor RunningDownloadsFile {
       guard try folder.removeOwn(draft) else { return }
       let file = try folder.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       guard file.lock() else { return }
-      var offset: Int64 = 0
-      try file.write(running.json, at: &offset)
+      try file.write(running.json)
       try folder.rename(draft, replacing: name)
       standing = file
     } catch {

@@ -6,12 +6,9 @@ import SystemPackage
 /// Gives a whole file its final name. Each attempt is one step without suspension: a request for the same file never
 /// sees the state in between.
 struct Commit: Sendable {
-  /// What it has come to.
   struct Committed: Sendable, Equatable {
     var outcome: DownloadOutcome
-    /// The final name.
     var name: String
-    /// Nil where no index is kept.
     var row: CacheRow?
   }
 
@@ -26,7 +23,6 @@ struct Commit: Sendable {
   }
 
   let download: FileDownload
-  /// What proves that the file is right.
   let proof: Proof
   private let wanted: String
   private let preferred: String
@@ -40,9 +36,7 @@ struct Commit: Sendable {
     preferred = download.plan.preferred(wanted)
   }
 
-  /// - Parameters:
-  ///   - index: asked only when something stands under the name, which is rare.
-  ///   - worker: compares files that may have the same bytes.
+  /// - Parameter index: asked only when something stands under the name, which is rare.
   /// - Throws: `.disk`, `.folder`, `.conflict`; `.cancelled` while files are compared.
   nonisolated(nonsending) func run(
     _ index: IndexSession, _ worker: DiskWorker
@@ -68,9 +62,7 @@ struct Commit: Sendable {
   /// What stands under the wanted name and is not this address's own is met as the policy says (contract,
   /// `--on-conflict`; HTTP rule 22). The policy concerns only files that dlm did not write: two addresses each get
   /// their own file under every policy.
-  /// - Parameters:
-  ///   - looksForTwin: false after that search.
-  ///   - beforeNaming: called with the row before each attempt at a name, to write the journal's line.
+  /// - Parameter beforeNaming: called with the row before each attempt at a name, to write the journal's line.
   func attempt(
     _ ownership: DownloadPlan.Ownership, _ owners: FileOwners?, looksForTwin: Bool, _ beforeNaming: (CacheRow) -> Void
   ) throws(DownloadError) -> Attempt {
@@ -155,7 +147,7 @@ struct Commit: Sendable {
     return Committed(outcome: outcome(.fetched, name, size: download.look { $0.length }), name: name, row: row)
   }
 
-  /// Notes that this file belongs to an address, for the other loops: see `OutputDirectory.give`.
+  /// For the other loops: see `OutputDirectory.give`.
   private func give() throws(DownloadError) {
     if let file = try download.access({ reception throws(DownloadError) in try reception.standing() }) {
       directory.give(file.identity, to: plan.rowKey)
@@ -303,9 +295,7 @@ public enum NameDecision: Sendable, Equatable {
       case (_, let new?): try folder.rename(old, toFree: new)
       case (_, nil): try folder.remove(old)
       }
-    } catch {
-      throw directory.failure(error, new == nil ? "removing" : "naming", new ?? old).at(address)
-    }
+    } catch { throw directory.failure(error, new == nil ? "removing" : "naming", new ?? old).at(address) }
     return new
   }
 }

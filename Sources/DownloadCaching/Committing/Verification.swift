@@ -14,15 +14,13 @@ struct DigestCheck: ~Copyable, Sendable {
     if let expected { hasher = ContentHasher(expected.algorithm) }
   }
 
-  /// Takes bytes that were written at an offset. It hashes them only if they follow the bytes hashed so far: a part
-  /// that an earlier run left is not hashed here.
+  /// Hashes bytes only if they follow those hashed so far: what an earlier run left is not hashed here.
   mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
     guard offset == hashed, hasher != nil else { return }
     hasher?.update(bytes)
     hashed += Int64(bytes.count)
   }
 
-  /// How a file of this length compares.
   func verdict(of length: Int64) -> DigestVerdict {
     guard let expected else { return .none }
     switch hasher {
@@ -32,9 +30,7 @@ struct DigestCheck: ~Copyable, Sendable {
   }
 }
 
-/// How a whole file compares with its checksum.
 enum DigestVerdict: Sendable, Equatable {
-  /// There is no checksum.
   case none
   case match
   case mismatch(expected: ContentDigest, found: ContentDigest)
@@ -48,11 +44,7 @@ enum DigestVerdict: Sendable, Equatable {
 
 /// Whether a whole file is accepted, by its checksum and the proof that is required.
 enum Verification {
-  /// - Parameters:
-  ///   - verdict: not `.unread`.
-  ///   - proof: what the end of its transfer proved.
-  /// - Returns: nil if its bytes, or a copy's, were wrong for the first time: then it must be fetched once more, past
-  ///   every cache.
+  /// - Returns: nil if its bytes, or a copy's, were wrong for the first time: then it must be fetched past every cache.
   /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
   static func judge(
     _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload
@@ -86,27 +78,22 @@ enum Verification {
     }
   }
 
-  /// Sets wrong bytes aside under a name of their own.
-  /// - Returns: the path.
+  /// Sets wrong bytes aside under a name of their own, and returns the path.
   private static func setAside(_ download: FileDownload) throws(DownloadError) -> String {
     let wanted = download.look { $0.finalName }
-    var name = wanted + ".rejected"
     var number = 0
     while true {
-      let named = try download.access { reception throws(DownloadError) in
-        try reception.take(name, replacing: false)
-      }
+      let name = wanted + (number == 0 ? ".rejected" : ".rejected.\(number)")
+      let named = try download.access { reception throws(DownloadError) in try reception.take(name, replacing: false) }
       if named != nil { return download.plan.directory.path(of: name) }
       number += 1
-      name = wanted + ".rejected.\(number)"
     }
   }
 }
 
 /// `Repr-Digest` (RFC 9530 §3), of the whole representation also in a 206: `sha-256=:base64:, sha-512=:base64:`.
 enum ReprDigest {
-  /// The strongest digest that is understood. A malformed member is ignored: a server's mistake in this field must not
-  /// fail a file that is right.
+  /// The strongest digest that is understood. A malformed member is ignored: it must not fail a file that is right.
   static func strongest(_ field: String) -> ContentDigest? {
     field.split(separator: ",").compactMap { member(OptionalWhiteSpace.trimmed($0)) }
       .max { $0.algorithm.length < $1.algorithm.length }
@@ -146,9 +133,7 @@ public final class ChecksumList: Sendable {
       case .blank: break
       case .malformed: malformed.append(index + 1)
       case .entry(let name, let digest):
-        if let other = entries[name], other.algorithm == digest.algorithm, other != digest {
-          ambiguous.insert(name)
-        }
+        if let other = entries[name], other.algorithm == digest.algorithm, other != digest { ambiguous.insert(name) }
         // A list may hold several algorithms: the strongest counts.
         if digest.algorithm.length >= entries[name]?.algorithm.length ?? 0 { entries[name] = digest }
       }

@@ -14,7 +14,7 @@ struct Descriptor: ~Copyable, Sendable {
   var isOpen: Bool { raw >= 0 }
 
   deinit {
-    // Nothing depends on the result of this close: callers that need the errors of closing call `flushAndReport` first.
+    // Callers that need the errors of closing call `flushAndReport` first.
     if raw >= 0 { _ = Glibc.close(raw) }
   }
 
@@ -29,7 +29,8 @@ struct Descriptor: ~Copyable, Sendable {
     }
   }
 
-  func write(_ bytes: [UInt8], at offset: inout Int64) throws(Errno) {
+  func write(_ bytes: [UInt8], at offset: Int64 = 0) throws(Errno) {
+    var offset = offset
     try bytes.span.bytes.withUnsafeBytes { bytes throws(Errno) in try write(bytes, at: &offset) }
   }
 
@@ -58,7 +59,7 @@ struct Descriptor: ~Copyable, Sendable {
     return bytes
   }
 
-  /// Whole files are read in blocks of this length. Between two blocks a cancelled task ends.
+  /// Whole files are read in blocks of this length, between which a cancelled task ends.
   static let blockLength = 1 << 18
 
   /// - Throws: ECANCELED, which no system call on a file gives.
@@ -66,8 +67,6 @@ struct Descriptor: ~Copyable, Sendable {
     if Task.isCancelled { throw .canceled }
   }
 
-  /// Whether another file of the same length holds the same bytes.
-  /// - Throws: errno of reading; ECANCELED when the task was cancelled.
   func hasBytes(of other: borrowing Descriptor, length: Int64) throws(Errno) -> Bool {
     var offset: Int64 = 0
     while offset < length {
@@ -97,9 +96,7 @@ struct Descriptor: ~Copyable, Sendable {
 
   /// Whether it is a regular file of the effective user that no other user can write: dlm never reads, changes or
   /// removes any other as its own (HTTP rule 44).
-  /// - Parameters:
-  ///   - closedTo: further permissions that other users must not have.
-  ///   - names: the most names that it may have.
+  /// - Parameter closedTo: further permissions that other users must not have.
   func isOwn(closedTo: mode_t = 0, names: Int = 1) throws(Errno) -> Bool {
     let status = try status()
     return Distrust(FileOwnership(status), user: StandingFile.user) == nil && status.st_mode & closedTo == 0
@@ -111,12 +108,10 @@ struct Descriptor: ~Copyable, Sendable {
     guard fchmod(raw, mode) == 0 || errno == EPERM || errno == EOPNOTSUPP else { throw .last }
   }
 
-  /// How many names the file has.
   func linkCount() throws(Errno) -> Int { Int(try status().st_nlink) }
 
-  /// Takes the lock that marks a file as in use; the kernel frees it when the process ends.
-  /// - Returns: false if it is held already. A file system without locks counts as free: there, only the atomic naming
-  ///   at the end keeps two processes apart.
+  /// Takes the lock that marks a file as in use, until the process ends; false if it is held already. A file system
+  /// without locks counts as free: there, only the atomic naming at the end keeps two processes apart.
   func lock() -> Bool { flock(raw, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 
   /// Frees the lock, whose end should not depend on how long the compiler keeps a value.
@@ -131,11 +126,9 @@ struct Descriptor: ~Copyable, Sendable {
 }
 
 extension Errno {
-  /// What the last system call of this thread failed with.
   static var last: Errno { Errno(rawValue: errno) }
 
   /// Makes a system call, again if a signal interrupts it.
-  /// - Throws: its errno.
   @discardableResult
   static func check<Result: SignedInteger>(_ call: @autoclosure () -> Result) throws(Errno) -> Result {
     while true {
@@ -158,7 +151,6 @@ extension Errno {
 struct FileIdentity: Sendable, Equatable {
   var device: Int64
   var inode: Int64
-  /// Bytes.
   var size: Int64
   /// Last change of the content, in nanoseconds since 1970.
   var modified: Int64
@@ -177,11 +169,8 @@ extension FileIdentity {
   var isRegularFile: Bool { size >= 0 }
 
   /// Whether it is the same file, whatever happened to its content.
-  func isSameFile(as other: FileIdentity) -> Bool {
-    isRegularFile && inode == other.inode && device == other.device
-  }
+  func isSameFile(as other: FileIdentity) -> Bool { isRegularFile && inode == other.inode && device == other.device }
 
-  /// The file at a path, symbolic links not followed; nil if there is none or it cannot be examined.
   static func of(path: String) -> FileIdentity? { StandingFile.of(path: path)?.identity }
 
   /// What the file at a path takes on the disk, as du(1) counts, if it has no other name.
@@ -192,12 +181,10 @@ extension FileIdentity {
   }
 }
 
-/// A file as it is under its name.
 struct StandingFile: Sendable, Equatable {
   var identity: FileIdentity
   /// Last change of content, names or permissions (ctime), in nanoseconds since 1970. No program can set it.
   var changed: Int64
-  /// Whether it belongs to the user that dlm runs as.
   var isUsers: Bool
 
   /// The user that dlm runs as.
@@ -231,7 +218,6 @@ struct ChangeTime: Sendable, Equatable {
   /// before it looks again.
   static func beforeNaming(_ changed: Int64) -> ChangeTime { ChangeTime(number: -max(1, changed)) }
 
-  /// Whether it was read from the file when that had its name.
   var isExact: Bool { number >= 0 }
 
   func isThat(of file: StandingFile) -> Bool {

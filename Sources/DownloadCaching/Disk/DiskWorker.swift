@@ -9,10 +9,8 @@ actor DiskWorker {
   private let executor: BlockingExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// - Parameter name: of its thread.
   init(_ name: String) { executor = BlockingExecutor(label: "dlm.\(name)") }
 
-  /// Compares a whole file with a checksum by reading it.
   func verdict(on download: FileDownload, _ expected: ContentDigest) throws(DownloadError) -> DigestVerdict {
     let found = try download.access { reception throws(DownloadError) in try reception.readDigest(expected) }
     return DigestVerdict(expected: expected, found: found)
@@ -25,12 +23,10 @@ actor DiskWorker {
     }
   }
 
-  /// See `Commit.adopt`.
   func adopt(for commit: Commit, _ owners: FileOwners) throws(DownloadError) -> Commit.Committed? {
     try commit.adopt(owners)
   }
 
-  /// See `Reception.copy`.
   func fill(_ download: FileDownload, from source: CacheRow) throws(DownloadError) -> Bool {
     try download.access { reception throws(DownloadError) in try reception.copy(source) }
   }
@@ -42,17 +38,13 @@ actor DiskWorker {
     }
   }
 
-  /// Makes the names of a folder durable.
   func syncNames(_ directory: OutputDirectory) throws(DownloadError) {
-    do throws(Errno) { try directory.folder.sync() } catch {
-      throw directory.failure(error, "syncing", "")
-    }
+    do throws(Errno) { try directory.folder.sync() } catch { throw directory.failure(error, "syncing", "") }
   }
 }
 
 /// Work on finished files, which are recognised by their identity when they were finished.
 extension Descriptor {
-  /// Opens what stands under the name of a finished file, if anything does.
   static func open(_ row: CacheRow) throws(Errno) -> Descriptor? {
     do throws(Errno) {
       return Descriptor(try Errno.check(Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)))
@@ -62,18 +54,15 @@ extension Descriptor {
     }
   }
 
-  /// The same, if it is the file of the row.
   static func openIntact(_ row: CacheRow) throws(Errno) -> Descriptor? {
     guard let file = try open(row), try row.isIntact(file.standing()) else { return nil }
     return file
   }
 
   /// Copies a finished file into this one: shares its blocks where the file system can (FICLONE), else copies them
-  /// within the kernel (copy_file_range). Never a second name for the same file, since whoever changes the one in place
-  /// would change the other.
+  /// within the kernel (copy_file_range). Never a second name: whoever changes the one in place would change the other.
   /// - Parameter mayClone: whether the file system may have clones; set to false where it has none.
   /// - Returns: its length; nil if it is not, or no longer, the file of the row, or may not be read.
-  /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
   func copy(_ source: CacheRow, mayClone: borrowing Atomic<Bool>) throws(Errno) -> Int64? {
     let opened: Descriptor?
     do throws(Errno) { opened = try Self.openIntact(source) } catch {
@@ -92,8 +81,6 @@ extension Descriptor {
     return length
   }
 
-  /// The digest of the whole file.
-  /// - Throws: errno of reading; ECANCELED when the task was cancelled.
   func digest(_ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
     var hasher = ContentHasher(algorithm)
     var offset: Int64 = 0
@@ -106,15 +93,13 @@ extension Descriptor {
     }
   }
 
-  /// - Returns: nil if it is not, or no longer, the file of the row.
   static func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
     guard let file = try open(row), try row.describes(file.standing()), let digest = try file.digest(algorithm)
     else { return nil }
     return try row.describes(file.standing()) ? digest : nil
   }
 
-  /// Sets the time of the last change. A file system that does not allow that leaves it as it is.
-  /// - Parameter seconds: since 1970.
+  /// Sets the time of the last change, in seconds since 1970. A file system that does not allow that keeps its own.
   func setModified(_ seconds: Int64) throws(Errno) {
     // UTIME_OMIT (utimensat(2)): the time of the last read stays.
     let times = [timespec(tv_sec: 0, tv_nsec: 0x3FFF_FFFE), timespec(tv_sec: Int(seconds), tv_nsec: 0)]

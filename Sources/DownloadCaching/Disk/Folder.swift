@@ -3,7 +3,7 @@ import Glibc
 import SystemPackage
 
 /// A folder that was opened once: calls on a name are relative to it, so that no file is led elsewhere if a path above
-/// is renamed. The last check before the kernel: a text that is no name, and may lead out of the folder, throws EINVAL.
+/// is renamed. A text that is no name, and may lead out of the folder, throws EINVAL.
 final class Folder: Sendable {
   let path: String
   private let descriptor: Descriptor
@@ -16,8 +16,7 @@ final class Folder: Sendable {
     }
   }
 
-  /// Opens a folder that is there already.
-  /// - Throws: Errno; `.noSuchFileOrDirectory` where there is none.
+  /// - Throws: `.noSuchFileOrDirectory` where there is none.
   convenience init(standing path: FilePath) throws(Errno) {
     self.init(
       path: path.string, Descriptor(try Errno.check(Glibc.open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC))))
@@ -43,21 +42,18 @@ final class Folder: Sendable {
     return String(cString: resolved)
   }
 
-  /// Opens a folder of dlm's own, which only the user may write, and makes it where missing. What stands in any other
-  /// is not believed (`Distrust`).
-  /// - Throws: Errno; `.distrusted` for such a folder.
+  /// Opens a folder of dlm's own, made where missing.
+  /// - Throws: `.distrusted` where others own or may write it (`Distrust`).
   convenience init(own path: FilePath) throws(Errno) {
     try self.init(path, mode: 0o700)
     let status = try descriptor.status()
     guard Distrust(folder: FileOwnership(status), user: StandingFile.user) == nil else { throw .distrusted }
-    // A umask left it open to readers. Its files are private too, so a folder that cannot be closed discloses only
-    // their names.
+    // A umask left it open to readers. One that cannot be closed discloses only the names of its private files.
     if status.st_mode & 0o077 != 0 { _ = fchmod(descriptor.raw, 0o700) }
   }
 
   /// Makes a file of dlm's own, which others open by its path, readable by its user alone.
-  /// - Throws: Errno; `.tooManySymbolicLinkLevels` where the name is a link, `.distrusted` where the file is not the
-  ///   user's, or others may write it.
+  /// - Throws: `.tooManySymbolicLinkLevels` where the name is a link, `.distrusted` where others own or may write it.
   func makePrivate(_ name: String, creating: Bool) throws(Errno) {
     let file: Descriptor
     do throws(Errno) {
@@ -96,9 +92,8 @@ final class Folder: Sendable {
 
   func identity(of name: String) throws(Errno) -> FileIdentity? { try status(of: name).map { FileIdentity($0) } }
 
-  /// What stands under a name takes so many bytes on the disk, as du(1) counts: blocks, and for a folder all that is in
-  /// it.
-  /// - Parameter ifRemoved: how many of them its removal would free: none of a file with further names.
+  /// Bytes on the disk, as du(1) counts them, of what stands under a name; of a folder with all that is in it.
+  /// - Parameter ifRemoved: true to count only what its removal would free: nothing of a file with further names.
   func allocatedBytes(of name: String, ifRemoved: Bool = false) throws(Errno) -> Int64 {
     guard let status = try status(of: name) else { return 0 }
     if status.st_mode & S_IFMT != S_IFDIR {
@@ -110,7 +105,6 @@ final class Folder: Sendable {
     } catch .noSuchFileOrDirectory { return 0 }
   }
 
-  /// The same for the folder itself, with all that is in it.
   func allocatedBytes() throws(Errno) -> Int64 {
     var bytes = Int64(try descriptor.status().st_blocks) * 512
     for name in try names() { bytes += try allocatedBytes(of: name) }
@@ -159,8 +153,7 @@ final class Folder: Sendable {
     try Errno.check(renameat(descriptor.raw, old, other.descriptor.raw, new))
   }
 
-  /// Gives a file elsewhere on the same disk a further name here; EEXIST if something stands there. A symbolic link is
-  /// not followed.
+  /// Gives a file elsewhere on the same disk a further name here; EEXIST if that is taken. Links are not followed.
   func link(path: String, as name: String) throws(Errno) {
     try Self.check(name)
     try Errno.check(linkat(AT_FDCWD, path, descriptor.raw, name, 0))
@@ -201,8 +194,7 @@ final class Folder: Sendable {
     }
   }
 
-  /// The permissions of a file that is made here now: 0666 less what the process's mask or the folder's own rules
-  /// forbid.
+  /// The permissions that a new file gets here: 0666 less what the process's mask or the folder's own rules forbid.
   func modeOfNewFiles() -> mode_t {
     (try? openUnnamed().status()).map { $0.st_mode & 0o7777 } ?? 0o666 & ~Self.creationMask
   }
@@ -231,7 +223,6 @@ final class Folder: Sendable {
   }
 
   /// A new file without a name (O_TMPFILE): if dlm is killed, nothing of it stays.
-  /// - Parameter mode: its permissions, less the process's mask.
   func openUnnamed(mode: mode_t = 0o666) throws(Errno) -> Descriptor {
     // Linux's O_TMPFILE is this bit and O_DIRECTORY; the Glibc module does not export it.
     try openUnchecked(".", 0o20000000 | O_DIRECTORY | O_RDWR, mode)

@@ -6,16 +6,13 @@ import SystemPackage
 /// The folder that finished files are written to.
 final class OutputDirectory: Sendable {
   let folder: Folder
-  /// The path without links and dots, by which the index knows the folder.
   let canonicalPath: String
   /// How a nameless file gets its name here; nil where files need a name from the start.
   let route: NamingRoute?
   let claims = NameReservations()
   let space = SpaceLedger()
-  /// Held from the last check of a foreign file to its replacement, so that of two loops the second sees the first
-  /// one's.
+  /// Held from the last check of a foreign file to its replacement: of two loops, the second sees what the first put.
   let replacing = Lock(())
-  /// Authenticates dlm's own metadata.
   let secret: UserSecret
   /// When it was opened, by the clock that stamps files: a younger file may be this run's own.
   let opened: Int64
@@ -28,7 +25,6 @@ final class OutputDirectory: Sendable {
   private let given = Lock<[Int64: Int]>([:])
   private let metadata = Lock(MetadataNames())
 
-  /// Opens the folder, made if missing.
   /// - Parameters:
   ///   - secret: the user's; without it, no part of another process is recognised.
   ///   - usesUnnamedFiles: false to do as on a file system that has none.
@@ -45,26 +41,21 @@ final class OutputDirectory: Sendable {
     do throws(Errno) {
       folder = try Folder(path.isEmpty ? "." : path, mode: 0o777)
       canonicalPath = try folder.canonicalPath()
-    } catch {
-      throw DownloadError(.folder, error, path.string, "opening the output folder")
-    }
+    } catch { throw DownloadError(.folder, error, path.string, "opening the output folder") }
     numbers = NumberedNames(folder, opened: opened)
     route = usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil
   }
 
-  /// A name's path as the user would write it.
   func path(of name: String) -> String { prefix + name }
 
-  /// Whether metadata may stand there. What another process makes from now on need not be noticed: its part is locked,
-  /// or this process finds the name taken when it wants to show a part of its own.
+  /// Whether metadata may stand there. What another process makes later is locked, or is met when a part is shown.
   func mayHoldMetadata(_ names: PartialName) -> Bool {
     metadata.withLock { metadata in
       metadata.read(in: folder).map { !$0.isEmpty && $0.contains(Array(names.metadata.utf8)) } ?? true
     }
   }
 
-  /// The numbers under which metadata of parts for a name stand: `x.1.bin.part.json` for `x.bin` gives 1, and the name
-  /// itself 0.
+  /// The numbers under which metadata for a name stand: `x.1.bin.part.json` for `x.bin` gives 1, the name itself 0.
   func numbersOfMetadata(beside name: String) -> [Int] {
     metadata.withLock { metadata in
       guard let metadata = metadata.read(in: folder), !metadata.isEmpty else { return [] }
@@ -86,9 +77,8 @@ final class OutputDirectory: Sendable {
 
   func forgetMetadata(_ name: String) { metadata.withLock { $0.forget(name) } }
 
-  /// Names of metadata that earlier runs left or this run wrote: looking on the disk for it would cost every file a
-  /// system call. The folder is read when a file is first to be written into it: ten thousand names cost a run whose
-  /// files are all fresh a twentieth of its time.
+  /// Names of metadata that earlier runs left or this run wrote, so that not every file asks the disk. It is not
+  /// read before a file is to be written into it: ten thousand names cost a twentieth of a run that writes none.
   private struct MetadataNames {
     private var isRead = false
     /// As bytes, because Swift treats two normal forms of one text as equal, and the disk does not. Nil until the
@@ -100,8 +90,7 @@ final class OutputDirectory: Sendable {
     /// - Returns: nil for a folder whose names are not known.
     mutating func read(in folder: Folder) -> Set<[UInt8]>? {
       if !isRead {
-        // Of descriptors there may be too few for a moment: until then, each file's own names are looked for on the
-        // disk.
+        // Descriptors may be short for a moment: until then, each file's own names are looked for on the disk.
         do throws(Errno) { names = try folder.names(atMost: Self.readable).map(Self.metadata) } catch { return nil }
         isRead = true
       }
@@ -125,20 +114,15 @@ final class OutputDirectory: Sendable {
     given.withLock { $0[file.inode].map { $0 != key.number } ?? false }
   }
 
-  /// What stands under a name, also a dangling symbolic link; nil if nothing does.
   func standing(_ name: String) throws(DownloadError) -> StandingFile? {
-    do throws(Errno) { return try folder.standing(name) } catch {
-      throw failure(error, "looking at", name)
-    }
+    do throws(Errno) { return try folder.standing(name) } catch { throw failure(error, "looking at", name) }
   }
 
-  /// There is no space for a file.
   func full(_ name: String, _ reason: String, needed: Int64) -> DownloadError {
     DownloadError(.diskFull, cause: .detail(reason), path: path(of: name), activity: "making room", neededBytes: needed)
   }
 
   /// A failed call on a file of this folder; `.cancelled` for ECANCELED.
-  /// - Parameter needed: bytes that the file lacks, if that is known.
   func failure(_ errno: Errno, _ activity: String, _ name: String, needed: Int64? = nil) -> DownloadError {
     if errno == .canceled { return .cancelled }
     let code: DownloadError.Code =
@@ -171,8 +155,7 @@ extension DownloadError {
 final class NumberedNames: Sendable {
   private struct State {
     // By bytes, because Swift treats two normal forms of one text as equal, and the disk does not.
-    /// The next number to try for a name, so that each of ten thousand files called index.html does not try all the
-    /// numbers of the others.
+    /// The next number to try for a name, so that not each of ten thousand files called index.html tries all of them.
     var next: [[UInt8]: Int] = [:]
     /// Files from before the run, by name and by what they look like, with their numbers in order.
     var standing: [[UInt8]: [Likeness: [Int]]] = [:]
@@ -193,7 +176,6 @@ final class NumberedNames: Sendable {
     self.opened = opened
   }
 
-  /// The first number worth trying beside a taken name.
   func first(beside name: String) -> Int { state.withLock { $0.next[Array(name.utf8)] ?? 1 } }
 
   func took(_ number: Int, beside name: String) {
@@ -211,9 +193,7 @@ final class NumberedNames: Sendable {
 
   /// Notes that the file was given to an address, so that those after it need not look at it again.
   func gave(_ number: Int, of name: String, like likeness: Likeness) {
-    state.withLock { state in
-      state.standing[Array(name.utf8)]?[likeness]?.removeAll { $0 == number }
-    }
+    state.withLock { state in state.standing[Array(name.utf8)]?[likeness]?.removeAll { $0 == number } }
   }
 
   private func look(at name: String) -> [Likeness: [Int]] {
@@ -248,8 +228,7 @@ final class NumberedNames: Sendable {
   }
 }
 
-/// What files with the same bytes have in common: among ten thousand files of one name and length it finds those few
-/// that are worth a comparison.
+/// What files with the same bytes share: among ten thousand of one name and length it finds those worth a comparison.
 struct Likeness: Hashable, Sendable {
   let length: Int64
   /// A hash of the first bytes.

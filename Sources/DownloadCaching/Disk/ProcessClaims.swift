@@ -49,9 +49,7 @@ final class ProcessClaims: Sendable {
     var free: [Int]
 
     /// How many sections were ever in use. What stands there may be damaged.
-    var count: Int {
-      Int(min(words[1].load(ordering: .sequentiallyConsistent), UInt64(ProcessClaims.segments)))
-    }
+    var count: Int { Int(min(words[1].load(ordering: .sequentiallyConsistent), UInt64(ProcessClaims.segments))) }
 
     func word(_ segment: Int, _ slot: Int) -> UnsafeMutablePointer<Word> {
       words + (ProcessClaims.header + segment * ProcessClaims.slots + slot)
@@ -123,7 +121,6 @@ final class ProcessClaims: Sendable {
     return Claim(owner: self, slot: slot)
   }
 
-  /// The section of another living process that has a request.
   private static func holder(_ hash: UInt64, _ table: borrowing Table) -> Int? {
     for segment in 0..<table.count where segment != table.mine {
       for slot in 0..<slots where table.word(segment, slot).pointee.load(ordering: .sequentiallyConsistent) == hash {

@@ -38,21 +38,17 @@ struct SpacePromise: ~Copyable, Sendable {
   deinit { ledger.giveBack(rest) }
 }
 
-/// The space that one file has reserved: all that is still to come where its length is known, otherwise a step at a
-/// time.
+/// The space that one file has reserved: all that is to come where its length is known, otherwise a step at a time.
 struct SpaceReservation: ~Copyable, Sendable {
   private var promise: SpacePromise?
   /// Up to which offset space is reserved for a file of unknown length.
   private var reach: Int64 = 0
 
-  /// How much is reserved at a time for a file of unknown length.
   private static let step: Int64 = 8 << 20
   /// What is left to other files by a body of which nothing can be kept.
   static let reserve: Int64 = 2 << 20
 
   /// Checks the space before a large body begins, rather than after gigabytes.
-  /// - Parameter needed: bytes that are to come; nil if the length is unknown.
-  /// - Throws: `.diskFull`.
   mutating func begin(_ needed: Int64?, for name: String, in directory: OutputDirectory) throws(DownloadError) {
     promise = nil
     reach = PartWriter.worthMetadata
@@ -65,10 +61,9 @@ struct SpaceReservation: ~Copyable, Sendable {
     throw directory.full(name, reason, needed: needed - max(0, (free ?? 0) - others))
   }
 
-  /// Reserves the next step for a file of unknown length, so that a body without end leaves other files what they have
-  /// reserved. When nothing else is reserved, the disk itself reports that it is full.
+  /// Reserves the next step for a file of unknown length: a body without end leaves other files what they reserved.
+  /// When nothing else is reserved, the disk itself reports that it is full.
   /// - Parameter rest: what must be left then, too.
-  /// - Throws: `.diskFull`.
   mutating func grow(
     to position: Int64, for name: String, in directory: OutputDirectory, leaving rest: Int64
   ) throws(DownloadError) {

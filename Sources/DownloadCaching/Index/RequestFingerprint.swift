@@ -251,18 +251,17 @@ final class UserSecret: Sendable {
   /// The file gets its name only when it is whole. If dlm is killed in between, nothing remains where the file system
   /// supports files without a name.
   private static func write(_ bytes: [UInt8], into folder: Folder) throws(Errno) {
-    var offset: Int64 = 0
     do throws(Errno) {
       if let route = folder.routeForUnnamedFiles() {
         let file = try folder.openUnnamed(mode: 0o600)
-        try file.write(bytes, at: &offset)
+        try file.write(bytes)
         try file.sync()
         return try folder.link(file, as: fileName, route)
       }
       let draft = "\(fileName).\(random(16).hexadecimal)"
       let file = try folder.open(draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
       do throws(Errno) {
-        try file.write(bytes, at: &offset)
+        try file.write(bytes)
         try file.sync()
         try folder.rename(draft, toFree: fileName)
       } catch {

@@ -6,7 +6,6 @@ public enum FileNaming {
   /// Longest name in bytes that dlm gives. Linux allows 255; dlm itself appends up to ".part.json" (10) and a number
   /// before the extension (up to 8).
   static let longest = 230
-  /// The name for an address that gives none.
   static let nameless = "index.html"
 
   /// The name that the address gives: its last path segment, percent-decoded once, without query. A leading dot is kept
@@ -31,7 +30,6 @@ public enum FileNaming {
     return isPlain(segment) ? Hash.of(segment.utf8) : Hash.of(name(of: address, from: provenance).utf8)
   }
 
-  /// The name that a Content-Disposition gives, if it can be used.
   static func name(contentDisposition field: String) -> String? {
     ContentDisposition(field)?.filename.flatMap { NameSanitizer.sanitize($0) }
   }
@@ -43,8 +41,7 @@ public enum FileNaming {
     return "\(stem).\(number)\(fileExtension)"
   }
 
-  /// Whether a name that the user chose can be used: one path segment, short enough for dlm's suffixes, and not a name
-  /// of metadata.
+  /// Whether a user's name can be used: one path segment, short enough for dlm's suffixes, and not a name of metadata.
   public static func isUsable(_ name: String) -> Bool {
     isName(name) && name.utf8.count <= longest && !PartialName.isMetadata(name)
   }
@@ -60,8 +57,7 @@ public enum FileNaming {
     return count > 2 || count > dots
   }
 
-  /// Whether two names, or paths, have the same bytes. To Swift, texts are equal that differ in their normal form
-  /// alone.
+  /// Whether two names, or paths, have the same bytes. To Swift, two normal forms of one text are equal.
   static func areSame(_ left: String, _ right: String) -> Bool {
     var (left, right) = (left, right)
     return left.withUTF8 { left in right.withUTF8 { areSame(left, $0) } }
@@ -109,16 +105,13 @@ public enum FileNaming {
   }
 }
 
-/// Makes a file name from a text that a server wrote (RFC 6266 §4.3).
-///
-/// It works on Unicode scalars, never on `Character`: a `/` and a combining mark after it are one `Character`, but a
-/// separator to the file system.
+/// Makes a file name from a text that a server wrote (RFC 6266 §4.3). It works on Unicode scalars: a `/` and a
+/// combining mark after it are one `Character`, but a separator to the file system.
 enum NameSanitizer {
   /// The last path segment, without characters that deceive the reader or break a terminal, short enough for the disk,
-  /// and not a name that dlm reserves.
+  /// and not a name that dlm reserves; nil if nothing usable is left.
   /// - Parameter mayHide: whether the name may begin with a dot, which hides the file. A server must not choose that:
   ///   ".bashrc" in a home folder would be run (CVE-2010-2252).
-  /// - Returns: nil if nothing usable is left.
   static func sanitize(_ text: String, mayHide: Bool = false) -> String? {
     let scalars = text.unicodeScalars
     let separator = scalars.lastIndex { $0 == "/" || $0 == "\\" }
@@ -128,9 +121,7 @@ enum NameSanitizer {
     var name = trimmed(String(kept)[...])
     if name.utf8.count > FileNaming.longest { name = trimmed(shortened(name, to: FileNaming.longest)[...]) }
     guard FileNaming.isName(name) else { return nil }
-    if !mayHide, name.utf8.first == UInt8(ascii: ".") {
-      name = "_" + String(name.unicodeScalars.dropFirst())
-    }
+    if !mayHide, name.utf8.first == UInt8(ascii: ".") { name = "_" + String(name.unicodeScalars.dropFirst()) }
     // A server that could name a file like a part or its metadata could forge one.
     guard PartialName.isReserved(name[...]) else { return name }
     return shortened(name, to: FileNaming.longest - 1) + "_"
@@ -209,7 +200,6 @@ struct ContentDisposition: Equatable {
 private struct FieldScanner {
   var rest: Substring.UTF8View
 
-  /// The byte that comes next; nil at the end.
   mutating func next() -> UInt8? {
     rest = rest.drop(while: OptionalWhiteSpace.contains)
     return rest.first
@@ -231,7 +221,6 @@ private struct FieldScanner {
     return taken(rest.prefix { $0.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) })
   }
 
-  /// The text before the next `;`, without blanks around it; nil if there is none.
   mutating func looseValue() -> String? {
     taken(rest.prefix { $0 != UInt8(ascii: ";") }).map { String(OptionalWhiteSpace.trimmed($0[...])) }
   }

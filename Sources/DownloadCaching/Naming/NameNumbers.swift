@@ -2,9 +2,8 @@ public import DownloadModel
 import Synchronization
 
 /// Numbers the addresses of a list that give the same name, in the list's order: `README.md?1` becomes `README.md` and
-/// `README.md?2` becomes `README.1.md` in every run and mode, whatever is answered first (HTTP rule 22).
-///
-/// A name that only one address gives, as most are, costs nine bytes.
+/// `README.md?2` becomes `README.1.md` in every run and mode, whatever is answered first (HTTP rule 22). A name that
+/// only one address gives costs nine bytes.
 public final class NameNumbers: Sendable {
   /// The number of one line among those that give its name.
   public struct Place: Sendable, Equatable {
@@ -24,7 +23,6 @@ public final class NameNumbers: Sendable {
     return table.withLock { $0.next(name: name, address: address) }
   }
 
-  /// The highest number given so far to an address of that name.
   func last(of name: String) -> Int { table.withLock { $0.last(of: Hash.of(name.utf8)) } }
 }
 

@@ -2,7 +2,6 @@ import DownloadModel
 
 /// All that is decided about one file before its download begins. A class, because it is handed on from step to step.
 final class DownloadPlan: Sendable {
-  /// What the index says about this address's earlier file in the output folder.
   indirect enum Ownership: Sendable, Equatable {
     /// An empty index is not asked before a transfer.
     case unknown
@@ -23,8 +22,7 @@ final class DownloadPlan: Sendable {
   /// Which address owns which file of the folder, where the policy needs it before the transfer (`skip`).
   let owners: FileOwners?
   let isIndexed: Bool
-  /// Whether the file may have been written, under this very name, a moment ago: the address stood in the list before,
-  /// or other processes are at work.
+  /// Whether the file may have been written a moment ago: the address stood in the list before, or there is company.
   let mayStandAlready: Bool
 
   init(
@@ -55,9 +53,7 @@ final class DownloadPlan: Sendable {
   // MARK: Names
 
   /// The name, if it is certain before any answer; nil while the server may choose.
-  var certainName: String? {
-    rules.useContentDisposition && request.outputName == nil ? nil : preferred(nameByAddress)
-  }
+  var certainName: String? { rules.useContentDisposition && request.outputName == nil ? nil : preferred(nameByAddress) }
 
   /// The wanted name with the list's number, if it is the address's own and not a server's choice.
   func preferred(_ wanted: String) -> String {
@@ -70,21 +66,17 @@ final class DownloadPlan: Sendable {
     max(directory.numbers.first(beside: wanted), (rules.names?.last(of: wanted) ?? 0) + 1)
   }
 
-  /// The name that the user or the server's answer gives.
   func wantedName(_ head: ResponseHead?) -> String? {
     if let name = request.outputName { return name }
     guard rules.useContentDisposition else { return nil }
     return head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
   }
 
-  /// Whether a name is the address's own, be it hidden or not, and not a server's choice.
   func isOfAddress(_ name: String) -> Bool {
-    [Provenance.user, .stranger].contains {
-      FileNaming.areSame(FileNaming.name(of: address, from: $0), name)
-    }
+    // A stranger's address gives no hidden name.
+    [Provenance.user, .stranger].contains { FileNaming.areSame(FileNaming.name(of: address, from: $0), name) }
   }
 
-  /// Whether what stands there was given to another address, by this run or an earlier one.
   func isOfAnotherAddress(_ file: StandingFile, _ owners: FileOwners) -> Bool {
     owners.isOwned(file.identity, besides: rowKey) || directory.isGiven(file.identity, besides: rowKey)
   }
@@ -101,13 +93,11 @@ final class DownloadPlan: Sendable {
 
   var hasUserDigests: Bool { request.checksum != nil || rules.checksums != nil }
 
-  /// The checksum that the user gave for this address, or in a list.
   func userDigest(named name: @autoclosure () -> String) -> ContentDigest? {
     request.checksum ?? rules.checksums?.digest(of: name())
   }
 
   /// The checksum to meet, in the order of trust (HTTP rule 23): the user's, the list's, the server's own.
-  /// - Parameter name: evaluated only where there is a list.
   func expectedDigest(named name: @autoclosure () -> String, _ head: ResponseHead?) -> ContentDigest? {
     userDigest(named: name()) ?? head?["repr-digest"].flatMap(ReprDigest.strongest)
   }

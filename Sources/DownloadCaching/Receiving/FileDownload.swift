@@ -18,8 +18,7 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
     reception = Lock(Reception(plan, meter, claim, resumes: resumes))
   }
 
-  /// Runs several steps under the lock.
-  /// - Throws: their errors, with the address.
+  /// Runs steps under the lock; their errors get the address.
   func access<Value: Sendable>(
     _ body: (inout Reception) throws(DownloadError) -> Value
   ) throws(DownloadError) -> Value {
@@ -28,7 +27,6 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
     } catch { throw error.at(plan.address) }
   }
 
-  /// Runs steps that cannot fail.
   func look<Value: Sendable>(_ body: (inout Reception) -> Value) -> Value { reception.withLock { body(&$0) } }
 
   func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
@@ -60,14 +58,12 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   public func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (
     id: Int, target: any SegmentTarget
   )? {
-    let taken = try access { reception throws(DownloadError) in
-      try reception.takeSegment(of: id, from: offset)
-    }
+    let taken = try access { reception throws(DownloadError) in try reception.takeSegment(of: id, from: offset) }
     if taken != nil { look { $0.meter }.split(self) }
     return taken.map { ($0, SegmentOfDownload(self, $0)) }
   }
 
-  /// A thread that writes has the lock, and a frame does not wait for the disk.
+  /// Nil while another thread has the lock, because a frame does not wait for the disk.
   public var parts: [Range<Int64>]? { reception.withLockIfAvailable { $0.isClosed ? [] : $0.parts } }
 
   public func ask(for size: RequestSize) { look { $0.ask(for: size) } }

@@ -8,9 +8,7 @@ import DownloadModel
 ///       └───────────── another request is needed ◄──────────────┘          closed: from everywhere, for good
 struct FileDownloadState: Sendable, Equatable {
   enum Phase: Sendable, Equatable {
-    /// No request is under way: before the first, and between two.
     case idle
-    /// A request was made, and its answer is not judged yet.
     case asked(TransferPlan.Asked)
     case receiving(Body)
     /// The answer has no body to write; the end of the transfer completes it.
@@ -20,7 +18,6 @@ struct FileDownloadState: Sendable, Equatable {
     case closed
   }
 
-  /// A body on its way to the file.
   enum Body: Sendable, Equatable {
     /// The whole file, up to this offset if the answer said so.
     case whole(end: Int64?)
@@ -28,7 +25,6 @@ struct FileDownloadState: Sendable, Equatable {
     /// held bytes. `repeatedFrom` is the offset of its next byte while it repeats held bytes.
     case range(after: Int64, end: Int64, repeatedFrom: Int64?)
 
-    /// Offset behind its last byte; nil if the answer did not say.
     var end: Int64? {
       switch self {
       case .whole(let end): end
@@ -36,7 +32,6 @@ struct FileDownloadState: Sendable, Equatable {
       }
     }
 
-    /// Bytes that were held when it began.
     var heldBefore: Int64 { if case .range(let held, _, _) = self { held } else { 0 } }
   }
 
@@ -74,7 +69,6 @@ struct FileDownloadState: Sendable, Equatable {
 
   // MARK: Asking
 
-  /// Plans the next request.
   /// - Throws: `.cancelled` once it is closed.
   mutating func request(held: HeldPart, known: KnownVersion?) throws(DownloadError) -> TransferPlan {
     guard !isClosed else { throw .cancelled }
@@ -86,10 +80,8 @@ struct FileDownloadState: Sendable, Equatable {
 
   // MARK: The answer
 
-  /// Judges the head of an answer.
   /// - Parameter now: seconds since 1970.
-  /// - Throws: `.cancelled` where none was asked for; a temporary failure, at once, so that a retry sees it with its
-  ///   Retry-After.
+  /// - Throws: `.cancelled` where none was asked for; a temporary failure, so that a retry sees its Retry-After.
   mutating func answer(
     _ head: ResponseHead, held: HeldPart, known: KnownVersion?, now: Int64
   ) throws(DownloadError) -> ResumeDecision {
@@ -117,7 +109,6 @@ struct FileDownloadState: Sendable, Equatable {
     if case .receiving(.range(_, _, let repeated)) = phase { repeated } else { nil }
   }
 
-  /// Held bytes were compared up to an offset.
   mutating func hasRepeated(upTo offset: Int64, of held: Int64) {
     guard case .receiving(.range(let before, let end, _)) = phase else { return }
     phase = .receiving(.range(after: before, end: end, repeatedFrom: offset < held ? offset : nil))
@@ -125,11 +116,7 @@ struct FileDownloadState: Sendable, Equatable {
 
   // MARK: The end
 
-  /// Judges the end of a transfer for the start of the file: lengths first, then what the end itself proves (HTTP rules
-  /// 6 and 24).
-  /// - Parameters:
-  ///   - length: bytes that are in the file, from its start on.
-  ///   - mayAskBehind: whether the server could tell that nothing follows the last byte.
+  /// Judges the end of the first transfer: lengths first, then what the end itself proves (HTTP rules 6 and 24).
   /// - Throws: `.badResponse` without an answer; `.shortBody`; the error for which the answer was rejected.
   mutating func end(
     length: Int64, total: Int64?, framing: TransferReceipt.Framing, isSplit: Bool, mayAskBehind: Bool
@@ -189,7 +176,6 @@ struct FileDownloadState: Sendable, Equatable {
 
   // MARK: Another request, or none
 
-  /// The next request asks for the whole file.
   mutating func startAgain(without doubt: Doubts) throws(DownloadError) {
     guard !isClosed else { throw .cancelled }
     doubts.insert(doubt)
@@ -199,15 +185,12 @@ struct FileDownloadState: Sendable, Equatable {
   mutating func close() { phase = .closed }
 }
 
-/// What the transfers have brought when the last one ends.
 enum FinishedTransfer: Sendable, Equatable {
   /// The file is whole, as far as this proves it, and waits for its final name.
   case whole(Proof)
-  /// Another request must follow: the answer was a shorter range than was asked for (RFC 9110 §14.2 allows it), or said
-  /// nothing about what is held, or an end without a length is still to be checked.
+  /// Another request must follow: after a shorter range than was asked for (RFC 9110 §14.2 allows it), after an answer
+  /// that says nothing about what is held, or to check an end without a length.
   case partly
-  /// The server vouched for the file on disk (304).
   case unchanged
-  /// The existing file was left alone, as the policy says.
   case skipped
 }

@@ -1,8 +1,7 @@
 import DownloadModel
 import SystemPackage
 
-/// What of a file is there, on its way to the disk: bytes through buffers into the staged file, and the metadata that
-/// describes them. Knows nothing of requests and answers.
+/// The bytes of a file on their way through buffers into the staged file, and the metadata that describes them.
 struct PartWriter: ~Copyable {
   private let plan: DownloadPlan
   /// Which version the bytes are of. Their number is in `segments`.
@@ -10,14 +9,11 @@ struct PartWriter: ~Copyable {
   /// The final name as far as it is known, without the list's number: a later answer (416) may not repeat it.
   var name: String
   var segments = SegmentMap()
-  /// Nil until the first request looks at the disk.
   private var staged: StagedFile?
-  /// For the start of the file.
   private var buffer = BlockBuffer()
   private var furtherBuffers: [Int: BlockBuffer] = [:]
   private var metadataPace = MetadataPace()
   private var space = SpaceReservation()
-  /// Nil until a checksum was looked for.
   private var digest: DigestCheck?
 
   /// A body of at most this length gets no metadata: after a SIGKILL it starts over.
@@ -36,7 +32,6 @@ struct PartWriter: ~Copyable {
     return held
   }
 
-  /// Bytes that are in the file, those of the further segments included.
   var written: Int64 { segments.length + segments.writtenFurther }
   var isStaged: Bool { staged != nil }
   var isNamed: Bool { look { $0.isNamed } == true }
@@ -54,7 +49,6 @@ struct PartWriter: ~Copyable {
 
   // MARK: Whose bytes
 
-  /// Looks for a part that an earlier run left.
   mutating func stage(resumes: Bool) throws(DownloadError) {
     let opened = try StagedFile(
       in: plan.directory, for: plan.rowKey.address, base: plan.nameByAddress,
@@ -71,8 +65,7 @@ struct PartWriter: ~Copyable {
     staged = consume opened
   }
 
-  /// Drops the held bytes. The bytes go first and the metadata is written after, so that metadata never describes bytes
-  /// of another version.
+  /// Drops the held bytes: before new metadata is written, which must never describe bytes of another version.
   mutating func giveUp() throws(DownloadError) {
     space.giveBack()
     // The part on disk may be longer than what is trusted of it.
@@ -83,14 +76,12 @@ struct PartWriter: ~Copyable {
     digest = nil
   }
 
-  /// Notes of which version the bytes will be.
   mutating func begin(_ version: HeldPart, name: String?) {
     self.version = version
     if let name { self.name = name }
     segments.total = version.total
   }
 
-  /// Opens the file for the bytes of a version that begins.
   mutating func open(needing space: Int64?) throws(DownloadError) {
     try reserve(space)
     if !isOpen { try staged?.open() }
@@ -102,7 +93,6 @@ struct PartWriter: ~Copyable {
     try space.begin(needed, for: name, in: plan.directory)
   }
 
-  /// Notes under which trust the next bytes are received.
   mutating func go(on trust: TrustMark) throws(DownloadError) {
     guard version.trust != trust else { return }
     // Before a byte of this run's stands among those that were received otherwise.
@@ -142,7 +132,7 @@ struct PartWriter: ~Copyable {
     }
   }
 
-  /// Counts bytes of a further segment; of all of them, a SIGKILL loses only a little.
+  /// Counts bytes of a further segment, and saves all of these so often that a SIGKILL loses little.
   mutating func tend(_ count: Int) throws(DownloadError) {
     guard metadataPace.received(Int64(count), ofFileOf: segments.total ?? 0) else { return }
     for id in segments.further { try flush(id) }
@@ -153,7 +143,6 @@ struct PartWriter: ~Copyable {
     id == Segment.first ? body(&buffer) : body(&furtherBuffers[id, default: BlockBuffer()])
   }
 
-  /// Writes a segment's buffered bytes to the file.
   mutating func flush(_ id: Int) throws(DownloadError) {
     guard let segment = segments[id], segment.received > segment.written else { return }
     // Moved out meanwhile, because `put` changes the rest of this value.
@@ -177,7 +166,7 @@ struct PartWriter: ~Copyable {
     if let failure {
       segments.dropBuffered(of: id)
       let rest = Int64(bytes.count) - (offset - start)
-      // Nothing of it is kept, so there is space for others again.
+      // Nothing of a decoded body is kept, so the disk will not stay full.
       if version.isDecoded, failure == .noSpace {
         throw plan.directory.full(name, "it does not fit once decoded", needed: rest)
       }
@@ -187,14 +176,12 @@ struct PartWriter: ~Copyable {
     if segments.isSplit, metadataPace.wrote(offset - start, of: id) { try writeMetadata() }
   }
 
-  /// Notes that no transfer fills the segment any more.
   mutating func release(_ id: Int) throws(DownloadError) {
     try flush(id)
     if id != Segment.first { furtherBuffers[id] = nil }
     segments.release(id)
   }
 
-  /// See `DownloadTarget.takeSegment`.
   mutating func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> Int? {
     guard segments.total != nil, version.validator.ifRange != nil else { return nil }
     try flush(Segment.first)
@@ -207,8 +194,6 @@ struct PartWriter: ~Copyable {
     return taken
   }
 
-  /// Copies another file's content; the rest of it is given up.
-  /// - Returns: whether all of it could be copied.
   mutating func copy(_ source: CacheRow) throws(DownloadError) -> Bool {
     let copied = try withFile("copying") { file throws(Errno) in
       try file.copy(source, mayClone: plan.directory.mayClone)
@@ -224,7 +209,6 @@ struct PartWriter: ~Copyable {
 
   // MARK: Checksum
 
-  /// Compares the bytes that come with a checksum, if there is one.
   mutating func compare(with expected: ContentDigest?) {
     // The bytes of a part that this run wrote are hashed already.
     if digest == nil || digest?.expected != expected { digest = DigestCheck(expected) }
@@ -237,7 +221,6 @@ struct PartWriter: ~Copyable {
     }
   }
 
-  /// Nil if no checksum was looked for.
   var verdict: DigestVerdict? {
     switch digest {
     case .some(let check): check.verdict(of: segments.length)
@@ -247,7 +230,6 @@ struct PartWriter: ~Copyable {
 
   // MARK: The file
 
-  /// Calls `body` with the file, where there is one.
   @discardableResult
   func withFile<Value>(
     _ activity: String, _ body: (borrowing Descriptor) throws(Errno) -> Value
@@ -257,8 +239,6 @@ struct PartWriter: ~Copyable {
     }
   }
 
-  /// Commits the whole file under a name.
-  /// - Returns: when it got it; nil if something stands under it.
   mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     // Only a rename replaces.
     if replacing, !isNamed { try writeMetadata() }
@@ -267,8 +247,7 @@ struct PartWriter: ~Copyable {
 
   mutating func discard() throws(DownloadError) { try staged?.discard() }
 
-  /// Keeps the part under its visible name if it can be resumed, and leaves nothing else behind.
-  /// - Returns: bytes that are kept.
+  /// Keeps the part under its visible name if it can be resumed, and nothing else; returns how many bytes that are.
   mutating func leave() throws(DownloadError) -> Int64 {
     guard isOpen else { return 0 }
     if segments.length == 0 {
@@ -281,12 +260,10 @@ struct PartWriter: ~Copyable {
     return isNamed ? written : 0
   }
 
-  /// Frees the file's lock and name.
   mutating func release() { staged?.release() }
 }
 
-/// Gathers what arrives (libcurl delivers at most 16 KiB at a time) into blocks worth a system call: a long write costs
-/// half as much a byte.
+/// Gathers what arrives (libcurl delivers at most 16 KiB at a time), because a long write costs half as much a byte.
 struct BlockBuffer: Sendable {
   /// Blocks end at multiples of this in the file. A SIGKILL loses at most one block of a segment.
   static let length = 256 * 1024
@@ -295,9 +272,8 @@ struct BlockBuffer: Sendable {
 
   var count: Int { bytes.count }
 
-  /// Takes as much as fits before the block's end.
-  /// - Parameter offset: the offset in the file of the first of these bytes, just behind the buffered ones.
-  /// - Returns: how many bytes were taken.
+  /// Takes as much as fits before the block's end, and returns how many bytes that are.
+  /// - Parameter offset: of the first of these bytes in the file, just behind the buffered ones.
   mutating func take(_ piece: UnsafeRawBufferPointer, at offset: Int64) -> Int {
     let taken = min(Self.length - Int(offset % Int64(Self.length)), piece.count)
     if bytes.isEmpty { bytes.reserveCapacity(Self.length) }
@@ -318,13 +294,11 @@ struct BlockBuffer: Sendable {
 
 /// When the metadata of a split file must be written again, so that a SIGKILL loses little of it. Pure.
 struct MetadataPace: Sendable, Equatable {
-  /// Bytes that reached the file since the metadata was written, by segment.
+  // Since the metadata was written: bytes that reached the file, by segment, and bytes for further ones that arrived.
   private var written: [Int: Int64] = [:]
-  /// Bytes of all further segments that have arrived since the metadata was written.
   private var arrived: Int64 = 0
 
-  /// Bytes of one segment that the metadata may lack. Together with a buffered block, a SIGKILL then loses less than 1
-  /// MiB of a segment.
+  /// Bytes of one segment that the metadata may lack: with a buffered block, a SIGKILL loses less than 1 MiB of it.
   private static let most: Int64 = (1 << 20) - 2 * Int64(BlockBuffer.length)
 
   /// - Returns: whether the metadata is due.
@@ -333,8 +307,7 @@ struct MetadataPace: Sendable, Equatable {
     return written[id, default: 0] >= Self.most
   }
 
-  /// Counts bytes of a further segment that arrived: many slow segments fill no block for a long time. A large file may
-  /// lose more, because its metadata would otherwise be written all the time.
+  /// Counts arrived bytes of further segments: many slow ones fill no block for long. A large file may lose more.
   /// - Returns: whether to flush every segment's buffer and write the metadata.
   mutating func received(_ bytes: Int64, ofFileOf total: Int64) -> Bool {
     arrived += bytes

@@ -13,7 +13,6 @@ struct Reception: ~Copyable {
   private(set) var head: ResponseHead?
   /// Seconds since 1970 at which the file was asked for last: the answer's age counts from here (RFC 9111 §4.2.3).
   private(set) var askedAt: Int64 = 0
-  /// Whether a part that an earlier run left is gone on with.
   private let resumes: Bool
   /// Body bytes that this run received for the file.
   private(set) var transferred: Int64 = 0
@@ -46,15 +45,11 @@ struct Reception: ~Copyable {
   var isClosed: Bool { state.isClosed }
   var phase: FileDownloadState.Phase { state.phase }
   var doubts: FileDownloadState.Doubts { state.doubts }
-  /// Bytes that are in the file, from its start on.
   var length: Int64 { part.segments.length }
   var openSegments: [OpenSegment] { state.isClosed ? [] : part.segments.open }
-  /// The bytes that are there, of a file that comes in several parts.
   var parts: [Range<Int64>] { part.segments.done.map { $0.lowerBound..<$0.upperBound + 1 } }
-  /// The final name as far as it is known, without the list's number.
   var finalName: String { part.name }
 
-  /// What the user should know about the finished file.
   var remark: DownloadOutcome.Remark? {
     if (source?.status ?? head?.status) == 204 { return .noContent }
     // One layer of several was taken off.
@@ -80,7 +75,7 @@ struct Reception: ~Copyable {
 
   private mutating func firstTransfer() throws(DownloadError) -> TransferRequest? {
     askedAt = plan.rules.now()
-    // Cancelled while it was verified, it was handed on: all of it is there.
+    // A download that was cancelled while it was verified, and handed on, is whole already.
     if case .finished(let finished) = state.phase, finished != .partly { return nil }
     try endFirst()
     if !part.isStaged {
@@ -143,8 +138,7 @@ struct Reception: ~Copyable {
     case .append: return .write
     case .answered(.rejected(let error)): throw error
     default:
-      // The answer is from a cache that does not have the whole file yet, or from a server that promised ranges and
-      // does not give them. The next such request would fare no better.
+      // From a cache without the whole file, or a server without ranges after all: the next one would fare no better.
       part.segments.refuseFurther()
       throw DownloadError(
         .range, cause: .detail("it answers requests for a part with something else"), activity: "splitting")
@@ -192,8 +186,7 @@ struct Reception: ~Copyable {
 
   private mutating func begin(_ head: ResponseHead) -> BodyDisposition {
     part.segments.setFirst(taken: true)
-    // Other transfers may fetch segments of it if the server supports ranges and identifies the version (HTTP rules 5
-    // and 8).
+    // Other transfers may fetch segments if the server gives ranges and names the version (HTTP rules 5 and 8).
     guard plan.rules.splits, let total = part.segments.total, total - position >= Self.worthSplitting,
       part.version.encoding == nil, part.version.validator.ifRange != nil, !part.segments.refusesFurther
     else { return .write }
@@ -217,8 +210,7 @@ struct Reception: ~Copyable {
     return true
   }
 
-  /// Looks for the checksum that the file must have.
-  /// - Returns: false if one is required and there is none: then the body is not worth receiving.
+  /// - Returns: false if a checksum is required and there is none: then the body is not worth receiving.
   private mutating func expectDigest(_ head: ResponseHead) -> Bool {
     let expected = expectedDigest(head)
     part.compare(with: expected)
@@ -227,18 +219,15 @@ struct Reception: ~Copyable {
     return false
   }
 
-  /// The checksum to meet. A `Repr-Digest` is of the coded bytes (RFC 9530 §3), so it does not count where they were
-  /// decoded.
+  /// The checksum to meet. A `Repr-Digest` is of the coded bytes (RFC 9530 §3), so it says nothing of decoded ones.
   private func expectedDigest(_ head: ResponseHead?) -> ContentDigest? {
     plan.expectedDigest(named: part.name, part.version.isDecoded ? nil : head)
   }
 
   // MARK: Writing
 
-  /// Offset of the next byte for the start of the file.
   private var position: Int64 { state.repeated ?? part.segments.position }
 
-  /// Takes the next bytes of a segment.
   mutating func write(_ bytes: UnsafeRawBufferPointer, to id: Int) throws(DownloadError) -> SinkDemand {
     guard !state.isClosed, let segment = part.segments[id] else { return .enough }
     if id == Segment.first { return try writeFirst(bytes) }
@@ -272,8 +261,7 @@ struct Reception: ~Copyable {
     return isShared && (surplus > 0 || part.segments.isCutOff(Segment.first, at: limit)) ? .enough : .more
   }
 
-  /// Counts bytes that have arrived.
-  /// - Returns: how many of them lie behind the end of what the transfer may write.
+  /// Counts arrived bytes, and returns how many of them lie behind the end of what the transfer may write.
   private mutating func count(_ bytes: UnsafeRawBufferPointer, from position: Int64, upTo end: Int64?) -> Int {
     meter.add(bytes.count)
     transferred += Int64(bytes.count)
@@ -281,8 +269,7 @@ struct Reception: ~Copyable {
     return max(0, bytes.count - Int(max(0, end - position)))
   }
 
-  /// Compares bytes with the last bytes of the held part.
-  /// - Returns: the bytes that follow those.
+  /// Compares bytes with the last ones of the held part, and returns those that follow.
   private mutating func compareTail(
     _ bytes: UnsafeRawBufferPointer, at position: Int64
   ) throws(DownloadError) -> UnsafeRawBufferPointer {
@@ -307,7 +294,6 @@ struct Reception: ~Copyable {
 
   // MARK: Segments
 
-  /// See `DownloadTarget.takeSegment`.
   mutating func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> Int? {
     state.isClosed ? nil : try part.takeSegment(of: id, from: offset)
   }
@@ -321,7 +307,6 @@ struct Reception: ~Copyable {
     if id != Segment.first { try part.release(id) } else if running == nil { try endFirst() }
   }
 
-  /// The transfer for the start of the file has ended.
   private mutating func endFirst() throws(DownloadError) {
     part.segments.setFirst(taken: false)
     try part.release(Segment.first)
@@ -345,9 +330,8 @@ struct Reception: ~Copyable {
     return finished != .partly
   }
 
-  /// Whether the server could tell that nothing follows the last byte, where only the closing connection ended the body
-  /// (or an HTTP/2 stream, whose end libcurl 7.88 does not tell from a reset): asked for bytes behind it, one that
-  /// supports ranges answers 416.
+  /// Whether the server can tell that nothing follows, where only the closing connection ended the body (or an HTTP/2
+  /// stream, whose end libcurl 7.88 does not tell from a reset): one that supports ranges answers 416.
   private var mayAskBehind: Bool {
     length > 0 && !part.version.isDecoded && part.version.validator.ifRange != nil
       && head?["accept-ranges"]?.lowercased() == "bytes"
@@ -361,7 +345,6 @@ struct Reception: ~Copyable {
     if part.isNamed { try part.writeMetadata() }
   }
 
-  /// Makes the next request ask its origin for the whole file, because these bytes do not have the checksum.
   mutating func startAgainAfterWrongBytes() throws(DownloadError) {
     doubted = source ?? doubted
     try startAgain(without: [.caches, .knownVersion])
@@ -417,7 +400,6 @@ struct Reception: ~Copyable {
 
   /// Compares the file with another of its length, which gets this one's time if they are the same. Blocks.
   /// - Returns: the other as it is then; nil if their bytes differ.
-  /// - Throws: errno of reading; ECANCELED when the task was cancelled.
   func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
     let isSame = try part.look { file throws(Errno) in try file.descriptor.hasBytes(of: other, length: length) }
     guard isSame == true else { return nil }
@@ -437,8 +419,6 @@ struct Reception: ~Copyable {
     return own
   }
 
-  /// Commits the whole file under a name.
-  /// - Returns: when it got it; nil if something stands under it.
   mutating func take(_ name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     guard !state.isClosed else { throw .cancelled }
     guard let named = try part.commit(as: name, replacing: replacing) else { return nil }
@@ -451,8 +431,7 @@ struct Reception: ~Copyable {
     try part.discard()
   }
 
-  /// Ends a download that did not finish: the part is kept under its visible name if it can be resumed, and nothing
-  /// else stays behind.
+  /// Ends a download that did not finish: what can be resumed keeps its visible name, and nothing else stays.
   mutating func abandon() throws(DownloadError) {
     guard !state.isClosed else { return }
     let isSkipped = state.isSkipped

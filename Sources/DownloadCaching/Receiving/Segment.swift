@@ -2,27 +2,16 @@ import DownloadModel
 
 /// Consecutive bytes of a file that one transfer at a time fills, from their start on.
 struct Segment: Sendable, Equatable {
-  /// The number of the segment that every download begins with, at the start of the file.
   static let first = OpenSegment.first
 
   let id: Int
-  /// Offset in the file of its first byte.
   let start: Int64
-  /// Offset behind the last byte that reached the file.
+  // Offsets behind the last byte that reached the file, that arrived (a buffer may hold it), and that was asked for.
   var written: Int64
-  /// Offset behind the last byte that arrived: `written`, and what a buffer holds.
   var received: Int64
-  /// Offset behind the last byte that its transfer asked for.
   var asked: Int64 = 0
   /// Whether a transfer fills it.
   var isTaken = false
-
-  init(id: Int, from start: Int64, to written: Int64) {
-    self.id = id
-    self.start = start
-    self.written = written
-    received = written
-  }
 }
 
 /// Which bytes of a file are there, in flight, or still to be asked for. Pure.
@@ -32,11 +21,10 @@ struct Segment: Sendable, Equatable {
 ///
 /// The segments cover the file without a gap: each ends where the next begins, the last at the file's length. So a
 /// segment taken from another's end shortens that one, and an empty segment that is released lengthens the one before.
-/// Segment 0 grows from the start of the file, as every download does. When it reaches a segment that no transfer
-/// fills, it absorbs that segment's bytes.
+/// Segment 0 grows from the start of the file, and absorbs a segment that it reaches and that no transfer fills.
 struct SegmentMap: Sendable, Equatable {
   // Stored separately because most files have no other segment, and then need no array.
-  private var head = Segment(id: Segment.first, from: 0, to: 0)
+  private var head = Segment(id: Segment.first, start: 0, written: 0, received: 0)
   private var others: [Segment] = []
   private var nextID = 1
   /// Length of the whole file; nil while no answer gave it.
@@ -45,7 +33,6 @@ struct SegmentMap: Sendable, Equatable {
   private(set) var isSplit = false
   /// Whether no further segment is begun, because the server gives no ranges.
   private(set) var refusesFurther = false
-  /// How much of a further segment is asked for at a time.
   var requestSize = RequestSize(divisor: 1, least: 0)
 
   init() {}
@@ -58,23 +45,21 @@ struct SegmentMap: Sendable, Equatable {
       guard range.lowerBound >= end, range.upperBound < total else { return nil }
       end = range.upperBound + 1
       if range.lowerBound == 0 {
-        head = Segment(id: Segment.first, from: 0, to: end)
+        (head.written, head.received) = (end, end)
       } else {
-        others.append(Segment(id: nextID, from: range.lowerBound, to: end))
+        others.append(Segment(id: nextID, start: range.lowerBound, written: end, received: end))
         nextID += 1
       }
     }
   }
 
-  /// A file of which the first `length` bytes are there.
   init(length: Int64, total: Int64?) {
-    head = Segment(id: Segment.first, from: 0, to: length)
-    self.total = total
+    (head.written, head.received, self.total) = (length, length, total)
   }
 
   /// Drops all bytes. Numbers of segments are not used again, because a transfer may still hold an old one.
   mutating func startOver() {
-    head = Segment(id: Segment.first, from: 0, to: 0)
+    head = Segment(id: Segment.first, start: 0, written: 0, received: 0)
     others = []
     (total, isSplit) = (nil, false)
   }
@@ -86,7 +71,6 @@ struct SegmentMap: Sendable, Equatable {
   /// Offset of the next byte for the start of the file.
   var position: Int64 { head.received }
   var hasOthers: Bool { !others.isEmpty }
-  /// Where the segment behind the first begins.
   var secondStart: Int64? { others.first?.start }
 
   // Bytes of the further segments that have arrived, are in the file, and wait in buffers.
@@ -94,7 +78,6 @@ struct SegmentMap: Sendable, Equatable {
   var writtenFurther: Int64 { others.reduce(0) { $0 + $1.written - $1.start } }
   var bufferedFurther: Int64 { others.reduce(0) { $0 + $1.received - $1.written } }
 
-  /// The ranges of bytes that are in the file.
   var done: [ClosedRange<Int64>] {
     var ranges: [ClosedRange<Int64>] = head.written > 0 ? [0...head.written - 1] : []
     for segment in others where segment.written > segment.start {
@@ -109,26 +92,21 @@ struct SegmentMap: Sendable, Equatable {
 
   subscript(id: Int) -> Segment? { id == Segment.first ? head : others.first { $0.id == id } }
 
-  /// The numbers of all segments except the first.
   var further: [Int] { others.map(\.id) }
 
-  /// Offset behind a segment's last byte; nil for the last segment of a file whose length is unknown, and for a number
-  /// that no longer exists.
+  /// Offset behind a segment's last byte; nil for the last of a file of unknown length, and for one that is gone.
   func end(of id: Int) -> Int64? {
-    if id == Segment.first { return others.first?.start ?? total }
-    guard let index = others.firstIndex(where: { $0.id == id }) else { return nil }
-    return end(at: index)
+    if id == Segment.first { return secondStart ?? total }
+    return others.firstIndex { $0.id == id }.flatMap { end(at: $0) }
   }
 
-  private func end(at index: Int) -> Int64? {
-    index + 1 < others.count ? others[index + 1].start : total
-  }
+  private func end(at index: Int) -> Int64? { index + 1 < others.count ? others[index + 1].start : total }
 
   /// The segments that have bytes still to arrive, in the order of the file; empty while the length is unknown.
   var open: [OpenSegment] {
     guard let total else { return [] }
     var open: [OpenSegment] = []
-    let headEnd = others.first?.start ?? total
+    let headEnd = secondStart ?? total
     // No `asked` here: the first request has no end of its own, so it can be broken off wherever another begins.
     if head.received < headEnd {
       open.append(OpenSegment(id: Segment.first, position: head.received, end: headEnd, isTaken: head.isTaken))
@@ -173,14 +151,11 @@ struct SegmentMap: Sendable, Equatable {
 
   private mutating func insert(_ start: Int64, at index: Int) -> Int {
     defer { nextID += 1 }
-    var segment = Segment(id: nextID, from: start, to: start)
-    segment.isTaken = true
-    others.insert(segment, at: index)
+    others.insert(Segment(id: nextID, start: start, written: start, received: start, isTaken: true), at: index)
     isSplit = true
     return nextID
   }
 
-  /// Notes up to which offset a segment's transfer has asked for bytes.
   mutating func ask(_ id: Int, upTo end: Int64) { change(id) { $0.asked = end } }
 
   mutating func receive(_ count: Int, for id: Int) { change(id) { $0.received += Int64(count) } }
@@ -220,7 +195,6 @@ struct SegmentMap: Sendable, Equatable {
     absorb()
   }
 
-  /// Merges into the first segment the released segments that it has reached.
   private mutating func absorb() {
     guard head.received == head.written else { return }
     while let next = others.first, next.start == head.written, !next.isTaken {

@@ -2,12 +2,10 @@ public import DownloadModel
 
 /// The request that the next attempt sends, given what is on disk now.
 struct TransferPlan: Equatable {
-  /// What was asked, so that the answer can be judged.
   enum Asked: Sendable, Equatable {
     case whole
     /// The file, only if it changed (If-None-Match, If-Modified-Since).
     case conditional
-    /// The bytes from this offset on.
     case rest(from: Int64, proof: Proof)
   }
 
@@ -45,13 +43,11 @@ struct TransferPlan: Equatable {
   }
 }
 
-/// What is known of the bytes that are held.
 struct HeldPart: Sendable, Equatable {
   /// Good bytes, from the start of the file.
   var length: Int64 = 0
-  /// The validator of the answer that they came from.
   var validator = Validator()
-  /// Length of the whole file, if that answer gave it.
+  /// Length of the whole file, if an answer gave it.
   var total: Int64?
   /// The Content-Encoding in which the bytes are stored; nil for none. Ranges count encoded bytes.
   var encoding: String?
@@ -61,8 +57,7 @@ struct HeldPart: Sendable, Equatable {
   var effectiveURL: String?
   var trust = TrustMark.usual
 
-  /// Whether a run may go on with them: under another trust, only a strong tag shows that the rest is the same
-  /// version's.
+  /// Whether a run may go on with them: under another trust, only where a strong tag names the version.
   func mayBeContinued(under trust: RequestTrust) -> Bool {
     let reuse = trust[effectiveURL].reuse(of: self.trust)
     return reuse == .asOwn || reuse == .byStrongTag && validator.strongETag != nil
@@ -88,8 +83,7 @@ enum ResumeDecision: Equatable {
   ) -> ResumeDecision {
     switch head.status {
     case _ where head.isWhole: wholeFile(asked: asked, held: held, head: head)
-    // 204 means no content at all, rather than content of length 0 (RFC 9110 §15.3.5): the file is empty, and the user
-    // is told.
+    // 204 means no content, rather than content of length 0 (RFC 9110 §15.3.5): the user is told of the empty file.
     case 204: .startOver(total: 0)
     // Reset, multi-status, deltas: none of these bodies is the file.
     case 205, 207, 208, 226: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
@@ -98,7 +92,7 @@ enum ResumeDecision: Equatable {
       known?.isConfirmed(by: head) == true ? .answered(.unchanged) : .answered(.meaningless)
     case 416: unsatisfiedRange(asked: asked, held: held, head: head)
     case 300..<400: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
-    default: rejected(failure(head, now: now))
+    default: rejected(head.failure(now: now))
     }
   }
 
@@ -140,9 +134,7 @@ enum ResumeDecision: Equatable {
     // tag shows that it has the same file: mirrors often have equal dates, and a date identifies no version.
     let isElsewhere = head.effectiveName != held.effectiveURL
     if isElsewhere, held.validator.strongETag == nil { return .restart }
-    if proof == .sameValidator || isElsewhere, !held.validator.isStronglyEqual(to: validator) {
-      return .restart
-    }
+    if proof == .sameValidator || isElsewhere, !held.validator.isStronglyEqual(to: validator) { return .restart }
     return .append(at: from, end: range.upperBound + 1, total: answered?.completeLength ?? held.total)
   }
 
@@ -152,8 +144,7 @@ enum ResumeDecision: Equatable {
     guard case .rest(_, let proof) = asked else {
       return rejected(DownloadError(.badResponse, cause: .http(status: 416)))
     }
-    // Equal length alone proves nothing: either the server must have compared the version, or the answer must name the
-    // same one.
+    // Equal length proves nothing: the server must have compared the version, or the answer must name the same one.
     guard head.contentRange?.completeLength == held.length, held.total ?? held.length == held.length,
       !held.validator.contradicts(Validator(head)),
       proof == .ifRange && head.effectiveName == held.effectiveURL
@@ -163,30 +154,26 @@ enum ResumeDecision: Equatable {
   }
 
   private static func rejected(_ error: DownloadError) -> ResumeDecision { .answered(.rejected(error)) }
-
-  static func failure(_ head: ResponseHead, now: Int64) -> DownloadError {
-    let isTransient = HTTPStatus.isTransient(head.status)
-    return DownloadError(
-      .status, cause: .http(status: head.status), isTransient: isTransient,
-      retryAfter: isTransient ? head["retry-after"].flatMap { RetryAfter.duration($0, now: now) } : nil)
-  }
 }
 
 extension ResponseHead {
   /// The failure that an answer without the wanted content means.
   /// - Parameter now: seconds since 1970, for a `Retry-After` that is a date.
-  public func failure(now: Int64) -> DownloadError { ResumeDecision.failure(self, now: now) }
+  public func failure(now: Int64) -> DownloadError {
+    let isTransient = HTTPStatus.isTransient(status)
+    return DownloadError(
+      .status, cause: .http(status: status), isTransient: isTransient,
+      retryAfter: isTransient ? self["retry-after"].flatMap { RetryAfter.duration($0, now: now) } : nil)
+  }
 }
 
 /// What to do with a body's content coding, for which dlm did not ask (HTTP rule 35).
 enum CodedBody: Equatable {
   case plain
   case decode
-  /// The body is written as it comes: its name or type says that the file itself has this coding, as in
-  /// `backup.tar.gz`, or dlm does not know the coding.
+  /// Written as it comes: the file itself has this coding, as `backup.tar.gz` has, or dlm does not know it.
   case keep
 
-  /// - Parameter name: the final name of the file.
   static func decide(_ head: ResponseHead, name: @autoclosure () -> String) -> CodedBody {
     switch head.bodyCoding {
     case .none: return .plain
@@ -234,9 +221,7 @@ enum RemoteTime {
   /// Clocks are wrong by minutes and zones by hours; a time further ahead cannot be that of a change.
   private static let aheadAtMost: Int64 = 86_400
 
-  /// Which time a file gets from its server (`--remote-time`), in seconds since 1970: Last-Modified, if it is
-  /// plausible.
-  /// - Parameter now: seconds since 1970.
+  /// The time that a file gets from its server (`--remote-time`), in seconds since 1970; nil if it is not plausible.
   static func seconds(_ lastModified: String?, now: Int64) -> Int64? {
     guard let seconds = lastModified.flatMap({ HTTPDate($0) })?.seconds, seconds >= 0, seconds <= now + aheadAtMost
     else { return nil }

@@ -35,12 +35,10 @@ extension Validator {
 
 /// Entity tags (RFC 9110 §8.8.3) in the forms that servers use.
 enum EntityTag {
-  /// A tag without its weakness mark.
   static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
-  /// The tag of the same version without content coding, if it names one. `"5f3-gzip"` is Apache's for what it
-  /// compresses on the fly from `"5f3"`, and the latter is the one that it compares. `-br` is used likewise, also by
-  /// lighttpd and Caddy; `--gzip` by Jetty; `;gzip` and `:gzip` by older servers.
+  /// The tag of the same version without content coding, if it names one. Apache compresses `"5f3"` on the fly as
+  /// `"5f3-gzip"`, but compares the former only. Others write `-br`, `--gzip`, `;gzip` or `:gzip`.
   static func uncoded(_ tag: String) -> String {
     guard tag.utf8.last == UInt8(ascii: "\"") else { return tag }
     for coding in codings where tag.utf8.dropLast().reversed().starts(with: coding.utf8.reversed()) {
@@ -113,8 +111,7 @@ extension KnownVersion {
   }
 }
 
-/// The resource that answered, where redirects led away from the requested address: validators belong to it (HTTP rules
-/// 9 and 27). For comparison only.
+/// The resource that answered after redirects, to which validators belong (HTTP rules 9 and 27). For comparison only.
 enum EffectiveURL {
   /// An address without the parameters that only sign it; the rest of the query, which may hold a secret, as a digest.
   /// - Parameter url: without credentials and fragment.

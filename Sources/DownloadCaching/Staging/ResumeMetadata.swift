@@ -13,11 +13,9 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
   var validator: Validator
   var total: Int64?
   var encoding: String?
-  /// Whether that coding was removed, so that the bytes cannot be continued.
   var isDecoded: Bool?
   /// The address that gave the bytes, where redirects led to another one.
   var answeredBy: String?
-  /// The final name that the server or the user wanted.
   var name: String
   /// First and last byte of each range that is there, in order; nil if that is the whole part.
   var done: [[Int64]]?
@@ -104,7 +102,6 @@ struct PartialName: Sendable, Equatable {
 
   init(_ name: String) { self.name = name }
 
-  /// - Returns: nil if a name is not exactly that of metadata.
   init?(ofMetadata name: String) {
     let ending = Self.metadataSuffix.utf8
     guard name.utf8.count > ending.count, name.utf8.suffix(ending.count).elementsEqual(ending) else { return nil }
@@ -118,17 +115,14 @@ struct PartialName: Sendable, Equatable {
   static let metadataSuffix = ".part.json"
   private static let draftSuffix = ".part.json.new"
 
-  /// The name of new metadata until it replaces the current one. Only this user's dlm can compute it, also the next
-  /// process if this one is killed.
+  /// The name of new metadata until it replaces the current one: each dlm of this user can compute it, nobody else.
   /// - Parameter number: 0; a higher one where another user has put a file under the lower names.
   func draft(_ secret: UserSecret, _ number: Int) -> String {
     secret.tag("draft \(number)", metadata) + Self.draftSuffix
   }
 
   /// Whether a name ends as dlm's own files do: none gets such a name from an address or a server.
-  static func isReserved(_ name: Substring) -> Bool {
-    hasEnding(name) { [partSuffix, metadataSuffix, draftSuffix] }
-  }
+  static func isReserved(_ name: Substring) -> Bool { hasEnding(name) { [partSuffix, metadataSuffix, draftSuffix] } }
 
   /// Whether no finished file may have the name. It may be `x.part`, which without metadata is never dlm's.
   static func isMetadata(_ name: String) -> Bool { hasEnding(name[...]) { [metadataSuffix, draftSuffix] } }
@@ -137,18 +131,14 @@ struct PartialName: Sendable, Equatable {
   private static func hasEnding(_ name: Substring, of endings: () -> [String]) -> Bool {
     guard name.utf8.withContiguousStorageIfAvailable({ mayHaveEnding($0) }) ?? true else { return false }
     let folded = folded(name)
-    return endings().contains {
-      folded.reversed().starts(with: $0.uppercased().unicodeScalars.reversed())
-    }
+    return endings().contains { folded.reversed().starts(with: $0.uppercased().unicodeScalars.reversed()) }
   }
 
   private static func mayHaveEnding(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
     guard name.count >= 2 else { return false }
     let (first, last) = (name[name.count - 2], name[name.count - 1])
     // After a dot, a blank or a byte outside ASCII, the whole names must be compared.
-    func isOpen(_ byte: UInt8) -> Bool {
-      byte >= 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ")
-    }
+    func isOpen(_ byte: UInt8) -> Bool { byte >= 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") }
     return switch last | 0x20 {
     case _ where isOpen(last): true
     case UInt8(ascii: "t"): isOpen(first) || first | 0x20 == UInt8(ascii: "r")

@@ -48,9 +48,7 @@ struct StagedFile: ~Copyable {
 
   /// Takes the part that an earlier run left of this address under any of `x`, `x.1`, `x.2` …, otherwise the first of
   /// those names that is free.
-  /// - Parameters:
-  ///   - number: the first to try.
-  ///   - resumes: false to read no metadata: what stands under a name is met when this file is to take it.
+  /// - Parameter resumes: false to read no metadata: what stands under a name is met when this file is to take it.
   /// - Throws: `.disk`, `.folder`; `.conflict` when a thousand names are taken.
   init(
     in directory: OutputDirectory, for address: String, base: String, number: Int = 0, resumes: Bool = true
@@ -90,7 +88,6 @@ struct StagedFile: ~Copyable {
 
   // MARK: What an earlier run left
 
-  /// What stands under one of a candidate's names.
   private enum Standing: ~Copyable {
     case nothing
     case foreign
@@ -123,9 +120,7 @@ struct StagedFile: ~Copyable {
         case .own(let part): return try take(part)
         }
       }
-    } catch {
-      throw directory.failure(error, "opening", names.part)
-    }
+    } catch { throw directory.failure(error, "opening", names.part) }
   }
 
   /// Takes over a part, if its metadata is of this address.
@@ -172,8 +167,7 @@ struct StagedFile: ~Copyable {
 
   // MARK: Opening and showing
 
-  /// Opens a fresh file for writing. Where files have a name from the start (`isNamed`), `show` must write its metadata
-  /// next.
+  /// Opens a fresh file for writing. If it has a name from the start (`isNamed`), `show` must be called next.
   mutating func open() throws(DownloadError) {
     guard directory.route == nil else {
       do throws(Errno) { descriptor = try directory.folder.openUnnamed() } catch {
@@ -207,9 +201,7 @@ struct StagedFile: ~Copyable {
         there.size == 0, there.isSameFile(as: try descriptor.identity())
       else { return false }
       return true
-    } catch {
-      throw directory.failure(error, "creating", names.part)
-    }
+    } catch { throw directory.failure(error, "creating", names.part) }
   }
 
   /// Gives the file its visible name with metadata beside it, so that it outlives the process.
@@ -226,8 +218,7 @@ struct StagedFile: ~Copyable {
       // A foreign part must never stand beside dlm's metadata, not even for an instant.
       guard try directory.folder.identity(of: names.part) == nil else { return false }
       let file = try directory.folder.openUnnamed(mode: 0o600)
-      var offset: Int64 = 0
-      try file.write(metadata.json(directory.secret), at: &offset)
+      try file.write(metadata.json(directory.secret))
       // Before the file is visible: until it is finished, other users must not read or write it.
       try descriptor.setMode(0o600)
       // Held until the part is there too, so that another process that finds only the metadata does not remove it.
@@ -242,9 +233,7 @@ struct StagedFile: ~Copyable {
         return false
       }
       return true
-    } catch {
-      throw directory.failure(error, "creating", names.part)
-    }
+    } catch { throw directory.failure(error, "creating", names.part) }
   }
 
   private mutating func replaceMetadata(_ metadata: ResumeMetadata) throws(DownloadError) {
@@ -252,22 +241,18 @@ struct StagedFile: ~Copyable {
       try directory.folder.rename(draft(of: metadata.json(directory.secret)), replacing: names.metadata)
       directory.noteMetadata(names.metadata)
       hasMetadata = true
-    } catch {
-      throw directory.failure(error, "writing", names.metadata)
-    }
+    } catch { throw directory.failure(error, "writing", names.metadata) }
   }
 
-  /// Writes new metadata under a name that only this user's dlm can compute. One that a killed process left there is
-  /// removed; beside one that another user put there, the next name is tried.
-  /// - Returns: the name.
+  /// Writes a draft of new metadata, and returns its name. One that a killed process left there is removed; beside one
+  /// that another user put there, the next name is tried.
   private func draft(of json: [UInt8]) throws(Errno) -> String {
     var number = 0
     while true {
       let name = names.draft(directory.secret, number)
       do throws(Errno) {
         let file = try directory.folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        var offset: Int64 = 0
-        try file.write(json, at: &offset)
+        try file.write(json)
         return name
       } catch .fileExists where number < 8 {
         if try !directory.folder.removeOwn(name) { number += 1 }
@@ -277,7 +262,6 @@ struct StagedFile: ~Copyable {
 
   // MARK: Its end
 
-  /// Commits the file under its final name.
   /// - Parameter replacing: needs a file that was shown, because only a rename replaces.
   /// - Returns: when it got the name; nil if something stands under it.
   mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
@@ -291,9 +275,7 @@ struct StagedFile: ~Copyable {
         } else if let route = directory.route {
           try directory.folder.link(descriptor, as: name, route)
         }
-      } catch .fileExists where !replacing {
-        return nil
-      }
+      } catch .fileExists where !replacing { return nil }
       // After the naming: killed in between, dlm leaves a whole file that is private, and not a part that others may
       // write, which the next run would not accept.
       if isNamed { try descriptor.setMode(directory.folder.modeOfNewFiles()) }
@@ -302,35 +284,27 @@ struct StagedFile: ~Copyable {
       try removeMetadata()
       release()
       return named
-    } catch {
-      throw directory.failure(error, "naming", name)
-    }
+    } catch { throw directory.failure(error, "naming", name) }
   }
 
-  /// Empties the file, because it held bytes of another version.
   mutating func empty() throws(DownloadError) {
     do throws(Errno) {
       try descriptor.truncate(to: 0)
       foundLength = 0
-    } catch {
-      throw directory.failure(error, "emptying", names.part)
-    }
+    } catch { throw directory.failure(error, "emptying", names.part) }
   }
 
-  /// Removes part and metadata, and frees the name.
   mutating func discard() throws(DownloadError) {
     do throws(Errno) {
       if isNamed { try directory.folder.remove(names.part) }
       isNamed = false
       try removeMetadata()
       release()
-    } catch {
-      throw directory.failure(error, "removing", names.part)
-    }
+    } catch { throw directory.failure(error, "removing", names.part) }
   }
 
-  /// Closes the file and frees its lock, of which a process that is just being started has a copy until it runs its own
-  /// program, and its name.
+  /// Closes the file and frees its name. Closing would not end the lock while a process that is just being started has
+  /// a copy of the descriptor.
   mutating func release() {
     if isNamed, descriptor.isOpen { descriptor.unlock() }
     descriptor = .closed

@@ -45,7 +45,8 @@ extension Descriptor {
       try Self.checkCancellation()
       let bytes = try file.read(Int(min(length - offset, Int64(Self.blockLength))), at: offset)
       if bytes.isEmpty { return offset }
-      try write(bytes, at: &offset)
+      try write(bytes, at: offset)
+      offset += Int64(bytes.count)
     }
     return offset
   }
