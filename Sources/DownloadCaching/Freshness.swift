@@ -3,11 +3,9 @@ import DownloadModel
 /// How long a stored answer may be used without asking its server (RFC 9111 §4.2), as far as its header fields say.
 /// Pure.
 ///
-/// What redirects led to is never fresh: its lifetime says nothing of how long the redirect holds, and an address such
-/// as `latest` exists in order to lead elsewhere one day.
+/// What redirects led to is never fresh: its lifetime says nothing of how long the redirect holds.
 struct Freshness: Sendable, Equatable {
-  /// Seconds for which the answer is fresh, from the moment when its origin made it; 0 where its server did not say and
-  /// it is not guessed.
+  /// Seconds for which the answer is fresh, from when its origin made it; 0 where that is not known.
   let lifetime: Int64
   /// Seconds since its origin made it, at least (§4.2.3).
   let age: Int64
@@ -23,21 +21,17 @@ struct Freshness: Sendable, Equatable {
   /// Of lifetimes that are guessed: a week, as browsers have it.
   static let longestGuess: Int64 = 7 * 86_400
 
-  /// Statuses whose answers may be stored without any word of the server about that (RFC 9110 §15.1), as far as a
-  /// download may have one: only then is a lifetime guessed (RFC 9111 §4.2.2).
+  /// Statuses for which a lifetime may be guessed (RFC 9110 §15.1, RFC 9111 §4.2.2).
   private static let guessable: Set<Int> = [200, 203, 204, 206]
 
-  /// - Parameters:
-  ///   - now: seconds since 1970.
-  ///   - guesses: whether a lifetime is guessed where the server named none.
+  /// - Parameter guesses: whether a lifetime is guessed where the server named none.
   init(of row: CacheRow, at now: Int64, guesses: Bool) {
     self.init(
       row.freshness, row.validator, status: row.status, isRedirected: row.effectiveURL != nil,
       askedAt: row.fetchedAt, at: now, guesses: guesses)
   }
 
-  /// - Parameters:
-  ///   - askedAt: seconds since 1970 at which the request was sent.
+  /// - Parameter askedAt: seconds since 1970 at which the request was sent.
   init(
     _ fields: FreshnessFields, _ validator: Validator, status: Int?, isRedirected: Bool, askedAt: Int64,
     at now: Int64, guesses: Bool
@@ -88,7 +82,7 @@ struct Freshness: Sendable, Equatable {
 
   var isFresh: Bool { lifetime > age && !asksAlways }
 
-  /// Seconds since 1970 from which on the server is asked, by what it said itself; nil if it is always asked.
+  /// Seconds since 1970 from which on the server is asked, by its own word; nil if it is always asked.
   static func end(of row: CacheRow, at now: Int64) -> Int64? {
     let freshness = Freshness(of: row, at: now, guesses: false)
     guard !freshness.asksAlways, freshness.lifetime > 0, freshness.age != .max else { return nil }
@@ -107,8 +101,8 @@ struct Freshness: Sendable, Equatable {
     return .stale
   }
 
-  /// Whether a failure is one in which a stale answer may help: a 500, 502, 503 or 504, or what a cache on the way
-  /// would have answered so (RFC 5861 §3). A certificate that is refused is none of these.
+  /// Whether a stale answer may help: a 500, 502, 503 or 504, or what a cache on the way would have answered so (RFC
+  /// 5861 §3). A certificate that is refused is none of these.
   static func isServerFailure(_ error: DownloadError) -> Bool {
     switch (error.code, error.cause) {
     case (.status, .http(let status)): [500, 502, 503, 504].contains(status)
@@ -127,8 +121,8 @@ struct Freshness: Sendable, Equatable {
   }
 }
 
-/// Reads the freshness of one row after another. Those of one server mostly say the same, which is then not read again:
-/// that took a twentieth of all that a file costs where all are fresh.
+/// Reads the freshness of one row after another. Those of one server mostly say the same, which is not read again: that
+/// took a twentieth of all that a file costs where all are fresh.
 final class FreshnessReader {
   /// All that freshness depends on, unless it is guessed.
   private struct Saying: Equatable {

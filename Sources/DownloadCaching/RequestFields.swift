@@ -2,9 +2,8 @@ import DownloadModel
 
 /// The header lines that the user adds to every request of a run, as far as an answer may depend on them.
 ///
-/// Each line that can select or unlock an answer is part of what the answer is kept under (HTTP rule 30). A short list
-/// of harmless ones is not: an answer depends on one of those only if its `Vary` names it (RFC 9111 §4.1; HTTP rule
-/// 29).
+/// Each line that can select or unlock an answer is part of what the answer is kept under (HTTP rule 30). On a harmless
+/// one it depends only if its `Vary` names it (RFC 9111 §4.1; HTTP rule 29).
 struct RequestFields: Sendable {
   private struct Field: Sendable, Equatable {
     /// Lower case.
@@ -16,11 +15,10 @@ struct RequestFields: Sendable {
   private let harmless: [Field]
   /// What the lines say about stored answers (RFC 9111 §5.2.1).
   let directives: RequestDirectives
-  /// Whether the request may leave no trace in a cache (`Cache-Control: no-store`, RFC 9111 §5.2.1.5).
+  /// `Cache-Control: no-store` (RFC 9111 §5.2.1.5).
   var forbidsStoring: Bool { directives.forbidsStoring }
 
-  /// Fields that name the client, steer caches and connections on the way, or follow a request through logs. No server
-  /// chooses another file because of them.
+  /// No server chooses another file because of these.
   private static let harmlessNames: Set<String> = [
     "user-agent", "cache-control", "pragma", "connection", "keep-alive", "proxy-connection", "te", "priority",
     "dnt",
@@ -55,7 +53,7 @@ struct RequestFields: Sendable {
     self.init(trust.headerLines, userAgent: trust.userAgent)
   }
 
-  /// Identifies these requests among other runs' requests, as text; nil if no field does. May hold secrets.
+  /// The fields that are not harmless, as text; nil for none. May hold secrets.
   var key: String? { keyed.isEmpty ? nil : Self.text(keyed) }
 
   /// The values of the fields that an answer's `Vary` names, as far as they are not in the key; nil for none.
@@ -70,7 +68,7 @@ struct RequestFields: Sendable {
     vary.split(separator: ",").contains { OptionalWhiteSpace.trimmed($0).lowercased() == "cookie" }
   }
 
-  /// `Vary: *`: nothing says what the answer depends on, so that no later request matches (RFC 9111 §4.1).
+  /// `Vary: *`: no later request matches (RFC 9111 §4.1).
   static func isAny(vary: String) -> Bool {
     vary.split(separator: ",").contains { OptionalWhiteSpace.trimmed($0) == "*" }
   }

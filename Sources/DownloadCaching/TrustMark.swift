@@ -5,7 +5,7 @@ enum Reuse: Sendable, Equatable {
   /// It was the answer to a request like this one: used while fresh, offline, copied, and continued.
   case asOwn
   /// It was the answer to a request with other credentials or selecting fields. A strong entity tag tells whether it is
-  /// this one's as well, because it names one representation among all of the resource's; nothing else does.
+  /// this one's as well: it names one representation among all of the resource's.
   case byStrongTag
   /// It came from a server that nobody checked, and this run checks: a tag may be the forger's, too.
   case never
@@ -13,7 +13,7 @@ enum Reuse: Sendable, Equatable {
 
 /// What stood for a run's `Trust` beside what an answer brought, as it is stored: a keyed hash. Pure.
 struct TrustMark: Sendable, Hashable, Codable {
-  /// Empty where the request had nothing that selects or unlocks, and its server was checked as the system does it.
+  /// Empty where the request had nothing that selects or unlocks, and its server was checked as usual.
   let text: String
 
   static let usual = TrustMark(text: "")
@@ -31,8 +31,7 @@ struct TrustMark: Sendable, Hashable, Codable {
   func mayRenew(_ stored: TrustMark) -> Bool { !isUnchecked || stored.isUnchecked }
 }
 
-/// The marks of a request: of what its own address answers, and of what redirects lead to, which may be over TLS where
-/// the address is not.
+/// The marks of a request: of what its own address answers, and of what redirects lead to, perhaps over TLS.
 struct RequestTrust: Sendable, Equatable {
   static let usual = RequestTrust(own: .usual, redirected: .usual)
 

@@ -5,8 +5,8 @@ import SystemPackage
 /// A finished file that the index knows, on its way off the disk (`dlm clear-cache --files`).
 ///
 /// Only a file that is as dlm wrote it is removed. Between a look at a name and its removal another program could put a
-/// file of its own there, and a removal takes what stands there then. So the file is first renamed to a name that only
-/// this user's dlm can compute, looked at again, and then either removed or given its name back.
+/// file there. So the file is first renamed to a name that only this user's dlm can compute, looked at again, and then
+/// either removed or given its name back.
 ///
 /// | step | killed after it, there is | and the next `--files` |
 /// |---|---|---|
@@ -14,13 +14,6 @@ import SystemPackage
 /// | 2 renamed | a file of the private name, the row | removes it if it is the row's, else names it back |
 /// | 3 removed | the row alone | forgets the row |
 struct WrittenFile {
-  enum Removal: Sendable, Equatable {
-    /// It took so many bytes, as du(1) counts.
-    case removed(bytes: Int64)
-    /// It is gone, or another file stands there, or somebody changed it: nothing was removed.
-    case notOurs
-  }
-
   let row: CacheRow
   let secret: UserSecret
 
@@ -29,39 +22,40 @@ struct WrittenFile {
   }
 
   /// - Parameter beforeRename: runs between the look at the file and its renaming.
-  func remove(_ beforeRename: () -> Void = {}) throws(Errno) -> Removal {
+  /// - Returns: bytes that it took, as du(1) counts; nil if nothing was removed: it is gone, or another file stands
+  ///   there, or somebody changed it.
+  func remove(_ beforeRename: () -> Void = {}) throws(Errno) -> Int64? {
     let folder: Folder
     do throws(Errno) {
       folder = try Folder(standing: FilePath(row.key.directory))
       // A link on the way leads elsewhere by now.
-      guard try folder.canonicalPath().utf8.elementsEqual(row.key.directory.utf8) else { return .notOurs }
+      guard try folder.canonicalPath().utf8.elementsEqual(row.key.directory.utf8) else { return nil }
     } catch {
-      if error == .noSuchFileOrDirectory || error == .notDirectory { return .notOurs }
+      if error == .noSuchFileOrDirectory || error == .notDirectory { return nil }
       throw error
     }
-    let left = try finish(in: folder)
-    if case .removed = left { return left }
-    guard try row.isIntact(folder.standing(row.name)) else { return .notOurs }
+    if let left = try finish(in: folder) { return left }
+    guard try row.isIntact(folder.standing(row.name)) else { return nil }
     beforeRename()
     do throws(Errno) { try folder.rename(row.name, replacing: privateName) } catch .noSuchFileOrDirectory {
-      return .notOurs
+      return nil
     }
     return try finish(in: folder)
   }
 
   /// Removes what stands under the private name if it is the row's file; else gives it its name back.
-  private func finish(in folder: Folder) throws(Errno) -> Removal {
-    guard let there = try folder.standing(privateName) else { return .notOurs }
+  private func finish(in folder: Folder) throws(Errno) -> Int64? {
+    guard let there = try folder.standing(privateName) else { return nil }
     if row.isOwn(there) {
       let bytes = try folder.allocatedBytes(of: privateName, ifRemoved: true)
       try folder.remove(privateName)
-      return .removed(bytes: bytes)
+      return bytes
     }
     var number = 0
     while true {
       do throws(Errno) {
         try folder.rename(privateName, toFree: FileNaming.alternative(row.name, number))
-        return .notOurs
+        return nil
       } catch .fileExists where number < 1000 {
         number += 1
       }

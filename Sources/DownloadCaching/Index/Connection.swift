@@ -49,14 +49,8 @@ final class Connection {
     _ = Self.countsNoMemory
     self.waits = waits
     let flags = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-    var handle: OpaquePointer?
     let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
-    guard code == SQLITE_OK else {
-      let error = Self.error(code, handle)
-      sqlite3_close_v2(handle)
-      throw error
-    }
-    self.handle = handle
+    if code != SQLITE_OK { throw error(code) }
   }
 
   deinit { close() }
@@ -69,11 +63,9 @@ final class Connection {
     handle = nil
   }
 
-  private static func error(_ code: CInt, _ handle: OpaquePointer?) -> DatabaseError {
+  fileprivate func error(_ code: CInt) -> DatabaseError {
     DatabaseError(code: code & 0xFF, message: handle.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory")
   }
-
-  fileprivate func error(_ code: CInt) -> DatabaseError { Self.error(code, handle) }
 
   /// The statement of a text, which is prepared once.
   func statement(_ sql: String) throws(DatabaseError) -> Statement {
@@ -96,7 +88,6 @@ final class Connection {
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// How many rows the last statement has changed.
   var changes: Int { Int(sqlite3_changes(handle)) }
 
   /// Executes statements that give no row that matters, one after the other.
@@ -107,26 +98,22 @@ final class Connection {
   }
 
   /// The first column of the first row, a number; nil where there is none.
-  func number(_ sql: String) throws(DatabaseError) -> Int64? {
-    let statement = try statement(sql)
-    defer { statement.reset() }
-    return try statement.step() ? statement.number(0) : nil
-  }
+  func number(_ sql: String) throws(DatabaseError) -> Int64? { try first(sql) { $0.number(0) } }
 
   /// The same of a text.
-  func text(_ sql: String) throws(DatabaseError) -> String? {
+  func text(_ sql: String) throws(DatabaseError) -> String? { try first(sql) { $0.text(0) } }
+
+  private func first<Value>(_ sql: String, _ read: (Statement) -> Value?) throws(DatabaseError) -> Value? {
     let statement = try statement(sql)
     defer { statement.reset() }
-    return try statement.step() ? statement.text(0) : nil
+    return try statement.step() ? read(statement) : nil
   }
 
   /// Calls `body` in a transaction that sees the database as it is at its first look. It must change nothing.
   func look<Answer>(_ body: () throws -> Answer) throws -> Answer { try transaction("BEGIN", body) }
 
   /// Calls `body` in a transaction that changes the database.
-  func write<Answer>(_ body: () throws -> Answer) throws -> Answer {
-    try transaction("BEGIN IMMEDIATE", body)
-  }
+  func write<Answer>(_ body: () throws -> Answer) throws -> Answer { try transaction("BEGIN IMMEDIATE", body) }
 
   private func transaction<Answer>(_ begin: String, _ body: () throws -> Answer) throws -> Answer {
     try execute(begin)
@@ -144,7 +131,6 @@ final class Connection {
 
 /// A prepared statement of a connection, which finalizes it.
 final class Statement {
-  /// What is bound to a parameter.
   enum Value {
     case text(String)
     case number(Int64)
@@ -161,6 +147,10 @@ final class Statement {
 
   /// How often SQLite has planned it anew.
   var plansMade: Int32 { sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0) }
+
+  private func check(_ code: CInt) throws(DatabaseError) {
+    if code != SQLITE_OK { throw connection.error(code) }
+  }
 
   // MARK: All at once
 
@@ -180,14 +170,11 @@ final class Statement {
   }
 
   private func bind(_ values: [Value]) throws(DatabaseError) {
-    for (offset, value) in values.enumerated() {
-      let index = CInt(offset + 1)
-      let code =
-        switch value {
-        case .number(let number): sqlite3_bind_int64(handle, index, number)
-        case .text(let text): dlm_sqlite_bind_copy(handle, index, text, CInt(text.utf8.count))
-        }
-      if code != SQLITE_OK { throw connection.error(code) }
+    for (index, value) in zip(1..., values) {
+      switch value {
+      case .number(let number): try bind(number, CInt(index))
+      case .text(let text): try check(dlm_sqlite_bind_copy(handle, CInt(index), text, CInt(text.utf8.count)))
+      }
     }
   }
 
@@ -195,19 +182,15 @@ final class Statement {
 
   /// Binds bytes that stay where they are until `reset`.
   func bindInPlace(_ text: UnsafeRawBufferPointer, _ index: CInt) throws(DatabaseError) {
-    // Without a place it would be NULL, which is not the empty text.
-    let code =
-      if let start = text.baseAddress {
-        sqlite3_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), CInt(text.count), nil)
-      } else {
-        dlm_sqlite_bind_copy(handle, index, "", 0)
-      }
-    if code != SQLITE_OK { throw connection.error(code) }
+    guard let start = text.baseAddress else {
+      // Without a place it would be NULL, which is not the empty text.
+      return try check(dlm_sqlite_bind_copy(handle, index, "", 0))
+    }
+    try check(sqlite3_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), CInt(text.count), nil))
   }
 
   func bind(_ number: Int64, _ index: CInt) throws(DatabaseError) {
-    let code = sqlite3_bind_int64(handle, index, number)
-    if code != SQLITE_OK { throw connection.error(code) }
+    try check(sqlite3_bind_int64(handle, index, number))
   }
 
   /// - Returns: whether there is a row.
@@ -242,7 +225,6 @@ final class Statement {
 
   func text(_ column: CInt) -> String? { utf8(column).map { String(decoding: $0, as: UTF8.self) } }
 
-  /// Until the next step; nil for what is no text.
   func utf8(_ column: CInt) -> UnsafeBufferPointer<UInt8>? {
     guard sqlite3_column_type(handle, column) == SQLITE_TEXT, let start = sqlite3_column_text(handle, column)
     else { return nil }

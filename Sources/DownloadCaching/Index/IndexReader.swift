@@ -1,10 +1,11 @@
-import DownloadModel
+public import DownloadModel
+public import SystemPackage
 
-/// One cache actor's own connection to the index, for lookups on the network loop's thread. To ask the index's actor
-/// takes a change of threads and back, and that took ten times as long as the lookup.
+/// One cache actor's own connection to the index, for lookups on the network loop's thread: to ask the index's actor
+/// takes a change of threads and back, ten times as long as the lookup.
 ///
 /// It never waits: in WAL mode a writer does not hold up readers. In the rare moments where one process has the
-/// database for itself (it repairs the log, or is the last to close), and after any failure, `rows` gives nil; then the
+/// database for itself (it repairs the log, or is the last to close), and after any failure, it finds nothing; then the
 /// index's actor is asked, which waits, repairs and warns.
 ///
 /// A transaction over several lookups saves each of them two locks, of which SQLite keeps one set for the whole
@@ -96,5 +97,30 @@ final class IndexReader {
     if others.count > 1 { others.sort { $0.fetchedAt > $1.fetchedAt } }
     guard let own else { return others }
     return others.isEmpty ? [own] : [own] + others
+  }
+}
+
+/// How long files were when they were last fetched, by the index: for the order of a run, and for nothing else, since a
+/// file may have changed. It never waits: what cannot be had at once is not known.
+public final class IndexedSizes {
+  private let connection: Connection
+  private let lookup: Statement
+
+  /// - Parameter folder: the cache's.
+  /// - Returns: nil if there is no index yet, or none that can be read.
+  public init?(in folder: FilePath) {
+    guard let own = try? Folder(own: folder), (try? own.standing(IndexDatabase.fileName))?.isUsers == true,
+      let connection = try? Connection(folder.appending(IndexDatabase.fileName).string, .readOnly),
+      let lookup = try? connection.statement(CacheSchema.sizeOfAddress)
+    else { return nil }
+    (self.connection, self.lookup) = (connection, lookup)
+  }
+
+  /// - Returns: bytes; nil if unknown.
+  public func size(of address: Address) -> Int64? {
+    // What cannot be read is not known.
+    let found = try? lookup.rows([.text(address.resource)]) { $0.number(0) }.first
+    guard let size = found ?? nil, CacheRow.sizes.contains(size) else { return nil }
+    return size
   }
 }

@@ -1,13 +1,13 @@
 import DownloadModel
 
-/// The columns of a row, in the order of the index's table and of the fields in a journal's line. Schema, statements
-/// and lines are made by this one list.
+/// The columns of a row, in the order of the index's table and of a journal's line. Schema, statements and lines are
+/// made by this one list.
 enum RowColumn: Int, CaseIterable, Sendable {
   // The key, by which rows are sorted.
   case address, directory, requested
   case trust, name, wanted, device, inode, size, modified, etag, lastModified, date, fetchedAt
   case cacheControl, expires, age, vary, answeredBy, digest, selection, usedAt, status, sum
-  /// Last, because a journal's line has it written over when the file has its name.
+  /// Last, because it is known last.
   case changed
 
   static let all = Array(allCases)
@@ -27,22 +27,22 @@ enum RowColumn: Int, CaseIterable, Sendable {
 
   private var mayBeNull: Bool {
     switch self {
-    case .etag, .lastModified, .date, .cacheControl, .expires, .age, .vary, .answeredBy, .digest, .selection,
-      .status, .sum:
+    case .etag, .lastModified, .date, .cacheControl, .expires, .age, .vary, .answeredBy, .digest, .selection, .status,
+      .sum:
       true
     default: false
     }
   }
 
-  /// Of the table.
   var definition: String { "\(self) \(isNumber ? "INTEGER" : "TEXT")\(mayBeNull ? "" : " NOT NULL")" }
+
+  /// Of its parameter in a statement.
+  var position: CInt { CInt(rawValue + 1) }
 }
 
-/// Where the columns of a row are read.
+/// Where the columns of a row are read; nil for nothing.
 protocol RowSource {
-  /// Nil for nothing.
   mutating func text(_ column: RowColumn) throws(NoRow) -> String?
-  /// Nil for nothing.
   mutating func number(_ column: RowColumn) throws(NoRow) -> Int64?
 }
 
@@ -50,7 +50,6 @@ protocol RowSource {
 struct NoRow: Error {}
 
 extension CacheRow {
-  /// What stands in a column.
   @inline(__always)
   func value(_ column: RowColumn) -> RowColumn.Value {
     switch column {
@@ -92,12 +91,10 @@ extension CacheRow {
       guard let number = try source.number(column) else { throw NoRow() }
       return number
     }
-    let rowKey =
-      if let key {
-        key
-      } else {
-        RowKey(address: try text(.address), directory: try text(.directory), requested: try text(.requested))
-      }
+    func readKey() throws(NoRow) -> RowKey {
+      RowKey(address: try text(.address), directory: try text(.directory), requested: try text(.requested))
+    }
+    let rowKey = if let key { key } else { try readKey() }
     let (name, wanted) = (try text(.name), try text(.wanted))
     self.init(
       key: rowKey, name: name, wanted: name == wanted ? name : wanted,
@@ -114,4 +111,135 @@ extension CacheRow {
       effectiveURL: try source.text(.answeredBy), trust: TrustMark(text: try text(.trust)),
       selection: try source.text(.selection), digest: try source.text(.digest), sum: try source.text(.sum))
   }
+}
+
+/// The index's table and statements.
+enum CacheSchema {
+  /// Changes with the table. An index of another format is set aside.
+  static let format: Int64 = 1
+
+  /// The address comes first in the key, so that its rows in all folders are neighbours. The index `stored` is of the
+  /// store's files alone.
+  static let tables = """
+    CREATE TABLE file (
+      \(RowColumn.all.map(\.definition).joined(separator: ", ")),
+      PRIMARY KEY (\(names(RowColumn.key)))
+    ) WITHOUT ROWID;
+    CREATE INDEX stored ON file (usedAt, size) WHERE \(isStored);
+    PRAGMA user_version = \(format)
+    """
+
+  private static func names(_ columns: some Sequence<RowColumn>) -> String {
+    columns.map { "\($0)" }.joined(separator: ", ")
+  }
+
+  private static let columns = names(RowColumn.all)
+  private static let select = "SELECT \(columns) FROM file"
+  /// Of a file of the cache's own store (`RowKey.stored`).
+  private static let isStored = "requested = '/'"
+  private static let isUsers = "requested <> '/'"
+  private static let isOfKey = "address = ? AND directory = ? AND requested = ?"
+
+  static let insert = "INSERT OR REPLACE INTO file VALUES (\(RowColumn.all.map { _ in "?" }.joined(separator: ", ")))"
+
+  /// The row of the key first, then that of the store, so that it is found among many, then the youngest.
+  static let lookup = """
+    \(select) WHERE address = ?
+    ORDER BY (directory = ? AND requested = ?) DESC, (\(isStored)) DESC, fetchedAt DESC LIMIT 8
+    """
+
+  /// Whether it is the row of the key, and the row: one more at most than `IndexReader` takes.
+  static let rowsOfAddress = """
+    SELECT directory = ?2 AND requested = ?3, \(columns) FROM file WHERE address = ?1 LIMIT 10
+    """
+
+  /// The row of a key, in the same columns. Without the plus sign, SQLite would plan the statement anew for each value,
+  /// since that decides whether the index `stored` is of use.
+  static let ownRow = """
+    SELECT 1, \(columns) FROM file WHERE address = ?1 AND directory = ?2 AND +requested = ?3
+    """
+
+  /// How long the file of an address was that was fetched last, by whomever.
+  static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetchedAt DESC LIMIT 1"
+
+  /// - Parameter ofUsers: whether the files of the cache's own store are left out.
+  static func page(ofUsers: Bool) -> String {
+    """
+    \(select) WHERE (address, directory, requested) > (?, ?, ?) \(ofUsers ? "AND \(isUsers)" : "")
+    ORDER BY address, directory, requested LIMIT ?
+    """
+  }
+
+  static let ofAddress = "\(select) WHERE address = ? ORDER BY directory, requested"
+
+  /// A size within bounds, as `CacheRow` has it.
+  private static let size = "MAX(0, MIN(size, \(CacheRow.sizes.upperBound)))"
+
+  /// How many users' files there are, and their bytes.
+  static let figures = "SELECT COUNT(*), COALESCE(SUM(\(size)), 0) FROM file WHERE \(isUsers)"
+
+  static let count = "SELECT COUNT(*) FROM file"
+
+  static let directories = "SELECT DISTINCT directory FROM file"
+
+  static let ownership = "SELECT device, inode, size, modified, address, requested FROM file WHERE directory = ?"
+
+  static let delete = "DELETE FROM file WHERE \(isOfKey)"
+
+  static let deleteIfSame = "\(delete) AND device = ? AND inode = ?"
+
+  static let byUse = "\(select) ORDER BY usedAt LIMIT ?"
+
+  static let noteChange = """
+    UPDATE file SET changed = ? WHERE address = ? AND device = ? AND inode = ? AND size = ? AND modified = ?
+    """
+
+  // MARK: The store's files
+
+  static let storedRow = "\(select) WHERE address = ? AND \(isStored)"
+
+  static let storedNames = "SELECT name FROM file WHERE \(isStored)"
+
+  /// As `FileStore.cost` counts.
+  static let storedTotal = "SELECT COALESCE(SUM((\(size) + 4095) / 4096 * 4096), 0) FROM file WHERE \(isStored)"
+
+  static let storedByUse = "\(select) WHERE \(isStored) ORDER BY usedAt LIMIT ?"
+}
+
+/// Reads rows from a statement's columns.
+struct RowReader: RowSource {
+  private let statement: Statement
+  private let first: Int
+  /// The last text of each column: those of the row before are often the same.
+  private var lastTexts = [String?](repeating: nil, count: RowColumn.all.count)
+
+  init(_ statement: Statement, from first: Int = 0) { (self.statement, self.first) = (statement, first) }
+
+  private func position(_ column: RowColumn) -> CInt { CInt(first + column.rawValue) }
+
+  mutating func text(_ column: RowColumn) throws(NoRow) -> String? {
+    if statement.isNull(position(column)) { return nil }
+    guard let utf8 = statement.utf8(position(column)) else { throw NoRow() }
+    if var last = lastTexts[column.rawValue], last.withUTF8({ FileNaming.areSame($0, utf8) }) { return last }
+    let text = String(decoding: utf8, as: UTF8.self)
+    lastTexts[column.rawValue] = text
+    return text
+  }
+
+  func number(_ column: RowColumn) throws(NoRow) -> Int64? {
+    if statement.isNull(position(column)) { return nil }
+    guard let number = statement.number(position(column)) else { throw NoRow() }
+    return number
+  }
+}
+
+extension Connection {
+  func rows(_ sql: String, _ values: [Statement.Value] = []) throws -> [CacheRow] {
+    var reader = RowReader(try statement(sql))
+    return try statement(sql).rows(values) { _ in try CacheRow(from: &reader) }
+  }
+}
+
+extension RowKey {
+  var values: [Statement.Value] { [.text(address), .text(directory), .text(requested)] }
 }

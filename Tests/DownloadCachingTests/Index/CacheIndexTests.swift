@@ -44,9 +44,9 @@ struct CacheIndexTests {
   @Test func aFirstRunDoesNotOpenTheDatabaseUntilItEnds() async throws {
     let run = Run(in: folder, server)
     _ = try await run.get("http://host/x")
-    #expect(try !folder.names(in: "cache").contains(CacheIndex.fileName))
+    #expect(try !folder.names(in: "cache").contains(IndexDatabase.fileName))
     _ = await run.cache.close()
-    #expect(try folder.names(in: "cache").contains(CacheIndex.fileName))
+    #expect(try folder.names(in: "cache").contains(IndexDatabase.fileName))
   }
 
   @Test(arguments: ["garbage, not a database at all, and long enough to be looked at", "SQLite format 3\0"])
@@ -251,7 +251,7 @@ struct CacheIndexTests {
     try folder.write("garbage", to: "cache/index.sqlite")
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
     #expect(try folder.names(in: "cache").contains { $0.hasPrefix("index.sqlite.damaged-") })
-    do { try CommitJournal(in: cacheFolder, secret).append(JournalTests.row()) }
+    do { try CommitJournal(in: cacheFolder, secret).note(JournalTests.row()) }
     let cache = Run(in: folder, server).administration
     #expect(try await cache.clear().journals == 1)
     _ = await cache.close()

@@ -46,7 +46,7 @@ struct IndexPagesTests {
       var row = JournalTests.row("other\(number)", directory: "/nowhere")
       row.usedAt = 1 << 40
       let connection = try Connection(path, .readWrite)
-      try connection.write { try RowInserter(connection).insert(row) }
+      try connection.write { try IndexDatabase.store([row], in: connection) }
     }
 
     var count: Int { writes.withLock { $0 } }
@@ -84,7 +84,7 @@ struct IndexPagesTests {
     _ = try await index.forget(Self.rows(20_000).dropLast(2000).map(\.key))
     #expect(try other.number("PRAGMA freelist_count") > 512)
     let failure = await index.answer { index in
-      index.noting { pool in try IndexPages.giveBack(pool) { try other.write() } } == nil
+      index.database.noting { try IndexDatabase.giveBackPages($0) { try other.write() } } == nil
     }
     #expect(!failure)
     #expect(other.count > 2)

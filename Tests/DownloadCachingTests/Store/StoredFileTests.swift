@@ -164,9 +164,9 @@ struct StoredFileTests {
     var row = JournalTests.row(etag: etag)
     row.validator = Validator(etag: etag)
     row.freshness = FreshnessFields(cacheControl: control, expires: expires, vary: vary)
-    #expect(StoreSession.isWorthKeeping(row) == isWorth)
+    #expect(StoreKeeper.isWorthKeeping(row) == isWorth)
     row.identity.size = 0
-    #expect(!StoreSession.isWorthKeeping(row))
+    #expect(!StoreKeeper.isWorthKeeping(row))
   }
 
   /// The name that `-o` gave one request is not that of the next.

@@ -1,0 +1,198 @@
+import DownloadModel
+import SystemPackage
+
+/// What follows when a file is whole, confirmed, or to be copied: it is verified, named and remembered.
+struct Completion {
+  let configuration: CacheConfiguration
+  let resources: CacheResources
+  let hits: Hits
+  let index: IndexSession
+
+  /// Verifies a whole file and gives it its name.
+  /// - Returns: nil if its bytes were wrong and it is to be fetched once more.
+  nonisolated(nonsending) func finish(
+    _ download: FileDownload, _ proof: Proof, copyOf source: CacheRow? = nil
+  ) async throws(DownloadError) -> DownloadOutcome? {
+    let plan = download.plan
+    // Not awaited where there is no checksum: each asynchronous call costs half a per cent of a small file's time.
+    var verdict = download.look { $0.verdict }
+    if case .unread(let expected) = verdict {
+      verdict = try await resources.worker.verdict(on: download, expected)
+    }
+    guard let proof = try Verification.judge(verdict, proof, of: download) else { return nil }
+    if configuration.usesRemoteTime {
+      try download.access { reception throws(DownloadError) in try reception.stamp() }
+    }
+    // The data first: after a power cut, a name must not stand for bytes that were lost.
+    if configuration.syncs { try await resources.syncer.sync(download) }
+    let committed = try await Commit(download, proof: proof).run(index, resources.worker)
+    var fillsStore = false
+    if committed.outcome.kind != .skipped {
+      hits.memory.remember(
+        MemoryCache.Entry(
+          name: committed.name, size: committed.outcome.size, identity: committed.row?.identity,
+          changed: committed.row?.changed, trust: plan.trust.own), for: plan.request.key)
+      if let row = committed.row {
+        if let doubted = download.look({ $0.doubted }) { await discredit(doubted) }
+        index.add(row)
+        if index.store != nil || source != nil { fillsStore = keep(row, download, source) }
+      }
+    }
+    if configuration.syncs { try await resources.syncer.syncNames(plan.directory) }
+    if index.isFull { await index.flush() }
+    if fillsStore { await index.store?.flush(index) }
+    return committed.outcome
+  }
+
+  /// A copy's bytes did not have the checksum, and its server's have it.
+  @inline(never)
+  private nonisolated(nonsending) func discredit(_ source: CacheRow) async {
+    // At once: the store may be about to put in another file under the same key.
+    await index.write([source.discredited], retiring: nil)
+  }
+
+  /// Notes a finished file for the store.
+  /// - Parameter source: what it is a copy of; nil where it was fetched.
+  /// - Returns: whether the store is to be filled now.
+  @inline(never)
+  private func keep(_ row: CacheRow, _ download: FileDownload, _ source: CacheRow?) -> Bool {
+    let head = download.look { $0.head }
+    let selected = index.selected(row)
+    guard var entry = source, entry.key.isStored else {
+      return index.store?.note(selected, of: download.plan, head) == true
+    }
+    // An entry that answers a request goes last of all.
+    entry.usedAt = row.usedAt
+    entry.digest = row.digest ?? entry.digest
+    if head != nil, row.trust.mayRenew(entry.trust) {
+      // The server has vouched for it anew (RFC 9111 §4.3.4).
+      entry.change { entry in
+        (entry.trust, entry.selection, entry.fetchedAt) = (row.trust, selected.selection, row.fetchedAt)
+        (entry.freshness, entry.validator) = (row.freshness, row.validator)
+      }
+    }
+    index.addStored(entry)
+    return false
+  }
+
+  /// The server said 304 (RFC 9110 §15.4.5).
+  /// - Returns: nil if that file has since changed on this disk, or has the wrong bytes.
+  nonisolated(nonsending) func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
+    let plan = download.plan
+    let (head, askedAt) = download.look { ($0.head, $0.askedAt) }
+    let confirmation = Confirmation(
+      plan: plan, head: head, askedAt: askedAt, configuration: configuration, index: index)
+    if let own = plan.own.map({ own in download.look { $0.cleared(own) } }) {
+      if own.isIntact(in: plan.directory) {
+        let meter = download.look { $0.meter }
+        abandon(download)
+        let (row, isProved) = try await confirmation.confirm(own)
+        return hits.answer(row, plan.request, plan.trust, in: plan.directory, meter, isProved ? .digest : nil)
+      }
+    } else {
+      guard let source = plan.elsewhere else {
+        throw DownloadError(.badResponse, cause: .http(status: 304), activity: "receiving").at(plan.address)
+      }
+      if let outcome = try await copy(source, to: download) {
+        await confirmation.endStored()
+        return outcome
+      }
+    }
+    try startAgain(download)
+    return nil
+  }
+
+  @inline(never)
+  nonisolated(nonsending) func standIn(for download: FileDownload) async -> DownloadOutcome? {
+    guard let row = hits.standIn(for: download) else { return nil }
+    let (plan, meter) = (download.plan, download.look { $0.meter })
+    var outcome: DownloadOutcome?
+    if plan.own == nil {
+      outcome = await copy(row, inPlaceOf: download, meter)
+    } else if row.isIntact {
+      outcome = hits.answer(row, plan.request, plan.trust, in: plan.directory, meter, nil)
+    }
+    if outcome?.kind != .skipped { outcome?.remark = .stale }
+    return outcome
+  }
+
+  /// Gives up a download; keeps its part if it can be resumed.
+  func abandon(_ download: FileDownload) {
+    do throws(DownloadError) {
+      try download.access { reception throws(DownloadError) in try reception.abandon() }
+    } catch {
+      index.warn(CacheWarning(.partialNotKept, error))
+    }
+  }
+
+  private func startAgain(_ download: FileDownload) throws(DownloadError) {
+    try download.access { reception throws(DownloadError) in
+      try reception.startAgain(without: .knownVersion)
+    }
+  }
+
+  // MARK: Copies of files that are elsewhere
+
+  /// Answers with a copy, without asking its server.
+  /// - Returns: nil if the source is not what it was, or has the wrong bytes: then its server is asked.
+  nonisolated(nonsending) func copyUnasked(
+    _ source: CacheRow, _ basis: CacheLookup.Basis, to download: FileDownload, mayAsk: Bool
+  ) async throws(DownloadError) -> DownloadOutcome? {
+    do throws(DownloadError) {
+      // This stages the file in the output folder; the request that it returns is not sent.
+      _ = try download.nextTransfer()
+      if var outcome = try await copy(source, to: download) {
+        if basis == .stale, outcome.kind != .skipped { outcome.remark = .stale }
+        return outcome
+      }
+      guard !mayAsk else {
+        try startAgain(download)
+        return nil
+      }
+      throw DownloadError(
+        .cache, cause: .detail("the file on disk has changed, or cannot be read"),
+        activity: CacheLookup.activity(isOffline: configuration.offline)
+      ).at(download.plan.address)
+    } catch {
+      abandon(download)
+      throw error
+    }
+  }
+
+  /// Copies a file for a download that was given up, whose part waits for the next run.
+  /// - Returns: nil if it cannot be copied: the user is told, and the download fails with its own error.
+  private nonisolated(nonsending) func copy(
+    _ source: CacheRow, inPlaceOf download: FileDownload, _ meter: TransferMeter
+  ) async -> DownloadOutcome? {
+    let standIn = FileDownload(download.plan, meter: meter, resumes: false)
+    defer { abandon(standIn) }
+    do throws(DownloadError) {
+      // This stages the file in the output folder; the request that it returns is not sent.
+      _ = try standIn.nextTransfer()
+      return try await copy(source, to: standIn)
+    } catch {
+      if error.code != .cancelled {
+        index.warn(CacheWarning(.noStandIn, path: FilePath(error.path ?? source.path), detail: error.reason))
+      }
+      return nil
+    }
+  }
+
+  /// A file of at most this length is copied on the loop's thread: to change threads would take longer.
+  private static let shortCopy: Int64 = 1 << 16
+
+  /// - Returns: nil if the source has changed, or has the wrong bytes, and a server may be asked for better ones.
+  private nonisolated(nonsending) func copy(_ source: CacheRow, to download: FileDownload) async throws(DownloadError)
+    -> DownloadOutcome?
+  {
+    let isFilled =
+      if source.identity.size > Self.shortCopy {
+        try await resources.worker.fill(download, from: source)
+      } else {
+        try download.access { reception throws(DownloadError) in try reception.copy(source) }
+      }
+    guard isFilled, var outcome = try await finish(download, source.proof, copyOf: source) else { return nil }
+    if outcome.kind == .fetched { outcome.kind = .copied }
+    return outcome
+  }
+}
