@@ -91,15 +91,10 @@ public struct CacheAdministration: Sendable {
     try await asking("pruning the store") { try $0.prune(storeTo: bytes) }
   }
 
-  /// Forgets every file; removes no downloaded file. A `get` at the same time goes on, and writes its next batch.
-  public func clear() async throws(DownloadError) -> Freed {
-    try await asking("clearing the index") { try $0.clear() }
-  }
-
-  /// The same for some addresses only.
-  /// - Parameter addresses: without credentials (`Address.key`).
-  public func clear(_ addresses: [String]) async throws(DownloadError) -> Freed {
-    try await asking("clearing the index") { try $0.clear(addresses) }
+  /// Forgets files; removes no downloaded one. A `get` at the same time goes on, and writes its next batch.
+  /// - Parameter addresses: only these (`Address.key`); nil for all.
+  public func clear(_ addresses: [String]? = nil) async throws(DownloadError) -> Freed {
+    try await asking("clearing the index") { if let addresses { try $0.clear(addresses) } else { try $0.clear() } }
   }
 
   // MARK: Files in the user's folders

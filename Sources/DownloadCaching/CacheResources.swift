@@ -77,8 +77,9 @@ final class CacheResources: Sendable {
   func keeper(of folder: Folder, _ configuration: CacheConfiguration) -> StoreKeeper? {
     guard configuration.store != .none else { return nil }
     return state.withLock { state in
-      if let keeper = state.keeper { return keeper }
-      let keeper = StoreKeeper(folder, secret, configuration.store, maxBytes: configuration.maxStoreBytes, claims)
+      let keeper =
+        state.keeper
+        ?? StoreKeeper(folder, secret, configuration.store, maxBytes: configuration.maxStoreBytes, claims)
       state.keeper = keeper
       return keeper
     }
@@ -105,18 +106,15 @@ public enum WallClock {
   /// Seconds since 1970.
   @Sendable public static func seconds() -> Int64 { Int64(time(nil)) }
 
-  public static func milliseconds() -> Int64 {
-    var time = timespec()
-    // Fails only for an unknown clock or a bad pointer.
-    guard clock_gettime(CLOCK_REALTIME, &time) == 0 else { return 0 }
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-  }
+  public static func milliseconds() -> Int64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
 
   /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a second.
-  static func stamp() -> Int64 {
+  static func stamp() -> Int64 { nanoseconds(CLOCK_REALTIME_COARSE) }
+
+  private static func nanoseconds(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     // Fails only for an unknown clock or a bad pointer.
-    guard clock_gettime(CLOCK_REALTIME_COARSE, &time) == 0 else { return 0 }
+    guard clock_gettime(clock, &time) == 0 else { return 0 }
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }

@@ -3,7 +3,8 @@ import SystemPackage
 
 /// What follows when a file is whole, confirmed, or to be copied: it is verified, named and remembered.
 struct Completion {
-  let configuration: CacheConfiguration
+  let shared: SharedConfiguration
+  private var configuration: CacheConfiguration { shared.configuration }
   let resources: CacheResources
   let hits: Hits
   let index: IndexSession
@@ -48,7 +49,8 @@ struct Completion {
   @inline(never)
   private nonisolated(nonsending) func discredit(_ source: CacheRow) async {
     // At once: the store may be about to put in another file under the same key.
-    await index.write([source.discredited], retiring: nil)
+    index.addStored(source.discredited)
+    await index.flush()
   }
 
   /// Notes a finished file for the store.
@@ -57,7 +59,7 @@ struct Completion {
   @inline(never)
   private func keep(_ row: CacheRow, _ download: FileDownload, _ source: CacheRow?) -> Bool {
     let head = download.look { $0.head }
-    let selected = index.selected(row)
+    let selected = index.fingerprint.selected(row)
     guard var entry = source, entry.key.isStored else {
       return index.store?.note(selected, of: download.plan, head) == true
     }
@@ -80,8 +82,7 @@ struct Completion {
   nonisolated(nonsending) func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
     let (head, askedAt) = download.look { ($0.head, $0.askedAt) }
-    let confirmation = Confirmation(
-      plan: plan, head: head, askedAt: askedAt, configuration: configuration, index: index)
+    let confirmation = Confirmation(plan: plan, head: head, askedAt: askedAt, shared: shared, index: index)
     if let own = plan.own.map({ own in download.look { $0.cleared(own) } }) {
       if own.isIntact(in: plan.directory) {
         let meter = download.look { $0.meter }
@@ -136,7 +137,7 @@ struct Completion {
   /// Answers with a copy, without asking its server.
   /// - Returns: nil if the source is not what it was, or has the wrong bytes: then its server is asked.
   nonisolated(nonsending) func copyUnasked(
-    _ source: CacheRow, _ basis: CacheLookup.Basis, to download: FileDownload, mayAsk: Bool
+    _ source: CacheRow, _ basis: CacheLookup.Basis, to download: FileDownload
   ) async throws(DownloadError) -> DownloadOutcome? {
     do throws(DownloadError) {
       // This stages the file in the output folder; the request that it returns is not sent.
@@ -145,7 +146,7 @@ struct Completion {
         if basis == .stale, outcome.kind != .skipped { outcome.remark = .stale }
         return outcome
       }
-      guard !mayAsk else {
+      guard !shared.mayAsk else {
         try startAgain(download)
         return nil
       }

@@ -6,7 +6,8 @@ struct Confirmation {
   let head: ResponseHead?
   /// Seconds since 1970 at which the request was sent.
   let askedAt: Int64
-  let configuration: CacheConfiguration
+  let shared: SharedConfiguration
+  private var configuration: CacheConfiguration { shared.configuration }
   let index: IndexSession
 
   /// Confirms the address's own file.
@@ -28,7 +29,7 @@ struct Confirmation {
       renewed.trust = trust
       if !configuration.fields.forbidsStoring {
         await renew(row, to: renewed)
-        if let store = index.store, store.note(index.selected(renewed), of: plan, head, isConfirmed: true) {
+        if let store = index.store, store.note(index.fingerprint.selected(renewed), of: plan, head, isConfirmed: true) {
           await store.flush(index)
         }
       }

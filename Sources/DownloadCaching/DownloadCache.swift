@@ -50,7 +50,7 @@ public actor DownloadCache: DownloadStore {
     self.executor = executor
     index = IndexSession(resources, configuration)
     hits = Hits(shared, resources, index)
-    completion = Completion(configuration: configuration, resources: resources, hits: hits, index: index)
+    completion = Completion(shared: shared, resources: resources, hits: hits, index: index)
     resources.enter(self)
   }
 
@@ -75,7 +75,7 @@ public actor DownloadCache: DownloadStore {
     _ request: DownloadRequest, meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
     if let name = request.outputName { try checkName(name, request.address) }
-    let (trust, directory) = (index.trust(of: request), try outputDirectory())
+    let (trust, directory) = (index.fingerprint.trust(of: request), try outputDirectory())
     if let outcome = try hits.fromMemory(request, trust, in: directory, meter) { return .answered(outcome) }
     if inFlight.contains(request.key) { return try await join(request, trust, directory, meter) }
     if let outcome = reading({ hits.atOnce(request, trust, in: directory, meter) }) {
@@ -227,9 +227,7 @@ public actor DownloadCache: DownloadStore {
     switch lookup {
     case .fail(let error): throw error.at(request.address)
     case .copy(let row, let basis):
-      if let outcome = try await completion.copyUnasked(row, basis, to: download, mayAsk: shared.mayAsk) {
-        return .answered(outcome)
-      }
+      if let outcome = try await completion.copyUnasked(row, basis, to: download) { return .answered(outcome) }
     case .ask, .hit: break
     }
     if let outcome = try hits.leftAlone(plan) { return .answered(outcome) }

@@ -26,25 +26,15 @@ struct Freshness: Sendable, Equatable {
 
   /// - Parameter guesses: whether a lifetime is guessed where the server named none.
   init(of row: CacheRow, at now: Int64, guesses: Bool) {
-    self.init(
-      row.freshness, row.validator, status: row.status, isRedirected: row.effectiveURL != nil,
-      askedAt: row.fetchedAt, at: now, guesses: guesses)
-  }
-
-  /// - Parameter askedAt: seconds since 1970 at which the request was sent.
-  init(
-    _ fields: FreshnessFields, _ validator: Validator, status: Int?, isRedirected: Bool, askedAt: Int64,
-    at now: Int64, guesses: Bool
-  ) {
-    let control = CacheControl(fields.cacheControl)
+    let control = CacheControl(row.freshness.cacheControl)
     asksAlways = control.restricts("no-cache")
     mustRevalidate = control.restricts("must-revalidate")
     staleIfError = control.seconds("stale-if-error", strictest: 0) ?? 0
-    let date = validator.date.flatMap { HTTPDate($0) }?.seconds ?? askedAt
-    age = Self.age(fields.age, date: date, askedAt: askedAt, at: now)
-    let named = isRedirected ? 0 : Self.named(control, fields.expires, date: date)
+    let date = row.validator.date.flatMap { HTTPDate($0) }?.seconds ?? row.fetchedAt
+    age = Self.age(row.freshness.age, date: date, askedAt: row.fetchedAt, at: now)
+    let named = row.effectiveURL != nil ? 0 : Self.named(control, row.freshness.expires, date: date)
     isGuessed = named == nil && (guesses || control.permits("immutable"))
-    lifetime = named ?? (isGuessed ? Self.guessed(validator, status, date: date) : 0)
+    lifetime = named ?? (isGuessed ? Self.guessed(row.validator, row.status, date: date) : 0)
   }
 
   /// §4.2.3. A clock that was set back since says nothing of the age: the answer is then as old as can be.
@@ -124,25 +114,19 @@ struct Freshness: Sendable, Equatable {
 /// Reads the freshness of one row after another. Those of one server mostly say the same, which is not read again: that
 /// took a twentieth of all that a file costs where all are fresh.
 final class FreshnessReader {
-  /// All that freshness depends on, unless it is guessed.
-  private struct Saying: Equatable {
-    let fields: FreshnessFields
-    let date: String?
-    let isRedirected: Bool
-    let askedAt, now: Int64
-    let guesses: Bool
-  }
-
-  private var last: (saying: Saying, freshness: Freshness)?
+  private var last: (row: CacheRow, now: Int64, guesses: Bool, freshness: Freshness)?
 
   /// As `Freshness`.
   func freshness(of row: CacheRow, at now: Int64, guesses: Bool) -> Freshness {
-    let saying = Saying(
-      fields: row.freshness, date: row.validator.date, isRedirected: row.effectiveURL != nil,
-      askedAt: row.fetchedAt, now: now, guesses: guesses)
-    if let last, last.saying == saying { return last.freshness }
+    // All that freshness depends on, unless it is guessed.
+    if let last, last.now == now, last.guesses == guesses, last.row.fetchedAt == row.fetchedAt,
+      last.row.freshness == row.freshness, last.row.validator.date == row.validator.date,
+      (last.row.effectiveURL == nil) == (row.effectiveURL == nil)
+    {
+      return last.freshness
+    }
     let freshness = Freshness(of: row, at: now, guesses: guesses)
-    if !freshness.isGuessed { last = (saying, freshness) }
+    if !freshness.isGuessed { last = (row, now, guesses, freshness) }
     return freshness
   }
 }

@@ -111,7 +111,7 @@ final class Hits {
   func standIn(for download: FileDownload) -> CacheRow? {
     let plan = download.plan
     guard !configuration.refresh, !plan.hasUserDigests, let row = plan.own ?? plan.elsewhere,
-      row.proof >= configuration.requiredProof, index.reuse(of: row, under: plan.trust) == .asOwn,
+      row.proof >= configuration.requiredProof, index.fingerprint.reuse(of: row, under: plan.trust) == .asOwn,
       row.identity.size <= configuration.maxSize ?? .max, download.look({ $0.doubted }) == nil,
       Freshness(of: row, at: configuration.now(), guesses: false).mayStandIn(for: shared.directives)
     else { return nil }

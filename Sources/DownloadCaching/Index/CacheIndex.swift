@@ -79,15 +79,8 @@ actor CacheIndex {
     return owners
   }
 
-  /// Stores a batch, then removes its journal. If it fails, the journal stays, and the next process adopts it.
-  func write(_ rows: [CacheRow], retiring journal: CommitJournal?) {
-    database.noting { connection in
-      try connection.write { try IndexDatabase.store(rows, in: connection) }
-      try journal?.retire()
-    }
-  }
-
-  /// The same for those rows of a journal whose lines begin at these places.
+  /// Stores the rows of a journal's lines that begin at these places, then removes the journal. If it fails, the journal
+  /// stays, and the next process adopts it.
   func write(_ journal: CommitJournal, _ places: [Int]) {
     database.noting { connection in
       try connection.write {

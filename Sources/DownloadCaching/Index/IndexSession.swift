@@ -6,7 +6,7 @@ import SystemPackage
 final class IndexSession {
   private let resources: CacheResources
   private let configuration: CacheConfiguration
-  private let fingerprint: RequestFingerprint
+  let fingerprint: RequestFingerprint
   /// The index that the resources opened, kept here so that a file takes no lock for it.
   private var index: CacheIndex?
   /// Nil for a run that keeps no bytes of its own, and before the index is open.
@@ -40,14 +40,6 @@ final class IndexSession {
 
   /// Whether rows are made for the files of this run.
   var records: Bool { index != nil && !configuration.fields.forbidsStoring }
-
-  /// Under which trust this run's request for an address is answered.
-  func trust(of request: DownloadRequest) -> RequestTrust { fingerprint.trust(of: request) }
-
-  func reuse(of row: CacheRow, under trust: RequestTrust) -> Reuse { fingerprint.reuse(of: row, under: trust) }
-
-  /// The row, with what this run's request had in the fields that its answer varies by.
-  func selected(_ row: CacheRow) -> CacheRow { fingerprint.selected(row) }
 
   // MARK: Questions
 
@@ -96,7 +88,7 @@ final class IndexSession {
   }
 
   private func own(_ row: CacheRow, _ trust: RequestTrust) -> KnownFiles {
-    KnownFiles(.known(row), own: row, reuse: (reuse(of: row, under: trust), .asOwn))
+    KnownFiles(.known(row), own: row, reuse: (fingerprint.reuse(of: row, under: trust), .asOwn))
   }
 
   /// What is known of a request's files.
@@ -127,7 +119,7 @@ final class IndexSession {
 
   private func join(_ stored: KnownFiles, _ journaled: CacheRow?, _ trust: RequestTrust) -> KnownFiles {
     guard let journaled else { return stored }
-    let reuse = reuse(of: journaled, under: trust)
+    let reuse = fingerprint.reuse(of: journaled, under: trust)
     if reuse != .asOwn, stored.elsewhere != nil, stored.elsewhereReuse == .asOwn { return stored }
     return KnownFiles(stored.ownership, own: stored.own, elsewhere: journaled, reuse: (stored.ownReuse, reuse))
   }
@@ -146,14 +138,14 @@ final class IndexSession {
     var (elsewhere, worth): (CacheRow?, Reuse) = (nil, .asOwn)
     // That of a request like this one first, then the youngest.
     for row in rows where row.key != key && row.mayAnswer {
-      let found = reuse(of: row, under: trust)
+      let found = fingerprint.reuse(of: row, under: trust)
       guard found == .asOwn || found == .byStrongTag && elsewhere == nil, row.isIntact(in: directory) else { continue }
       (elsewhere, worth) = (row, found)
       if found == .asOwn { break }
     }
     return KnownFiles(
       .known(written), own: own, elsewhere: elsewhere,
-      reuse: (own.map { reuse(of: $0, under: trust) } ?? .asOwn, worth))
+      reuse: (own.map { fingerprint.reuse(of: $0, under: trust) } ?? .asOwn, worth))
   }
 
   /// The row of a request, intact or not.
@@ -174,7 +166,7 @@ final class IndexSession {
   // MARK: Writing
 
   /// Writes the journal line that stands for a file until its row is in SQLite.
-  func journal(_ row: CacheRow) { journalStored(selected(row)) }
+  func journal(_ row: CacheRow) { journalStored(fingerprint.selected(row)) }
 
   /// The same for a row that stays selected as it is.
   func journalStored(_ row: CacheRow) { batchInUse?.append(row) }
@@ -182,7 +174,7 @@ final class IndexSession {
   /// - Returns: whether the batch is full: then `flush` is due.
   @discardableResult
   func add(_ row: CacheRow) -> Bool {
-    addStored(selected(row))
+    addStored(fingerprint.selected(row))
     return isFull
   }
 
@@ -195,12 +187,6 @@ final class IndexSession {
       batch = RowBatch(CommitJournal(in: index.folder, index.secret, resources.claims, room: roomOfBatch))
     }
     return batch
-  }
-
-  /// Writes rows at once: those that have a journal of their own, or none.
-  nonisolated(nonsending) func write(_ rows: [CacheRow], retiring journal: CommitJournal?) async {
-    guard !rows.isEmpty || journal != nil else { return }
-    _ = await ask { $0.write(rows, retiring: journal) }
   }
 
   var isFull: Bool { batch?.isFull == true }

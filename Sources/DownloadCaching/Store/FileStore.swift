@@ -44,7 +44,6 @@ public enum StoreKind: String, Sendable, CaseIterable {
 /// row has no file, and is not served.
 final class FileStore: Sendable {
   static let folderName = "store"
-  private static let draftsName = "new"
   private let parent: Folder
   private let secret: UserSecret
   private let usesUnnamedFiles: Bool
@@ -73,7 +72,7 @@ final class FileStore: Sendable {
       let made = Opened(
         folder: folder, path: try folder.canonicalPath(), route: usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil)
       opened = made
-      if let drafts = try drafts(making: false) { try removeAbandoned(drafts) }
+      try removeAbandoned()
       return made
     }
   }
@@ -96,13 +95,13 @@ final class FileStore: Sendable {
     secret.name("store draft", "\(getpid())." + String(UInt64.random(in: .min ... .max), radix: 36))
   }
 
-  private func drafts(making: Bool) throws(Errno) -> Folder? {
-    let path = path.appending(Self.draftsName)
-    if !making, FileIdentity.of(path: path.string) == nil { return nil }
-    return try Folder(own: path)
-  }
+  private var draftsPath: FilePath { path.appending("new") }
+  private func drafts() throws(Errno) -> Folder { try Folder(own: draftsPath) }
 
-  private func removeAbandoned(_ drafts: Folder) throws(Errno) {
+  /// Removes drafts whose process has ended.
+  private func removeAbandoned() throws(Errno) {
+    if StandingFile.of(path: draftsPath.string) == nil { return }
+    let drafts = try drafts()
     for name in try drafts.names() where secret.isName("store draft", name) {
       // Also a hard link to a file of the user's: only the name goes.
       guard let file = try? drafts.open(name, O_RDONLY | O_NONBLOCK), file.lock() else { continue }
@@ -142,8 +141,8 @@ final class FileStore: Sendable {
       guard try Self.fill(copy, with: file, source, by: kind) else { return nil }
       return try name(copy, as: entry, beforeNaming) { () throws(Errno) in
         do throws(Errno) { try store.folder.link(copy, as: entry.name, route) } catch .fileExists {
-          guard let drafts = try drafts(making: true), copy.lock() else { throw .resourceTemporarilyUnavailable }
-          let draft = freshDraftName()
+          let (drafts, draft) = (try drafts(), freshDraftName())
+          guard copy.lock() else { throw .resourceTemporarilyUnavailable }
           try drafts.link(copy, as: draft, route)
           try drafts.move(draft, to: store.folder, replacing: entry.name)
         }
@@ -170,8 +169,7 @@ final class FileStore: Sendable {
     _ file: borrowing Descriptor, _ source: CacheRow, by kind: StoreKind, as entry: CacheRow, in store: Opened,
     _ beforeNaming: (CacheRow) -> Void
   ) throws(Errno) -> CacheRow? {
-    guard let drafts = try drafts(making: true) else { return nil }
-    let draft = freshDraftName()
+    let (drafts, draft) = (try drafts(), freshDraftName())
     do throws(Errno) {
       if kind == .link {
         try drafts.link(path: source.path, as: draft)
@@ -237,7 +235,7 @@ final class FileStore: Sendable {
   /// Removes entries by their names, and drafts that a killed process left.
   func clear(_ names: [String]) throws(Errno) {
     guard let store = try openIfThere() else { return }
-    if let drafts = try drafts(making: false) { try removeAbandoned(drafts) }
+    try removeAbandoned()
     for name in names where isName(name) { try store.folder.remove(name) }
   }
 }

@@ -52,7 +52,7 @@ actor StoreKeeper {
 
   /// Notes a finished file.
   /// - Parameters:
-  ///   - row: as `IndexSession.selected`.
+  ///   - row: as `RequestFingerprint.selected`.
   ///   - isConfirmed: whether it was here already, and its server has confirmed it.
   /// - Returns: whether the batch is full: then `flush` is due.
   nonisolated func note(
@@ -104,9 +104,9 @@ actor StoreKeeper {
     // The rows of the files themselves, which a further name changes.
     if kind == .link { await index.flush() }
     let kept = await put(batch)
-    if let journal = kept.journal { index.warn(of: journal) }
+    index.warn(of: kept.journal)
     if let warning = kept.warning { index.warn(warning) }
-    await index.write(kept.rows, retiring: kept.journal)
+    await index.ask { $0.write(kept.journal, kept.places) }
     if kind == .link { await index.ask { $0.noteChange(kept.rows) } }
     if isFull(with: kept.rows) { await keepWithinBound(index) }
   }
@@ -121,21 +121,24 @@ actor StoreKeeper {
   private struct Kept: Sendable {
     var rows: [CacheRow] = []
     /// Holds the rows until they are in the index.
-    var journal: CommitJournal?
+    let journal: CommitJournal
+    /// Of their lines.
+    var places: [Int] = []
     var warning: CacheWarning?
   }
 
   /// Puts files in, as long as none fails. A failure fails no download.
   private func put(_ batch: [CacheRow]) -> Kept {
-    var kept = Kept()
-    let journal = CommitJournal(in: folder, secret, claims)
+    var kept = Kept(journal: CommitJournal(in: folder, secret, claims))
     for row in batch where state.withLock({ $0.isUsable != false }) && !Task.isCancelled {
       do throws(Errno) {
-        let entry = try store.put(row, by: kind == .auto ? .clone : kind) { entry in
-          journal.append(entry)
-          kept.journal = journal
-        }
-        if let entry { kept.rows.append(entry) }
+        var place: Int?
+        let entry = try store.put(row, by: kind == .auto ? .clone : kind) { place = kept.journal.append($0) }
+        guard let entry else { continue }
+        kept.rows.append(entry)
+        guard let place else { continue }
+        kept.journal.note(entry.changed, at: place)
+        kept.places.append(place)
       } catch .canceled {
         break
       } catch .noSuchFileOrDirectory {

@@ -57,7 +57,7 @@ struct IndexPagesTests {
   /// It ended in a VACUUM, for which all others waited.
   @Test func othersWriteWhileRowsAreDropped() async throws {
     let index = try index()
-    await index.write(Self.rows(6000), retiring: nil)
+    await index.write(Self.rows(6000))
     let other = Other(path)
     let before = try other.number("PRAGMA page_count")
     let store = FileStore(in: try Folder(folder.filePath.appending("cache"), mode: 0o700), secret)
@@ -71,14 +71,14 @@ struct IndexPagesTests {
     // What is free is kept for new rows.
     #expect(try other.number("PRAGMA page_count") >= before)
     #expect(try other.number("PRAGMA freelist_count") > 0)
-    await index.write(Self.rows(6000 - left), retiring: nil)
+    await index.write(Self.rows(6000 - left))
     #expect(try other.number("PRAGMA page_count") <= before * 11 / 10)
     await index.close()
   }
 
   @Test func othersWriteWhilePagesAreGivenBack() async throws {
     let index = try index()
-    await index.write(Self.rows(20_000), retiring: nil)
+    await index.write(Self.rows(20_000))
     let other = Other(path)
     let before = try other.number("PRAGMA page_count")
     _ = try await index.forget(Self.rows(20_000).dropLast(2000).map(\.key))

@@ -14,6 +14,13 @@ extension CacheRow {
   }
 }
 
+extension CacheIndex {
+  /// Stores rows that stand in no journal.
+  func write(_ rows: [CacheRow]) {
+    database.noting { connection in try connection.write { try IndexDatabase.store(rows, in: connection) } }
+  }
+}
+
 @Suite("The journal: rows that a SIGKILL must not lose")
 struct JournalTests {
   private let secret = UserSecret.forThisProcess()

@@ -299,11 +299,11 @@ struct StoredFileTests {
       row.usedAt = Int64(number)
       return row
     }
-    await index.write(rows, retiring: nil)
+    await index.write(rows)
     let store = FileStore(in: try Folder(folder.filePath.appending("cache"), mode: 0o700), secret())
     await index.keepWithinBound(store)
     #expect(try await index.status().entries == 2000)
-    await index.write([], retiring: nil)
+    await index.write([])
     await index.keepWithinBound(store, bound: 100_000)
     let left = try await index.rows(after: nil, limit: 3000)
     await index.close()
