@@ -79,8 +79,8 @@ actor CacheIndex {
     return owners
   }
 
-  /// Stores the rows of a journal's lines that begin at these places, then removes the journal. If it fails, the journal
-  /// stays, and the next process adopts it.
+  /// Stores the rows of the lines that begin at these places, then removes the journal. If it fails, the journal stays,
+  /// and the next process adopts it.
   func write(_ journal: CommitJournal, _ places: [Int]) {
     database.noting { connection in
       try connection.write {
