@@ -29,7 +29,7 @@ final class IndexReader {
       connection = try Connection(path, .readOnly)
       lookup = try connection.statement(CacheSchema.rowsOfAddress)
       ownLookup = try connection.statement(CacheSchema.ownRow)
-      (reader, ownReader) = (RowReader(lookup, from: 1), RowReader(ownLookup, from: 1))
+      (reader, ownReader) = (RowReader(lookup), RowReader(ownLookup))
       begin = try connection.statement("BEGIN")
       commit = try connection.statement("COMMIT")
     } catch {
@@ -89,7 +89,7 @@ final class IndexReader {
     var own: CacheRow?
     var others: [CacheRow] = []
     while try lookup.step() {
-      let isOwn = lookup.number(0) == 1
+      let isOwn = lookup.number(CInt(RowColumn.all.count)) == 1
       guard others.count < Self.limit else { return nil }
       let row = try CacheRow(from: &reader, key: isOwn ? key : nil)
       if isOwn { own = row } else { others.append(row) }

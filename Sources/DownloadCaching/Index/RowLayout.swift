@@ -36,8 +36,9 @@ enum RowColumn: Int, CaseIterable, Sendable {
 
   var definition: String { "\(self) \(isNumber ? "INTEGER" : "TEXT")\(mayBeNull ? "" : " NOT NULL")" }
 
-  /// Of its parameter in a statement.
-  var position: CInt { CInt(rawValue + 1) }
+  /// In a row that SQLite gives, and as a parameter that it is given.
+  var place: CInt { CInt(rawValue) }
+  var position: CInt { place + 1 }
 }
 
 /// Where the columns of a row are read; nil for nothing.
@@ -148,16 +149,13 @@ enum CacheSchema {
     ORDER BY (directory = ? AND requested = ?) DESC, (\(isStored)) DESC, fetchedAt DESC LIMIT 8
     """
 
-  /// Whether it is the row of the key, and the row: one more at most than `IndexReader` takes.
-  static let rowsOfAddress = """
-    SELECT directory = ?2 AND requested = ?3, \(columns) FROM file WHERE address = ?1 LIMIT 10
-    """
+  /// At most one row more than `IndexReader` takes, and whether it is that of the key.
+  static let rowsOfAddress =
+    "SELECT \(columns), directory = ?2 AND requested = ?3 FROM file WHERE address = ?1 LIMIT 10"
 
-  /// The row of a key, in the same columns. Without the plus sign, SQLite would plan the statement anew for each value,
-  /// since that decides whether the index `stored` is of use.
-  static let ownRow = """
-    SELECT 1, \(columns) FROM file WHERE address = ?1 AND directory = ?2 AND +requested = ?3
-    """
+  /// The row of a key. Without the plus sign, SQLite would plan the statement anew for each value, since that decides
+  /// whether the index `stored` is of use.
+  static let ownRow = "\(select) WHERE address = ? AND directory = ? AND +requested = ?"
 
   /// How long the file of an address was that was fetched last, by whomever.
   static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetchedAt DESC LIMIT 1"
@@ -209,17 +207,14 @@ enum CacheSchema {
 /// Reads rows from a statement's columns.
 struct RowReader: RowSource {
   private let statement: Statement
-  private let first: Int
   /// The last text of each column: those of the row before are often the same.
   private var lastTexts = [String?](repeating: nil, count: RowColumn.all.count)
 
-  init(_ statement: Statement, from first: Int = 0) { (self.statement, self.first) = (statement, first) }
-
-  private func position(_ column: RowColumn) -> CInt { CInt(first + column.rawValue) }
+  init(_ statement: Statement) { self.statement = statement }
 
   mutating func text(_ column: RowColumn) throws(NoRow) -> String? {
-    if statement.isNull(position(column)) { return nil }
-    guard let utf8 = statement.utf8(position(column)) else { throw NoRow() }
+    if statement.isNull(column.place) { return nil }
+    guard let utf8 = statement.utf8(column.place) else { throw NoRow() }
     if var last = lastTexts[column.rawValue], last.withUTF8({ FileNaming.areSame($0, utf8) }) { return last }
     let text = String(decoding: utf8, as: UTF8.self)
     lastTexts[column.rawValue] = text
@@ -227,8 +222,8 @@ struct RowReader: RowSource {
   }
 
   func number(_ column: RowColumn) throws(NoRow) -> Int64? {
-    if statement.isNull(position(column)) { return nil }
-    guard let number = statement.number(position(column)) else { throw NoRow() }
+    if statement.isNull(column.place) { return nil }
+    guard let number = statement.number(column.place) else { throw NoRow() }
     return number
   }
 }
