@@ -59,15 +59,15 @@ struct Completion {
   @inline(never)
   private func keep(_ row: CacheRow, _ download: FileDownload, _ source: CacheRow?) -> Bool {
     let head = download.look { $0.head }
-    let selected = index.fingerprint.selected(row)
     guard var entry = source, entry.key.isStored else {
-      return index.store?.note(selected, of: download.plan, head) == true
+      return index.store?.note(row, of: download.plan, head, index) == true
     }
     // An entry that answers a request goes last of all.
     entry.usedAt = row.usedAt
     entry.digest = row.digest ?? entry.digest
     if head != nil, row.trust.mayRenew(entry.trust) {
       // The server has vouched for it anew (RFC 9111 §4.3.4).
+      let selected = index.fingerprint.selected(row)
       entry.change { entry in
         (entry.trust, entry.selection, entry.fetchedAt) = (row.trust, selected.selection, row.fetchedAt)
         (entry.freshness, entry.validator) = (row.freshness, row.validator)

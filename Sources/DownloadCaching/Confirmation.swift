@@ -29,7 +29,7 @@ struct Confirmation {
       renewed.trust = trust
       if !configuration.fields.forbidsStoring {
         await renew(row, to: renewed)
-        if let store = index.store, store.note(index.fingerprint.selected(renewed), of: plan, head, isConfirmed: true) {
+        if let store = index.store, store.note(renewed, of: plan, head, isConfirmed: true, index) {
           await store.flush(index)
         }
       }

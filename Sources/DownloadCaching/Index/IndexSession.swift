@@ -11,6 +11,7 @@ final class IndexSession {
   private var index: CacheIndex?
   /// Nil for a run that keeps no bytes of its own, and before the index is open.
   private(set) var store: StoreKeeper?
+  var noted = StoreKeeper.Noted()
   private var wasOpened = false
   /// For lookups on this actor's thread; nil until the index has answered once.
   private var reader: IndexReader?

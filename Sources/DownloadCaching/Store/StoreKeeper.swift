@@ -22,14 +22,18 @@ actor StoreKeeper {
     /// What the store holds, as far as this run knows; nil until it was read.
     var total: Int64?
     var hasPut = false
+  }
+
+  /// What one cache actor has noted. It stays with that one, whose rows of these files are to be in the index first.
+  struct Noted {
     /// Files that were finished and are not in the store yet.
-    var fetched: [CacheRow] = []
+    fileprivate var fetched: [CacheRow] = []
     /// Files that were here already: which of them are not in the store, the index is asked when a batch is full.
-    var confirmed: [CacheRow] = []
-    var bytes: Int64 = 0
+    fileprivate var confirmed: [CacheRow] = []
+    fileprivate var bytes: Int64 = 0
 
     /// So many files, or bytes, wait at most: the file that fills a batch waits for it.
-    var isFull: Bool { max(fetched.count, confirmed.count) >= 256 || bytes >= 64 << 20 }
+    fileprivate var isFull: Bool { max(fetched.count, confirmed.count) >= 256 || bytes >= 64 << 20 }
   }
 
   init(
@@ -51,30 +55,26 @@ actor StoreKeeper {
   static let leastByItself: Int64 = 64 << 10
 
   /// Notes a finished file.
-  /// - Parameters:
-  ///   - row: as `RequestFingerprint.selected`.
-  ///   - isConfirmed: whether it was here already, and its server has confirmed it.
+  /// - Parameter isConfirmed: whether it was here already, and its server has confirmed it.
   /// - Returns: whether the batch is full: then `flush` is due.
   nonisolated func note(
-    _ row: CacheRow, of plan: DownloadPlan, _ head: ResponseHead?, isConfirmed: Bool = false
+    _ row: CacheRow, of plan: DownloadPlan, _ head: ResponseHead?, isConfirmed: Bool = false, _ index: IndexSession
   ) -> Bool {
     // Usually the lookup has met the entry.
     if isConfirmed, let entry = plan.elsewhere, entry.key.isStored, entry.isEntry(of: row) { return false }
     guard kind != .auto || row.identity.size >= Self.leastByItself, isUsable(tryingWith: row),
       Self.isWorthKeeping(row), StoreBound.cost(of: row.identity.size) <= bound
     else { return false }
-    var row = row
+    var row = index.fingerprint.selected(row)
     // A name that the user chose for this request is not that of the next.
     if !row.key.requested.isEmpty {
       row.wanted =
         head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
         ?? FileNaming.name(of: plan.address, from: plan.request.provenance)
     }
-    return state.withLock { state in
-      if isConfirmed { state.confirmed.append(row) } else { state.fetched.append(row) }
-      state.bytes += row.identity.size
-      return state.isFull
-    }
+    if isConfirmed { index.noted.confirmed.append(row) } else { index.noted.fetched.append(row) }
+    index.noted.bytes += row.identity.size
+    return index.noted.isFull
   }
 
   /// Whether files can be put in. For `auto` the first file is tried, once a run.
@@ -95,11 +95,10 @@ actor StoreKeeper {
 
   /// Has the noted files put in, writes their rows, and evicts what is too much.
   nonisolated(nonsending) func flush(_ index: IndexSession) async {
-    var (batch, confirmed) = state.withLock { state in
-      defer { (state.fetched, state.confirmed, state.bytes) = ([], [], 0) }
-      return (state.fetched, state.confirmed)
-    }
-    if !confirmed.isEmpty { batch += await index.ask { [confirmed] in $0.missing(confirmed) } ?? [] }
+    var batch = index.noted.fetched
+    let confirmed = index.noted.confirmed
+    index.noted = Noted()
+    if !confirmed.isEmpty { batch += await index.ask { $0.missing(confirmed) } ?? [] }
     guard !batch.isEmpty else { return }
     // The rows of the files themselves, which a further name changes.
     if kind == .link { await index.flush() }
