@@ -59,25 +59,17 @@ final class IndexSession {
   /// What is known of a request's files, if that can be told without waiting.
   func knownAtOnce(_ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory) -> KnownFiles? {
     guard let index else { return .nothing }
-    return known(key, trust, in: directory, index) { reader?.rows(key) }
-  }
-
-  /// - Parameter rows: reads those of the key's address.
-  private func known(
-    _ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory, _ index: CacheIndex, _ rows: () -> [CacheRow]?
-  ) -> KnownFiles? {
     if let pending = batch?[key] { return judge([pending], key, trust, directory) }
     guard resources.claims?.hasCompany == true else {
       // An index that was empty when this run began has nothing but what this actor knows.
       if index.wasEmpty, !configuration.servesManyRuns { return .notAsked }
-      return rows().map { judge($0, key, trust, directory) }
+      return reader?.rows(key).map { judge($0, key, trust, directory) }
     }
-    // The row of a living process may be in its journal only. Journals come first, because a row moves from there into
-    // the database; a transaction from before they were read may not know one that has moved since.
     let journaled = journaled(key, index, directory)
     if let journaled, journaled.key == key { return own(journaled, trust) }
+    // One from before the journals were read may not know a row that has moved since.
     reader?.endTransaction()
-    return rows().map { join(judge($0, key, trust, directory), journaled, trust) }
+    return reader?.rows(key).map { join(judge($0, key, trust, directory), journaled, trust) }
   }
 
   /// The request's own file, intact, if the index alone can tell it at once. It saves a quarter of a lookup where that
@@ -107,10 +99,14 @@ final class IndexSession {
       }
       if let known = knownAtOnce(key, trust, in: directory) { return known }
     }
-    let rows = await ask { $0.rows(key) }
-    return known(key, trust, in: directory, index) { rows } ?? .nothing
+    let journaled = resources.claims?.hasCompany == true ? journaled(key, index, directory) : nil
+    if let journaled, journaled.key == key { return own(journaled, trust) }
+    let rows = await ask { $0.rows(key) } ?? []
+    return join(judge(rows, key, trust, directory), journaled, trust)
   }
 
+  /// The row of a living process may be in its journal only. Journals are asked before the database, because a row moves
+  /// from there into that.
   private func journaled(_ key: RowKey, _ index: CacheIndex, _ directory: OutputDirectory) -> CacheRow? {
     guard let row = index.journals.row(key, made: resources.claims?.journalsMade), row.isIntact(in: directory),
       row.key == key || row.mayAnswer
