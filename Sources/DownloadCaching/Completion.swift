@@ -34,8 +34,8 @@ struct Completion {
           name: committed.name, size: committed.outcome.size, identity: committed.row?.identity,
           changed: committed.row?.changed, trust: plan.trust.own), for: plan.request.key)
       if let row = committed.row {
-        if let doubted = download.look({ $0.doubted }) { await discredit(doubted) }
         index.add(row)
+        if let doubted = download.look({ $0.doubted }) { await discredit(doubted) }
         if index.store != nil || source != nil { fillsStore = keep(row, download, source) }
       }
     }

@@ -105,8 +105,8 @@ final class IndexSession {
     return join(judge(rows, key, trust, directory), journaled, trust)
   }
 
-  /// The row of a living process may be in its journal only. Journals are asked before the database, because a row moves
-  /// from there into that.
+  /// The row of a living process may be in its journal only. Journals are asked before the database, because a row
+  /// moves from there into that.
   private func journaled(_ key: RowKey, _ index: CacheIndex, _ directory: OutputDirectory) -> CacheRow? {
     guard let row = index.journals.row(key, made: resources.claims?.journalsMade), row.isIntact(in: directory),
       row.key == key || row.mayAnswer
