@@ -33,8 +33,8 @@ struct RunStart: Sendable, Equatable {
   /// Nanoseconds since 1970, by the clock that files are stamped with.
   var stamp: Int64
 
-  /// Whether a file was asked for and written later. Both times count: a copy is younger than its source's request, and
-  /// a file with its server's time (`--remote-time`) does not say when it was written.
+  /// Whether a file was asked for and written later: a copy is younger than its source's request, and a file may have
+  /// its server's time (`--remote-time`).
   func isBefore(_ row: CacheRow) -> Bool { row.fetchedAt >= seconds && row.identity.modified > stamp }
 }
 

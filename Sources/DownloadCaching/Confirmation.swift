@@ -37,8 +37,7 @@ struct Confirmation {
     return (row, expected != nil || configuration.requiredProof == .digest)
   }
 
-  /// A 304 that forbids storing ends all that is stored of the address: in other folders, and in the store (RFC 9111
-  /// §4.3.4, §5.2.2.5).
+  /// A 304 that forbids storing ends all that is stored of the address, anywhere (RFC 9111 §4.3.4, §5.2.2.5).
   nonisolated(nonsending) func endStored() async {
     guard let head, FreshnessFields(head).forbidsStoring else { return }
     await index.flush()

@@ -157,8 +157,7 @@ public actor DownloadCache: DownloadStore {
         claim = try await wait(for: error.process, request, claims, hash)
       }
     }
-    // Asynchronous calls are skipped where there is nothing to wait for: each costs half a per cent of a small file's
-    // time.
+    // Where there is nothing to wait for, an asynchronous call costs half a per cent of a small file's time.
     var atOnce = reading { index.knownAtOnce(rowKey, trust, in: directory) }
     if atOnce == nil {
       atOnce = await index.known(rowKey, trust, in: directory)

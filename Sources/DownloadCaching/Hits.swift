@@ -1,7 +1,6 @@
 import DownloadModel
 
-/// Answers requests with files that are already here: those that this loop finished or found a moment ago, and those
-/// that the index knows. Isolated state of one cache actor.
+/// Answers requests with files that are already here, by memory and by the index. Isolated state of one cache actor.
 final class Hits {
   private let shared: SharedConfiguration
   private var configuration: CacheConfiguration { shared.configuration }
@@ -195,8 +194,7 @@ struct MemoryCache: Sendable {
     }
   }
 
-  /// An entry with its key, by that key's hash: to look for a key that is not there, which is the rule, no key is
-  /// touched.
+  /// By the key's hash: to look for a key that is not there, which is the rule, no key is touched.
   private typealias Generation = [Int: (key: DownloadRequest.Key, entry: Entry)]
 
   private var young: Generation = [:]

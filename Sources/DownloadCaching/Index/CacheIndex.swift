@@ -152,8 +152,7 @@ actor CacheIndex {
     return bytes
   }
 
-  /// Notes when the files of some rows were last changed, in all rows of theirs: the store gave them a further name, or
-  /// took it.
+  /// Notes when the store gave the files of some rows a further name, or took it, in all rows of theirs.
   func noteChange(_ rows: [CacheRow]) {
     guard !rows.isEmpty else { return }
     database.noting { connection in

@@ -30,8 +30,7 @@ struct CacheRow: Sendable {
     var selection: String?
     /// What proves the file: `algorithm:hex`, nil for its length, or the name of a lesser proof.
     var digest: String?
-    /// SHA-256 of an entry of the store that is the user's file under a further name (`StoreKind.link`), by which it is
-    /// known when another name has come or gone.
+    /// SHA-256 of an entry of the store that is the user's file as well (`StoreKind.link`).
     var sum: String?
   }
 
@@ -173,8 +172,7 @@ extension CacheRow: Equatable {
   func isSame(butForChange other: CacheRow) -> Bool { box === other.box || box.fields == other.box.fields }
 }
 
-/// The key of an index row: an address, as requested into one folder. A file keeps its row when a conflict gives it
-/// another name.
+/// The key of an index row: an address, as requested into one folder, whatever the file's name.
 struct RowKey: Sendable, Hashable {
   /// `Address.resource`: a new login, header line, certificate or signature makes no other file (HTTP rule 30).
   var address: String { parts.address }

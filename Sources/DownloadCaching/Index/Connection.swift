@@ -37,8 +37,7 @@ final class Connection {
     case readWrite
   }
 
-  /// SQLite counts its memory under a lock, twice for each of the texts of a row, and nobody asks for the count. Once
-  /// for the process, before its first database.
+  /// SQLite counts its memory under a lock, twice for each text of a row, unless told before its first database.
   private static let countsNoMemory = dlm_sqlite_counts_no_memory()
 
   /// - Parameter waits: called where another connection has the database, with how often it was before; whether to try

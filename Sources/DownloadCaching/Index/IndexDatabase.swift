@@ -91,8 +91,7 @@ final class IndexDatabase {
   private func opened() throws -> Connection {
     if let connection { return connection }
     let opened = try alone {
-      // Rows hold addresses with their signatures. SQLite gives its log and its shared memory the rights of the
-      // database.
+      // Rows hold addresses with their signatures. SQLite gives its log the rights of the database.
       let standing = try folder.identity(of: Self.fileName)
       if standing == nil {
         // A log without its database: SQLite would have to tell that by itself.
@@ -229,13 +228,11 @@ final class IndexDatabase {
     }
   }
 
-  /// Leaves the database alone for about as long as a step had it: a process that waits for it looks every 20 ms, and
-  /// would otherwise hardly ever find it free.
+  /// Leaves the database alone for about as long as a step had it: a process that waits looks every 20 ms.
   static func leaveAlone() { usleep(5000) }
 }
 
-/// How long to wait for another process that writes or opens the index. Clearing a large one takes a second; a process
-/// that was stopped (SIGSTOP) may hold its locks for ever.
+/// How long to wait for another process that has the index: a stopped one (SIGSTOP) may have it for ever.
 final class IndexPatience: Sendable {
   private let isOver = Atomic<Bool>(false)
   private static let pause: UInt32 = 20_000  // microseconds

@@ -1,8 +1,7 @@
 import DownloadModel
 import SystemPackage
 
-/// One cache actor's access to the index: it asks only where the index can know something, and writes rows in batches.
-/// Isolated state of that actor.
+/// One cache actor's access to the index, which writes rows in batches. Isolated state of that actor.
 final class IndexSession {
   private let resources: CacheResources
   private let configuration: CacheConfiguration
@@ -105,8 +104,7 @@ final class IndexSession {
     return join(judge(rows, key, trust, directory), journaled, trust)
   }
 
-  /// The row of a living process may be in its journal only. Journals are asked before the database, because a row
-  /// moves from there into that.
+  /// The row of a living process, which may be in its journal only, and moves from there into the database.
   private func journaled(_ key: RowKey, _ index: CacheIndex, _ directory: OutputDirectory) -> CacheRow? {
     guard let row = index.journals.row(key, made: resources.claims?.journalsMade), row.isIntact(in: directory),
       row.key == key || row.mayAnswer
@@ -298,8 +296,7 @@ final class RowBatch {
   /// Writes the line of a row that does not count yet: the file has its name only after that.
   func append(_ row: CacheRow) { last = journal.append(row).map { (row, $0) } }
 
-  /// Counts a row. Writes its line, unless that was the last one written: then only when its file was changed last,
-  /// which is known once it has its name.
+  /// Counts a row. Writes its line, unless that was the last one written: then only when its file was changed.
   func add(_ row: CacheRow) {
     if let last, last.row.isSame(butForChange: row) {
       if last.row.changed != row.changed { journal.note(row.changed, at: last.place) }

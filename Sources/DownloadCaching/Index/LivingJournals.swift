@@ -23,8 +23,7 @@ final class LivingJournals: Sendable {
 
   private struct State {
     var journals: [String: Journal] = [:]
-    /// How many journals had been made when the folder was looked at; nil before that, and where a journal could not be
-    /// opened.
+    /// How many journals had been made when the folder was looked at; nil unless all could be opened.
     var made: UInt64?
   }
 

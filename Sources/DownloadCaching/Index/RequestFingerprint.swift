@@ -24,16 +24,14 @@ final class RequestFingerprint {
     own = (configuration.fields.key, Self.security(configuration.trust))
     cookies = Dictionary(grouping: configuration.trust.cookies, by: Trust.cookieDomain)
       .mapValues { $0.sorted().joined(separator: "\n") }
-    // Strangers get neither header lines nor a certificate. By lines that are not sent no answer is selected, as it
-    // would seem to be.
+    // Strangers get neither header lines nor a certificate. No answer is selected by lines that are not sent.
     var trust = configuration.trust
     (trust.headerLines, trust.tls.identity) = ([], nil)
     let lacksLines = !configuration.trust.headerLines.isEmpty
     strangers = (RequestFields(trust).key ?? (lacksLines ? "" : nil), Self.security(trust))
   }
 
-  /// Who the user is to servers over TLS, and how they are checked, as text; nil for what is usual. Versions of TLS say
-  /// nothing of either.
+  /// Who the user is to servers over TLS, and how they are checked, as text; nil for what is usual.
   private static func security(_ trust: Trust) -> String? {
     func content(_ path: String) -> String { trust.fileDigests[path] ?? path }
     let settings = [
@@ -245,8 +243,7 @@ final class UserSecret: Sendable {
     }
   }
 
-  /// The file gets its name only when it is whole. If dlm is killed in between, nothing remains where the file system
-  /// supports files without a name.
+  /// The file gets its name only when it is whole, so that a kill leaves nothing where files can be without names.
   private static func write(_ bytes: [UInt8], into folder: Folder) throws(Errno) {
     let route = folder.routeForUnnamedFiles()
     let draft = "\(fileName).\(random(16).hexadecimal)"

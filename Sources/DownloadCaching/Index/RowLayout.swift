@@ -1,7 +1,6 @@
 import DownloadModel
 
-/// The columns of a row, in the order of the index's table and of a journal's line. Schema, statements and lines are
-/// made by this one list.
+/// The columns of a row, of which schema, statements and journal lines are made, in this order.
 enum RowColumn: Int, CaseIterable, Sendable {
   // The key, by which rows are sorted.
   case address, directory, requested
@@ -119,8 +118,7 @@ enum CacheSchema {
   /// Changes with the table. An index of another format is set aside.
   static let format: Int64 = 1
 
-  /// The address comes first in the key, so that its rows in all folders are neighbours. The index `stored` is of the
-  /// store's files alone.
+  /// Rows of one address are neighbours. The index `stored` is of the store's files alone.
   static let tables = """
     CREATE TABLE file (
       \(RowColumn.all.map(\.definition).joined(separator: ", ")),
@@ -153,8 +151,7 @@ enum CacheSchema {
   static let rowsOfAddress =
     "SELECT \(columns), directory = ?2 AND requested = ?3 FROM file WHERE address = ?1 LIMIT 10"
 
-  /// The row of a key. Without the plus sign, SQLite would plan the statement anew for each value, since that decides
-  /// whether the index `stored` is of use.
+  /// The row of a key. Without the plus sign, SQLite would plan the statement anew for each value (`stored`).
   static let ownRow = "\(select) WHERE address = ? AND directory = ? AND +requested = ?"
 
   /// How long the file of an address was that was fetched last, by whomever.

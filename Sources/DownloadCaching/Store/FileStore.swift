@@ -12,8 +12,7 @@ public enum StoreKind: String, Sendable, CaseIterable {
   case clone
   /// The same where the file system can, else a copy of them.
   case copy
-  /// A second name for the user's file, which is read once for its checksum. Whoever changes the file in place changes
-  /// the entry as well, so that it is no longer served.
+  /// A second name for the user's file; an entry that was changed in place is no longer served.
   case link
   /// Only the index is kept.
   case none
@@ -247,8 +246,7 @@ extension Descriptor {
   /// - Returns: false where the file system cannot, or where the two are on different ones.
   func clone(_ file: borrowing Descriptor) -> Bool { ioctl(raw, 0x4004_9409, file.raw) == 0 }
 
-  /// What is no longer than this is copied faster through this process than within the kernel, which sets up a pipe for
-  /// it: 21 µs a file against 26.
+  /// What is no longer is copied faster through this process than within the kernel: 21 µs a file against 26.
   private static let short: Int64 = 1 << 16
 
   /// Copies the start of a file into this one, within the kernel where that is possible and worth it.
@@ -268,8 +266,7 @@ extension Descriptor {
       }
       let count = dlm_copy_file_range(file.raw, raw, offset, most)
       if count == 0 { return offset }
-      // Which file systems and which pairs of them the kernel can copy between has changed many times; a failure that
-      // is the disk's own comes again by hand.
+      // Not all pairs of file systems can. A failure that is the disk's own comes again by hand.
       if count < 0 { byHand = errno != EINTR }
       offset += Int64(max(0, count))
     }

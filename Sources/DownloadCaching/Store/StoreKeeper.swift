@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Puts files into the store, for all cache actors of a run: they note the files that are worth keeping, which are put
-/// in by the dozen, on a thread that may block. A clone of a file that was just written waits until the disk has it.
+/// Puts files into the store by the dozen, on a thread that may block, for all cache actors of a run. A clone of a file
+/// that was just written waits until the disk has it.
 actor StoreKeeper {
   nonisolated let store: FileStore
   private nonisolated let bound: Int64
@@ -50,8 +50,7 @@ actor StoreKeeper {
 
   // MARK: Noting
 
-  /// A smaller file is not kept by itself (`auto`). To clone it makes the file system write it to the disk at once,
-  /// which for ten thousand small ones took as long as fetching them; and they are soon fetched again.
+  /// A smaller file is not kept by `auto`: ten thousand small clones took as long as fetching them.
   static let leastByItself: Int64 = 64 << 10
 
   /// Notes a finished file.
