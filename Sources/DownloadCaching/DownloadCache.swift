@@ -289,16 +289,10 @@ public actor DownloadCache: DownloadStore {
     guard !FileNaming.areSame(new, old) else { return outcome.path }
     // A new name changes the time by which the file is known.
     guard let standing = try directory.standing(new) else { return directory.path(of: new) }
-    let (key, change) = (RowKey(of: request, in: directory), (new, ChangeTime(of: standing)))
-    for cache in resources.members where await cache.note(key, from: old, to: change) {
-      return directory.path(of: new)
-    }
-    await index.noteStored(key, from: old, to: change)
+    // The row may be with another loop.
+    for cache in resources.members { await cache.writeRows() }
+    await index.note(RowKey(of: request, in: directory), from: old, to: (new, ChangeTime(of: standing)))
     return directory.path(of: new)
-  }
-
-  private func note(_ key: RowKey, from old: String, to new: (String, ChangeTime)) -> Bool {
-    index.note(key, from: old, to: new)
   }
 
   /// Where an earlier run put the file of a request, as the user would write the path; nil if the index does not know.

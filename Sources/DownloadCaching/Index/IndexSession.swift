@@ -187,22 +187,12 @@ final class IndexSession {
   var isFull: Bool { batch?.isFull == true }
   var pending: Int { batch?.count ?? 0 }
 
-  /// Notes the new name of a file, and when it got that.
-  /// - Returns: false if the file's row is not in the current batch.
-  func note(_ key: RowKey, from old: String, to new: (String, ChangeTime)) -> Bool {
-    note(batch?[key], from: old, to: new)
-  }
-
-  /// The same for a row that is in the index already.
-  nonisolated(nonsending) func noteStored(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async {
-    if note(await row(key), from: old, to: new), isFull { await flush() }
-  }
-
-  private func note(_ row: CacheRow?, from old: String, to new: (String, ChangeTime)) -> Bool {
-    guard var row, row.name == old else { return false }
+  /// Notes the new name of a file, and when it got that, in the row that is in the index.
+  nonisolated(nonsending) func note(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async {
+    guard var row = await row(key), row.name == old else { return }
     (row.name, row.changed) = new
     addStored(row)
-    return true
+    if isFull { await flush() }
   }
 
   /// Sets the server's time on a file that dlm knows (`--remote-time`), if the file has another one.
