@@ -1,8 +1,9 @@
 public import DownloadModel
+import Glibc
 public import SystemPackage
 
-/// `dlm cache …` and `dlm clear-cache`: what can be done with the index, beside downloads and without them. All calls
-/// throw `.cache`, with errno or the database's message as the cause.
+/// What `dlm cache …` and `dlm clear-cache` do with the index, also beside downloads. All calls throw `.cache`, with
+/// errno or the database's message as the cause. Addresses are given as `Address.key`, nil for all.
 public struct CacheAdministration: Sendable {
   private let secret: UserSecret
   private let worker = DiskWorker("cache-reader")
@@ -74,8 +75,7 @@ public struct CacheAdministration: Sendable {
     try await asking("reading the index") { try $0.rows(of: address) }
   }
 
-  /// Everything that is known of an address's files: of every folder, with and without logins.
-  /// - Parameter address: without credentials (`Address.key`).
+  /// Everything that is known of an address's files, in every folder, with and without logins.
   public func details(of address: String) async throws(DownloadError) -> [CacheDetail] {
     try await rows(of: address).map { CacheDetail($0, at: now()) }
   }
@@ -92,7 +92,6 @@ public struct CacheAdministration: Sendable {
   }
 
   /// Forgets files; removes no downloaded one. A `get` at the same time goes on, and writes its next batch.
-  /// - Parameter addresses: only these (`Address.key`); nil for all.
   public func clear(_ addresses: [String]? = nil) async throws(DownloadError) -> Freed {
     try await asking("clearing the index") { if let addresses { try $0.clear(addresses) } else { try $0.clear() } }
   }
@@ -109,7 +108,6 @@ public struct CacheAdministration: Sendable {
   }
 
   /// The unfinished files in these folders and in those that the index knows, as far as they can be read.
-  /// - Parameter addresses: only these (`Address.key`); nil for all.
   public func unfinished(
     in more: [FilePath], of addresses: [String]? = nil
   ) async throws(DownloadError) -> [UnfinishedFile] {
@@ -123,7 +121,6 @@ public struct CacheAdministration: Sendable {
   }
 
   /// Removes unfinished files that are dlm's own and that no living process has in use.
-  /// - Parameter addresses: only these (`Address.key`); nil for all.
   public func removeUnfinished(
     in more: [FilePath], of addresses: [String]? = nil
   ) async throws(DownloadError) -> Freed {
@@ -158,7 +155,6 @@ public struct CacheAdministration: Sendable {
   }
 
   /// Removes finished files that stand untouched as dlm wrote them, and forgets all others.
-  /// - Parameter addresses: only these (`Address.key`); nil for all.
   public func removeWritten(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
     var freed = Freed()
     try await forEachPage(of: addresses) { (rows) throws(DownloadError) in
@@ -233,14 +229,73 @@ public struct CacheWarning: Sendable, Equatable {
     (self.kind, self.path, self.detail) = (kind, path, detail)
   }
 
-  /// Of what cannot be done with a file of the cache.
   init(_ kind: Kind = .unusable, _ failure: DownloadError) {
     self.init(kind, path: FilePath(failure.path ?? ""), detail: kind == .unusable ? "\(failure)" : failure.reason)
   }
 
-  /// What an error says, in words for the user.
   static func words(_ error: any Error) -> String {
     (error as? Errno) == .distrusted
       ? "it belongs to another user, or others can write it, so it is not believed" : "\(error)"
+  }
+}
+
+/// A finished file that the index knows, on its way off the disk (`dlm clear-cache --files`).
+///
+/// Only a file that is as dlm wrote it is removed. Between a look at a name and its removal another program could put a
+/// file there. So the file is first renamed to a name that only this user's dlm can compute, looked at again, and then
+/// either removed or given its name back.
+///
+/// | step | killed after it, there is | and the next `--files` |
+/// |---|---|---|
+/// | 1 looked at | the file, its row | begins anew |
+/// | 2 renamed | a file of the private name, the row | removes it if it is the row's, else names it back |
+/// | 3 removed | the row alone | forgets the row |
+struct WrittenFile {
+  let row: CacheRow
+  let secret: UserSecret
+
+  private var privateName: String {
+    ".dlm-" + secret.tag("file to be removed", row.key.directory + "\0" + row.name)
+  }
+
+  /// - Parameter beforeRename: runs between the look at the file and its renaming.
+  /// - Returns: bytes that it took, as du(1) counts; nil if nothing was removed: it is gone, or another file stands
+  ///   there, or somebody changed it.
+  func remove(_ beforeRename: () -> Void = {}) throws(Errno) -> Int64? {
+    let folder: Folder
+    do throws(Errno) {
+      folder = try Folder(standing: FilePath(row.key.directory))
+      // A link on the way leads elsewhere by now.
+      guard try folder.canonicalPath().utf8.elementsEqual(row.key.directory.utf8) else { return nil }
+    } catch {
+      if error == .noSuchFileOrDirectory || error == .notDirectory { return nil }
+      throw error
+    }
+    if let left = try finish(in: folder) { return left }
+    guard try row.isIntact(folder.standing(row.name)) else { return nil }
+    beforeRename()
+    do throws(Errno) { try folder.rename(row.name, replacing: privateName) } catch .noSuchFileOrDirectory {
+      return nil
+    }
+    return try finish(in: folder)
+  }
+
+  /// Removes what stands under the private name if it is the row's file; else gives it its name back.
+  private func finish(in folder: Folder) throws(Errno) -> Int64? {
+    guard let there = try folder.standing(privateName) else { return nil }
+    if row.isOwn(there) {
+      let bytes = try folder.allocatedBytes(of: privateName, ifRemoved: true)
+      try folder.remove(privateName)
+      return bytes
+    }
+    var number = 0
+    while true {
+      do throws(Errno) {
+        try folder.rename(privateName, toFree: FileNaming.alternative(row.name, number))
+        return nil
+      } catch .fileExists where number < 1000 {
+        number += 1
+      }
+    }
   }
 }

@@ -17,12 +17,12 @@ public struct CacheConfiguration: Sendable {
   public var splits = true
   /// Whether files get the server's Last-Modified (`--remote-time`).
   public var usesRemoteTime = false
-  /// What an answer depends on beside its address: the transport's. Only a keyed hash of it is stored.
+  /// What an answer depends on beside its address. Only a keyed hash of it is stored.
   public var trust = Trust() { didSet { fields = RequestFields(trust) } }
   private(set) var fields = RequestFields(Trust())
   /// Whether servers have set cookies, or earlier runs had kept some.
   public var holdsCookies: @Sendable () -> Bool = { false }
-  /// Called when a request waits for another process that downloads the same file, with its number if known.
+  /// Called when a request waits for another process that downloads the same file.
   public var onWait: @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in }
   /// Seconds since 1970: the wall clock, except in tests.
   public var now: @Sendable () -> Int64 = WallClock.seconds
@@ -31,14 +31,13 @@ public struct CacheConfiguration: Sendable {
   public struct Kept: Sendable {
     /// Where the index is kept; nil for no index (`--no-cache`).
     public var cacheFolder: FilePath?
-    /// Where the user's secret is kept (`UserSecret`), with or without an index. Nil for `cacheFolder`; if that is nil
-    /// too, later runs do not recognise the parts of this one.
+    /// Where the user's secret is kept (`UserSecret`), also without an index; nil for `cacheFolder`. Without either,
+    /// later runs do not recognise the parts of this one.
     public var keyFolder: FilePath?
     /// Where this user's processes announce their requests under way; nil for a run that takes no part.
     public var claimsFolder: FilePath?
-    /// How the cache keeps bytes of its own.
     public var store = StoreKind.none
-    /// How many bytes those may be; nil for 10 GiB or a tenth of the disk.
+    /// How many bytes the store may take; nil for 10 GiB or a tenth of the disk.
     public var maxStoreBytes: Int64?
     /// Whether a file is on the disk itself, name and all, before it counts as finished (`--fsync`).
     public var syncs = false
@@ -102,7 +101,7 @@ public struct FreshnessPolicy: Sendable, Equatable {
     (self.maxAge, self.maxStale) = (maxAge, maxStale)
   }
 
-  /// The value of the `Cache-Control` line that says this to caches on the way; nil for nothing to say.
+  /// The `Cache-Control` value that tells this to caches on the way; nil for nothing to say.
   var cacheControl: String? {
     let directives = [
       revalidates ? "no-cache" : nil, maxAge.map { "max-age=\($0)" }, maxStale.map { "max-stale=\($0)" },
@@ -118,7 +117,6 @@ final class SharedConfiguration: Sendable {
   let directives: RequestDirectives
   /// Whether a server may be asked: neither `--offline` nor `only-if-cached` (RFC 9111 §5.2.1.7).
   let mayAsk: Bool
-  /// The header line that says to caches on the way what the options say.
   let cacheControlLine: String?
 
   init(_ configuration: CacheConfiguration) {

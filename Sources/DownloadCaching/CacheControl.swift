@@ -1,10 +1,10 @@
 import DownloadModel
 
-/// The directives of a `Cache-Control` field (RFC 9111 §5.2), of an answer or of a request.
+/// The directives of a `Cache-Control` field (RFC 9111 §5.2), of an answer or of a request. Names are asked for in
+/// lower case.
 ///
-/// It is read strictly. A directive that restricts counts wherever a comma may begin it, even inside what may be a
-/// quoted string. A directive that permits counts only in the form of the grammar; with a malformed argument, or twice
-/// with different ones, it permits nothing (§4.2.1). It is read for each question, without a copy.
+/// A directive that restricts counts wherever a comma may begin it, even inside a quoted string. One that permits
+/// counts only in the form of the grammar; malformed, or twice with different arguments, it permits nothing (§4.2.1).
 struct CacheControl: Sendable, Equatable {
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
@@ -16,7 +16,6 @@ struct CacheControl: Sendable, Equatable {
   var isEmpty: Bool { field.isEmpty }
 
   /// Whether a directive that restricts is there, with or without argument.
-  /// - Parameter name: lower case.
   func restricts(_ name: StaticString) -> Bool {
     withBytes { field in
       var start = field.startIndex
@@ -31,8 +30,6 @@ struct CacheControl: Sendable, Equatable {
     }
   }
 
-  /// Whether a directive that permits is there.
-  /// - Parameter name: lower case.
   func permits(_ name: StaticString) -> Bool {
     withBytes { field in
       var isThere = false
@@ -41,10 +38,8 @@ struct CacheControl: Sendable, Equatable {
     }
   }
 
-  /// The argument of a directive in seconds (`delta-seconds`, RFC 9111 §1.2.2); nil without the directive.
-  /// - Parameters:
-  ///   - strictest: stands for an argument that is malformed or contradicts another one.
-  ///   - bare: stands for no argument; nil where that is malformed.
+  /// The argument of a directive in seconds (`delta-seconds`, RFC 9111 §1.2.2); nil without the directive. `strictest`
+  /// stands for an argument that is malformed or contradicts another one, `bare` for none.
   func seconds(_ name: StaticString, strictest: Int64, bare: Int64? = nil) -> Int64? {
     withBytes { field in
       var seconds: Int64?
@@ -58,7 +53,7 @@ struct CacheControl: Sendable, Equatable {
 
   // MARK: Reading
 
-  // Computed: the compiler puts the numbers in their places, where a pair of stored ones would be looked up.
+  // Computed, so that the compiler puts the numbers in their places.
   private static var equals: UInt8 { UInt8(ascii: "=") }
   private static var comma: UInt8 { UInt8(ascii: ",") }
   private static var quote: UInt8 { UInt8(ascii: "\"") }
@@ -69,7 +64,7 @@ struct CacheControl: Sendable, Equatable {
     return field.withUTF8 { body($0[...]) }
   }
 
-  /// The arguments of the directives of a name, nil for none. A comma in a quoted string ends none (RFC 9110 §5.6.4).
+  /// Calls `body` with the argument of each such directive. A comma in a quoted string ends none (RFC 9110 §5.6.4).
   private static func forEach(_ name: StaticString, in field: Bytes, _ body: (Bytes?) -> Void) {
     var (isQuoted, isEscaped) = (false, false)
     var start = field.startIndex
@@ -93,7 +88,7 @@ struct CacheControl: Sendable, Equatable {
     let equals = directive.firstIndex(of: equals)
     guard isName(directive[..<(equals ?? directive.endIndex)], name) else { return }
     guard let equals else { return body(nil) }
-    // No blank may stand beside the sign (§5.2): then the argument is as wrong as an empty one.
+    // A blank beside the sign (§5.2) makes the argument as wrong as an empty one.
     let isApart = equals > directive.startIndex && OptionalWhiteSpace.contains(directive[equals - 1])
     body(isApart ? directive[equals..<equals] : directive[(equals + 1)...])
   }
@@ -117,7 +112,7 @@ struct CacheControl: Sendable, Equatable {
     return text
   }
 
-  /// Whether a text, without the blanks around it, is a name in whatever case.
+  /// Ignores blanks around the text, and case.
   private static func isName(_ text: Bytes, _ name: StaticString) -> Bool {
     let text = OptionalWhiteSpace.trimmed(text)
     return name.withUTF8Buffer { name in
@@ -164,12 +159,8 @@ public struct RequestDirectives: Sendable, Equatable {
   /// `no-store`: nothing of the request may be kept.
   var forbidsStoring = false
 
-  init() {}
-
-  /// - Parameters:
-  ///   - cacheControl: the values of all such lines, joined with commas; nil for none.
-  ///   - pragma: the same for `Pragma`, which counts only where there is no Cache-Control (§5.4).
-  init(cacheControl: String?, pragma: String? = nil) {
+  /// Both are the values of all such lines, joined with commas. Pragma counts only without Cache-Control (§5.4).
+  init(cacheControl: String? = nil, pragma: String? = nil) {
     let control = CacheControl(cacheControl)
     maxAge = control.seconds("max-age", strictest: 0)
     minFresh = control.seconds("min-fresh", strictest: .max) ?? 0
@@ -181,7 +172,7 @@ public struct RequestDirectives: Sendable, Equatable {
     if control.isEmpty, let pragma { asksAlways = CacheControl(pragma).restricts("no-cache") }
   }
 
-  /// Both together: what restricts more counts, and the longest of the times that permit.
+  /// What restricts more counts, and the longest of the times that permit.
   func combined(_ other: RequestDirectives) -> RequestDirectives {
     var both = self
     both.maxAge = [maxAge, other.maxAge].compactMap(\.self).min()

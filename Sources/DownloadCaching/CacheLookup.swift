@@ -6,11 +6,11 @@ final class KnownFiles: Sendable {
   let own: CacheRow?
   /// The same address's file elsewhere, intact and worth asking the server about.
   let elsewhere: CacheRow?
-  /// What they are worth to this request.
+  /// What each is worth to this request.
   let (ownReuse, elsewhereReuse): (Reuse, Reuse)
   let ownership: DownloadPlan.Ownership
 
-  /// The usual answers of a first run and of a run without an index.
+  /// The answers of a first run and of a run without an index.
   static let notAsked = KnownFiles(.unknown)
   static let nothing = KnownFiles(.known(nil))
 
@@ -33,8 +33,8 @@ struct RunStart: Sendable, Equatable {
   /// Nanoseconds since 1970, by the clock that files are stamped with.
   var stamp: Int64
 
-  /// Whether a file was asked for and written later: a copy is younger than its source's request, and a file may have
-  /// its server's time (`--remote-time`).
+  /// Whether a file was asked for and written later. One time is not enough: a copy is younger than its source's
+  /// request, and a file may have its server's time (`--remote-time`).
   func isBefore(_ row: CacheRow) -> Bool { row.fetchedAt >= seconds && row.identity.modified > stamp }
 }
 
@@ -48,7 +48,6 @@ enum CacheLookup: Equatable {
   case ask(KnownVersion?)
   case fail(DownloadError)
 
-  /// Why a stored answer is used without asking its server.
   enum Basis: Equatable {
     /// The file has the checksum that the user gave.
     case digest
@@ -114,8 +113,7 @@ enum CacheLookup: Equatable {
   }
 
   /// Whether another process fetched this file while the request waited, or since this run began: then it is as new as
-  /// what this run would have fetched. Else, of eight runs with one list, seven would ask about each file that the
-  /// eighth has just fetched.
+  /// what this run would fetch. Else, of eight runs with one list, seven would ask about each new file.
   private static func wasFetched(_ row: CacheRow, _ question: Question) -> Bool {
     if let began = question.began, began.isBefore(row), row.fetchedAt <= question.now { return true }
     guard let before = question.before else { return false }
@@ -133,8 +131,7 @@ enum CacheLookup: Equatable {
   }
 
   private static func version(_ known: KnownFiles, _ question: Question) -> KnownVersion? {
-    // A 304 says only that the server's file is the same. So a file with a wrong checksum is fetched again, and one
-    // that is proved by less than a length must be, since only its bytes can prove more.
+    // A 304 proves no bytes: a file with a wrong checksum, or proved by less than a length, is fetched again.
     guard let row = known.own ?? known.elsewhere, known.own == nil || question.hasDigest != false,
       !row.validator.isEmpty, question.allows(row), row.proof >= min(question.requiredProof, .length)
     else { return nil }
@@ -142,8 +139,7 @@ enum CacheLookup: Equatable {
     return reuse == .never ? nil : KnownVersion(row, isSelected: reuse == .asOwn)
   }
 
-  /// What is done where no server may be asked.
-  /// - Parameter isOffline: whether `--offline` forbids that; else a request line does (`only-if-cached`).
+  /// Where no server may be asked, by `--offline` or else by a request line (`only-if-cached`).
   static func activity(isOffline: Bool) -> String { isOffline ? "answering offline" : "answering unasked" }
 
   private static func offline(_ known: KnownFiles, _ question: Question) -> CacheLookup {

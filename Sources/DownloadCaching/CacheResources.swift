@@ -3,20 +3,19 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What the cache actors of one run share, one for each network loop: it makes them one cache.
+/// What the cache actors of one run share, one for each network loop.
 ///
-/// It uses a lock, since a hop to an actor's thread would cost more than a small file's own work. The lock is held only
-/// for a table lookup, except once a run, while the output folder or the index is opened.
+/// Behind a lock, since a hop to an actor's thread would cost more than a small file's own work. It is held only for a
+/// table lookup, except once a run, while the output folder or the index is opened.
 final class CacheResources: Sendable {
   let worker = DiskWorker("disk-worker")
-  /// A sync does not queue behind gigabytes that are read or copied for another file.
+  /// Of its own, so that a sync does not queue behind gigabytes that are read or copied.
   let syncer = DiskWorker("disk-syncer")
   /// Which requests other processes have under way; nil if the run does not look.
   let claims: ProcessClaims?
   let secret: UserSecret
   let runNumber = UInt64.random(in: .min ... .max)
   private let state = Lock(State())
-  /// By the clock that files are stamped with, too.
   let began: RunStart
 
   /// - Parameter keyFolder: nil for a secret that lasts as long as this process.
@@ -67,13 +66,11 @@ final class CacheResources: Sendable {
     return index
   }
 
-  /// Nil until the index was first asked.
   var owners: FileOwners? {
     get { state.withLock { $0.owners } }
     set { state.withLock { $0.owners = newValue } }
   }
 
-  /// Who puts files into the store; nil for a run that keeps none.
   func keeper(of folder: Folder, _ configuration: CacheConfiguration) -> StoreKeeper? {
     guard configuration.store != .none else { return nil }
     return state.withLock { state in
@@ -101,7 +98,7 @@ final class CacheResources: Sendable {
   }
 }
 
-/// The only code of this room that reads the clock; all other code is given the time.
+/// The only code of this room that reads the clock.
 public enum WallClock {
   /// Seconds since 1970.
   @Sendable public static func seconds() -> Int64 { Int64(time(nil)) }

@@ -15,7 +15,7 @@ struct Completion {
     _ download: FileDownload, _ proof: Proof, copyOf source: CacheRow? = nil
   ) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
-    // Not awaited where there is no checksum: each asynchronous call costs half a per cent of a small file's time.
+    // An asynchronous call without need costs half a per cent of a small file's time.
     var verdict = download.look { $0.verdict }
     if case .unread(let expected) = verdict {
       verdict = try await resources.worker.verdict(on: download, expected)
@@ -45,7 +45,7 @@ struct Completion {
     return committed.outcome
   }
 
-  /// A copy's bytes did not have the checksum, and its server's have it.
+  /// Takes back a row whose copy had a wrong checksum, where the server's bytes have the right one.
   @inline(never)
   private nonisolated(nonsending) func discredit(_ source: CacheRow) async {
     // At once: the store may be about to put in another file under the same key.
@@ -53,16 +53,14 @@ struct Completion {
     await index.flush()
   }
 
-  /// Notes a finished file for the store.
-  /// - Parameter source: what it is a copy of; nil where it was fetched.
-  /// - Returns: whether the store is to be filled now.
+  /// Notes a file that was fetched, or copied from `source`, for the store. Returns whether that is to be filled now.
   @inline(never)
   private func keep(_ row: CacheRow, _ download: FileDownload, _ source: CacheRow?) -> Bool {
     let head = download.look { $0.head }
     guard var entry = source, entry.key.isStored else {
       return index.store?.note(row, of: download.plan, head, index) == true
     }
-    // An entry that answers a request goes last of all.
+    // What was just used is evicted last.
     entry.usedAt = row.usedAt
     entry.digest = row.digest ?? entry.digest
     if head != nil, row.trust.mayRenew(entry.trust) {
@@ -134,8 +132,8 @@ struct Completion {
 
   // MARK: Copies of files that are elsewhere
 
-  /// Answers with a copy, without asking its server.
-  /// - Returns: nil if the source is not what it was, or has the wrong bytes: then its server is asked.
+  /// Answers with a copy, unasked.
+  /// - Returns: nil if the source has changed or has the wrong bytes: then its server is asked.
   nonisolated(nonsending) func copyUnasked(
     _ source: CacheRow, _ basis: CacheLookup.Basis, to download: FileDownload
   ) async throws(DownloadError) -> DownloadOutcome? {
@@ -161,7 +159,7 @@ struct Completion {
   }
 
   /// Copies a file for a download that was given up, whose part waits for the next run.
-  /// - Returns: nil if it cannot be copied: the user is told, and the download fails with its own error.
+  /// - Returns: nil if it cannot be copied: the user is warned.
   private nonisolated(nonsending) func copy(
     _ source: CacheRow, inPlaceOf download: FileDownload, _ meter: TransferMeter
   ) async -> DownloadOutcome? {
@@ -179,7 +177,7 @@ struct Completion {
     }
   }
 
-  /// A file of at most this length is copied on the loop's thread: to change threads would take longer.
+  /// In bytes; up to this length, changing threads would take longer than the copy.
   private static let shortCopy: Int64 = 1 << 16
 
   /// - Returns: nil if the source has changed, or has the wrong bytes, and a server may be asked for better ones.
@@ -195,5 +193,64 @@ struct Completion {
     guard isFilled, var outcome = try await finish(download, source.proof, copyOf: source) else { return nil }
     if outcome.kind == .fetched { outcome.kind = .copied }
     return outcome
+  }
+}
+
+/// A server's word that a stored file is still its own (304, RFC 9110 §15.4.5), on its way into the index.
+struct Confirmation {
+  let plan: DownloadPlan
+  let head: ResponseHead?
+  /// Seconds since 1970 at which the request was sent.
+  let askedAt: Int64
+  let shared: SharedConfiguration
+  private var configuration: CacheConfiguration { shared.configuration }
+  let index: IndexSession
+
+  /// - Returns: the row, and whether a checksum proved the file.
+  /// - Throws: `.unproven`.
+  nonisolated(nonsending) func confirm(
+    _ own: CacheRow
+  ) async throws(DownloadError) -> (row: CacheRow, isProved: Bool) {
+    let expected = plan.expectedDigest(named: own.wanted, nil)
+    if expected == nil, own.proof < configuration.requiredProof {
+      throw Verification.unproven(own.proof, configuration.requiredProof).at(plan.address)
+    }
+    let row = index.stamped(own, head)
+    if row.changed != plan.own?.changed { index.addStored(row) }
+    let trust = plan.trust[own.effectiveURL]
+    if let head, trust.mayRenew(own.trust) {
+      await endStored()
+      var renewed = row.renewed(by: head, askedAt: askedAt, digest: expected)
+      renewed.trust = trust
+      if !configuration.fields.forbidsStoring {
+        await renew(row, to: renewed)
+        if let store = index.store, store.note(renewed, of: plan, head, isConfirmed: true, index) {
+          await store.flush(index)
+        }
+      }
+    }
+    return (row, expected != nil || configuration.requiredProof == .digest)
+  }
+
+  /// A 304 that forbids storing ends all that is stored of the address, anywhere (RFC 9111 §4.3.4, §5.2.2.5).
+  nonisolated(nonsending) func endStored() async {
+    guard let head, FreshnessFields(head).forbidsStoring else { return }
+    await index.flush()
+    let address = plan.rowKey.address
+    for row in await index.ask({ $0.noted(of: address) }) ?? []
+    where plan.trust[row.effectiveURL].mayRenew(row.trust) {
+      index.addStored(row.renewed(by: head, askedAt: askedAt, digest: nil))
+    }
+  }
+
+  /// Stores what a 304 renews (RFC 9111 §4.3.4), and the checksum that was compared, unless that says nothing new:
+  /// without a lifetime it does not matter when the server was asked.
+  private nonisolated(nonsending) func renew(_ row: CacheRow, to renewed: CacheRow) async {
+    if renewed.freshness != row.freshness || renewed.digest != row.digest || renewed.trust != row.trust
+      || renewed.mayAnswer != row.mayAnswer || renewed.freshness.namesLifetime
+      || configuration.freshness.guesses || row.isUsedAgain(at: renewed.fetchedAt)
+    {
+      if index.add(renewed) { await index.flush() }
+    }
   }
 }

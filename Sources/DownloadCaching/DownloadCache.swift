@@ -7,13 +7,12 @@ import SystemPackage
 ///                                                   │
 ///     answered ◄────────── commit: verified, named, remembered
 ///
-/// An actor on a network loop's thread, so that a download never changes threads. It must not wait for SQLite: it looks
-/// up what it can without waiting (`IndexReader`), asks the index's actor only where that is not enough, and writes
-/// rows in batches. A file gets its final name in one synchronous step, so that no other request sees a commit half
-/// done.
+/// An actor on a network loop's thread, so that a download never changes threads. It does not wait for SQLite: it looks
+/// up what it can at once (`IndexReader`), asks the index's actor for the rest, and writes rows in batches. A file gets
+/// its name in one synchronous step, so that no other request sees half a commit.
 ///
-/// A run has one cache for each loop, and equal requests go to the same loop. So one actor alone holds what is in
-/// flight, what was finished last and which rows the index does not have yet.
+/// A run has one cache for each loop, and equal requests go to the same loop: one actor alone holds what is in flight,
+/// what was finished last, and the rows that the index does not have yet.
 public actor DownloadCache: DownloadStore {
   private let shared: SharedConfiguration
   private nonisolated var configuration: CacheConfiguration { shared.configuration }
@@ -68,8 +67,7 @@ public actor DownloadCache: DownloadStore {
 
   // MARK: The three tiers
 
-  // A task keeps memory for its deepest call for as long as it waits, and thousands wait. What is rare, and what does
-  // not wait, is therefore in functions of its own, so that a usual request holds few values.
+  // Thousands of tasks wait, each with memory for its deepest call. So what is rare is in functions of its own.
 
   public func open(
     _ request: DownloadRequest, meter: TransferMeter
@@ -85,7 +83,7 @@ public actor DownloadCache: DownloadStore {
     return try await begin(request, trust, directory, meter)
   }
 
-  /// Calls `body`, which may begin a transaction of lookups; that ends after those whose turn it is now.
+  /// Calls `body`, which may begin a transaction of lookups. It is ended behind the lookups that are queued by now.
   private func reading<Answer>(_ body: () -> Answer) -> Answer {
     let wasReading = index.isReading
     defer { if !wasReading, index.isReading { pauseReadingSoon() } }
@@ -94,7 +92,7 @@ public actor DownloadCache: DownloadStore {
 
   @inline(never)
   private func pauseReadingSoon() {
-    // Unstructured, because it is for all of them: it stands behind their jobs in the loop's queue.
+    // Unstructured, so that it stands behind the queued lookups.
     Task { index.pauseReading() }
   }
 
@@ -117,7 +115,7 @@ public actor DownloadCache: DownloadStore {
     return try await begin(request, trust, directory, meter)
   }
 
-  /// The answer for a coalesced request, which transferred nothing. What is fresh for one is fresh for all.
+  /// The answer for a coalesced request, which transferred nothing.
   private static func shared(_ outcome: DownloadOutcome, _ meter: TransferMeter) -> DownloadOutcome {
     var outcome = outcome
     if outcome.kind != .skipped, outcome.kind != .fresh { outcome.kind = .unchanged }
@@ -141,7 +139,6 @@ public actor DownloadCache: DownloadStore {
     }
   }
 
-  /// Looks for the file on the disk, as far as the index knows of it; else begins a download.
   private func fromDisk(
     _ request: DownloadRequest, _ trust: RequestTrust, _ directory: OutputDirectory, _ meter: TransferMeter
   ) async throws(DownloadError) -> OpenedDownload<FileDownload> {
@@ -157,7 +154,7 @@ public actor DownloadCache: DownloadStore {
         claim = try await wait(for: error.process, request, claims, hash)
       }
     }
-    // Where there is nothing to wait for, an asynchronous call costs half a per cent of a small file's time.
+    // An asynchronous call that need not wait costs half a per cent of a small file's time.
     var atOnce = reading { index.knownAtOnce(rowKey, trust, in: directory) }
     if atOnce == nil {
       atOnce = await index.known(rowKey, trust, in: directory)
@@ -171,7 +168,6 @@ public actor DownloadCache: DownloadStore {
     return try await look(up: request, rowKey, trust, known, before: before, claim, directory, meter)
   }
 
-  /// Whether a file of which the index knows nothing is fetched without looking at what stands in the folder.
   private func isFetchedIfUnknown(_ request: DownloadRequest) -> Bool {
     shared.mayAsk && configuration.conflictPolicy != .skip && configuration.checksums == nil
       && request.checksum == nil
@@ -187,8 +183,7 @@ public actor DownloadCache: DownloadStore {
       owners: owners, isIndexed: index.records, mayStandAlready: request.isRepeat || hits.hasCompany)
   }
 
-  /// Seconds before asking again whether another process still has the file. Random, so that two waiting processes do
-  /// not keep asking at the same moments.
+  /// Seconds between two tries to take another process's claim; random, so that two that wait do not try in step.
   private static let askAgain: Range<Double> = 0.02..<0.1
 
   private func wait(
@@ -201,7 +196,6 @@ public actor DownloadCache: DownloadStore {
     }
   }
 
-  /// Answers with what is known of the file, or begins a download that relies on it.
   @inline(never)
   private func look(
     up request: DownloadRequest, _ rowKey: RowKey, _ trust: RequestTrust, _ known: KnownFiles,
@@ -331,7 +325,6 @@ public actor DownloadCache: DownloadStore {
 
   var pending: Int { index.pending }
 
-  /// Limits a generation of the memory cache from now on, and empties it.
   func remember(atMost limit: Int) { hits.memory = MemoryCache(limit: limit) }
 
   func waiting(for key: DownloadRequest.Key) -> Int { inFlight.count(for: key) }

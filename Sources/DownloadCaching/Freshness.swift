@@ -1,9 +1,7 @@
 import DownloadModel
 
-/// How long a stored answer may be used without asking its server (RFC 9111 §4.2), as far as its header fields say.
-/// Pure.
-///
-/// What redirects led to is never fresh: its lifetime says nothing of how long the redirect holds.
+/// How long a stored answer may be used unasked (RFC 9111 §4.2), by its header fields. What redirects led to is never
+/// fresh: its lifetime says nothing of how long the redirect holds.
 struct Freshness: Sendable, Equatable {
   /// Seconds for which the answer is fresh, from when its origin made it; 0 where that is not known.
   let lifetime: Int64
@@ -15,16 +13,14 @@ struct Freshness: Sendable, Equatable {
   let mustRevalidate: Bool
   /// Seconds for which it may be stale where asking fails (RFC 5861 §3).
   let staleIfError: Int64
-  /// Whether the lifetime was guessed, by the time of the file's last change (§4.2.2).
   let isGuessed: Bool
 
-  /// Of lifetimes that are guessed: a week, as browsers have it.
+  /// A week, as in browsers.
   static let longestGuess: Int64 = 7 * 86_400
 
   /// Statuses for which a lifetime may be guessed (RFC 9110 §15.1, RFC 9111 §4.2.2).
   private static let guessable: Set<Int> = [200, 203, 204, 206]
 
-  /// - Parameter guesses: whether a lifetime is guessed where the server named none.
   init(of row: CacheRow, at now: Int64, guesses: Bool) {
     let control = CacheControl(row.freshness.cacheControl)
     asksAlways = control.restricts("no-cache")
@@ -66,7 +62,6 @@ struct Freshness: Sendable, Equatable {
 
   enum Use: Sendable, Equatable {
     case fresh
-    /// Stale, but not for longer than the request allows.
     case stale
   }
 
@@ -111,12 +106,11 @@ struct Freshness: Sendable, Equatable {
   }
 }
 
-/// Reads the freshness of one row after another. Those of one server mostly say the same, which is not read again: that
-/// took a twentieth of all that a file costs where all are fresh.
+/// Remembers the freshness of the last row: the rows of one server mostly say the same, and reading it anew took a
+/// twentieth of all that a fresh file costs.
 final class FreshnessReader {
   private var last: (row: CacheRow, now: Int64, guesses: Bool, freshness: Freshness)?
 
-  /// As `Freshness`.
   func freshness(of row: CacheRow, at now: Int64, guesses: Bool) -> Freshness {
     // All that freshness depends on, unless it is guessed.
     if let last, last.now == now, last.guesses == guesses, last.row.fetchedAt == row.fetchedAt,

@@ -33,8 +33,8 @@ final class Hits {
     return DownloadOutcome(kind: .unchanged, path: directory.path(of: entry.name), size: entry.size)
   }
 
-  /// Answers with the request's own file where that needs no other knowledge: then nobody can wait for the request, and
-  /// it is neither in flight nor claimed. Where the files of this run are no answers, they are not looked up twice.
+  /// Answers with the request's own file where the index alone can tell: then it is neither in flight nor claimed. Not
+  /// tried after a file that was no answer, so that files are not looked up twice.
   @inline(never)
   func atOnce(
     _ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory, _ meter: TransferMeter
@@ -50,7 +50,6 @@ final class Hits {
     return hit(row, request, trust, in: directory, meter, basis)
   }
 
-  /// What is to be done about a request by what is known of its files.
   nonisolated(nonsending) func lookup(
     _ request: DownloadRequest, _ known: KnownFiles, before: KnownFiles?
   ) async throws(DownloadError) -> CacheLookup {
@@ -58,7 +57,7 @@ final class Hits {
     question.before = before
     question.began = hasCompany ? resources.began : nil
     if let own = known.own, let expected = expectedDigest(of: own, request), !configuration.refresh {
-      // As long as the file is as it was when it was hashed: else its bytes are read.
+      // Bytes are read only where the file may have changed since they were hashed.
       let isNoted = own.digest == "\(expected)" && own.changed.isExact
       question.hasDigest = isNoted ? true : try await resources.worker.digest(of: own, expected.algorithm) == expected
     }
@@ -76,13 +75,12 @@ final class Hits {
 
   var hasCompany: Bool { resources.claims?.hasCompany == true }
 
-  /// The checksum that the user gave for a finished file.
   private func expectedDigest(of row: CacheRow, _ request: DownloadRequest) -> ContentDigest? {
     request.checksum ?? configuration.checksums?.digest(of: row.wanted)
   }
 
-  /// A file that has the wanted name and the right checksum but no row: it is from before the cache was cleared, or was
-  /// copied there by hand. It must belong to no other address (HTTP rule 22).
+  /// A file with the wanted name and the right checksum but no row, from before the cache was cleared or copied there
+  /// by hand. It must belong to no other address (HTTP rule 22).
   nonisolated(nonsending) func fileWithDigest(
     _ plan: DownloadPlan, _ meter: TransferMeter
   ) async throws(DownloadError) -> DownloadOutcome? {
@@ -175,8 +173,7 @@ extension RowKey {
   }
 }
 
-/// The files that this loop finished or found last, so that a repeated address is answered from memory. Of two
-/// generations the older is dropped when the younger is full.
+/// The files that this loop finished or found last. Of two generations the older goes when the younger is full.
 struct MemoryCache: Sendable {
   struct Entry: Sendable, Equatable {
     var name: String
@@ -184,17 +181,15 @@ struct MemoryCache: Sendable {
     /// Nil without an index. Then equal length is enough, because this run wrote the file.
     var identity: FileIdentity?
     var changed: ChangeTime?
-    /// Of the request that it was the answer to.
     var trust = TrustMark.usual
 
-    /// Whether it is still what stands under its name.
     func isThat(_ file: StandingFile) -> Bool {
       guard let identity, let changed else { return size == file.identity.size }
       return file.isUsers && file.identity == identity && changed.isThat(of: file)
     }
   }
 
-  /// By the key's hash: to look for a key that is not there, which is the rule, no key is touched.
+  /// By the key's hash: looking for a key that is missing, as most are, touches no key.
   private typealias Generation = [Int: (key: DownloadRequest.Key, entry: Entry)]
 
   private var young: Generation = [:]

@@ -2,8 +2,7 @@ import DownloadModel
 
 /// The requests in flight, and the equal requests that wait for them. Isolated state of one cache actor.
 ///
-/// The task of one of those requests does the work. A task of the download's own would cost each small file a twentieth
-/// of its processor time, and would only help where the working task is cancelled while others wait.
+/// One request's task does the work: a task of its own would cost each small file a twentieth of its processor time.
 final class InFlight {
   /// How a waiting request goes on.
   enum Turn: Sendable {
@@ -21,7 +20,7 @@ final class InFlight {
     /// Of the first that waits, when the working task was cancelled.
     var next: FileDownload?
 
-    /// - Parameter shares: whether the answer is the request's too: else it is asked for anew after that.
+    /// - Parameter shares: whether the answer is the request's too.
     mutating func take(shares: Bool) -> Turn? {
       if let last { return shares ? last : .askAnew }
       guard shares, let download = next else { return nil }
@@ -37,12 +36,11 @@ final class InFlight {
     var waiting = 0
     /// How many of those the answer is for.
     var sharing = 0 { didSet { tell() } }
-    /// Nil as long as no request waits.
     lazy var turns = Waiters(Turns())
 
     init(_ trust: TrustMark) { self.trust = trust }
 
-    /// A cancelled transfer looks at whether other requests wait for the download.
+    /// A cancelled transfer asks whether other requests wait.
     private func tell() { download?.waiting = sharing }
   }
 
@@ -81,15 +79,15 @@ final class InFlight {
   func handOn(_ download: FileDownload, of key: DownloadRequest.Key) -> Bool {
     guard let flight = flights[key], flight.sharing > 0 else { return false }
     flight.turns.withLock { $0.next = download }
-    // Nobody takes it where all that waited were cancelled as well.
+    // Nobody takes it where all that waited were cancelled too.
     return flight.turns.withLock { turns in
       defer { turns.next = nil }
       return turns.next == nil
     }
   }
 
-  /// The download has ended; every waiting request gets the result. Where the working task was cancelled, the others
-  /// start from the beginning; any other failure is marked as coalesced, since it happened once.
+  /// Every waiting request gets the result. Where the working task was cancelled, the others start anew; another
+  /// failure is marked as coalesced, since it happened once.
   @inline(never)
   func land(_ key: DownloadRequest.Key, _ result: Result<DownloadOutcome, DownloadError>) {
     guard let flight = flights.removeValue(forKey: key), flight.waiting > 0 else { return }

@@ -6,8 +6,7 @@ public import SystemPackage
 /// What one process has under way, as `dlm cache status` of another process shows it.
 ///
 /// A run replaces its file, `PID.json` in a private folder, about once a second, and holds a lock on it, which the
-/// kernel frees however the process ends. A snapshot without a lock was left by a killed run: the next reader removes
-/// it.
+/// kernel frees however the process ends. The next reader removes a snapshot without a lock.
 public struct RunningDownloads: Sendable, Equatable, Codable {
   /// A file under way.
   public struct File: Sendable, Equatable, Codable {
@@ -40,13 +39,9 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   private var v = Self.form
 
   private static let form = 1
-  /// Files under way that a snapshot names.
   private static let named = 8
 
-  /// The snapshot of this process.
-  /// - Parameters:
-  ///   - sample: of the progress feed, from a reader that follows files.
-  ///   - rate: bytes a second.
+  /// The snapshot of this process; `rate` is in bytes a second.
   public init(_ sample: ProgressSample, directory: String, rate: Int64) {
     process = getpid()
     self.directory = directory
@@ -70,7 +65,6 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
 
   fileprivate static func name(of process: Int32) -> String { "\(process).json" }
 
-  /// Whether it is a snapshot's name: other files in the folder are not dlm's.
   private static func isName(_ name: String) -> Bool {
     name.split(separator: ".").first.flatMap { Int32($0) }.map { Self.name(of: $0) == name } ?? false
   }
@@ -87,7 +81,7 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
       if flock(file.raw, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK { return running }
       guard let mine = try? file.identity(), let standing = try? folder.identity(of: name) else { return nil }
       if mine.isSameFile(as: standing) {
-        // A process locks its file before that gets its name: so the process of this one has ended.
+        // A process locks its file before that gets its name: so this one's process has ended.
         try? folder.remove(name)
         return nil
       }
@@ -96,14 +90,12 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   }
 
   fileprivate var json: [UInt8] {
-    // Strings and integers: nothing in here can fail to encode.
+    // Strings and integers always encode.
     (try? JSONEncoder().encode(self)).map(Array.init) ?? []
   }
 }
 
 /// Keeps the snapshot file of this process, on a thread that may wait for the disk.
-///
-/// A failed write is ignored, and the next write tries again.
 public actor RunningDownloadsFile {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -117,7 +109,6 @@ public actor RunningDownloadsFile {
   /// - Parameter path: the folder, made with the first snapshot.
   public init(in path: FilePath) { self.path = path }
 
-  /// Replaces the snapshot in one step.
   public func write(_ running: RunningDownloads) {
     do throws(Errno) {
       let folder = try Folder(own: path)
@@ -134,7 +125,6 @@ public actor RunningDownloadsFile {
     }
   }
 
-  /// Removes the snapshot, if there is one.
   public func remove() {
     guard standing.isOpen, let folder = try? Folder(own: path) else { return }
     for name in [draft, name] { try? folder.remove(name) }

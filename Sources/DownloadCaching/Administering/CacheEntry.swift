@@ -6,22 +6,21 @@ public struct CacheEntry: Sendable, Equatable {
   /// How the file compares with what was written.
   public enum Condition: String, Sendable, Equatable {
     case intact
-    /// Another size, time, inode or owner: changed, renamed, replaced, or copied back from a backup.
+    /// Another size, time, inode or owner.
     case touched
     case missing
-    /// Read again, its bytes have the checksum that was proved when it was fetched.
+    /// Its bytes, read again, have the checksum that was proved when it was fetched.
     case proven
     /// It looks untouched, but its bytes differ: a faulty disk, or a change whose time was set back.
     case corrupt
     /// Reading its bytes failed.
     case unreadable
 
-    /// Whether the check found nothing wrong with the file.
     public var isGood: Bool { self == .intact || self == .proven }
   }
 
   private let row: CacheRow
-  /// As of the moment of listing. The last three cases occur only where the file was read (`dlm cache verify`).
+  /// When listed. The last three cases occur only where the file was read (`dlm cache verify`).
   public internal(set) var condition: Condition
   public internal(set) var failure: DownloadError?
 
@@ -54,10 +53,9 @@ public struct CacheDetail: Sendable, Equatable {
     freshUntil = Freshness.end(of: row, at: now)
   }
 
-  /// Whether it was asked for with a login, header lines, a certificate or unusual checks of the server: it answers
-  /// only requests like that unasked.
+  /// Whether it was asked for with a login, header lines, a certificate or unusual checks of the server, and so answers
+  /// only such requests unasked.
   public var isKeyed: Bool { row.trust != .usual }
-  /// Whether it is the cache's own, in its store.
   public var isStored: Bool { row.key.isStored }
   /// The name that the user chose (`--output`); nil if the server or the address gave it.
   public var chosenName: String? { row.key.requested.isEmpty || row.key.isStored ? nil : row.key.requested }
@@ -108,7 +106,6 @@ public struct Freed: Sendable, Equatable {
   /// What could not be removed, or not be looked at.
   public var failures: [DownloadError] = []
 
-  /// Takes in what a further step has freed.
   public mutating func add(_ more: Freed) {
     for count in [\Freed.entries, \.journals, \.files, \.filesKept, \.parts, \.partsInUse] {
       self[keyPath: count] += more[keyPath: count]

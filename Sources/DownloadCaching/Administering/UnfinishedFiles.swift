@@ -29,7 +29,7 @@ struct UnfinishedFiles {
     self.secret = secret
   }
 
-  /// Without a look at locks: a process that begins to use a file at this moment must not find it taken.
+  /// Looks at no locks: a process that begins to use a file at this moment must not find it taken.
   func found() throws(Errno) -> [UnfinishedFile] {
     var found: [UnfinishedFile] = []
     for name in try partNames() {
@@ -91,7 +91,7 @@ struct UnfinishedFiles {
       part.isOpen ? try standing?.isSameFile(as: part.identity()) == true : standing == nil,
       let current = try ResumeMetadata.read(metadata, secret), isMeant(current.address)
     else { return }
-    // A part with a second name is a finished file whose part's name was not removed any more.
+    // A part with a second name is a finished file that still has its part's name.
     let bytes =
       try folder.allocatedBytes(of: name.part, ifRemoved: true) + folder.allocatedBytes(of: name.metadata)
     if part.isOpen {

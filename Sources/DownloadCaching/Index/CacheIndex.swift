@@ -1,14 +1,13 @@
 import DownloadModel
 import SystemPackage
 
-/// What dlm knows of the files it wrote: rows in `index.sqlite`, several processes at a time.
-///
-/// It has an executor of its own because SQLite blocks; a transfer waits for it only where it asks it something.
+/// What dlm knows of the files it wrote: rows in `index.sqlite`, several processes at a time. It has an executor of its
+/// own because SQLite blocks.
 actor CacheIndex {
   nonisolated let folder: Folder
   nonisolated let secret: UserSecret
-  /// Whether the index was empty when this process began. Then it need not be asked, and a first run does not even open
-  /// the database before its first batch is full.
+  /// Whether the index was empty when this process began: then it need not be asked, and is not even opened before the
+  /// first batch is full.
   nonisolated let wasEmpty: Bool
   nonisolated let journals: LivingJournals
   private nonisolated let patience = IndexPatience()
@@ -16,7 +15,6 @@ actor CacheIndex {
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   let database: IndexDatabase
 
-  /// - Parameter secret: the user's, by which journals of this user are recognised.
   /// - Throws: errno of opening or making the folder.
   init(at path: FilePath, _ secret: UserSecret, now: @escaping @Sendable () -> Int64) throws(Errno) {
     folder = try Folder(own: path)
@@ -27,10 +25,9 @@ actor CacheIndex {
     database = IndexDatabase(in: folder, secret, patience, now: now)
   }
 
-  /// The run is to end: calls that wait for another process give up. From any thread.
+  /// Calls that wait for another process give up. From any thread.
   nonisolated func stopWaiting() { patience.end() }
 
-  /// - Parameter question: runs in the index's isolation.
   func answer<Answer: Sendable>(
     _ question: @Sendable (isolated CacheIndex) throws -> Answer
   ) rethrows -> Answer { try question(self) }
@@ -48,11 +45,10 @@ actor CacheIndex {
   func rows(_ key: RowKey) -> [CacheRow] {
     let rows = found(CacheSchema.lookup, key.values) ?? []
     guard rows.count > 2, rows.contains(where: { $0.key.isStored }) else { return rows }
-    // That of the store came before the others, so that it is among those that are read.
+    // The store's row came before the others, so that it is among those that are read.
     return rows.filter { $0.key == key } + rows.filter { $0.key != key }.sorted { $0.fetchedAt > $1.fetchedAt }
   }
 
-  /// All rows of an address.
   func noted(of address: String) -> [CacheRow] { found(CacheSchema.ofAddress, [.text(address)]) ?? [] }
 
   /// The path of the database, which is opened for that; nil where it cannot be.
@@ -95,19 +91,16 @@ actor CacheIndex {
 
   struct Evicted: Sendable, Equatable {
     var entries = 0
-    /// Bytes that their files took.
     var bytes: Int64 = 0
-    /// What the entries that are left count.
+    /// What the entries that are left count, in bytes.
     var rest: Int64 = 0
-    /// Whether the bound is kept.
     var isDone = true
   }
 
-  /// So many entries go at a time: other questions need not wait longer for this actor.
+  /// So many entries go at a time, so that other questions need not wait longer.
   private static let evictedAtOnce = 256
 
-  /// Removes those entries of the store that were used least recently, as far as it holds more than its bound.
-  /// - Returns: nil where the index cannot be used.
+  /// Removes the least recently used entries of the store, as far as it holds more than its bound.
   func evict(from store: FileStore, to bound: Int64) -> Evicted? {
     database.noting { try evict($0, from: store, to: bound) }
   }
@@ -129,7 +122,7 @@ actor CacheIndex {
   }
 
   /// Drops rows, and the store's files among theirs. Files go first: rows without files are not served, and go next
-  /// time. A row only goes with the file that it was read for: another process may have written it anew.
+  /// time. A row only goes with the file it was read for, since another process may have written it anew.
   /// - Returns: bytes that the files took.
   private func remove(
     _ rows: some Collection<CacheRow>, from store: FileStore, _ connection: Connection
@@ -152,7 +145,7 @@ actor CacheIndex {
     return bytes
   }
 
-  /// Notes when the store gave the files of some rows a further name, or took it, in all rows of theirs.
+  /// Notes, in all rows of their files, when the store gave those a further name or took it.
   func noteChange(_ rows: [CacheRow]) {
     guard !rows.isEmpty else { return }
     database.noting { connection in
@@ -179,15 +172,15 @@ actor CacheIndex {
     } ?? []
   }
 
-  /// Removes entries that no row knows, and no living process's journal: those of an index that was set aside.
-  /// - Parameter always: also where this run has begun with an index that was there.
+  /// Removes entries that neither a row nor a living process's journal knows: those of an index that was set aside.
+  /// - Parameter always: also where the index was there when this run began.
   func sweep(_ store: FileStore, always: Bool = false) {
     guard always || wasEmpty || database.wasSetAside else { return }
     database.wasSetAside = false
     database.noting { connection in
       let names = try store.names()
       guard !names.isEmpty else { return }
-      // In this order: a line is in the journal before its entry has its name, and moves from there into the database.
+      // In this order, since a line moves from the journal into the database.
       var known = Set(journals.rows().filter(\.key.isStored).map(\.name))
       let rows = try connection.look { try connection.statement(CacheSchema.storedNames).rows { $0.text(0) } }
       known.formUnion(rows.compactMap(\.self))
@@ -209,11 +202,8 @@ actor CacheIndex {
     return rows - Int(Double(rows) * (Double(bound) * 0.9 / Double(bytes)))
   }
 
-  /// Drops the rows that were used least recently where the index has become larger than its bound, with the store's
-  /// files of those that go. The pages that become free stay in the file, for new rows.
-  /// - Parameters:
-  ///   - bound: in bytes; smaller for tests.
-  ///   - pause: called between two steps.
+  /// Drops the least recently used rows, and the store's files among theirs, where the index has become larger than its
+  /// bound in bytes. The pages that become free stay in the file, for new rows.
   func keepWithinBound(
     _ store: FileStore, bound: Int64 = CacheIndex.bound, pause: () throws -> Void = IndexDatabase.leaveAlone
   ) {
@@ -255,14 +245,12 @@ actor CacheIndex {
       folder: FilePath(folder.path))
   }
 
-  /// Rows in the order of their keys.
-  /// - Parameter ofUsers: whether the files of the cache's own store are left out.
+  /// Rows in the order of their keys, without those of the store for `ofUsers`.
   func rows(after key: RowKey?, limit: Int, ofUsers: Bool = false) throws -> [CacheRow] {
     let key = key ?? RowKey(address: "", directory: "", requested: "")
     return try look { try $0.rows(CacheSchema.page(ofUsers: ofUsers), key.values + [.number(Int64(limit))]) }
   }
 
-  /// An address's rows in all folders and with all logins, in the order of their keys.
   func rows(of address: String) throws -> [CacheRow] {
     try look { try $0.rows(CacheSchema.ofAddress, [.text(address)]) }
   }
@@ -285,8 +273,7 @@ actor CacheIndex {
     }
   }
 
-  /// Forgets rows.
-  /// - Returns: how many users' files there were among them: those of the store are nobody's but the cache's.
+  /// Returns how many users' files were forgotten: those of the store are nobody's but the cache's.
   func forget(_ keys: [RowKey]) throws -> Int {
     guard !keys.isEmpty else { return 0 }
     return try database.use { connection in
@@ -317,7 +304,6 @@ actor CacheIndex {
     }
   }
 
-  /// Forgets the files of some addresses, in all folders and with all logins.
   func clear(_ addresses: [String]) throws -> Freed {
     try freeing {
       Freed(entries: try addresses.reduce(0) { $0 + (try forget(try rows(of: $1).map(\.key))) })

@@ -1,16 +1,16 @@
 import DownloadModel
 
-/// A file that dlm wrote, as it was when it was finished. The index never holds bodies.
+/// A file that dlm wrote, as it was when it was finished.
 ///
-/// A value, but its fields are behind a reference and are copied on change: it is large, and every async function that
-/// handles it would otherwise reserve that much for each file.
+/// Its fields are behind a reference and are copied on change: it is large, and every async function that handles it
+/// would otherwise reserve that much for each file.
 @dynamicMemberLookup
 struct CacheRow: Sendable {
   struct Fields: Sendable, Equatable {
     var key: RowKey
     /// File name in `key.directory`.
     var name: String
-    /// The wanted name, before the list's number or a conflict changed it.
+    /// Before the list's number or a conflict changed it.
     var wanted: String
     var identity: FileIdentity
     /// Empty where the answer may not be reused (`no-store`), or where nothing proved that the body was whole.
@@ -22,7 +22,7 @@ struct CacheRow: Sendable {
     /// Status of the answer that brought it; nil where none did.
     var status: Int?
     var freshness: FreshnessFields
-    /// Under which trust it was received, or last confirmed.
+    /// Under which it was received, or last confirmed.
     var trust: TrustMark
     /// `EffectiveURL` of the resource that answered, where redirects led to another one.
     var effectiveURL: String?
@@ -76,9 +76,7 @@ struct CacheRow: Sendable {
     box = Box(fields)
   }
 
-  /// The row of the same file under another name.
   func named(_ name: String) -> CacheRow {
-    // Nearly always it is the name that it has.
     guard !FileNaming.areSame(self.name, name) else { return self }
     var row = self
     row.name = name
@@ -87,10 +85,8 @@ struct CacheRow: Sendable {
 
   var path: String { self.key.directory == "/" ? "/" + self.name : self.key.directory + "/" + self.name }
 
-  /// The row after a 304: its fields replace those of the stored answer (RFC 9111 §4.3.4).
-  /// - Parameters:
-  ///   - askedAt: seconds since 1970 at which the request was sent.
-  ///   - digest: what was compared; nil for nothing.
+  /// The row after a 304, whose fields replace those of the stored answer (RFC 9111 §4.3.4). `askedAt` is when the
+  /// request was sent, in seconds since 1970; `digest` is what was compared.
   func renewed(by head: ResponseHead, askedAt: Int64, digest: ContentDigest?) -> CacheRow {
     let (fields, theirs) = (FreshnessFields(head), Validator(head))
     var row = self
@@ -109,7 +105,7 @@ struct CacheRow: Sendable {
     return row
   }
 
-  /// The row of a file whose bytes proved wrong: it answers nothing any more, and is dlm's own to replace.
+  /// For a file whose bytes proved wrong: it answers nothing any more, and is dlm's own to replace.
   var discredited: CacheRow {
     var row = self
     (row.validator, row.digest) = (Validator(), nil)
@@ -117,7 +113,6 @@ struct CacheRow: Sendable {
     return row
   }
 
-  /// What proved the file when it was fetched, or since.
   var proof: Proof { self.digest.map { Proof(rawValue: $0) ?? .digest } ?? .length }
 
   /// What is kept of a proof.
@@ -132,14 +127,14 @@ struct CacheRow: Sendable {
   /// `algorithm:hex`, once something has proved it.
   var checksum: String? { proof == .digest ? self.digest : nil }
 
-  /// Whether it is worth a write that a request was answered with it: at most once a day.
+  /// Whether a use is worth a write: at most once a day.
   func isUsedAgain(at now: Int64) -> Bool { abs(now - self.usedAt) >= 86_400 }
 
   /// Whether it can answer a later request: its server can be asked about it, or named a lifetime.
   var mayAnswer: Bool { !self.validator.isEmpty || self.freshness.namesLifetime }
 
-  /// Whether a file is the one that was written, untouched, and the user's (HTTP rule 44). Of what has a `sum` the
-  /// bytes are looked at when they are copied.
+  /// Whether a file is the one that was written, untouched, and the user's (HTTP rule 44). What has a `sum` proves its
+  /// bytes when they are copied.
   func isIntact(_ file: StandingFile?) -> Bool {
     guard let file, isOwn(file) else { return false }
     return self.sum != nil || self.changed.isThat(of: file)
@@ -150,13 +145,12 @@ struct CacheRow: Sendable {
     file.identity == self.identity && self.changed.isThat(of: file)
   }
 
-  /// The same, but that its names or permissions may have changed: it is still dlm's to replace.
+  /// The same, though its names or permissions may have changed: it is still dlm's to replace.
   func isOwn(_ file: StandingFile) -> Bool { file.isUsers && file.identity == self.identity }
 
-  /// Whether the file is still there as it was written.
   var isIntact: Bool { isIntact(StandingFile.of(path: path)) }
 
-  /// The same; through the open folder if it is that, which the kernel finds in half the time.
+  /// Through the open folder if it is that: the kernel finds the file in half the time.
   func isIntact(in directory: OutputDirectory) -> Bool {
     guard self.key.directory == directory.canonicalPath else { return isIntact }
     // A file that cannot be examined is not known.
@@ -181,12 +175,12 @@ struct RowKey: Sendable, Hashable {
   /// The name that the user chose; empty if the server or the address gave it.
   var requested: String { parts.requested }
 
-  /// A file's key is passed on at each step of its download.
+  /// Behind a reference, because a key is passed on at each step of a download.
   private let parts: Parts
 
   private final class Parts: Sendable {
     let address, directory, requested: String
-    /// Of the address alone. A run's folder is one, and most requested names are empty.
+    /// Of the address alone, since a run has one folder and few requested names.
     let hash: Int
 
     init(_ address: String, _ directory: String, _ requested: String, _ hash: Int) {
@@ -205,7 +199,7 @@ struct RowKey: Sendable, Hashable {
     parts = Parts(address.resource, directory, requested, address.resourceHash)
   }
 
-  /// The requested name in the key of a file of the cache's own store (`FileStore`): no file has this name.
+  /// The requested name of a file of the cache's own store (`FileStore`): no file has this name.
   static let stored = "/"
   var isStored: Bool { requested == Self.stored }
 
@@ -223,7 +217,7 @@ struct RowKey: Sendable, Hashable {
     if !requested.isEmpty { hasher.combine(requested) }
   }
 
-  /// A number for the whole key, in this process, for tables of millions that should not hold addresses.
+  /// Of the whole key, in this process: for tables of millions that should not hold addresses.
   var number: Int {
     var hasher = Hasher()
     hasher.combine(self)
@@ -231,9 +225,8 @@ struct RowKey: Sendable, Hashable {
     return hasher.finalize()
   }
 
-  /// Identifies the request among all processes of this user. The same for all folders, so that what one process
-  /// fetches is copied by one that wants it elsewhere.
-  /// - Parameter isIndexed: false for a run without an index, which could not find the file elsewhere.
+  /// Identifies the request among all processes of this user: the same for all folders, so that a process copies what
+  /// another fetches elsewhere. A run without an index could not find that, so its folder and name count.
   func claim(isIndexed: Bool) -> UInt64 {
     var hash = Hash.of(address.utf8)
     for part in isIndexed ? [] : [directory, requested] where !part.isEmpty {
@@ -259,7 +252,6 @@ struct FreshnessFields: Sendable, Equatable {
     vary = newer.vary ?? vary
   }
 
-  /// Whether the server named a lifetime.
   var namesLifetime: Bool {
     if expires != nil { return true }
     guard let cacheControl else { return false }

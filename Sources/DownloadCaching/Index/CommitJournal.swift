@@ -3,16 +3,16 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The rows of one batch, on disk before their files get their names. If dlm is killed before the batch is in SQLite,
+/// The rows of one batch, on disk before their files get their names: if dlm is killed before the batch is in SQLite,
 /// the next run still recognises those files as dlm's own.
 ///
-/// One file for each batch, `<pid>-<random>-<tag>.log`, locked while its process lives, made at the first line and
-/// removed when the batch is in SQLite. By the tag it is known as this user's (`UserSecret`): any other `.log` is
-/// neither read nor removed.
+/// One file for each batch, `<pid>-<random>-<tag>.log`, made at the first line, locked while its process lives, and
+/// removed when the batch is in SQLite. Its tag proves it this user's (`UserSecret`): any other `.log` is neither read
+/// nor removed.
 ///
-/// The lines stand in memory that is the file's own (`LineMemory`): to write one takes no system call, it survives the
-/// process all the same, and SQLite takes the rows from there. The file is not synced: a line lost in a power cut costs
-/// one download, since a row counts only if the file still is as the row says.
+/// Lines are written to memory that is the file's own (`LineMemory`): without a system call, and they survive the
+/// process. The file is not synced: a line lost in a power cut costs one download, since a row counts only if its file
+/// still is as it says.
 final class CommitJournal: Sendable {
   private let folder: Folder
   private let secret: UserSecret
@@ -20,9 +20,8 @@ final class CommitJournal: Sendable {
   private let state: Lock<State>
 
   private struct State: ~Copyable {
-    /// Closed before the first line, and where it could not be made, made longer or mapped.
+    /// Closed before the first line, and after a failure.
     var file = Descriptor.closed
-    /// Empty before the first line.
     var name = ""
     var lines: LineMemory
     var failure: DownloadError?
@@ -32,9 +31,7 @@ final class CommitJournal: Sendable {
   /// No batch is nearly so long: a longer file is not a journal.
   static let longest: Int64 = 1 << 26
 
-  /// - Parameters:
-  ///   - claims: where journals are counted, for other processes.
-  ///   - room: how many bytes its lines may come to, so that it need not be made longer each time.
+  /// `claims` counts journals for other processes. `room` is how many bytes the lines may come to.
   init(in folder: Folder, _ secret: UserSecret, _ claims: ProcessClaims? = nil, room: Int = 0) {
     self.folder = folder
     self.secret = secret
@@ -42,13 +39,11 @@ final class CommitJournal: Sendable {
     state = Lock(State(lines: LineMemory(room: room)))
   }
 
-  /// Whether a name is that of a journal of this user.
   static func isName(_ name: String, _ secret: UserSecret) -> Bool {
     name.hasSuffix(suffix) && secret.isName("journal", String(name.dropLast(suffix.count)))
   }
 
-  /// Adds the line of a row.
-  /// - Returns: where the line begins; nil if it is too long for a journal.
+  /// Adds the line of a row. Returns where it begins; nil if it is too long for a journal.
   @discardableResult
   func append(_ row: CacheRow) -> Int? {
     state.withLock { state in
@@ -68,8 +63,7 @@ final class CommitJournal: Sendable {
     return state.lines.append { JournalLine.write(row, into: $0) }
   }
 
-  /// Notes in the line that was added last when its file has got its name.
-  /// - Parameter place: where the line begins.
+  /// Notes in the line that was added last, at `place`, when its file got its name.
   func note(_ changed: ChangeTime, at place: Int) {
     state.withLock { state in state.lines.rewrite(from: place) { JournalLine.write(changed, into: $0) } }
   }
@@ -81,7 +75,6 @@ final class CommitJournal: Sendable {
   /// Why lines are in memory alone, so that the next run would not know their files after a SIGKILL.
   var failure: DownloadError? { state.withLock { $0.failure } }
 
-  /// The row whose line begins at a place.
   func row(at place: Int) -> CacheRow? {
     state.withLock { JournalLine(startOf: $0.lines.bytes(from: place))?.row }
   }
@@ -154,18 +147,16 @@ final class CommitJournal: Sendable {
   }
 }
 
-/// Memory in which the lines of a journal stand, one after the other: the file's own, so that a line is in the file,
-/// also for other processes, as soon as it is written here.
+/// The lines of a journal, in memory that is the file's own: a line is in the file, also for other processes, as soon
+/// as it is written here.
 ///
-/// A page of a mapped file for which the disk has no room ends the process (SIGBUS, mmap(2)). So room is made first, as
-/// SQLite does for the memory that its processes share; that call fails as a write does.
+/// If the disk has no room for a page of a mapped file, writing there ends the process (SIGBUS, mmap(2)). So room is
+/// made first: that call fails as a write does.
 struct LineMemory: ~Copyable {
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private(set) var count = 0
-  /// How much it begins with.
   private let least: Int
 
-  /// - Parameter room: how many bytes the lines may come to; zero where that is not known.
   init(room: Int) {
     // At least enough for a few dozen files.
     least = max(room, 16 << 10)
@@ -177,11 +168,9 @@ struct LineMemory: ~Copyable {
     if let start = memory.baseAddress { munmap(start, memory.count) }
   }
 
-  /// Must be called before each line.
-  /// - Parameters:
-  ///   - length: how long the line may be.
-  ///   - file: the same one each time, or closed from some time on: then the memory is the process's own.
-  /// - Throws: the errno of making the file longer or of mapping it; `.fileTooLarge` for more than a journal can be.
+  /// Must be called before each line, with its greatest length and always the same file. From some time on that may be
+  /// closed: then the memory is the process's own.
+  /// - Throws: errno of making the file longer or mapping it; `.fileTooLarge` for more than a journal can be.
   mutating func makeRoom(for length: Int, in file: borrowing Descriptor) throws(Errno) {
     guard memory.count - count < length else { return }
     var size = max(memory.count * 4, least)
@@ -200,8 +189,7 @@ struct LineMemory: ~Copyable {
     memory = larger
   }
 
-  /// - Parameter write: writes a line at the start of the bytes, and returns its length.
-  /// - Returns: where it begins.
+  /// `write` returns the length of what it wrote; this returns where that begins.
   mutating func append(_ write: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
     let start = count
     count += write(UnsafeMutableRawBufferPointer(rebasing: memory[start...]))

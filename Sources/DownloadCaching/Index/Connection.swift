@@ -1,6 +1,5 @@
 import CSQLite
 
-/// A failure of SQLite.
 struct DatabaseError: Error, CustomStringConvertible {
   /// SQLite's primary result code.
   var code: CInt
@@ -40,8 +39,8 @@ final class Connection {
   /// SQLite counts its memory under a lock, twice for each text of a row, unless told before its first database.
   private static let countsNoMemory = dlm_sqlite_counts_no_memory()
 
-  /// - Parameter waits: called where another connection has the database, with how often it was before; whether to try
-  ///   again. It may pause.
+  /// - Parameter waits: called with the number of tries where another connection has the database; whether to try
+  ///   again.
   init(
     _ path: String, _ access: Access, waits: @escaping (_ tries: Int) -> Bool = { _ in false }
   ) throws(DatabaseError) {
@@ -54,7 +53,6 @@ final class Connection {
 
   deinit { close() }
 
-  /// Gives the database up; nothing may be asked any more.
   func close() {
     for statement in statements.values { statement.finalize() }
     statements = [:]
@@ -66,7 +64,7 @@ final class Connection {
     DatabaseError(code: code & 0xFF, message: handle.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory")
   }
 
-  /// The statement of a text, which is prepared once.
+  /// Prepared once for each text.
   func statement(_ sql: String) throws(DatabaseError) -> Statement {
     if let known = statements[sql] { return known }
     var prepared: OpaquePointer?
@@ -82,24 +80,23 @@ final class Connection {
     return statement
   }
 
-  /// Whether another connection that has the database may be waited for: only where nothing would have to be undone.
+  /// Whether to wait for another connection: only where nothing would have to be undone.
   fileprivate func waits(tries: Int) -> Bool { !isInTransaction && waits(tries) }
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
   var changes: Int { Int(sqlite3_changes(handle)) }
 
-  /// Executes statements that give no row that matters, one after the other.
+  /// Executes statements whose rows do not matter, separated by semicolons.
   func execute(_ sql: String) throws(DatabaseError) {
     for one in sql.split(separator: ";") where one.contains(where: { !$0.isWhitespace }) {
       try statement(String(one)).execute()
     }
   }
 
-  /// The first column of the first row, a number; nil where there is none.
+  /// The first column of the first row; nil where there is none.
   func number(_ sql: String) throws(DatabaseError) -> Int64? { try first(sql) { $0.number(0) } }
 
-  /// The same of a text.
   func text(_ sql: String) throws(DatabaseError) -> String? { try first(sql) { $0.text(0) } }
 
   private func first<Value>(_ sql: String, _ read: (Statement) -> Value?) throws(DatabaseError) -> Value? {
@@ -121,7 +118,7 @@ final class Connection {
       try execute("COMMIT")
       return answer
     } catch {
-      // SQLite has ended it already after some failures. What the body came to is told.
+      // SQLite has ended it already after some failures.
       if isInTransaction { try execute("ROLLBACK") }
       throw error
     }
@@ -144,7 +141,6 @@ final class Statement {
 
   fileprivate func finalize() { sqlite3_finalize(handle) }
 
-  /// How often SQLite has planned it anew.
   var plansMade: Int32 { sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0) }
 
   private func check(_ code: CInt) throws(DatabaseError) {
@@ -159,7 +155,6 @@ final class Statement {
     while try step() {}
   }
 
-  /// - Parameter read: called for each row.
   func rows<Row>(_ values: [Value] = [], _ read: (Statement) throws -> Row) throws -> [Row] {
     defer { reset() }
     try bind(values)
@@ -182,7 +177,7 @@ final class Statement {
   /// Binds bytes that stay where they are until `reset`.
   func bindInPlace(_ text: UnsafeRawBufferPointer, _ index: CInt) throws(DatabaseError) {
     guard let start = text.baseAddress else {
-      // Without a place it would be NULL, which is not the empty text.
+      // No place would mean NULL, which is not the empty text.
       return try check(dlm_sqlite_bind_copy(handle, index, "", 0))
     }
     try check(sqlite3_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), CInt(text.count), nil))
@@ -210,14 +205,13 @@ final class Statement {
   }
 
   func reset() {
-    // Its result is that of the last step, which is known.
+    // Its result is that of the last step.
     sqlite3_reset(handle)
     sqlite3_clear_bindings(handle)
   }
 
   // MARK: The columns of a row
 
-  /// Nil for what is no number.
   func number(_ column: CInt) -> Int64? {
     sqlite3_column_type(handle, column) == SQLITE_INTEGER ? sqlite3_column_int64(handle, column) : nil
   }

@@ -3,9 +3,9 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The database of the index: opened when it is first used, and replaced by a new one where it proves damaged or of
-/// another version. The index saves work and must never prevent any; files that it no longer knows are recognised by
-/// their bytes when they are fetched again (`Commit.adopt`). Isolated state of `CacheIndex`.
+/// The database of the index, opened at first use and replaced where it proves damaged or of another version: the index
+/// must never prevent a download. Files that it no longer knows are recognised by their bytes when they are fetched
+/// again (`Commit.adopt`). Isolated state of `CacheIndex`.
 final class IndexDatabase {
   static let fileName = "index.sqlite"
   private static let lockName = "index.lock"
@@ -17,7 +17,7 @@ final class IndexDatabase {
   private let now: @Sendable () -> Int64
   private let patience: IndexPatience
   private(set) var connection: Connection?
-  /// The identity of the file on which it was, or was being, opened.
+  /// The file on which it was, or was being, opened.
   private var openedFile: FileIdentity?
   /// Whether this process has set an index aside: the store's files are then in no row.
   var wasSetAside = false
@@ -59,7 +59,7 @@ final class IndexDatabase {
     guard !isUnusable else { return nil }
     do { return try use(body) } catch {
       warn(error)
-      // Without an open database every further query would fail in the same way, after the same wait.
+      // Else each further query would fail in the same way, after the same wait.
       isUnusable = connection == nil || (error as? DatabaseError)?.isBusy == true
       return nil
     }
@@ -121,8 +121,8 @@ final class IndexDatabase {
       throw DatabaseError(
         code: DatabaseError.unusable, message: "its file system has no memory that processes share (SQLite's WAL)")
     }
-    // With SQLite's own 1,000 pages, each page of a run of ten thousand files would be moved from the log four times,
-    // with two syncs each time. The log takes 16 MiB at most, until the last process closes.
+    // With SQLite's own 1,000 pages, a run of ten thousand files would move each page from the log four times, with two
+    // syncs each time. The log takes 16 MiB at most, until the last process closes.
     try connection.execute("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000")
     let format = try connection.look {
       let format = try connection.number("PRAGMA user_version") ?? 0
@@ -134,7 +134,7 @@ final class IndexDatabase {
     } else if format != CacheSchema.format {
       throw OtherVersion()
     }
-    // Found to be of another kind now, and not by the first question.
+    // So that a table of another kind is found now.
     _ = try connection.statement(CacheSchema.lookup)
   }
 
@@ -215,14 +215,13 @@ final class IndexDatabase {
   }
 
   /// Gives free pages back to the disk, a few in each transaction so that no other process is held up.
-  /// - Parameter pause: called between two steps.
   static func giveBackPages(_ connection: Connection, pause: () throws -> Void = leaveAlone) throws {
     var before = Int64.max
     while true {
       try connection.execute("PRAGMA incremental_vacuum(256)")
       let free = try connection.number("PRAGMA freelist_count") ?? 0
       try pause()
-      // Others may make pages free at the same time: this goes on for as long as there are fewer.
+      // Others may free pages meanwhile: this goes on for as long as there are fewer.
       guard free > 0, free < before else { return }
       before = free
     }
@@ -238,11 +237,9 @@ final class IndexPatience: Sendable {
   private static let pause: UInt32 = 20_000  // microseconds
   private static let tries = 250
 
-  /// Nothing is waited for any more. From any thread.
   func end() { isOver.store(true, ordering: .relaxed) }
 
-  /// Pauses for a moment.
-  /// - Returns: false if the caller should give up.
+  /// Pauses for a moment. Returns false if the caller should give up.
   func waits(try number: Int) -> Bool {
     guard number < Self.tries, !isOver.load(ordering: .relaxed) else { return false }
     usleep(Self.pause)

@@ -2,15 +2,14 @@ public import DownloadModel
 public import SystemPackage
 
 /// One cache actor's own connection to the index, for lookups on the network loop's thread: to ask the index's actor
-/// takes a change of threads and back, ten times as long as the lookup.
+/// would take ten times as long, for the change of threads.
 ///
-/// It never waits: in WAL mode a writer does not hold up readers. In the rare moments where one process has the
-/// database for itself (it repairs the log, or is the last to close), and after any failure, it finds nothing; then the
-/// index's actor is asked, which waits, repairs and warns.
+/// It never waits: in WAL mode a writer does not hold up readers. While one process has the database for itself, to
+/// repair the log or as the last to close it, and after any failure, it finds nothing. Then the index's actor is asked,
+/// which waits, repairs and warns.
 ///
-/// A transaction over several lookups saves each of them two locks, of which SQLite keeps one set for the whole
-/// process, so that two loops would wait for each other. It must end soon, since a log that is being read cannot begin
-/// anew.
+/// A transaction saves each of its lookups two locks that all loops share. It must end soon, since a log that is being
+/// read cannot begin anew.
 final class IndexReader {
   private let connection: Connection
   private let lookup, ownLookup, begin, commit: Statement
@@ -40,24 +39,20 @@ final class IndexReader {
   /// How often SQLite has planned the lookup of an own row anew.
   var plansMade: Int32 { ownLookup.plansMade }
 
-  /// Ends the transaction that a lookup began.
   func endTransaction() {
     guard isInTransaction else { return }
     isInTransaction = false
     do throws(DatabaseError) { try commit.execute() } catch { isUsable = false }
   }
 
-  /// As `CacheIndex.rows`.
-  /// - Returns: nil if that is to be asked.
+  /// As `CacheIndex.rows`; nil if that is to be asked.
   func rows(_ key: RowKey) -> [CacheRow]? { find(key, lookup) { try rows(through: key) } }
 
-  /// The row of the folder and name in the key, without a look at those behind it.
-  /// - Returns: nil if there is none, and also if `rows` is to be asked.
+  /// The row of this very key; nil if there is none, and also if `rows` is to be asked.
   func own(_ key: RowKey) -> CacheRow? {
     find(key, ownLookup) { try ownLookup.step() ? try CacheRow(from: &ownReader, key: key) : nil }
   }
 
-  /// Binds a key to a statement.
   private func find<Found>(_ key: RowKey, _ statement: Statement, _ read: () throws -> Found?) -> Found? {
     guard isUsable else { return nil }
     var (address, directory, requested) = (key.address, key.directory, key.requested)
@@ -66,7 +61,7 @@ final class IndexReader {
         try begin.execute()
         isInTransaction = true
       }
-      // The texts stay where they are until the statement is reset, so SQLite need not copy them.
+      // The texts stay in place until the statement is reset, so SQLite need not copy them.
       return try address.withUTF8 { address in
         try directory.withUTF8 { directory in
           try requested.withUTF8 { requested in
@@ -79,7 +74,7 @@ final class IndexReader {
         }
       }
     } catch {
-      // A row that cannot be read is one of many; a database that cannot is asked no more.
+      // An unreadable row is one of many; an unreadable database is asked no more.
       if let error = error as? DatabaseError, !error.isBusy { isUsable = false }
       return nil
     }
@@ -100,13 +95,12 @@ final class IndexReader {
   }
 }
 
-/// How long files were when they were last fetched, by the index: for the order of a run, and for nothing else, since a
-/// file may have changed. It never waits: what cannot be had at once is not known.
+/// How long files were when they were last fetched, which is good only for the order of a run, since they may have
+/// changed. It never waits: what cannot be had at once is unknown.
 public final class IndexedSizes {
   private let connection: Connection
   private let lookup: Statement
 
-  /// - Parameter folder: the cache's.
   /// - Returns: nil if there is no index yet, or none that can be read.
   public init?(in folder: FilePath) {
     guard let own = try? Folder(own: folder), (try? own.standing(IndexDatabase.fileName))?.isUsers == true,
@@ -118,7 +112,6 @@ public final class IndexedSizes {
 
   /// - Returns: bytes; nil if unknown.
   public func size(of address: Address) -> Int64? {
-    // What cannot be read is not known.
     let found = try? lookup.rows([.text(address.resource)]) { $0.number(0) }.first
     guard let size = found ?? nil, CacheRow.sizes.contains(size) else { return nil }
     return size

@@ -27,7 +27,6 @@ final class IndexSession {
     fingerprint = RequestFingerprint(configuration, resources.secret, runNumber: resources.runNumber)
   }
 
-  /// Opens the index, once.
   func open() {
     guard !wasOpened else { return }
     wasOpened = true
@@ -38,12 +37,12 @@ final class IndexSession {
     store = index.flatMap { resources.keeper(of: $0.folder, configuration) }
   }
 
-  /// Whether rows are made for the files of this run.
+  /// Whether this run's files get rows.
   var records: Bool { index != nil && !configuration.fields.forbidsStoring }
 
   // MARK: Questions
 
-  /// Asks the index a question, where there is one. A cancelled run does not wait for another process that holds it.
+  /// Nil without an index. A cancelled run does not wait for another process that holds it.
   nonisolated(nonsending) func ask<Answer: Sendable>(
     _ question: @Sendable (isolated CacheIndex) -> Answer?
   ) async -> Answer? {
@@ -66,14 +65,13 @@ final class IndexSession {
     }
     let journaled = journaled(key, index, directory)
     if let journaled, journaled.key == key { return own(journaled, trust) }
-    // One from before the journals were read may not know a row that has moved since.
+    // A transaction from before the journals were read may not know a row that has moved since.
     reader?.endTransaction()
     return reader?.rows(key).map { join(judge($0, key, trust, directory), journaled, trust) }
   }
 
-  /// The request's own file, intact, if the index alone can tell it at once. It saves a quarter of a lookup where that
-  /// file is the answer. Not to be asked while other processes are alive.
-  /// - Returns: nil also where more is to be asked.
+  /// The request's own file, intact, if the index alone can tell it at once; nil also where more is to be asked. It
+  /// saves a quarter of a lookup. Not for use while other processes are alive.
   func ownAtOnce(_ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory) -> KnownFiles? {
     guard let reader, batch?[key] == nil, let row = reader.own(key), row.isIntact(in: directory) else { return nil }
     return own(row, trust)
@@ -83,7 +81,6 @@ final class IndexSession {
     KnownFiles(.known(row), own: row, reuse: (fingerprint.reuse(of: row, under: trust), .asOwn))
   }
 
-  /// What is known of a request's files.
   nonisolated(nonsending) func known(
     _ key: RowKey, _ trust: RequestTrust, in directory: OutputDirectory
   ) async -> KnownFiles {
@@ -104,7 +101,7 @@ final class IndexSession {
     return join(judge(rows, key, trust, directory), journaled, trust)
   }
 
-  /// The row of a living process, which may be in its journal only, and moves from there into the database.
+  /// The row of a living process, which may be in its journal only. Asked before the database, since a row moves there.
   private func journaled(_ key: RowKey, _ index: CacheIndex, _ directory: OutputDirectory) -> CacheRow? {
     guard let row = index.journals.row(key, made: resources.claims?.journalsMade), row.isIntact(in: directory),
       row.key == key || row.mayAnswer
@@ -119,12 +116,11 @@ final class IndexSession {
     return KnownFiles(stored.ownership, own: stored.own, elsewhere: journaled, reuse: (stored.ownReuse, reuse))
   }
 
-  /// Whether a lookup has begun a transaction, so that `pauseReading` is due, behind the lookups of this turn.
+  /// Whether a lookup has begun a transaction, so that `pauseReading` is due.
   var isReading: Bool { reader?.isInTransaction == true }
 
   func pauseReading() { reader?.endTransaction() }
 
-  /// - Parameter rows: of the key's address.
   private func judge(
     _ rows: [CacheRow], _ key: RowKey, _ trust: RequestTrust, _ directory: OutputDirectory
   ) -> KnownFiles {
@@ -149,7 +145,7 @@ final class IndexSession {
     return await ask { $0.rows(key).first { $0.key == key } }
   }
 
-  /// Which request owns which file of the folder. Read once a run.
+  /// Read once a run.
   nonisolated(nonsending) func owners(in directory: OutputDirectory) async -> FileOwners {
     if let owners = resources.owners { return owners }
     let path = directory.canonicalPath
@@ -160,7 +156,7 @@ final class IndexSession {
 
   // MARK: Writing
 
-  /// Writes the journal line that stands for a file until its row is in SQLite.
+  /// Writes the line that stands for a file until its row is in SQLite.
   func journal(_ row: CacheRow) { journalStored(fingerprint.selected(row)) }
 
   /// The same for a row that stays selected as it is.
@@ -176,7 +172,6 @@ final class IndexSession {
   /// The same for a row that stays selected as it is: of the store, or of an answer that is not this run's.
   func addStored(_ row: CacheRow) { batchInUse?.add(row) }
 
-  /// The batch, begun where there is none.
   private var batchInUse: RowBatch? {
     if batch == nil, let index {
       batch = RowBatch(CommitJournal(in: index.folder, index.secret, resources.claims, room: roomOfBatch))
@@ -187,7 +182,7 @@ final class IndexSession {
   var isFull: Bool { batch?.isFull == true }
   var pending: Int { batch?.count ?? 0 }
 
-  /// Notes the new name of a file, and when it got that, in the row that is in the index.
+  /// Notes the new name of a file, and when it got that.
   nonisolated(nonsending) func note(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async {
     guard var row = await row(key), row.name == old else { return }
     (row.name, row.changed) = new
@@ -195,9 +190,8 @@ final class IndexSession {
     if isFull { await flush() }
   }
 
-  /// Sets the server's time on a file that dlm knows (`--remote-time`), if the file has another one.
+  /// Gives a file that dlm knows its server's time (`--remote-time`), and returns its row as it is then.
   /// - Parameter head: of the answer that vouched for the file.
-  /// - Returns: the file's row as it is now.
   func stamped(_ row: CacheRow, _ head: ResponseHead?) -> CacheRow {
     guard configuration.usesRemoteTime, !configuration.fields.forbidsStoring,
       let seconds = RemoteTime.seconds(head?["last-modified"] ?? row.validator.lastModified, now: configuration.now())
@@ -206,7 +200,7 @@ final class IndexSession {
     stamped.identity.modified = seconds * 1_000_000_000
     guard stamped.identity != row.identity else { return row }
     stamped.changed = .beforeNaming(WallClock.stamp())
-    // Before the file changes: else dlm, killed in between, would later take the file for touched by another program.
+    // Before the file changes: dlm, killed in between, would else take it for touched by another program.
     journalStored(stamped)
     do throws(Errno) {
       guard let file = try Descriptor.stamp(row, seconds) else { return row }
@@ -225,7 +219,7 @@ final class IndexSession {
     await index?.close()
   }
 
-  /// Writes the batch to the index and waits for that, so that batches cannot pile up.
+  /// Waits until the batch is in the index, so that batches cannot pile up.
   nonisolated(nonsending) func flush() async {
     guard let full = batch, full.count > 0 else { return }
     batch = nil
@@ -248,7 +242,7 @@ final class IndexSession {
     if !warnings.contains(warning) { warnings.append(warning) }
   }
 
-  /// Tells why the lines of a journal are in memory alone, if they are.
+  /// Warns where the journal's lines are in memory alone.
   func warn(of journal: CommitJournal) {
     if let failure = journal.failure { warn(CacheWarning(.unusable, failure)) }
   }
@@ -261,14 +255,13 @@ final class IndexSession {
   }
 }
 
-/// Rows of finished files that SQLite does not have yet: lines of a journal, and which of them count.
-///
-/// Ten thousand rows as values would be a hundred thousand texts here and there in memory.
+/// Rows of finished files that SQLite does not have yet: lines of a journal, and which of them count. As values, ten
+/// thousand rows would be a hundred thousand texts in memory.
 final class RowBatch {
   let journal: CommitJournal
-  /// Where the lines begin that count, in the order in which they came; of a request that was answered twice, both.
+  /// Where the lines that count begin, in order; both of a request that was answered twice.
   private(set) var places: [Int] = []
-  /// Of each request's last line, by the hash of its key.
+  /// The last line of each request, by the hash of its key.
   private var placeOfKey: [Int: Int] = [:]
   private var last: (row: CacheRow, place: Int)?
 
@@ -283,10 +276,10 @@ final class RowBatch {
   var count: Int { places.count }
   var isFull: Bool { places.count >= Self.limit }
 
-  /// Writes the line of a row that does not count yet: the file has its name only after that.
+  /// Writes a row's line, which does not count before the file has its name.
   func append(_ row: CacheRow) { last = journal.append(row).map { (row, $0) } }
 
-  /// Counts a row. Writes its line, unless that was the last one written: then only when its file was changed.
+  /// Counts a row. Writes its line, unless it was the last one written, where at most the time of change differs.
   func add(_ row: CacheRow) {
     if let last, last.row.isSame(butForChange: row) {
       if last.row.changed != row.changed { journal.note(row.changed, at: last.place) }
@@ -304,9 +297,8 @@ final class RowBatch {
   }
 }
 
-/// Which file of one folder belongs to which request, by the index: a file has one address, in every run.
-///
-/// Read once a run, when something stands under a wanted name. `OutputDirectory.isGiven` knows later ones.
+/// Which file of one folder belongs to which request, by the index, read once a run: a file has one address, in every
+/// run. `OutputDirectory.isGiven` knows the files of this one.
 struct FileOwners: Sendable {
   private var owned: [Int64: (identity: FileIdentity, key: Int)] = [:]
 

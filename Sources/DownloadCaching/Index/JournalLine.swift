@@ -6,7 +6,7 @@ import Synchronization
 ///     length 4 │ check 4 │ changed 8 │ count 4, bytes │ count 4, bytes │ … │ zeros up to a multiple of 8
 ///
 /// A count of -1 stands for nothing, and a number has eight bytes. The check is of all that follows `changed`, so that
-/// what a power cut tore is no line; `changed` is written over when the file has its name.
+/// what a power cut tore is no line; `changed` is written once the file has its name.
 struct JournalLine {
   /// A line of another format fails the check.
   private static let format: UInt64 = 2
@@ -22,7 +22,7 @@ struct JournalLine {
     guard Self.head(self.bytes) == bytes.loadUnaligned(as: UInt64.self) else { return nil }
   }
 
-  /// How long the line at the start of some bytes says it is; 0 where there is none.
+  /// As the line's own start says; 0 where there is none.
   static func length(_ bytes: UnsafeRawBufferPointer) -> Int {
     bytes.count < headLength ? 0 : Int(bytes.loadUnaligned(as: UInt32.self))
   }
@@ -46,7 +46,7 @@ struct JournalLine {
     }
   }
 
-  /// How long the line of a row may be.
+  /// The greatest length of a row's line.
   static func room(for row: CacheRow) -> Int {
     var room = headLength + 8
     for column in RowColumn.all {
@@ -56,10 +56,8 @@ struct JournalLine {
     return room
   }
 
-  /// Writes the line of a row; its head, which marks it as whole, after everything else, also for other processes that
-  /// see this memory.
-  /// - Parameter bytes: as many as `room`, from a multiple of eight on.
-  /// - Returns: how long it is.
+  /// Writes the line of a row, and returns its length. The head, which marks it as whole, comes last, also for other
+  /// processes that see this memory. `bytes` are as many as `room`, from a multiple of eight on.
   static func write(_ row: CacheRow, into bytes: UnsafeMutableRawBufferPointer) -> Int {
     var line = Writer(bytes: bytes, count: headLength)
     for column in RowColumn.all.dropLast() {
@@ -78,7 +76,6 @@ struct JournalLine {
     return length
   }
 
-  /// Notes in a line when its file was changed.
   static func write(_ changed: ChangeTime, into line: UnsafeMutableRawBufferPointer) {
     line.storeBytes(of: changed.number, toByteOffset: placeOfChange, as: Int64.self)
   }
@@ -112,7 +109,6 @@ struct JournalLine {
     }
   }
 
-  /// Nil for a line that no row was written to.
   var row: CacheRow? {
     var fields = Fields(fields: [], changed: changed)
     fields.fields.reserveCapacity(RowColumn.all.count)
@@ -162,8 +158,7 @@ struct JournalLine {
 
   // MARK: Storing
 
-  /// Stores the row. Its texts stay where they are until that is done, so that SQLite need not copy them.
-  /// - Parameter statement: `CacheSchema.insert`.
+  /// Stores the row by `CacheSchema.insert`. Its texts stay in place until then, so that SQLite need not copy them.
   func insert(by statement: Statement) throws(DatabaseError) {
     // What is not bound is NULL.
     defer { statement.reset() }

@@ -3,11 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The rows in the journals of living processes, read as the journals grow: files that SQLite does not know yet. Shared
-/// by all loops of a run.
-///
-/// While other processes are alive this is asked for each file, so it keeps the journals open, and reads only what was
-/// added.
+/// The rows in the journals of living processes: files that SQLite does not know yet. Shared by all loops of a run.
+/// Beside other processes it is asked for each file, so it keeps the journals open, and reads only what was added.
 ///
 /// **What it promises**: a row that another process committed before this one obtained its claim on the same address is
 /// found here, or has reached the database by the time that this has answered. The claims order the two
@@ -39,8 +36,7 @@ final class LivingJournals: Sendable {
     /// By address, oldest first.
     var rows: [String: [CacheRow]] = [:]
 
-    /// Reads what was added. At first only a little: nearly always it is nothing, or one line.
-    /// - Returns: false if the journal cannot be read.
+    /// At first reads only a little: nearly always it is nothing, or one line. Returns false for an unreadable journal.
     mutating func readOn() -> Bool {
       var room = 512
       while length + room <= CommitJournal.longest {
@@ -68,15 +64,15 @@ final class LivingJournals: Sendable {
   }
 
   /// The row of a request; else the youngest of the same address, in whatever folder.
-  /// - Parameter made: how many journals were ever made, read after the claim on the address was obtained; nil to look
-  ///   at the folder in any case.
+  /// - Parameter made: how many journals were ever made, read once the claim was obtained; nil to list the folder
+  ///   anyway.
   func row(_ key: RowKey, made: UInt64?) -> CacheRow? {
     state.withLock { state in
       update(&state, made: made)
       var (own, like): ([CacheRow], [CacheRow]) = ([], [])
       for (name, journal) in state.journals {
         guard let rows = journal.rows[key.address] else { continue }
-        // The rows of one that was removed meanwhile are in the database, or were forgotten.
+        // If it was removed, its rows are in the database, or were forgotten.
         guard (try? journal.file.descriptor.linkCount()) == 1 else {
           state.journals[name] = nil
           continue
@@ -88,7 +84,7 @@ final class LivingJournals: Sendable {
     }
   }
 
-  /// All rows, in no order; of a request whose file was committed more than once, several.
+  /// All rows; several of a request whose file was committed more than once.
   func rows() -> [CacheRow] {
     state.withLock { state in
       update(&state, made: nil)
@@ -96,7 +92,7 @@ final class LivingJournals: Sendable {
     }
   }
 
-  /// Reads what was added. A journal that cannot be read gives no rows; then its files are asked about like any others.
+  /// A journal that cannot be read gives no rows; then its files are asked about like any others.
   private func update(_ state: inout State, made: UInt64?) {
     if made == nil || made != state.made { list(&state, made: made) }
     for name in Array(state.journals.keys) where state.journals[name]?.readOn() == false {

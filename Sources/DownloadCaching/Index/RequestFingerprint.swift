@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What a run's requests depend on beside their addresses (HTTP rules 18, 29 and 30), as keyed hashes: the key is the
-/// user's secret, so that no credential is stored. Isolated state of one cache actor.
+/// What a run's requests depend on beside their addresses (HTTP rules 18, 29 and 30), as hashes keyed by the user's
+/// secret, so that no credential is stored. Isolated state of one cache actor.
 final class RequestFingerprint {
   /// `RequestFields.key` and `security` of requests.
   private typealias Sent = (fields: String?, security: String?)
@@ -24,7 +24,7 @@ final class RequestFingerprint {
     own = (configuration.fields.key, Self.security(configuration.trust))
     cookies = Dictionary(grouping: configuration.trust.cookies, by: Trust.cookieDomain)
       .mapValues { $0.sorted().joined(separator: "\n") }
-    // Strangers get neither header lines nor a certificate. No answer is selected by lines that are not sent.
+    // Strangers get neither header lines nor a certificate, and lines that are not sent select no answer.
     var trust = configuration.trust
     (trust.headerLines, trust.tls.identity) = ([], nil)
     let lacksLines = !configuration.trust.headerLines.isEmpty
@@ -71,7 +71,7 @@ final class RequestFingerprint {
     }
   }
 
-  /// The trust of requests without a login: of nearly all of them, so that it is computed once.
+  /// Of requests without a login: nearly all, so that it is computed once.
   private lazy var usualOfOwn = (tls: trust(own, [], true), plain: trust(own, [], false))
   private lazy var usualOfStrangers = (tls: trust(strangers, [], true), plain: trust(strangers, [], false))
 
@@ -98,7 +98,6 @@ final class RequestFingerprint {
     return String(address.wireText[start..<text.index(start, offsetBy: length)])
   }
 
-  /// What is stored is worth so much to a request.
   func reuse(of row: CacheRow, under trust: RequestTrust) -> Reuse {
     let reuse = trust[row.effectiveURL].reuse(of: row.trust)
     return reuse == .asOwn && !selects(row) ? .byStrongTag : reuse
@@ -106,12 +105,10 @@ final class RequestFingerprint {
 
   // MARK: Selection
 
-  /// A hash of what an answer depends on beside its trust: the values of the harmless fields that its `Vary` names
-  /// (HTTP rule 29), and, where redirects led to it over other hosts, all logins and cookies, since any of them may
-  /// have been sent.
-  ///
-  /// Only the transport knows the cookies that servers set. So the selection of an answer that varies by cookies is the
-  /// same within a run and matches in no later one.
+  /// A hash of what an answer depends on beside its trust: the harmless fields that its `Vary` names (HTTP rule 29),
+  /// and all logins and cookies where redirects led to it, since any of them may have been sent to other hosts. Only
+  /// the transport knows the cookies that servers set: so an answer that varies by cookies matches within this run
+  /// alone.
   private func selection(of row: CacheRow) -> String? {
     let vary = row.freshness.vary
     if let vary, configuration.holdsCookies(), RequestFields.isCookies(vary: vary) {
@@ -151,8 +148,7 @@ final class RequestFingerprint {
 /// A secret of this user, by which dlm recognises what it wrote: marks of trust (`RequestFingerprint`), metadata of
 /// parts, journals. Another user who can write into a folder cannot make one that dlm would accept.
 ///
-/// 32 random bytes in a file that only the user can read. Where it can be neither read nor made, the secret lasts as
-/// long as this process, and later runs do not recognise what this run leaves.
+/// 32 random bytes in a file that only the user can read. Without that file the secret lasts as long as this process.
 final class UserSecret: Sendable {
   static let fileName = "scope-key"
   private static let length = 32
@@ -165,13 +161,11 @@ final class UserSecret: Sendable {
     var failure: Errno?
   }
 
-  /// Touches nothing on disk yet.
-  /// - Parameter folder: where it is kept; nil for a secret that lasts as long as this process.
+  /// Touches nothing on disk yet. Without a folder the secret lasts as long as this process.
   init(in folder: FilePath?) { self.folder = folder }
 
   static func forThisProcess() -> UserSecret { UserSecret(in: nil) }
 
-  /// Read when first needed, and made where it is missing.
   var key: [UInt8] {
     state.withLock { state in
       if let key = state.key { return key }
@@ -199,8 +193,7 @@ final class UserSecret: Sendable {
     }
   }
 
-  /// Authenticates a text: 128 bits of a keyed hash (HMAC-SHA-256), as hexadecimal digits.
-  /// - Parameter purpose: separates kinds of text, so that a tag for one kind does not hold for another.
+  /// 128 bits of HMAC-SHA-256, as hexadecimal digits. A tag for one purpose does not hold for another.
   func tag(_ purpose: String, _ text: [UInt8]) -> String {
     ContentHasher.authenticationCode(of: Array(purpose.utf8) + [0] + text, key: key).prefix(16).hexadecimal
   }
@@ -226,7 +219,7 @@ final class UserSecret: Sendable {
   private static func kept(in folder: Folder) throws(Errno) -> [UInt8] {
     if let key = try read(folder) { return key }
     try write(random(length), into: folder)
-    // Another process may have been faster. Its key is as good, and both processes must use the same one.
+    // Another process may have been faster: both must use the same key.
     guard let key = try read(folder) else { throw .noSuchFileOrDirectory }
     return key
   }
@@ -243,7 +236,7 @@ final class UserSecret: Sendable {
     }
   }
 
-  /// The file gets its name only when it is whole, so that a kill leaves nothing where files can be without names.
+  /// Named only when whole, so that a kill leaves nothing where the disk has files without names.
   private static func write(_ bytes: [UInt8], into folder: Folder) throws(Errno) {
     let route = folder.routeForUnnamedFiles()
     let draft = "\(fileName).\(random(16).hexadecimal)"
@@ -263,4 +256,46 @@ final class UserSecret: Sendable {
       if error != .fileExists { throw error }
     }
   }
+}
+
+/// What a stored answer is worth to a request (HTTP rules 18, 29 and 30).
+enum Reuse: Sendable, Equatable {
+  /// It was the answer to a request like this one: used while fresh, offline, copied, and continued.
+  case asOwn
+  /// It was the answer to a request with other credentials or selecting fields. A strong entity tag tells whether it is
+  /// this one's too, since it names one representation among all of the resource's.
+  case byStrongTag
+  /// It came from a server that nobody checked, and this run checks: a tag may be the forger's, too.
+  case never
+}
+
+/// A keyed hash of a run's `Trust` and of what answers brought, as it is stored.
+struct TrustMark: Sendable, Hashable, Codable {
+  /// Empty where the request had nothing that selects or unlocks, and its server was checked as usual.
+  let text: String
+
+  static let usual = TrustMark(text: "")
+
+  /// The first byte of a mark of what came from a server that nobody checked.
+  static let unchecked = "!"
+  private var isUnchecked: Bool { text.utf8.starts(with: Self.unchecked.utf8) }
+
+  func reuse(of stored: TrustMark) -> Reuse {
+    if stored == self { return .asOwn }
+    return stored.mayRenew(self) ? .byStrongTag : .never
+  }
+
+  /// Whether a run's word may renew what is stored: who checks nobody says nothing of what was checked.
+  func mayRenew(_ stored: TrustMark) -> Bool { !isUnchecked || stored.isUnchecked }
+}
+
+/// The marks of a request: of its own address's answer, and of what redirects lead to, perhaps over TLS.
+struct RequestTrust: Sendable, Equatable {
+  static let usual = RequestTrust(own: .usual, redirected: .usual)
+
+  let own: TrustMark
+  let redirected: TrustMark
+
+  /// - Parameter effectiveURL: the resource that answered, where redirects led to another one.
+  subscript(effectiveURL: String?) -> TrustMark { effectiveURL == nil ? own : redirected }
 }

@@ -35,7 +35,7 @@ enum RowColumn: Int, CaseIterable, Sendable {
 
   var definition: String { "\(self) \(isNumber ? "INTEGER" : "TEXT")\(mayBeNull ? "" : " NOT NULL")" }
 
-  /// In a row that SQLite gives, and as a parameter that it is given.
+  /// As a column that SQLite gives, and as a parameter that it takes.
   var place: CInt { CInt(rawValue) }
   var position: CInt { place + 1 }
 }
@@ -113,7 +113,6 @@ extension CacheRow {
   }
 }
 
-/// The index's table and statements.
 enum CacheSchema {
   /// Changes with the table. An index of another format is set aside.
   static let format: Int64 = 1
@@ -154,10 +153,9 @@ enum CacheSchema {
   /// The row of a key. Without the plus sign, SQLite would plan the statement anew for each value (`stored`).
   static let ownRow = "\(select) WHERE address = ? AND directory = ? AND +requested = ?"
 
-  /// How long the file of an address was that was fetched last, by whomever.
   static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetchedAt DESC LIMIT 1"
 
-  /// - Parameter ofUsers: whether the files of the cache's own store are left out.
+  /// Without the store's files for `ofUsers`.
   static func page(ofUsers: Bool) -> String {
     """
     \(select) WHERE (address, directory, requested) > (?, ?, ?) \(ofUsers ? "AND \(isUsers)" : "")
@@ -170,7 +168,6 @@ enum CacheSchema {
   /// A size within bounds, as `CacheRow` has it.
   private static let size = "MAX(0, MIN(size, \(CacheRow.sizes.upperBound)))"
 
-  /// How many users' files there are, and their bytes.
   static let figures = "SELECT COUNT(*), COALESCE(SUM(\(size)), 0) FROM file WHERE \(isUsers)"
 
   static let count = "SELECT COUNT(*) FROM file"
@@ -201,10 +198,9 @@ enum CacheSchema {
   static let storedByUse = "\(select) WHERE \(isStored) ORDER BY usedAt LIMIT ?"
 }
 
-/// Reads rows from a statement's columns.
 struct RowReader: RowSource {
   private let statement: Statement
-  /// The last text of each column: those of the row before are often the same.
+  /// Of each column, since texts of the row before often come again.
   private var lastTexts = [String?](repeating: nil, count: RowColumn.all.count)
 
   init(_ statement: Statement) { self.statement = statement }

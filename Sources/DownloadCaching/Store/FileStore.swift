@@ -34,13 +34,12 @@ public enum StoreKind: String, Sendable, CaseIterable {
 /// | 4 draft renamed | the entry, the row of the earlier one | knows it by the journal |
 /// | 5 rows written, journal removed | the entry | knows it by the index |
 ///
-/// A hard link, and a file where the disk has none without a name, is a draft from step 1 on. Drafts are in a folder of
-/// their own (`store/new/`); a living process holds the lock of a draft that it fills.
+/// A hard link, and a file where the disk has none without a name, is a draft from step 1 on. Drafts are in
+/// `store/new/`; a living process holds the lock of a draft that it fills.
 ///
-/// **Beside other processes.** Nothing here is locked but drafts. An entry that is replaced or evicted while another
-/// process copies it stays readable to that process. Where one is gone between the look and the copy, the file is
-/// fetched. Should an eviction remove an entry that another process has put in its place at this moment, that entry's
-/// row has no file, and is not served.
+/// **Beside other processes.** Only drafts are locked. An entry that is replaced or evicted while another process
+/// copies it stays readable to that process. One that is gone before the copy is fetched. Should an eviction remove
+/// what another process has just put in its place, that row has no file, and is not served.
 final class FileStore: Sendable {
   static let folderName = "store"
   private let parent: Folder
@@ -54,8 +53,7 @@ final class FileStore: Sendable {
     let route: NamingRoute?
   }
 
-  /// Touches nothing on disk yet.
-  /// - Parameter usesUnnamedFiles: false as on a file system that does not support them.
+  /// Touches nothing on disk yet. `usesUnnamedFiles` is false as on a file system that lacks them.
   init(in parent: Folder, _ secret: UserSecret, usesUnnamedFiles: Bool = true) {
     self.parent = parent
     self.secret = secret
@@ -84,10 +82,8 @@ final class FileStore: Sendable {
 
   // MARK: Names
 
-  /// Its first half says whose entry it is without disclosing the address.
-  private func name(_ key: RowKey) -> String {
-    secret.name("store", secret.tag("store entry", key.address))
-  }
+  /// Its first half tells the address's entry without disclosing the address.
+  private func name(_ key: RowKey) -> String { secret.name("store", secret.tag("store entry", key.address)) }
   private func isName(_ name: String) -> Bool { secret.isName("store", name) }
 
   private func freshDraftName() -> String {
@@ -110,19 +106,15 @@ final class FileStore: Sendable {
 
   // MARK: Putting in
 
-  /// Whether a file of this disk can be cloned into the cache folder. Leaves nothing behind.
-  /// - Returns: nil if the file is no longer that of the row.
+  /// Whether a file can be cloned into the cache folder; nil if it is no longer that of the row.
   func canClone(_ source: CacheRow) -> Bool? {
     guard let file = try? Descriptor.openIntact(source) else { return nil }
     guard let trial = try? parent.openUnnamed(mode: 0o600) else { return false }
     return trial.clone(file)
   }
 
-  /// Puts a file in. Blocks for as long as the disk needs.
-  /// - Parameters:
-  ///   - source: the row of a finished file.
-  ///   - beforeNaming: called with the entry's row before the entry is visible, to write the journal's line.
-  /// - Returns: the entry's row; nil if the file is no longer that of the row.
+  /// Puts a finished file in, and returns the entry's row; nil if the file is no longer that of its row. `beforeNaming`
+  /// is to write that row's journal line, before the entry is visible.
   /// - Throws: errno; EOPNOTSUPP where the file system cannot do it in this way; ECANCELED.
   func put(
     _ source: CacheRow, by kind: StoreKind, _ beforeNaming: (CacheRow) -> Void
@@ -210,8 +202,8 @@ final class FileStore: Sendable {
 
   // MARK: Taking away
 
-  /// Removes an entry, unless its name has meanwhile been given to another.
-  /// - Parameter changing: told when the file was changed by that, where it is the user's too (`link`).
+  /// Removes an entry, unless its name has meanwhile been given to another. `changing` is called where that changed the
+  /// user's own file (`link`).
   /// - Returns: bytes that the entry took, as `du` counts them.
   func remove(_ entry: CacheRow, changing: (ChangeTime) -> Void) throws(Errno) -> Int64 {
     guard isName(entry.name), let store = try openIfThere(), store.path == entry.key.directory,
@@ -227,8 +219,7 @@ final class FileStore: Sendable {
 
   func names() throws(Errno) -> [String] {
     guard let store = try openIfThere() else { return [] }
-    let names = try store.folder.names()
-    return names.filter { isName($0) }
+    return try store.folder.names().filter { isName($0) }
   }
 
   /// Removes entries by their names, and drafts that a killed process left.
@@ -239,18 +230,15 @@ final class FileStore: Sendable {
   }
 }
 
-/// How bytes get from one file to another without passing through this process.
 extension Descriptor {
-  /// Shares the blocks of a file with this one (FICLONE, ioctl_ficlone(2)); the file system writes to the disk what it
-  /// has not written of that file yet.
+  /// Shares the blocks of a file with this one (FICLONE, ioctl_ficlone(2)).
   /// - Returns: false where the file system cannot, or where the two are on different ones.
   func clone(_ file: borrowing Descriptor) -> Bool { ioctl(raw, 0x4004_9409, file.raw) == 0 }
 
-  /// What is no longer is copied faster through this process than within the kernel: 21 µs a file against 26.
+  /// Up to this length a copy through this process is faster than within the kernel: 21 µs a file against 26.
   private static let short: Int64 = 1 << 16
 
-  /// Copies the start of a file into this one, within the kernel where that is possible and worth it.
-  /// - Returns: how many bytes there were, at most `length`.
+  /// Copies the first `length` bytes of a file, or as many as there are, within the kernel where that is worth it.
   /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
   func copyBytes(of file: borrowing Descriptor, _ length: Int64) throws(Errno) -> Int64 {
     var byHand = length <= Self.short
@@ -266,7 +254,7 @@ extension Descriptor {
       }
       let count = dlm_copy_file_range(file.raw, raw, offset, most)
       if count == 0 { return offset }
-      // Not all pairs of file systems can. A failure that is the disk's own comes again by hand.
+      // Not all pairs of file systems can. A failure of the disk's comes again by hand.
       if count < 0 { byHand = errno != EINTR }
       offset += Int64(max(0, count))
     }

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Puts files into the store by the dozen, on a thread that may block, for all cache actors of a run. A clone of a file
-/// that was just written waits until the disk has it.
+/// Puts files into the store by the dozen, for all cache actors of a run, on a thread that may block: a clone of a new
+/// file waits until the disk has that.
 actor StoreKeeper {
   nonisolated let store: FileStore
   private nonisolated let bound: Int64
@@ -24,15 +24,15 @@ actor StoreKeeper {
     var hasPut = false
   }
 
-  /// What one cache actor has noted. It stays with that one, whose rows of these files are to be in the index first.
+  /// What one cache actor has noted. It stays there, since its rows of these files are to be in the index first.
   struct Noted {
     /// Files that were finished and are not in the store yet.
     fileprivate var fetched: [CacheRow] = []
-    /// Files that were here already: which of them are not in the store, the index is asked when a batch is full.
+    /// Files that were here already; the index knows which of them are not in the store.
     fileprivate var confirmed: [CacheRow] = []
     fileprivate var bytes: Int64 = 0
 
-    /// So many files, or bytes, wait at most: the file that fills a batch waits for it.
+    /// The file that fills a batch waits for it.
     fileprivate var isFull: Bool { max(fetched.count, confirmed.count) >= 256 || bytes >= 64 << 20 }
   }
 
@@ -50,16 +50,14 @@ actor StoreKeeper {
 
   // MARK: Noting
 
-  /// A smaller file is not kept by `auto`: ten thousand small clones took as long as fetching them.
+  /// In bytes: `auto` keeps no smaller file, since ten thousand small clones took as long as fetching them.
   static let leastByItself: Int64 = 64 << 10
 
-  /// Notes a finished file.
-  /// - Parameter isConfirmed: whether it was here already, and its server has confirmed it.
-  /// - Returns: whether the batch is full: then `flush` is due.
+  /// Notes a finished file, or one that was here and is confirmed. Returns whether `flush` is due.
   nonisolated func note(
     _ row: CacheRow, of plan: DownloadPlan, _ head: ResponseHead?, isConfirmed: Bool = false, _ index: IndexSession
   ) -> Bool {
-    // Usually the lookup has met the entry.
+    // The entry that the lookup has met.
     if isConfirmed, let entry = plan.elsewhere, entry.key.isStored, entry.isEntry(of: row) { return false }
     guard kind != .auto || row.identity.size >= Self.leastByItself, isUsable(tryingWith: row),
       Self.isWorthKeeping(row), StoreBound.cost(of: row.identity.size) <= bound
@@ -76,7 +74,7 @@ actor StoreKeeper {
     return index.noted.isFull
   }
 
-  /// Whether files can be put in. For `auto` the first file is tried, once a run.
+  /// For `auto` the first file is tried, once a run.
   private nonisolated func isUsable(tryingWith row: CacheRow) -> Bool {
     state.withLock { state in
       if let isUsable = state.isUsable { return isUsable }
@@ -92,7 +90,7 @@ actor StoreKeeper {
 
   // MARK: Putting in
 
-  /// Has the noted files put in, writes their rows, and evicts what is too much.
+  /// Puts the noted files in, writes their rows, and evicts what is too much.
   nonisolated(nonsending) func flush(_ index: IndexSession) async {
     var batch = index.noted.fetched
     let confirmed = index.noted.confirmed
@@ -164,9 +162,8 @@ actor StoreKeeper {
 
   // MARK: The bound
 
-  /// Counts new entries, a replaced one twice until the next look at the index. What other processes have put in is
-  /// seen by such a look alone, so there is one each time while there are any.
-  /// - Returns: whether the store may hold more than its bound.
+  /// Counts new entries, a replaced one twice until the next look at the index. Only that shows what other processes
+  /// have put in, so beside them there is one each time. Returns whether the store may hold more than its bound.
   private nonisolated func isFull(with rows: [CacheRow]) -> Bool {
     state.withLock { state in
       guard let total = state.total, claims?.hasCompany != true else { return !rows.isEmpty }
@@ -184,17 +181,17 @@ actor StoreKeeper {
   }
 }
 
-/// How much of the disk the store may take, and what goes when it takes more. Pure.
+/// How much of the disk the store may take, and what goes when it takes more.
 enum StoreBound {
   /// 10 GiB, or a tenth of the disk if that is less.
   /// - Parameter disk: bytes that the file system has; nil where it does not tell.
   static func usual(disk: Int64?) -> Int64 { min(10 << 30, disk.map { $0 / 10 } ?? .max) }
 
-  /// What an entry counts: its length in blocks of 4 KiB, as `du` counts (`CacheSchema.storedTotal`); also a clone,
-  /// since nothing says when the user's file goes.
+  /// What an entry counts: blocks of 4 KiB, as in `du` and `CacheSchema.storedTotal`; also a clone, since nothing says
+  /// when the user's file goes.
   static func cost(of length: Int64) -> Int64 { (max(0, length) + 4095) / 4096 * 4096 }
 
-  /// How full the store is left: a tenth below its bound, so that entries go in batches.
+  /// A tenth below the bound, so that entries go in batches.
   static func rest(of bound: Int64) -> Int64 { bound - bound / 10 }
 
   /// How many entries go, those first that were used least recently.
