@@ -177,6 +177,25 @@ struct StoredFileTests {
     #expect(outcome.kind == .copied && outcome.path.hasSuffix("/x"))
   }
 
+  /// A further name changes a file. What one loop puts in must be in the index before, which that loop's own rows are:
+  /// a loop that put in another's files left rows behind that said they were touched.
+  @Test func eachLoopPutsInItsOwnFiles() async throws {
+    server.put("http://host/y", Self.body)
+    let first = run(.link)
+    let second = first.onAnotherLoop()
+    _ = try await first.get(Self.address)
+    _ = try await second.get("http://host/y")
+    await second.cache.writeRows()
+    for run in [first, second] { #expect(await run.cache.close() == []) }
+    #expect(try entries.count == 2)
+    #expect(try await first.administration.list().map(\.condition) == [.intact, .intact])
+    _ = await first.administration.close()
+    for name in ["x", "y"] {
+      #expect(try await run(.link).getAndClose("http://host/\(name)").kind == .unchanged)
+    }
+    #expect(try folder.names(in: "out").sorted() == ["x", "y"])
+  }
+
   // MARK: Bounds
 
   @Test func whatWasUsedLeastRecentlyGoes() async throws {
