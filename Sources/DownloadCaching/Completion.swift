@@ -115,7 +115,6 @@ struct Completion {
     return outcome
   }
 
-  /// Gives up a download; keeps its part if it can be resumed.
   func abandon(_ download: FileDownload) {
     do throws(DownloadError) {
       try download.access { reception throws(DownloadError) in try reception.abandon() }

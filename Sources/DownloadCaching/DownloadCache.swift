@@ -115,7 +115,6 @@ public actor DownloadCache: DownloadStore {
     return try await begin(request, trust, directory, meter)
   }
 
-  /// The answer for a coalesced request, which transferred nothing.
   private static func shared(_ outcome: DownloadOutcome, _ meter: TransferMeter) -> DownloadOutcome {
     var outcome = outcome
     if outcome.kind != .skipped, outcome.kind != .fresh { outcome.kind = .unchanged }

@@ -74,7 +74,6 @@ struct Freshness: Sendable, Equatable {
     return now - freshness.staleness
   }
 
-  /// Seconds since it became stale; negative while it is fresh.
   private var staleness: Int64 { age == .max ? .max : age - lifetime }
 
   /// How it may be used unasked (§4, §5.2.1); nil if its server must be asked.

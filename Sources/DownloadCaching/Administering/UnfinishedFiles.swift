@@ -46,7 +46,6 @@ struct UnfinishedFiles {
   }
 
   /// Removes unfinished files with what stands beside them; not those that a living process has in use.
-  /// - Parameter isMeant: whether an address's files are to go.
   func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Freed {
     var removed = Freed()
     for name in try partNames() {

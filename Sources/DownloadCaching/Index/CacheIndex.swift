@@ -259,7 +259,6 @@ actor CacheIndex {
     try look { try $0.statement(CacheSchema.directories).rows { $0.text(0) } }.compactMap(\.self)
   }
 
-  /// Forgets the files that are gone or touched, and those that were last used before `limit`.
   func prune(usedBefore limit: Int64?) throws -> Freed {
     try freeing {
       var entries = 0

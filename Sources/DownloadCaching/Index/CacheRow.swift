@@ -8,7 +8,6 @@ import DownloadModel
 struct CacheRow: Sendable {
   struct Fields: Sendable, Equatable {
     var key: RowKey
-    /// File name in `key.directory`.
     var name: String
     /// Before the list's number or a conflict changed it.
     var wanted: String

@@ -105,7 +105,6 @@ final class CommitJournal: Sendable {
     }
   }
 
-  /// The batch is in SQLite, so the journal is removed.
   func retire() throws(DownloadError) {
     try state.withLock { state throws(DownloadError) in
       guard !state.name.isEmpty else { return }

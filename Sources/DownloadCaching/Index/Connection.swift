@@ -9,7 +9,6 @@ struct DatabaseError: Error, CustomStringConvertible {
 
   static let (damaged, unusable) = (SQLITE_CORRUPT, SQLITE_CANTOPEN)
 
-  /// Whether another connection has what was wanted.
   var isBusy: Bool { code == SQLITE_BUSY }
 
   /// Broken pages, another kind of file, or a table that this version did not make.
@@ -32,7 +31,6 @@ final class Connection {
 
   enum Access {
     case readOnly
-    /// The file is made if it is missing.
     case readWrite
   }
 
@@ -108,7 +106,6 @@ final class Connection {
   /// Calls `body` in a transaction that sees the database as it is at its first look. It must change nothing.
   func look<Answer>(_ body: () throws -> Answer) throws -> Answer { try transaction("BEGIN", body) }
 
-  /// Calls `body` in a transaction that changes the database.
   func write<Answer>(_ body: () throws -> Answer) throws -> Answer { try transaction("BEGIN IMMEDIATE", body) }
 
   private func transaction<Answer>(_ begin: String, _ body: () throws -> Answer) throws -> Answer {

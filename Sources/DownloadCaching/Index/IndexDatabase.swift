@@ -197,7 +197,6 @@ final class IndexDatabase {
     }
   }
 
-  /// Removes the indexes that this user's dlm has set aside, and their logs.
   func removeThoseAside() throws {
     for name in try folder.names() {
       let stem = name.hasSuffix(Self.log) ? String(name.dropLast(Self.log.count)) : name
@@ -207,7 +206,6 @@ final class IndexDatabase {
 
   // MARK: Pages that hold nothing any more
 
-  /// Bytes in pages that hold something.
   static func usedBytes(_ connection: Connection) throws(DatabaseError) -> Int64 {
     try connection.number(
       "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"

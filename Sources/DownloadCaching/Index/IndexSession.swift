@@ -37,7 +37,6 @@ final class IndexSession {
     store = index.flatMap { resources.keeper(of: $0.folder, configuration) }
   }
 
-  /// Whether this run's files get rows.
   var records: Bool { index != nil && !configuration.fields.forbidsStoring }
 
   // MARK: Questions
@@ -182,7 +181,6 @@ final class IndexSession {
   var isFull: Bool { batch?.isFull == true }
   var pending: Int { batch?.count ?? 0 }
 
-  /// Notes the new name of a file, and when it got that.
   nonisolated(nonsending) func note(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async {
     guard var row = await row(key), row.name == old else { return }
     (row.name, row.changed) = new

@@ -135,7 +135,6 @@ final class RequestFingerprint {
     row.freshness.vary.map { RequestFields.isAny(vary: $0) } != true && row.selection == selection(of: row)
   }
 
-  /// The row, with the selection of this run's request that fetched the file.
   func selected(_ row: CacheRow) -> CacheRow {
     let selection = selection(of: row)
     guard selection != row.selection, row.freshness.vary != nil || row.effectiveURL != nil else { return row }

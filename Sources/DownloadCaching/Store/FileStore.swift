@@ -93,7 +93,6 @@ final class FileStore: Sendable {
   private var draftsPath: FilePath { path.appending("new") }
   private func drafts() throws(Errno) -> Folder { try Folder(own: draftsPath) }
 
-  /// Removes drafts whose process has ended.
   private func removeAbandoned() throws(Errno) {
     if StandingFile.of(path: draftsPath.string) == nil { return }
     let drafts = try drafts()
@@ -155,7 +154,6 @@ final class FileStore: Sendable {
     return entry
   }
 
-  /// Puts a file in that has a name from its beginning.
   private func putDraft(
     _ file: borrowing Descriptor, _ source: CacheRow, by kind: StoreKind, as entry: CacheRow, in store: Opened,
     _ beforeNaming: (CacheRow) -> Void
@@ -222,7 +220,6 @@ final class FileStore: Sendable {
     return try store.folder.names().filter { isName($0) }
   }
 
-  /// Removes entries by their names, and drafts that a killed process left.
   func clear(_ names: [String]) throws(Errno) {
     guard let store = try openIfThere() else { return }
     try removeAbandoned()
