@@ -20,12 +20,8 @@ struct ActiveRows: Sendable {
   private var updates = 0
   /// Files under way that have lasted but found no room.
   private(set) var hidden = 0
-  /// How many are about to be tried again.
-  private var retrying = 0
 
-  init(glyphs: Glyphs, seasoning: Duration = .milliseconds(300)) {
-    (self.glyphs, self.seasoning) = (glyphs, seasoning)
-  }
+  init(glyphs: Glyphs, seasoning: Duration = .milliseconds(300)) { (self.glyphs, self.seasoning) = (glyphs, seasoning) }
 
   /// Those that are shown, from the top.
   var shown: [ActiveRow] { order.compactMap { self[$0] } }
@@ -37,7 +33,7 @@ struct ActiveRows: Sendable {
   var progress: some Collection<FileProgress> { all.indices.lazy.map { [all] in all[$0].progress } }
 
   /// What is about to be tried again.
-  var retries: [ActiveRow.Retry] { retrying == 0 ? [] : all.compactMap { $0.retry } }
+  var retries: [ActiveRow.Retry] { all.indices.compactMap { all[$0].retry } }
 
   /// What is there of a file in several parts, whether or not it is shown.
   mutating func lookAtParts(of id: Int) {
@@ -49,11 +45,7 @@ struct ActiveRows: Sendable {
 
   /// The longest time that one of the files is going to take; nil where none is known.
   func longestTimeLeft(at now: Duration) -> Duration? {
-    var longest: Duration?
-    for place in all.indices {
-      if let left = all[place].timeLeft(at: now) { longest = max(longest ?? .zero, left) }
-    }
-    return longest
+    all.indices.lazy.compactMap { all[$0].timeLeft(at: now) }.max()
   }
 
   /// - Parameter lines: the most lines that rows and the line "… more" may take together.
@@ -68,8 +60,6 @@ struct ActiveRows: Sendable {
       if !retries.isEmpty, let retry = retries[download.address] { all[place].retry = retry }
     }
     if all.count > active.count { removeEnded() }
-    retrying = 0
-    for place in all.indices where all[place].retry != nil { retrying += 1 }
     self.place(at: now, lines: lines)
   }
 
@@ -81,16 +71,11 @@ struct ActiveRows: Sendable {
   }
 
   private mutating func removeEnded() {
-    var place = 0
-    while place < all.count {
-      guard all[place].updates != updates else {
-        place += 1
-        continue
-      }
+    for place in all.indices.reversed() where all[place].updates != updates {
       places[all[place].id] = nil
-      let last = all.removeLast()
       // The last one takes the free place, unless it was its own.
-      guard place < all.count else { break }
+      let last = all.removeLast()
+      guard place < all.count else { continue }
       places[last.id] = place
       all[place] = last
     }
@@ -98,57 +83,34 @@ struct ActiveRows: Sendable {
 
   /// Gives the rows their places among so many lines.
   mutating func place(at now: Duration, lines: Int) {
-    arrange(at: now, lines: max(0, lines))
+    order.removeAll { places[$0] == nil }
+    // Those that have lasted, and have no row.
+    let waiting = all.indices.filter { !all[$0].isPlaced && now - all[$0].firstSeen >= seasoning }
+    let count = order.count + waiting.count
+    let room = count <= lines ? count : max(0, lines - 1)
+    hidden = count - room
+    while order.count > room {
+      if let place = places[order.removeLast()] { all[place].isPlaced = false }
+    }
+    for place in first(room - order.count, of: waiting) {
+      all[place].isPlaced = true
+      order.append(all[place].id)
+    }
     for id in order { lookAtParts(of: id) }
   }
 
-  private mutating func arrange(at now: Duration, lines: Int) {
-    order.removeAll { places[$0] == nil }
-    var waiting = 0
-    for place in all.indices where isWaiting(place, at: now) { waiting += 1 }
-    let count = order.count + waiting
-    let room = count <= lines ? count : max(0, lines - 1)
-    hidden = count - room
-    while order.count > room { setPlaced(order.removeLast(), false) }
-    guard order.count < room else { return }
-    for id in first(room - order.count, at: now) {
-      setPlaced(id, true)
-      order.append(id)
-    }
-  }
-
-  private mutating func setPlaced(_ id: Int, _ isPlaced: Bool) {
-    if let place = places[id] { all[place].isPlaced = isPlaced }
-  }
-
-  /// Whether a file has lasted, and has no row.
-  private func isWaiting(_ place: Int, at now: Duration) -> Bool {
-    !all[place].isPlaced && now - all[place].firstSeen >= seasoning
-  }
-
-  /// The files without a row that go first, from the first on. They are not sorted all, as there may be a thousand of
-  /// them.
-  private func first(_ count: Int, at now: Duration) -> [Int] {
-    var best: [(id: Int, magnitude: Int)] = []
-    for place in all.indices where isWaiting(place, at: now) {
-      let one = (id: all[place].id, magnitude: Self.magnitude(all[place].progress))
-      if best.count == count, let last = best.last, !Self.goesBefore(one, last) { continue }
-      best.insert(one, at: best.firstIndex { Self.goesBefore(one, $0) } ?? best.count)
+  /// The places of those that go first, from the first on. They are not sorted all, as there may be a thousand of them.
+  private func first(_ count: Int, of places: [Int]) -> [Int] {
+    var best: [(rank: (Int, Int), place: Int)] = []
+    for place in places where count > 0 {
+      // Most bytes left first, in powers of two so that a near draw falls to the one that began earlier.
+      let bytes = max(0, all[place].progress.remaining ?? all[place].progress.position)
+      let rank = (bytes.leadingZeroBitCount, all[place].id)
+      if best.count == count, best[count - 1].rank <= rank { continue }
+      best.insert((rank, place), at: best.firstIndex { rank < $0.rank } ?? best.count)
       if best.count > count { best.removeLast() }
     }
-    return best.map { $0.id }
-  }
-
-  /// Most bytes left first, in powers of two so that a near draw falls to the one that began earlier.
-  private static func goesBefore(
-    _ left: (id: Int, magnitude: Int), _ right: (id: Int, magnitude: Int)
-  ) -> Bool {
-    left.magnitude == right.magnitude ? left.id < right.id : left.magnitude > right.magnitude
-  }
-
-  private static func magnitude(_ progress: FileProgress) -> Int {
-    let bytes = progress.remaining ?? progress.position
-    return Int64.bitWidth - max(0, bytes).leadingZeroBitCount
+    return best.map(\.place)
   }
 }
 
@@ -169,7 +131,7 @@ struct ActiveRow: Sendable {
   private let source: Address
   let meter: TransferMeter
   private(set) var progress: FileProgress
-  private(set) var phase: TransferMeter.Phase
+  private var phase: TransferMeter.Phase
   private(set) var rate: RateEstimate
   /// Which bytes of a file in several parts are there; nil for a file in one part.
   private(set) var parts: [Range<Int64>]?
@@ -234,14 +196,11 @@ struct ActiveRow: Sendable {
 
   /// Whether bytes should come, and have not come for some time.
   func hasStalled(at now: Duration) -> Bool {
-    retry == nil && phase == .receiving && now - latestChange >= RateEstimate.stallTime
-      && progress.remaining != 0
+    retry == nil && phase == .receiving && now - latestChange >= RateEstimate.stallTime && progress.remaining != 0
   }
 
   /// Without credentials.
   var address: String { source.redacted }
-  /// Whether it is to have a checksum that the user gave.
-  var hasDigest: Bool { meter.hasDigest }
 
   /// Nil while it cannot be told, as in a stall: a rate that fades says nothing about the rest.
   func timeLeft(at now: Duration) -> Duration? {
@@ -253,7 +212,7 @@ struct ActiveRow: Sendable {
   static func name(of address: Address, _ glyphs: Glyphs) -> String {
     let segment = address.lastPathSegment
     let name = segment.isEmpty ? address.host : TerminalText.percentDecoded(segment)
-    return StyledLine.shown(name, glyphs)
+    return TerminalText.shown(name, glyphs)
   }
 }
 
@@ -265,16 +224,6 @@ struct FileProgress: Sendable, Equatable {
   var start: Int64
   /// Length of the whole file in bytes; nil while unknown.
   var total: Int64?
-
-  init(position: Int64, start: Int64, total: Int64?) {
-    self.position = position
-    self.start = start
-    self.total = total
-  }
-
-  init(_ meter: TransferMeter) {
-    self.init(position: meter.position, start: meter.start, total: meter.total)
-  }
 
   /// From 0 to 1; nil while the length is unknown.
   var fraction: Double? {
@@ -290,4 +239,8 @@ struct FileProgress: Sendable, Equatable {
     let isNewAttempt = start != earlier.start || position < earlier.position
     return max(0, position - (isNewAttempt ? start : earlier.position))
   }
+}
+
+extension FileProgress {
+  init(_ meter: TransferMeter) { self.init(position: meter.position, start: meter.start, total: meter.total) }
 }

@@ -1,10 +1,8 @@
 import DownloadModel
 
-/// A region of bars at the bottom of the terminal and lines that scroll away above it.
-struct BarsDisplay: ProgressDisplay {
-  /// 20 frames a second: smooth to the eye, and no burden.
-  let interval = Duration.milliseconds(50)
-
+/// A region of bars at the bottom of the terminal and lines that scroll away above it: numbers in, bytes out. It
+/// neither waits nor writes.
+struct BarsDisplay: Sendable {
   private let glyphs: Glyphs
   private let isColored: Bool
   private let words: ProgressMessages
@@ -14,39 +12,25 @@ struct BarsDisplay: ProgressDisplay {
   private let heading: RunHeading?
   private var writer = FrameWriter()
   private var rows: ActiveRows
-  private var total: RunTotal
-  private var waits: WaitLines.Content
+  private var total = RunTotal()
+  private var waits = WaitLines.Content()
   /// How many lines the last frame had about what waits.
   private var waitCount = 0
-  private var taskbar = TaskbarProgress.hidden
+  /// What the taskbar was sent last.
+  private var taskbar = Self.noTaskbar
   /// What keys have changed.
   private var screen = ScreenState()
   /// Of the file that a panel describes.
   private var transfers: (id: Int, details: [TransferDetails])?
   private var outlook = Outlook()
-  /// What others have to say above the region, before the next frame.
-  private var notes: [String] = []
 
-  init(
-    environment: TerminalEnvironment, isColored: Bool, words: ProgressMessages, heading: RunHeading? = nil
-  ) {
+  init(environment: TerminalEnvironment, isColored: Bool, words: ProgressMessages, heading: RunHeading? = nil) {
     glyphs = environment.glyphs
     usesTaskbar = environment.takesTaskbarProgress
     self.isColored = isColored
     self.words = words
     self.heading = heading
     rows = heading == nil ? ActiveRows(glyphs: glyphs) : ActiveRows(glyphs: glyphs, seasoning: .zero)
-    total = RunTotal()
-    waits = WaitLines.Content()
-  }
-
-  var restoring: [UInt8] { FrameWriter.restoring(extra: taskbarEnd) }
-
-  mutating func take(notes lines: [String]) { notes += lines }
-
-  private mutating func takeNotes() -> [String] {
-    defer { notes = [] }
-    return notes
   }
 
   private func layout(_ size: TerminalSize) -> FrameLayout {
@@ -57,54 +41,65 @@ struct BarsDisplay: ProgressDisplay {
     heading == nil ? EventLines(layout: layout, words: words).lines(sample.events) : []
   }
 
-  mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
+  /// - Parameters:
+  ///   - notes: lines of others that are to stand above.
+  ///   - now: since the start, on a monotonic clock.
+  /// - Returns: nothing if there is nothing new to show.
+  mutating func draw(_ sample: ProgressSample, _ notes: [String], at now: Duration, size: TerminalSize) -> [UInt8] {
     let layout = layout(size)
     waits.take(sample, words)
-    let isPaused = screen.isPaused
     let prompt = prompt(sample, at: now)
     // The rows of the last frame say how many are tried again; those of this one depend on the room.
     rows.update(
-      sample.active, retries: retries(sample.events, at: now), isPaused: isPaused, at: now,
+      sample.active, retries: retries(sample.events, at: now), isPaused: screen.isPaused, at: now,
       lines: layout.room(besides: waitCount, prompt: prompt.count))
     outlook.look(at: rows, at: now)
     waits.retries = rows.retries
     var sum = total.update(
       sample, active: rows.progress, longest: outlook.longest(at: now), hasStalled: outlook.hasStalled, at: now)
-    (sum.isPaused, sum.width) = (isPaused, sample.width)
-    if isPaused { (sum.rate, sum.timeLeft) = (0, nil) }
-    var content = FrameLayout.Content(
-      rows: [], hidden: rows.hidden, waits: waits, total: sum, isPaused: isPaused, prompt: prompt, now: now)
+    (sum.isPaused, sum.width) = (screen.isPaused, sample.width)
+    if sum.isPaused { (sum.rate, sum.timeLeft) = (0, nil) }
+    var content = FrameLayout.Content(waits: waits, total: sum, prompt: prompt, now: now)
     let count = layout.waits(content).count
     if count != waitCount {
       waitCount = count
       rows.place(at: now, lines: layout.room(besides: count, prompt: prompt.count))
-      content.hidden = rows.hidden
     }
-    content.rows = rows.shown
+    (content.rows, content.hidden) = (rows.shown, rows.hidden)
     screen.settle(content.rows.map(\.id), isUnderWay: { rows[$0] != nil }, at: now)
     content.selected = screen.selected
     content.panel = panel(sample)
     return writer.frame(
-      above: above(sample, layout), whole: takeNotes(),
-      region: layout.region(content), size: size, extra: layout.lines > 0 ? taskbarChange(sum) : "")
+      above: above(sample, layout), whole: notes, region: layout.region(content), size: size,
+      extra: layout.lines > 0 ? taskbarChange(sum.progress) : "")
   }
 
   /// The question that is asked, or what was said to the last key.
   private func prompt(_ sample: ProgressSample, at now: Duration) -> [String] {
     guard sample.prompt.isEmpty, let note = screen.note(at: now) else { return sample.prompt }
-    return [String(repeating: " ", count: RowColumns.indent) + NoteMessages.text(note)]
+    return [String(repeating: " ", count: RowColumns.indent) + note]
+  }
+
+  private func retries(_ events: [ProgressEvent], at now: Duration) -> [Address: ActiveRow.Retry] {
+    var retries: [Address: ActiveRow.Retry] = [:]
+    for case .retry(let address, let next, let error) in events {
+      retries[address] = ActiveRow.Retry(next: next, until: now + next.delay, cause: words.cause(error))
+    }
+    return retries
   }
 
   // MARK: Keys
 
+  /// - Returns: what the run is to do.
   mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand? {
-    screen.press(key, ScreenState.Surroundings(rows: rows.shown.map(\.id), failures: waits.failures.all.count), at: now)
+    screen.press(key, rows: rows.shown.map(\.id), failures: waits.failures.count, at: now)
   }
 
-  mutating func answer(_ note: String, at now: Duration) { screen.say(.text(note), at: now) }
+  mutating func answer(_ note: String, at now: Duration) { screen.say(note, at: now) }
 
   func meter(of id: Int) -> TransferMeter? { rows[id]?.meter }
 
+  /// The file whose transfers are to be described; nil for none.
   var described: TransferMeter? {
     if case .details(let id) = screen.panel { rows[id]?.meter } else { nil }
   }
@@ -118,52 +113,48 @@ struct BarsDisplay: ProgressDisplay {
     switch screen.panel {
     case nil: return nil
     case .help: return .help
-    case .failures(let skipped):
-      return .failures(waits.failures.all, skipped: skipped, total: sample.tally.failed)
+    case .failures(let skipped): return .failures(waits.failures, skipped: skipped, total: sample.tally.failed)
     case .details(let id):
       rows.lookAtParts(of: id)
       let details = transfers.flatMap { $0.id == id ? $0.details : nil } ?? []
-      return rows[id].map {
-        .details(ScreenPanel.Details(row: $0, transfers: details, isPaused: screen.isPaused))
-      }
+      return rows[id].map { .details($0, details, isPaused: screen.isPaused) }
     }
   }
 
   // MARK: The end
 
-  mutating func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
+  /// The last words: every event that is left, and the terminal as it was found.
+  mutating func end(_ sample: ProgressSample, _ notes: [String], size: TerminalSize) -> [UInt8] {
     let lines = above(sample, layout(size))
-    let notes = takeNotes()
     let isSilent = lines.isEmpty && notes.isEmpty
     let frame = isSilent ? [] : writer.frame(above: lines, whole: notes, region: [], size: size)
-    return frame + suspend()
+    return frame + giveBack()
   }
 
-  mutating func suspend() -> [UInt8] {
-    taskbar = .hidden
-    return writer.close(extra: taskbarEnd)
+  /// Gives the terminal back for a while; the next `draw` takes it again.
+  /// - Parameter erases: false where others have written meanwhile: then no cell is touched.
+  mutating func giveBack(erases: Bool = true) -> [UInt8] {
+    taskbar = Self.noTaskbar
+    return writer.close(erases: erases, extra: usesTaskbar ? taskbar : "")
   }
 
-  mutating func leave() -> [UInt8] {
-    taskbar = .hidden
-    return writer.leave(extra: taskbarEnd)
-  }
+  /// What gives the terminal back from any state at all.
+  var restoring: [UInt8] { FrameWriter.restoring(extra: usesTaskbar ? Self.noTaskbar : "") }
 
-  private var taskbarEnd: String { usesTaskbar ? TaskbarProgress.hidden.sequence : "" }
+  // MARK: The taskbar
 
-  private mutating func taskbarChange(_ sum: TotalLine.Content) -> String {
-    let next = TaskbarProgress(fraction: sum.fraction, failed: sum.progress.tally.failed)
-    guard usesTaskbar, next != taskbar else { return "" }
-    taskbar = next
-    return next.sequence
-  }
+  private static let noTaskbar = taskbar(0, 0)
 
-  private func retries(_ events: [ProgressEvent], at now: Duration) -> [Address: ActiveRow.Retry] {
-    var retries: [Address: ActiveRow.Retry] = [:]
-    for case .retry(let address, let next, let error) in events {
-      retries[address] = ActiveRow.Retry(next: next, until: now + next.delay, cause: words.cause(error))
-    }
-    return retries
+  /// Progress on the taskbar or tab of terminals that show it (ConEmu's `OSC 9;4`).
+  private static func taskbar(_ state: Int, _ percent: Int) -> String { "\u{1B}]9;4;\(state);\(percent)\u{1B}\\" }
+
+  private mutating func taskbarChange(_ progress: RunProgress) -> String {
+    guard usesTaskbar else { return "" }
+    let percent = progress.fraction.map { Int(max($0, 0) * 100) }
+    // 1: under way, 2: something failed, 3: how far is not known.
+    let next = percent.map { Self.taskbar(progress.tally.failed > 0 ? 2 : 1, $0) } ?? Self.taskbar(3, 0)
+    defer { taskbar = next }
+    return next == taskbar ? "" : next
   }
 }
 
@@ -190,30 +181,96 @@ private struct Outlook {
   }
 }
 
-/// Progress on the taskbar or tab of terminals that show it (ConEmu's `OSC 9;4`).
-enum TaskbarProgress: Sendable, Equatable {
-  case hidden
-  /// Under way, how far is not known.
-  case busy
-  case percent(Int)
-  /// As far as that, and something failed.
-  case failing(Int)
+/// What scrolls away above the bars: a line for each file that was fetched.
+///
+/// What failed is in the region while the run goes on (`WaitLines`), and told once, at the end, where all of it stands
+/// together. What was here already is only counted.
+struct EventLines {
+  /// Files that may end well in one frame before only some of them are named.
+  private static let limit = 40
+  /// How many are named then.
+  private static let named = 8
 
-  init(fraction: Double?, failed: Int) {
-    guard let fraction else {
-      self = .busy
-      return
+  let layout: FrameLayout
+  let words: ProgressMessages
+  private var glyphs: Glyphs { layout.glyphs }
+  private var usable: Int { layout.usable }
+
+  /// As many as can be read.
+  func lines(_ events: [ProgressEvent]) -> [String] {
+    let done = events.count { $0.isNamed }
+    var unnamed = done > Self.limit ? done - Self.named : 0
+    var lines: [String] = []
+    if unnamed > 0 {
+      lines.append(line(glyphs.done, .done, "\(glyphs.ellipsis) \(Quantity.count(unnamed)) more done", .dim))
     }
-    let percent = Int(min(max(fraction, 0), 1) * 100)
-    self = failed > 0 ? .failing(percent) : .percent(percent)
+    for event in events {
+      if unnamed > 0, event.isNamed {
+        unnamed -= 1
+      } else if let line = line(event) {
+        lines.append(line)
+      }
+    }
+    return lines
   }
 
-  var sequence: String {
-    switch self {
-    case .hidden: "\u{1B}]9;4;0;0\u{1B}\\"
-    case .percent(let percent): "\u{1B}]9;4;1;\(percent)\u{1B}\\"
-    case .failing(let percent): "\u{1B}]9;4;2;\(percent)\u{1B}\\"
-    case .busy: "\u{1B}]9;4;3;0\u{1B}\\"
+  private func line(_ event: ProgressEvent) -> String? {
+    switch event {
+    case .ended(_, .success(let outcome)) where event.isNamed: return done(outcome)
+    case .ended(let address, .failure(let error)) where error.code == .skipped:
+      return noted(address, "skipped: what has come is kept", .dim)
+    case .waitsForAnotherProcess(let address, let process):
+      return noted(address, OutcomeNote.waits(for: process), .retry)
+    // Files of watched lists have rows of their own, and waiting is told below.
+    case .began, .ended, .retry, .rejected, .watch(.removed), .watch(.asking), .watch(.waiting): return nil
+    case .watch(let news):
+      return line(glyphs.retry, .retry, TerminalText.shown(WatchMessages(words: words).text(news).text, glyphs), .dim)
+    }
+  }
+
+  private func noted(_ address: Address, _ note: String, _ tone: CellLine.Tone) -> String {
+    line(glyphs.retry, .retry, "\(ActiveRow.name(of: address, glyphs))  \(note)", tone)
+  }
+
+  private func line(_ sign: String, _ signTone: CellLine.Tone, _ text: String, _ tone: CellLine.Tone) -> String {
+    var line = mark(sign, signTone)
+    line.append(text, upTo: usable, tone)
+    return line.text
+  }
+
+  /// Name, size and note; sizes stand below one another unless a long name or note needs the room.
+  private func done(_ outcome: DownloadOutcome) -> String {
+    var line = mark(glyphs.done, .done)
+    let name = TerminalText.shown(outcome.wantedName, glyphs)
+    let note = TerminalText.shown(OutcomeNote.text(outcome), glyphs)
+    let gap = RowColumns.gap
+    let size = gap + RowColumns.bytesWidth
+    guard usable >= RowColumns.indent + size + 12 else {
+      line.append(name, upTo: usable)
+      return line.text
+    }
+    let free = usable - line.width - size - (note.isEmpty ? 0 : gap + CellWidth.of(note))
+    line.append(name, left: min(max(layout.columns.name, CellWidth.of(name)), max(12, free)))
+    line.append(Quantity.bytes(outcome.size), right: size, .dim)
+    if !note.isEmpty, line.width + gap < usable {
+      line.pad(to: line.width + gap)
+      line.append(note, upTo: usable, .dim)
+    }
+    return line.text
+  }
+
+  private func mark(_ sign: String, _ tone: CellLine.Tone) -> CellLine {
+    usable > RowColumns.indent ? layout.line(sign, tone) : layout.line
+  }
+}
+
+extension ProgressEvent {
+  /// Whether it is a file that ended well, and that is not only counted.
+  var isNamed: Bool {
+    guard case .ended(_, .success(let outcome)) = self else { return false }
+    switch outcome.kind {
+    case .fetched, .skipped: return true
+    case .unchanged, .fresh, .copied: return outcome.renamedFrom != nil
     }
   }
 }

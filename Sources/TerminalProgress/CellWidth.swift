@@ -4,22 +4,15 @@
 enum CellWidth {
   static func of(_ text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
-    var count = 0
-    for scalar in text.unicodeScalars {
-      guard isSimple(scalar) else { return text.reduce(0) { $0 + of($1) } }
-      count += 1
-    }
-    return count
+    let scalars = text.unicodeScalars
+    return scalars.allSatisfy(isSimple) ? scalars.count : text.reduce(0) { $0 + of($1) }
   }
 
-  /// What frames are mostly made of, for which Unicode need not be asked: ASCII, lines and blocks. All take a cell, and
-  /// join nothing before them.
-  private static func isSimple(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value < 0x80 || drawing.contains(scalar.value)
+  /// What frames are mostly made of, for which Unicode need not be asked: ASCII, Box Drawing and Block Elements. All
+  /// take a cell, and join nothing before them.
+  static func isSimple(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value < 0x80 || (0x2500..<0x25A0).contains(scalar.value)
   }
-
-  /// Box Drawing and Block Elements.
-  static let drawing: Range<UInt32> = 0x2500..<0x25A0
 
   /// 2 for wide characters, emoji, flags and what a variation selector turns into an emoji; 0 for a mark that has
   /// nothing to stand on.
@@ -35,7 +28,7 @@ enum CellWidth {
 
   private static func of(_ scalar: Unicode.Scalar) -> Int {
     if isZeroWidth(scalar) { return 0 }
-    return isWide(scalar) ? 2 : 1
+    return scalar.value >= 0x1100 && wide.contains { $0.contains(scalar.value) } ? 2 : 1
   }
 
   /// The emoji variation selector, the joiner, skin tones, and the second letter of a flag.
@@ -57,11 +50,6 @@ enum CellWidth {
     case .nonspacingMark, .enclosingMark, .format, .control, .lineSeparator, .paragraphSeparator: return true
     default: return scalar.properties.isDefaultIgnorableCodePoint
     }
-  }
-
-  private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
-    guard scalar.value >= 0x1100 else { return false }
-    return wide.contains { $0.contains(scalar.value) }
   }
 
   /// East_Asian_Width W and F without emoji, which the standard library knows. Gaps within a block are filled: what is
@@ -101,24 +89,60 @@ enum TextCut {
 
   private static func head(_ text: String, _ width: Int) -> Substring {
     var used = 0
-    var end = text.startIndex
-    while end < text.endIndex {
-      used += CellWidth.of(text[end])
-      if used > width { break }
-      end = text.index(after: end)
+    return text.prefix {
+      used += CellWidth.of($0)
+      return used <= width
     }
-    return text[..<end]
   }
 
-  private static func tail(_ text: String, _ width: Int) -> Substring {
+  private static func tail(_ text: String, _ width: Int) -> String {
     var used = 0
-    var start = text.endIndex
-    while start > text.startIndex {
-      let before = text.index(before: start)
-      used += CellWidth.of(text[before])
-      if used > width { break }
-      start = before
+    let reversed = text.reversed().prefix {
+      used += CellWidth.of($0)
+      return used <= width
     }
-    return text[start...]
+    return String(reversed.reversed())
+  }
+}
+
+/// Messages in a window that is narrower than they are: broken between words. A pure function.
+///
+/// What is to be copied stays in one piece, and the terminal breaks it if it must: a command gets a line of its own,
+/// and a line that is set in (an address below its cause) stays as it is.
+public enum TextWrap {
+  private static let indent = "    "
+
+  /// - Parameter columns: of the window.
+  /// - Returns: `text` alone if it fits.
+  public static func lines(_ text: String, columns: Int) -> [String] {
+    guard columns > 0, CellWidth.of(text) > columns, !text.hasPrefix(indent) else { return [text] }
+    guard let command = command(in: text) else { return wrapped(text, columns) }
+    let before = wrapped(String(text[..<command.lowerBound]), columns)
+    let note = text[command.upperBound...].drop { $0 == " " }
+    let after = note.isEmpty ? [] : wrapped(indent + note, columns)
+    return before + [indent + text[command]] + after
+  }
+
+  /// From behind the colon that introduces it to three blanks or the end.
+  private static func command(in text: String) -> Range<String.Index>? {
+    guard let lead = [": dlm ", ": … | dlm "].lazy.compactMap({ text.firstRange(of: $0) }).first else { return nil }
+    let start = text.index(lead.lowerBound, offsetBy: 2)
+    return start..<(text[start...].firstRange(of: "   ")?.lowerBound ?? text.endIndex)
+  }
+
+  private static func wrapped(_ text: String, _ columns: Int) -> [String] {
+    let margin = String(text.prefix { $0 == " " })
+    var lines: [String] = []
+    var line = margin
+    for word in text.split(separator: " ") {
+      let next = line.allSatisfy { $0 == " " } ? line + word : line + " " + word
+      if CellWidth.of(next) <= columns || line.allSatisfy({ $0 == " " }) {
+        line = next
+      } else {
+        lines.append(line)
+        line = (lines.isEmpty ? margin : indent) + word
+      }
+    }
+    return lines + [line]
   }
 }

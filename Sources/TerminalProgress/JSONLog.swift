@@ -7,45 +7,35 @@ public import DownloadModel
 /// it (`Redaction`), since such output is kept in logs: `id`, the place in the list from 0, says which one it is. The
 /// summary is always the last line, also of an interrupted run. Readers must ignore types and fields that they do not
 /// know.
-struct JSONLog: ProgressDisplay {
-  let interval = Duration.milliseconds(100)
+struct JSONLog: ProgressLog {
   /// Files under way that a progress line names.
   private static let named = 16
 
   private let words: ProgressMessages
   private let heading: RunHeading?
-  private var latest: Numbers?
-  private var plan: Plan?
+  /// What the last progress line said.
+  private var latest: (tally: ProgressTally, received: Int64)?
+  /// How many files the last plan line said.
+  private var planned: Int?
   /// Lines of the list that were none.
   private var rejected: Int
   /// Requests under way, by address: events that end them name the address only.
   private var ids: [Address: [Int]] = [:]
 
-  private struct Numbers: Equatable {
-    var tally: ProgressTally
-    var received: Int64
-  }
-
-  private struct Plan: Equatable {
-    var files: Int
-    var isComplete: Bool
-  }
-
   init(words: ProgressMessages, rejected: Int = 0, heading: RunHeading? = nil) {
     (self.words, self.rejected, self.heading) = (words, rejected, heading)
   }
 
-  mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
+  mutating func draw(_ sample: ProgressSample, at now: Duration) -> [UInt8] {
     var text = lines(sample)
-    let numbers = Numbers(tally: sample.tally, received: sample.received)
-    if numbers != latest {
-      latest = numbers
+    if sample.tally != latest?.tally || sample.received != latest?.received {
+      latest = (sample.tally, sample.received)
       text += progress(sample)
     }
     return Array(text.utf8)
   }
 
-  mutating func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
+  mutating func end(_ sample: ProgressSample, at now: Duration) -> [UInt8] {
     Array((lines(sample) + summary(sample, now)).utf8)
   }
 
@@ -53,10 +43,10 @@ struct JSONLog: ProgressDisplay {
 
   private mutating func lines(_ sample: ProgressSample) -> String {
     var text = ""
-    let plan = Plan(files: sample.tally.listed, isComplete: sample.tally.listIsComplete)
-    if plan != self.plan, plan.isComplete {
-      self.plan = plan
-      text += line("plan", ["files": .of(plan.files)].merging(heading?.fields ?? [:]) { $1 })
+    let files = sample.tally.listed
+    if sample.tally.listIsComplete, files != planned {
+      planned = files
+      text += line("plan", ["files": .of(files)].merging(heading?.fields ?? [:]) { $1 })
     }
     for event in sample.events { text += self.line(of: event) }
     return text
@@ -92,8 +82,7 @@ struct JSONLog: ProgressDisplay {
       return line("wait", fields, of: address, ids[address]?.first)
     case .rejected(let rejection):
       rejected += 1
-      return line(
-        "error", ["code": .text("bad-line"), "passing": .flag(false), "message": message(words.rejection(rejection))])
+      return line("error", fields("bad-line", isPassing: false, words.rejection(rejection)))
     case .watch(let news): return self.line(of: news)
     }
   }
@@ -107,22 +96,19 @@ struct JSONLog: ProgressDisplay {
     case .changed(let change):
       rejected -= change.mended
       fields = [
-        "what": .text("changed"), "list": .of(change.list), "files": .of(change.files),
-        "started": .of(change.started), "removed": .of(change.removed),
-        "restarted": .of(change.restarted), "mended": .of(change.mended),
+        "what": .text("changed"), "list": .of(change.list), "files": .of(change.files), "started": .of(change.started),
+        "removed": .of(change.removed), "restarted": .of(change.restarted), "mended": .of(change.mended),
       ]
     case .missing(let list, let count):
       fields = ["what": .text("missing"), "list": .of(list), "files": .of(count)]
     case .unreadable(let why, let count):
       fields = [
         "what": .text("unreadable"), "list": .of(why.list), "files": .of(count),
-        "message": message(words.rejection(why)),
+        "message": .text(Redaction.redacted(words.rejection(why))),
       ]
     case .asking(let count): fields = ["what": .text("asking"), "files": .of(count)]
     case .waiting(let status):
-      fields = [
-        "what": .text("waiting"), "files": .of(status.files), "next": .of(status.nextLook?.inSeconds),
-      ]
+      fields = ["what": .text("waiting"), "files": .of(status.files), "next": .of(status.nextLook?.inSeconds)]
     }
     return line("watch", fields)
   }
@@ -134,13 +120,12 @@ struct JSONLog: ProgressDisplay {
     return id
   }
 
-  private func message(_ text: String) -> JSONValue { .text(Redaction.redacted(text)) }
-
   private func fields(_ error: DownloadError, _ message: String) -> [String: JSONValue] {
-    [
-      "code": .text(error.code.rawValue), "passing": .flag(error.isTransient),
-      "message": self.message(message),
-    ]
+    fields(error.code.rawValue, isPassing: error.isTransient, message)
+  }
+
+  private func fields(_ code: String, isPassing: Bool, _ message: String) -> [String: JSONValue] {
+    ["code": .text(code), "passing": .flag(isPassing), "message": .text(Redaction.redacted(message))]
   }
 
   private func progress(_ sample: ProgressSample) -> String {
@@ -157,9 +142,8 @@ struct JSONLog: ProgressDisplay {
     let tally = sample.tally
     let fields: [String: JSONValue] = [
       "fresh": .of(tally.fresh), "stale": .of(tally.stale), "unchanged": .of(tally.unchanged),
-      "skipped": .of(tally.skipped), "sameAsHere": .of(tally.sameAsHere),
-      "withoutContent": .of(tally.withoutContent), "decoded": .of(tally.decoded),
-      "copied": .of(tally.copied), "cancelled": .of(tally.cancelled),
+      "skipped": .of(tally.skipped), "sameAsHere": .of(tally.sameAsHere), "withoutContent": .of(tally.withoutContent),
+      "decoded": .of(tally.decoded), "copied": .of(tally.copied), "cancelled": .of(tally.cancelled),
       "failedForGood": .of(tally.failedForGood), "provenByDigest": .of(tally.provenByDigest),
       "unproven": .of(tally.unproven), "seconds": .of(now.inSeconds),
     ]
@@ -179,33 +163,30 @@ struct JSONLog: ProgressDisplay {
       if file.meter.total == nil { isSized = false }
     }
     return [
-      "files": .of(tally.listIsComplete ? tally.listed : nil), "done": .of(tally.done),
-      "failed": .of(tally.failed), "received": .of(received), "size": .of(size),
-      "sizeIsWhole": .flag(isSized), "transferred": .of(sample.received),
+      "files": .of(tally.listIsComplete ? tally.listed : nil), "done": .of(tally.done), "failed": .of(tally.failed),
+      "received": .of(received), "size": .of(size), "sizeIsWhole": .flag(isSized), "transferred": .of(sample.received),
     ]
   }
 
-  private func line(
-    _ type: String, _ fields: [String: JSONValue], of address: Address? = nil, _ id: Int? = nil
-  ) -> String {
+  private func line(_ type: String, _ fields: [String: JSONValue], of address: Address? = nil, _ id: Int? = nil)
+    -> String
+  {
     let all = fields.merging(["id": .of(id), "url": .of(address?.redacted)]) { $1 }
-    let head =
-      "{\"v\":1,\"t\":\(JSONValue.text(words.timestamp()).text),\"type\":\(JSONValue.text(type).text),"
+    let head = "{\"v\":1,\"t\":\(JSONValue.text(words.timestamp()).text),\"type\":\(JSONValue.text(type).text),"
     return head + JSONValue.object(all).text.dropFirst() + "\n"
   }
 }
 
-/// The object of a run's summary line, for a file of its own.
-public enum RunSummaryJSON {
+extension ProgressMessages {
+  /// The object of a run's summary line, for a file of its own.
   /// - Parameters:
   ///   - rejected: lines of the list that were none.
   ///   - more: what only the file says.
   /// - Returns: a line, with its end.
-  public static func text(
-    _ tally: ProgressTally, transferred: Int64, rejected: Int, elapsed: Duration, words: ProgressMessages,
-    more: [String: JSONValue]
+  public func summary(
+    _ tally: ProgressTally, transferred: Int64, rejected: Int, elapsed: Duration, more: [String: JSONValue]
   ) -> String {
     let sample = ProgressSample(tally: tally, received: transferred, active: [], events: [])
-    return JSONLog(words: words, rejected: rejected).summary(sample, elapsed, more)
+    return JSONLog(words: self, rejected: rejected).summary(sample, elapsed, more)
   }
 }

@@ -1,7 +1,7 @@
 public import DownloadModel
 import Synchronization
 
-/// The shell around a display: a reader of the feed at the display's pace, which has the frame made and writes it.
+/// The shell around bars or a log: a reader of the feed at their pace, which has the frame made and writes it.
 ///
 /// It runs on a thread of its own, as a terminal can be slow or stopped (Ctrl-S). Only the caller of `finish()` waits
 /// for it.
@@ -9,9 +9,8 @@ public actor ProgressRenderer {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   private let thread = BlockingExecutor(label: "dlm.progress")
-  private let feed: ProgressFeed
-  private let isOneOfSeveral: Bool
-  private var reader: ProgressReader
+  /// Nil once nothing can be written any more, or the events of a long run would pile up unread.
+  private var reader: ProgressReader?
   private let output: any ProgressOutput
   private let elapsed: @Sendable () -> Duration
   private let spent: @Sendable () -> ProcessorTime
@@ -22,7 +21,13 @@ public actor ProgressRenderer {
   private let ended = AsyncStream<Never>.makeStream()
   /// Lines of others that wait for the next frame; nil when there is none any more.
   private let notes = Lock<[String]?>([])
-  private var display: any ProgressDisplay
+  private var bars: BarsDisplay?
+  /// What is shown where there are no bars.
+  private var log: (any ProgressLog)?
+  /// Time between two looks at the numbers.
+  private let interval: Duration
+  /// None for one of several runs, which goes on where the one before it has just left the screen.
+  private let firstPause: Duration
   private var isFinished = false
   private var isSuspended = false
   /// Why nothing is written any more: the terminal, the pipe or the file is gone.
@@ -42,14 +47,19 @@ public actor ProgressRenderer {
   ) {
     switch style {
     case .bars:
-      display = BarsDisplay(environment: environment, isColored: isColored, words: words, heading: heading)
-    case .plain: display = PlainLog(isColored: isColored, words: words)
-    case .json: display = JSONLog(words: words, heading: heading)
+      // 20 frames a second: smooth to the eye, and no burden.
+      interval = .milliseconds(50)
+      bars = BarsDisplay(environment: environment, isColored: isColored, words: words, heading: heading)
+    case .plain:
+      interval = .milliseconds(250)
+      log = PlainLog(isColored: isColored, words: words)
+    case .json:
+      interval = .milliseconds(100)
+      log = JSONLog(words: words, heading: heading)
     case .none: return nil
     }
-    restoring = display.restoring.isEmpty ? [] : display.restoring + TerminalMode.pasteOff
-    self.feed = feed
-    isOneOfSeveral = heading != nil
+    restoring = bars.map { $0.restoring + TerminalMode.pasteOff } ?? []
+    firstPause = heading == nil ? interval : .zero
     reader = feed.reader(of: detail)
     self.output = output
     let start = clock.now
@@ -77,11 +87,13 @@ public actor ProgressRenderer {
     // In the background there is no room for a region, as in drawFrame.
     var size = output.size ?? .usual
     if isSuspended || !output.isInForeground {
-      leaveToOthers()
+      giveBack(erases: false)
       size.rows = 0
     }
-    display.take(notes: notes.withLock { $0.take() } ?? [])
-    if lost == nil { write(display.end(reader.take(), at: elapsed(), size: size)) }
+    let notes = notes.withLock { $0.take() } ?? []
+    if let sample = reader?.take() {
+      write(bars?.end(sample, notes, size: size) ?? log?.end(sample, at: elapsed()) ?? [])
+    }
     output.giveKeysBack(isForGood: false)
     cursor.giveBack()
   }
@@ -91,14 +103,14 @@ public actor ProgressRenderer {
   public func suspend() {
     guard !isSuspended, !isFinished else { return }
     isSuspended = true
-    giveBack()
+    giveBack(erases: output.isInForeground)
   }
 
   /// After the process goes on (SIGCONT): draws anew from the line where the cursor stands, if the terminal is ours.
   /// Also right if `suspend()` could not be called before (SIGSTOP).
   public func resume() {
     guard !isFinished else { return }
-    if !isSuspended { giveBack() }
+    if !isSuspended { giveBack(erases: output.isInForeground) }
     isSuspended = false
     drawFrame()
   }
@@ -107,21 +119,19 @@ public actor ProgressRenderer {
 
   /// Takes a key. What it changes of the screen is in the next frame.
   /// - Returns: what the run is to do.
-  public func press(_ key: ScreenKey) -> ScreenCommand? { display.press(key, at: elapsed()) }
+  public func press(_ key: ScreenKey) -> ScreenCommand? { bars?.press(key, at: elapsed()) }
 
   /// Shows for a moment what the run has to say to a key.
-  public func answer(_ note: String) { display.answer(note, at: elapsed()) }
+  public func answer(_ note: String) { bars?.answer(note, at: elapsed()) }
 
   /// The meter of a file under way.
-  public func meter(of id: Int) -> TransferMeter? { display.meter(of: id) }
+  public func meter(of id: Int) -> TransferMeter? { bars?.meter(of: id) }
 
   /// The file of which a panel shows all that is known; nil for none.
-  public var described: TransferMeter? { display.described }
+  public var described: TransferMeter? { bars?.described }
 
   /// Has that panel show transfers of that file.
-  public func describe(_ meter: TransferMeter, by details: [TransferDetails]) {
-    display.describe(meter, by: details)
-  }
+  public func describe(_ meter: TransferMeter, by details: [TransferDetails]) { bars?.describe(meter, by: details) }
 
   /// Gives the terminal back from any thread, at once and for good; for a process that is about to end.
   public nonisolated func restoreNow() {
@@ -138,31 +148,17 @@ public actor ProgressRenderer {
     }
   }
 
-  private func takeNotes() -> [String] {
-    notes.withLock { notes in
-      defer { if notes != nil { notes = [] } }
-      return notes ?? []
-    }
-  }
-
-  private func giveBack() {
-    guard output.isInForeground else { return leaveToOthers() }
-    write(display.suspend())
-    output.giveKeysBack(isForGood: false)
-    cursor.giveBack()
-  }
-
-  /// The shell has had the terminal since, so that no cell and no mode is ours to restore.
-  private func leaveToOthers() {
-    write(display.leave())
+  /// Gives the terminal back for a while; the next frame takes it again.
+  /// - Parameter erases: false where the shell has had it since, so that no cell and no mode is ours to restore.
+  private func giveBack(erases: Bool) {
+    write(bars?.giveBack(erases: erases) ?? [])
     output.giveKeysBack(isForGood: false)
     cursor.giveBack()
   }
 
   private func drawUntilFinished() async {
     var pace = FramePace()
-    // One of several runs goes on where the one before it has just left the screen.
-    var pause = isOneOfSeveral ? .zero : display.interval
+    var pause = firstPause
     while !isFinished {
       do {
         try await sleep(pause)
@@ -172,34 +168,39 @@ public actor ProgressRenderer {
       // Nothing is awaited in between, so that both are of one thread.
       let before = spent()
       drawFrame()
-      pause = pace.pause(display.interval, at: elapsed(), after: (before, spent()))
+      pause = pace.pause(interval, at: elapsed(), after: (before, spent()))
     }
   }
 
   /// Events stay in the feed while the terminal takes nothing.
   func drawFrame() {
-    guard !isFinished, !isSuspended, lost == nil, output.isReady else { return }
+    guard !isFinished, !isSuspended, let reader, output.isReady else { return }
     var size = output.size ?? .usual
-    display.take(notes: takeNotes())
-    guard !output.isInForeground else {
-      if !restoring.isEmpty { output.takeKeys() }
-      write(display.draw(reader.take(), at: elapsed(), size: size))
-      return
+    let notes = notes.withLock { notes in
+      defer { if notes != nil { notes = [] } }
+      return notes ?? []
     }
-    // The shell has the terminal: lines may scroll by, but there is no room for a region, and the cursor is its.
-    leaveToOthers()
-    size.rows = 0
-    write(display.draw(reader.take(), at: elapsed(), size: size) + display.leave())
-    cursor.giveBack()
+    let isInForeground = output.isInForeground
+    if !isInForeground {
+      // The shell has the terminal: lines may scroll by, but there is no room for a region, and the cursor is its.
+      giveBack(erases: false)
+      size.rows = 0
+    } else if bars != nil {
+      output.takeKeys()
+    }
+    let (sample, now) = (reader.take(), elapsed())
+    let bytes = bars?.draw(sample, notes, at: now, size: size) ?? log?.draw(sample, at: now) ?? []
+    write(isInForeground ? bytes : bytes + (bars?.giveBack(erases: false) ?? []))
+    if !isInForeground { cursor.giveBack() }
   }
 
   private func write(_ bytes: [UInt8]) {
-    guard !bytes.isEmpty, lost == nil, cursor.take() else { return }
+    guard !bytes.isEmpty, reader != nil, cursor.take() else { return }
     do throws(OutputLost) {
       try output.write(bytes)
     } catch {
       lost = error  // The downloads do not suffer for it; the run says so at its end.
-      reader = feed.reader(of: .totals)  // Or the events of a long run would pile up unread.
+      reader = nil
       notes.withLock { $0 = nil }
     }
     // The second signal came in the middle of this write, and what it restored was drawn over.
@@ -217,52 +218,59 @@ public struct RunHeading: Sendable {
   public init(_ lines: [String], fields: [String: JSONValue]) { (self.lines, self.fields) = (lines, fields) }
 }
 
-/// A way to show progress: numbers in, bytes out. It neither waits nor writes.
-protocol ProgressDisplay: Sendable {
-  /// Time between two looks at the numbers.
-  var interval: Duration { get }
-
+/// A way to show progress as lines: numbers in, bytes out. It neither waits nor writes, and never takes the terminal.
+protocol ProgressLog: Sendable {
   /// - Parameter now: since the start, on a monotonic clock.
   /// - Returns: nothing if there is nothing new to show.
-  mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8]
+  mutating func draw(_ sample: ProgressSample, at now: Duration) -> [UInt8]
 
-  /// The last words: every event that is left, and the terminal as it was found.
-  mutating func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8]
-
-  /// Takes lines of others that are to stand above what is drawn next.
-  mutating func take(notes: [String])
-
-  /// Gives the terminal back for a while; the next `draw` takes it again.
-  mutating func suspend() -> [UInt8]
-
-  /// Gives the terminal back without touching a cell, where others have written meanwhile.
-  mutating func leave() -> [UInt8]
-
-  /// What gives the terminal back from any state at all; empty if it is never taken.
-  var restoring: [UInt8] { get }
-
-  /// Takes a key.
-  /// - Returns: what the run is to do.
-  mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand?
-  mutating func answer(_ note: String, at now: Duration)
-  func meter(of id: Int) -> TransferMeter?
-  /// The file whose transfers are to be described; nil for none.
-  var described: TransferMeter? { get }
-  mutating func describe(_ meter: TransferMeter, by details: [TransferDetails])
+  /// The last words: every event that is left.
+  mutating func end(_ sample: ProgressSample, at now: Duration) -> [UInt8]
 }
 
-/// What shows lines has no keys, and is in nobody's way: it never takes the terminal, and others write their lines
-/// themselves.
-extension ProgressDisplay {
-  var restoring: [UInt8] { [] }
-  mutating func suspend() -> [UInt8] { [] }
-  mutating func leave() -> [UInt8] { [] }
-  mutating func take(notes: [String]) {}
-  mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand? { nil }
-  mutating func answer(_ note: String, at now: Duration) {}
-  func meter(of id: Int) -> TransferMeter? { nil }
-  var described: TransferMeter? { nil }
-  mutating func describe(_ meter: TransferMeter, by details: [TransferDetails]) {}
+/// What has been had of the processor so far.
+public struct ProcessorTime: Sendable {
+  /// By the thread that draws.
+  public var drawing: Duration
+  /// By all threads of the process.
+  public var process: Duration
+
+  public init(drawing: Duration, process: Duration) { (self.drawing, self.process) = (drawing, process) }
+}
+
+/// How long to wait for the next frame. What is watched must not slow down what is done: drawing takes at most a
+/// fiftieth of a core's time, and of a run that mostly waits a fiftieth of what that takes, unless fewer than ten
+/// frames a second would do. A run of a thousand files in a large window so has fewer frames.
+struct FramePace {
+  private static let share = 50
+  /// Slower, and it would seem to stand still.
+  private static let longest = Duration.milliseconds(250)
+  /// Slower, and what moves would jerk: a run that waits for its servers has a core left to draw with.
+  private static let smooth = Duration.milliseconds(100)
+
+  private var last: (now: Duration, process: Duration)?
+  /// How many cores the process keeps busy: a mean in which the last frames count most.
+  private(set) var busy = 1.0
+
+  /// Takes what a frame cost.
+  /// - Parameters:
+  ///   - interval: the pause where drawing costs nothing.
+  ///   - now: since the start of the run, on a monotonic clock.
+  ///   - times: at the start of the frame and at its end, read by the thread that drew it.
+  /// - Returns: the pause that follows.
+  mutating func pause(
+    _ interval: Duration, at now: Duration, after times: (start: ProcessorTime, end: ProcessorTime)
+  ) -> Duration {
+    if let last, now > last.now { busy += ((times.end.process - last.process) / (now - last.now) - busy) / 4 }
+    last = (now, times.end.process)
+    return Self.pause(interval, after: times.end.drawing - times.start.drawing, busy: busy)
+  }
+
+  /// - Parameter cost: the time that the last frame took the processor.
+  static func pause(_ interval: Duration, after cost: Duration, busy: Double) -> Duration {
+    let ofCore = cost * share
+    return max(interval, min(ofCore, longest), min(ofCore / max(busy, 0.001), smooth))
+  }
 }
 
 /// Whether the renderer has the terminal, which is given back exactly once: by the renderer, or by a second signal.

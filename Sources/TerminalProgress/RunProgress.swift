@@ -18,31 +18,21 @@ struct RunProgress: Sendable, Equatable {
   let running: Int
 
   /// - Parameter rejected: lines that were no request; the tally counts them as failed.
-  init(_ tally: ProgressTally, rejected: Int, active: some Sequence<FileProgress>) {
+  init(_ tally: ProgressTally, rejected: Int, active: some Collection<FileProgress>) {
     self.tally = tally
-    var (bytes, total, remaining) = (tally.finishedBytes, tally.finishedBytes, Int64(0))
-    var (count, unknown) = (0, 0)
+    running = active.count
+    var (bytes, total, remaining, unknown) = (tally.finishedBytes, tally.finishedBytes, Int64(0), 0)
     for file in active {
-      count += 1
       bytes += file.position
-      if let length = file.total {
-        total += length
-        remaining += max(0, length - file.position)
-      } else {
-        unknown += 1
-      }
+      total += file.total ?? 0
+      remaining += file.remaining ?? 0
+      if file.total == nil { unknown += 1 }
     }
-    let ended = max(0, tally.done + tally.failed - rejected + tally.cancelled)
-    queued = max(0, tally.listed - ended - count)
+    queued = max(0, tally.listed - max(0, tally.ended - rejected) - running)
     unknownSizes = unknown + queued
     totalBytes = tally.listIsComplete && unknownSizes == 0 ? total : nil
-    running = count
-    self.bytes = bytes
-    self.remaining = remaining
+    (self.bytes, self.remaining) = (bytes, remaining)
   }
-
-  /// Whether more may be missing than `remaining`.
-  var isLowerBound: Bool { totalBytes == nil }
 
   /// Of the bytes, from 0 to 1; nil while a size is unknown: a part of the files says nothing about the bytes that
   /// stand beside it.
@@ -83,8 +73,8 @@ struct RunTotal: Sendable {
     // The run does not end before its last file, however fast those were that are done.
     let timeLeft = rate.timeLeft(remaining: progress.remaining, at: now).map { max($0, longest ?? .zero) }
     return TotalLine.Content(
-      progress: progress, fraction: progress.fraction, step: framesWithBytes / 2,
-      rate: rate.rate(at: now), timeLeft: timeLeft, isBound: progress.isLowerBound || hasStalled)
+      progress: progress, step: framesWithBytes / 2, rate: rate.rate(at: now), timeLeft: timeLeft,
+      isBound: progress.totalBytes == nil || hasStalled)
   }
 }
 
@@ -108,10 +98,7 @@ struct RateEstimate: Sendable {
   private var pending: Int64 = 0
 
   /// - Parameter start: on the same monotonic clock as every later time.
-  init(start: Duration) {
-    self.start = start
-    latest = start
-  }
+  init(start: Duration) { (self.start, latest) = (start, start) }
 
   /// Takes bytes that arrived since the last call.
   mutating func add(bytes: Int64, at now: Duration) {

@@ -5,8 +5,7 @@ public struct TerminalEnvironment: Sendable {
 
   /// - Parameter variables: the process's environment.
   public init(isTerminal: Bool, variables: [String: String]) {
-    self.isTerminal = isTerminal
-    self.variables = variables
+    (self.isTerminal, self.variables) = (isTerminal, variables)
   }
 
   /// The variable's value; nil if it is not set or empty, which mean the same here.
@@ -26,9 +25,8 @@ public struct TerminalEnvironment: Sendable {
 
   /// The first of the three that is set decides (POSIX.1 §8.2).
   public var isUTF8: Bool {
-    let locale = self["LC_ALL"] ?? self["LC_CTYPE"] ?? self["LANG"] ?? ""
-    let lower = locale.lowercased()
-    return lower.contains("utf-8") || lower.contains("utf8")
+    let locale = (self["LC_ALL"] ?? self["LC_CTYPE"] ?? self["LANG"] ?? "").lowercased()
+    return locale.contains("utf-8") || locale.contains("utf8")
   }
 
   /// The text console of Linux reads UTF-8 but its font has neither ticks nor partial blocks.

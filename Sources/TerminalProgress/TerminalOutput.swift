@@ -1,4 +1,6 @@
+import DownloadModel
 import Glibc
+import Synchronization
 
 /// Where progress is written to. `TerminalOutput` is the real one; tests read the characters.
 public protocol ProgressOutput: Sendable {
@@ -39,15 +41,12 @@ public struct TerminalOutput: ProgressOutput {
   /// Nil where keys are left as they are.
   private let mode: TerminalMode?
 
-  /// Standard error.
   /// - Parameters:
+  ///   - descriptor: nil for standard error.
   ///   - takesKeys: whether what is typed is unseen while bars stand.
   ///   - keepsInput: whether it is left for the program that reads next.
-  public init(takesKeys: Bool = false, keepsInput: Bool = false) {
-    self.init(descriptor: STDERR_FILENO, takesKeys: takesKeys, keepsInput: keepsInput)
-  }
-
-  public init(descriptor: Int32, takesKeys: Bool = false, keepsInput: Bool = false) {
+  public init(descriptor: Int32? = nil, takesKeys: Bool = false, keepsInput: Bool = false) {
+    let descriptor = descriptor ?? STDERR_FILENO
     self.descriptor = descriptor
     mode = takesKeys ? TerminalMode(descriptor, keepsInput: keepsInput) : nil
   }
@@ -78,23 +77,17 @@ public struct TerminalOutput: ProgressOutput {
   }
 
   public func write(_ bytes: [UInt8]) throws(OutputLost) {
-    let failure = bytes.withUnsafeBytes { buffer -> Int32? in
-      var rest = buffer[...]
-      while !rest.isEmpty {
-        let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
-        if count >= 0 {
-          rest = rest.dropFirst(count)
-          continue
-        }
-        switch errno {
-        case EINTR: continue
-        case EAGAIN: _ = canWrite(within: -1)
-        case let code: return code
-        }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { systemWrite(descriptor, $0) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        _ = canWrite(within: -1)
+      } else if errno != EINTR {
+        throw OutputLost(errno: errno)
       }
-      return nil
     }
-    if let failure { throw OutputLost(errno: failure) }
   }
 
   public func writeAtOnce(_ bytes: [UInt8]) {
@@ -120,11 +113,76 @@ public struct TerminalSize: Sendable, Equatable {
   public var columns: Int
   public var rows: Int
 
-  public init(columns: Int, rows: Int) {
-    self.columns = columns
-    self.rows = rows
-  }
+  public init(columns: Int, rows: Int) { (self.columns, self.rows) = (columns, rows) }
 
   /// What a terminal has that does not say (POSIX.1: 80 by 24).
   public static let usual = TerminalSize(columns: 80, rows: 24)
+}
+
+/// How a terminal treats keys: as it was found, or each at once and unseen. Ctrl-C stays a signal.
+///
+/// It is touched only while this process has the terminal: in the background it is the shell's, and a process that sets
+/// its mode is stopped (SIGTTOU), or spoils the shell's.
+final class TerminalMode: Sendable {
+  private struct State {
+    /// The mode as it was found; nil while it stands.
+    var found: termios?
+    /// Whether something was typed before, or what is typed is none of ours: it is for whoever reads next.
+    var keepsInput = false
+    var isSealed = false
+  }
+
+  /// Makes the terminal mark what is pasted, so that its lines are not taken for keys, and do not answer several
+  /// questions.
+  static let pasteOn = Array("\u{1B}[?2004h".utf8)
+  static let pasteOff = Array("\u{1B}[?2004l".utf8)
+
+  private let descriptor: Int32
+  let keepsInput: Bool
+  private let state = Lock(State())
+
+  /// - Parameter keepsInput: whether what is typed meanwhile is left for the program that reads next.
+  init(_ descriptor: Int32, keepsInput: Bool = false) {
+    (self.descriptor, self.keepsInput) = (descriptor, keepsInput)
+  }
+
+  /// Turns echo and lines off, if this process has the terminal. It costs nothing where that is done already.
+  /// - Returns: whether it did something.
+  func take() -> Bool {
+    state.withLock { state in
+      guard state.found == nil, !state.isSealed, isOurs else { return false }
+      var found = termios()
+      guard tcgetattr(descriptor, &found) == 0 else { return false }
+      var mode = found
+      mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
+      withUnsafeMutableBytes(of: &mode.c_cc) {
+        $0[Int(VMIN)] = 1
+        $0[Int(VTIME)] = 0
+      }
+      // Not TCSADRAIN: with the output stopped (Ctrl-S) that would wait for ever.
+      guard tcsetattr(descriptor, TCSANOW, &mode) == 0 else { return false }
+      var waiting: Int32 = 0
+      state.keepsInput = keepsInput || ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting > 0
+      state.found = found
+      return true
+    }
+  }
+
+  /// Gives echo and lines back. What was typed meanwhile was a key or nothing: it is not left for the shell to run.
+  /// - Parameter isForGood: from now on `take` does nothing.
+  /// - Returns: whether it did something.
+  func giveBack(isForGood: Bool = false) -> Bool {
+    state.withLock { state in
+      if isForGood { state.isSealed = true }
+      guard var found = state.found else { return false }
+      state.found = nil
+      guard isOurs else { return false }
+      if !state.keepsInput { tcflush(descriptor, TCIFLUSH) }
+      tcsetattr(descriptor, TCSANOW, &found)
+      return true
+    }
+  }
+
+  /// Not for a terminal that does not control this process: another shell may have it.
+  private var isOurs: Bool { tcgetpgrp(descriptor) == getpgrp() }
 }

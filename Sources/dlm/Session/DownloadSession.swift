@@ -398,9 +398,9 @@ struct DownloadSession: Sendable {
   /// - Returns: the status, which a file that cannot be written changes where all else went well.
   private func keepSummary(_ report: RunReport, _ status: ExitStatus) -> ExitStatus {
     guard let file = order.settings.summaryFile else { return status }
-    let text = RunSummaryJSON.text(
+    let text = DisplayWords.all.summary(
       report.tally, transferred: report.received, rejected: report.rejections.count,
-      elapsed: report.elapsed, words: DisplayWords.all,
+      elapsed: report.elapsed,
       more: [
         "mode": .text(report.mode.rawValue), "atOnce": .of(report.jobs),
         "why": .of(report.lesson.map(LessonMessages.word)), "status": .of(status.rawValue),
