@@ -137,9 +137,6 @@ struct ActiveRow: Sendable {
   private(set) var parts: [Range<Int64>]?
   /// When bytes came last, or the phase began.
   private var latestChange: Duration
-  /// Grows with every second frame in which bytes came: ten steps a second at most.
-  var step: Int { framesWithBytes / 2 }
-  private var framesWithBytes = 0
   var retry: Retry?
   fileprivate var isPlaced = false
   fileprivate private(set) var updates = 0
@@ -162,11 +159,6 @@ struct ActiveRow: Sendable {
     self.updates = updates
     let (latest, latestPhase) = (FileProgress(meter), meter.phase)
     let arrived = latest.arrived(since: progress)
-    if arrived > 0 {
-      framesWithBytes += 1
-    } else if framesWithBytes == 0 {
-      rate = RateEstimate(start: now)  // Waiting for a first answer says nothing about speed.
-    }
     // What the user holds back has not stalled, and waits for nothing else.
     if arrived > 0 || latestPhase != phase || isPaused { latestChange = now }
     rate.add(bytes: arrived, at: now)

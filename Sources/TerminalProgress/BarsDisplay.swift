@@ -24,10 +24,10 @@ struct BarsDisplay: Sendable {
   private var transfers: (id: Int, details: [TransferDetails])?
   private var outlook = Outlook()
 
-  init(environment: TerminalEnvironment, isColored: Bool, words: ProgressMessages, heading: RunHeading? = nil) {
+  init(environment: TerminalEnvironment, words: ProgressMessages, heading: RunHeading?) {
     glyphs = environment.glyphs
     usesTaskbar = environment.takesTaskbarProgress
-    self.isColored = isColored
+    isColored = environment.isColored
     self.words = words
     self.heading = heading
     rows = heading == nil ? ActiveRows(glyphs: glyphs) : ActiveRows(glyphs: glyphs, seasoning: .zero)

@@ -150,12 +150,10 @@ struct FrameLayout {
     }
     if let fraction = progress.fraction { return .part(fraction) }
     // Nothing has come and nothing is known: there is no movement to show.
-    return progress.position == 0 ? .empty : .moving(step: row.step)
+    return progress.position == 0 ? .empty : .moving(step: row.rate.step)
   }
 
-  func appendBar(
-    _ extent: ProgressBar.Extent, to line: inout CellLine, _ glyphs: Glyphs.Bar, _ tone: CellLine.Tone
-  ) {
+  func appendBar(_ extent: ProgressBar.Extent, to line: inout CellLine, _ glyphs: Glyphs.Bar, _ tone: CellLine.Tone) {
     guard columns.bar > 0 else { return }
     line.pad(to: line.width + RowColumns.gap)
     line.append(glyphs.start, .dim)

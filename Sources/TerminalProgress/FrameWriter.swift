@@ -109,8 +109,7 @@ struct CellPen {
     // A character that the terminal takes for another width has shifted those beside it, so that which cells they left
     // is not known: all of that part is made anew, from a clean line.
     if rigid > 0, !old.hasSame(upTo: rigid, as: new) { return write(row: target, new, clean: !old.cells.isEmpty) }
-    for index in new.cells.indices.dropFirst(rigid)
-    where !new.cells[index].isRightHalf && !stands(new, old, index) {
+    for index in new.cells.indices.dropFirst(rigid) where !new.cells[index].isRightHalf && !stands(new, old, index) {
       move(to: target, index, over: new)
       put(new, index)
     }

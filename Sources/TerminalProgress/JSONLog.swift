@@ -99,8 +99,7 @@ struct JSONLog: ProgressLog {
         "what": .text("changed"), "list": .of(change.list), "files": .of(change.files), "started": .of(change.started),
         "removed": .of(change.removed), "restarted": .of(change.restarted), "mended": .of(change.mended),
       ]
-    case .missing(let list, let count):
-      fields = ["what": .text("missing"), "list": .of(list), "files": .of(count)]
+    case .missing(let list, let count): fields = ["what": .text("missing"), "list": .of(list), "files": .of(count)]
     case .unreadable(let why, let count):
       fields = [
         "what": .text("unreadable"), "list": .of(why.list), "files": .of(count),

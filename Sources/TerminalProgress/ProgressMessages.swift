@@ -73,28 +73,25 @@ enum OutcomeNote {
 
   /// - Parameter showsPath: whether the final path stands beside the note already.
   static func text(_ outcome: DownloadOutcome, showsPath: Bool = false) -> String {
-    var notes: [String] = []
-    switch outcome.kind {
-    case .fetched:
-      if outcome.resumed > 0 { notes.append("resumed from \(Quantity.bytes(outcome.resumed))") }
-    case .unchanged: notes.append("unchanged")
-    case .fresh: notes.append("fresh")
-    case .copied: notes.append("from cache")
-    case .skipped: notes.append("skipped: a file is there")
-    }
-    switch outcome.remark {
-    case .sameAsHere: notes.append("the same as what was here")
-    case .stale: notes.append("stale: its server was not asked, or could not be")
-    case .noContent: notes.append("empty: the server answered 204 No Content")
-    case .decoded: notes.append("decompressed: the server sent it so unasked")
-    case .stillCoded: notes.append("kept in the Content-Encoding that the server sent")
-    case nil: break
-    }
-    if outcome.renamedFrom != nil {
-      let wanted = outcome.wantedName
-      notes.append(showsPath ? "as \(wanted) was there" : "saved as \(outcome.name): \(wanted) was there")
-    }
-    return notes.joined(separator: ", ")
+    let kind: String? =
+      switch outcome.kind {
+      case .fetched: outcome.resumed > 0 ? "resumed from \(Quantity.bytes(outcome.resumed))" : nil
+      case .unchanged: "unchanged"
+      case .fresh: "fresh"
+      case .copied: "from cache"
+      case .skipped: "skipped: a file is there"
+      }
+    let remark: String? =
+      switch outcome.remark {
+      case .sameAsHere: "the same as what was here"
+      case .stale: "stale: its server was not asked, or could not be"
+      case .noContent: "empty: the server answered 204 No Content"
+      case .decoded: "decompressed: the server sent it so unasked"
+      case .stillCoded: "kept in the Content-Encoding that the server sent"
+      case nil: nil
+      }
+    let saved = (showsPath ? "as" : "saved as \(outcome.name):") + " \(outcome.wantedName) was there"
+    return [kind, remark, outcome.renamedFrom == nil ? nil : saved].compactMap(\.self).joined(separator: ", ")
   }
 }
 

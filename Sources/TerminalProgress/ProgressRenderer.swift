@@ -41,18 +41,18 @@ public actor ProgressRenderer {
   /// - Returns: nil for a style that shows nothing, which costs neither a thread nor a timer.
   public init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
-    style: ProgressStyle.Resolved, isColored: Bool, output: any ProgressOutput,
-    environment: TerminalEnvironment, words: ProgressMessages, clock: some Clock<Duration> = ContinuousClock(),
+    style: ProgressStyle.Resolved, output: any ProgressOutput, environment: TerminalEnvironment,
+    words: ProgressMessages, clock: some Clock<Duration> = ContinuousClock(),
     spent: @escaping @Sendable () -> ProcessorTime = { ProcessorTime(drawing: .zero, process: .zero) }
   ) {
     switch style {
     case .bars:
       // 20 frames a second: smooth to the eye, and no burden.
       interval = .milliseconds(50)
-      bars = BarsDisplay(environment: environment, isColored: isColored, words: words, heading: heading)
+      bars = BarsDisplay(environment: environment, words: words, heading: heading)
     case .plain:
       interval = .milliseconds(250)
-      log = PlainLog(isColored: isColored, words: words)
+      log = PlainLog(isColored: environment.isColored, words: words)
     case .json:
       interval = .milliseconds(100)
       log = JSONLog(words: words, heading: heading)
@@ -285,9 +285,7 @@ private final class CursorGuard: Sendable {
   }
 
   /// After the bytes that gave it back.
-  func giveBack() {
-    _ = state.compareExchange(expected: .taken, desired: .returned, ordering: .acquiringAndReleasing)
-  }
+  func giveBack() { _ = state.compareExchange(expected: .taken, desired: .returned, ordering: .acquiringAndReleasing) }
 
   /// For good, from any thread. True if it was taken and the caller has to give it back.
   func seal() -> Bool { state.exchange(.sealed, ordering: .acquiringAndReleasing) == .taken }

@@ -61,11 +61,8 @@ public enum Quantity {
   public static func countdown(_ duration: Duration) -> String {
     let seconds = Int(min(max(0, duration.inSeconds), 1e15).rounded(.up))
     if seconds < 3600 { return "\(seconds / 60):\(twoDigits(seconds % 60))" }
-    if seconds < 100 * 3600 {
-      return "\(seconds / 3600):\(twoDigits(seconds % 3600 / 60)):\(twoDigits(seconds % 60))"
-    }
-    return seconds < 100 * 86_400
-      ? "\(seconds / 86_400) d \(twoDigits(seconds % 86_400 / 3600)) h" : "over 99 d"
+    if seconds < 100 * 3600 { return "\(seconds / 3600):\(twoDigits(seconds % 3600 / 60)):\(twoDigits(seconds % 60))" }
+    return seconds < 100 * 86_400 ? "\(seconds / 86_400) d \(twoDigits(seconds % 86_400 / 3600)) h" : "over 99 d"
   }
 
   /// A wait, in a sentence: `4 s`, `2:05`. Rounded down for time that has passed, and up for time that is to come
@@ -100,9 +97,7 @@ public enum Quantity {
 /// Lines of a table that is printed as a whole, with a blank between columns at least.
 public enum TextColumns {
   /// - Parameter widths: negative where texts stand at the right edge; 0 for a last column.
-  public static func lines(_ rows: [[String]], _ widths: [Int]) -> [String] {
-    rows.map { line($0, widths) }
-  }
+  public static func lines(_ rows: [[String]], _ widths: [Int]) -> [String] { rows.map { line($0, widths) } }
 
   public static func line(_ texts: [String], _ widths: [Int]) -> String {
     zip(texts, widths).map { text, width in

@@ -47,24 +47,17 @@ struct RunTotal: Sendable {
   private var rate = RateEstimate(start: .zero)
   private var received: Int64 = 0
   private var rejected = 0
-  private var framesWithBytes = 0
 
   /// - Parameters:
   ///   - active: what is under way, read once for this frame.
   ///   - longest: the longest time that one of the files is going to take; nil where none is known.
   ///   - hasStalled: whether one of them has stalled.
   mutating func update(
-    _ sample: ProgressSample, active: some Collection<FileProgress>, longest: Duration? = nil,
-    hasStalled: Bool = false, at now: Duration
+    _ sample: ProgressSample, active: some Collection<FileProgress>, longest: Duration? = nil, hasStalled: Bool = false,
+    at now: Duration
   ) -> TotalLine.Content {
-    let arrived = sample.received - received
+    rate.add(bytes: sample.received - received, at: now)
     received = sample.received
-    if arrived > 0 {
-      framesWithBytes += 1
-    } else if framesWithBytes == 0 {
-      rate = RateEstimate(start: now)  // As in a row: waiting for first answers says nothing about speed.
-    }
-    rate.add(bytes: arrived, at: now)
     for event in sample.events {
       if case .rejected = event { rejected += 1 }
       if case .watch(.changed(let change)) = event { rejected -= change.mended }
@@ -73,7 +66,7 @@ struct RunTotal: Sendable {
     // The run does not end before its last file, however fast those were that are done.
     let timeLeft = rate.timeLeft(remaining: progress.remaining, at: now).map { max($0, longest ?? .zero) }
     return TotalLine.Content(
-      progress: progress, step: framesWithBytes / 2, rate: rate.rate(at: now), timeLeft: timeLeft,
+      progress: progress, step: rate.step, rate: rate.rate(at: now), timeLeft: timeLeft,
       isBound: progress.totalBytes == nil || hasStalled)
   }
 }
@@ -90,8 +83,10 @@ struct RateEstimate: Sendable {
   /// So long without a byte is a stall.
   static let stallTime = Duration.seconds(5)
 
-  private let start: Duration
+  /// Waiting for a first answer says nothing about speed: the last moment before there were bytes.
+  private var start: Duration
   private var latest: Duration
+  private var frames = 0
   private var once = 0.0
   private var twice = 0.0
   /// Bytes that came without time having passed.
@@ -100,9 +95,16 @@ struct RateEstimate: Sendable {
   /// - Parameter start: on the same monotonic clock as every later time.
   init(start: Duration) { (self.start, latest) = (start, start) }
 
-  /// Takes bytes that arrived since the last call.
+  /// Grows with every second frame in which bytes came: ten steps a second at most.
+  var step: Int { frames / 2 }
+
+  /// Takes bytes that arrived since the last call, in the last frame.
   mutating func add(bytes: Int64, at now: Duration) {
-    guard bytes > 0 else { return }
+    guard bytes > 0 else {
+      if frames == 0 { (start, latest) = (now, now) }
+      return
+    }
+    frames += 1
     pending += bytes
     let elapsed = (now - latest).inSeconds
     guard elapsed > 0 else { return }

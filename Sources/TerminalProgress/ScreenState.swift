@@ -109,8 +109,7 @@ struct ScreenState: Sendable {
     if case .details(let id) = panel { return id }
     if let selected, rows.contains(selected) { return selected }
     if rows.count == 1 { return rows[0] }
-    say(
-      rows.isEmpty ? "no file is under way that could be selected" : "select a file first, with the arrows", at: now)
+    say(rows.isEmpty ? "no file is under way that could be selected" : "select a file first, with the arrows", at: now)
     return nil
   }
 }

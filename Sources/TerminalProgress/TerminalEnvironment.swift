@@ -35,6 +35,12 @@ public struct TerminalEnvironment: Sendable {
   /// Whether bars may be drawn with blocks.
   public var drawsBlocks: Bool { glyphs == .unicode }
 
+  /// Whether text is coloured. Strongest first: `NO_COLOR` (no-color.org: set and not empty), `CLICOLOR_FORCE` or
+  /// `FORCE_COLOR` (not empty, not 0), the terminal.
+  public var isColored: Bool {
+    self["NO_COLOR"] == nil && (isOn("CLICOLOR_FORCE") || isOn("FORCE_COLOR") || movesCursor)
+  }
+
   /// Terminals known to take `OSC 9;4`; others show it as a notification or as text.
   var takesTaskbarProgress: Bool {
     guard movesCursor else { return false }
@@ -59,24 +65,6 @@ public enum ProgressStyle: String, Sendable, CaseIterable {
     case .json: .json
     case .bars: environment.movesCursor ? .bars : .plain
     case .auto: environment.movesCursor && !environment.isContinuousIntegration ? .bars : .plain
-    }
-  }
-}
-
-/// Whether text may be coloured, as the user asks for it.
-public enum ColorChoice: String, Sendable, CaseIterable {
-  case auto, always, never
-
-  /// Strongest first: the option, `NO_COLOR` (no-color.org: set and not empty), `CLICOLOR_FORCE` or `FORCE_COLOR` (not
-  /// empty, not 0), the terminal.
-  public func resolved(in environment: TerminalEnvironment) -> Bool {
-    switch self {
-    case .always: return true
-    case .never: return false
-    case .auto:
-      if environment["NO_COLOR"] != nil { return false }
-      if environment.isOn("CLICOLOR_FORCE") || environment.isOn("FORCE_COLOR") { return true }
-      return environment.movesCursor
     }
   }
 }

@@ -142,9 +142,7 @@ final class TerminalMode: Sendable {
   private let state = Lock(State())
 
   /// - Parameter keepsInput: whether what is typed meanwhile is left for the program that reads next.
-  init(_ descriptor: Int32, keepsInput: Bool = false) {
-    (self.descriptor, self.keepsInput) = (descriptor, keepsInput)
-  }
+  init(_ descriptor: Int32, keepsInput: Bool) { (self.descriptor, self.keepsInput) = (descriptor, keepsInput) }
 
   /// Turns echo and lines off, if this process has the terminal. It costs nothing where that is done already.
   /// - Returns: whether it did something.

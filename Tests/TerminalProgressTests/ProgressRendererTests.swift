@@ -16,14 +16,14 @@ struct ProgressRendererTests {
   ) throws -> ProgressRenderer {
     try #require(
       ProgressRenderer(
-        feed: feed, style: style, isColored: true, output: terminal, environment: environment,
+        feed: feed, style: style, output: terminal, environment: environment,
         words: Scene.words, clock: clock))
   }
 
   @Test("a style that shows nothing costs no thread and no timer: it has no renderer")
   func nothingShown() {
     let renderer = ProgressRenderer(
-      feed: feed, style: .none, isColored: true, output: terminal, environment: Scene.environment,
+      feed: feed, style: .none, output: terminal, environment: Scene.environment,
       words: Scene.words, clock: clock)
     #expect(renderer == nil)
   }
@@ -104,7 +104,7 @@ struct ProgressRendererTests {
       return ProcessorTime(drawing: time, process: time)
     }
     let made = ProgressRenderer(
-      feed: feed, style: .bars, isColored: true, output: terminal, environment: Scene.environment,
+      feed: feed, style: .bars, output: terminal, environment: Scene.environment,
       words: Scene.words, clock: clock, spent: spent)
     let renderer = try #require(made)
     async let drawing: Void = renderer.run()

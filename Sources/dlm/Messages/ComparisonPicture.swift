@@ -17,7 +17,7 @@ struct ComparisonPicture {
     let environment = TerminalEnvironment(isTerminal: true, variables: variables)
     self.init(
       report: report, width: min(size.columns, Self.mostCells), isUnicode: environment.drawsBlocks,
-      isColored: ColorChoice.auto.resolved(in: environment))
+      isColored: environment.isColored)
   }
 
   init(report: ComparisonReport, width: Int, isUnicode: Bool, isColored: Bool = false) {

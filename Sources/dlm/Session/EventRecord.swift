@@ -28,7 +28,7 @@ final class EventRecord: Sendable {
   func record<Value: Sendable>(_ feed: ProgressFeed, while work: @Sendable () async -> Value) async -> Value {
     guard
       let renderer = ProgressRenderer(
-        feed: feed, style: .json, isColored: false, output: TerminalOutput(descriptor: descriptor.rawValue),
+        feed: feed, style: .json, output: TerminalOutput(descriptor: descriptor.rawValue),
         environment: TerminalEnvironment(isTerminal: false, variables: [:]), words: DisplayWords.all)
     else { return await work() }
     async let writing: Void = renderer.run()

@@ -76,7 +76,7 @@ final class ProgressScreen: Sendable {
     of feed: ProgressFeed, _ detail: ProgressFeed.Detail, _ heading: RunHeading?
   ) -> ProgressRenderer? {
     ProgressRenderer(
-      feed: feed, detail: detail, heading: heading, style: style, isColored: ColorChoice.auto.resolved(in: environment),
+      feed: feed, detail: detail, heading: heading, style: style,
       // JSON lines are data, and the only output on standard output.
       output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output, environment: environment,
       words: DisplayWords.all, spent: { Self.spent })
