@@ -151,12 +151,9 @@ enum RangeSelection: Sendable, Equatable {
     guard sides.count == 2, sides[0].lowercased() == "bytes" else { return nil }
     let ends = sides[1].filter { $0 != " " && $0 != "\t" }.split(separator: "-", omittingEmptySubsequences: false)
     guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else { return nil }
-    return (number(ends[0]), number(ends[1]))
-  }
-
-  private static func number(_ digits: Substring) -> Int? {
     // More digits than an Int holds lie behind the end of every file.
-    digits.isEmpty ? nil : Int(digits) ?? .max
+    let numbers = ends.map { $0.isEmpty ? nil : Int($0) ?? .max }
+    return (numbers[0], numbers[1])
   }
 }
 

@@ -40,14 +40,6 @@ struct ActiveRows: Sendable {
     if let place = places[id] { all[place].lookAtParts() }
   }
 
-  /// Whether a file has stalled, so that nobody knows when it will be there.
-  func hasStalled(at now: Duration) -> Bool { all.indices.contains { all[$0].hasStalled(at: now) } }
-
-  /// The longest time that one of the files is going to take; nil where none is known.
-  func longestTimeLeft(at now: Duration) -> Duration? {
-    all.indices.lazy.compactMap { all[$0].timeLeft(at: now) }.max()
-  }
-
   /// - Parameter lines: the most lines that rows and the line "… more" may take together.
   mutating func update(
     _ active: [ActiveDownload], retries: [Address: ActiveRow.Retry], isPaused: Bool = false, at now: Duration,
@@ -128,7 +120,7 @@ struct ActiveRow: Sendable {
   /// As shown: decoded, and harmless on a terminal.
   let name: String
   let firstSeen: Duration
-  private let source: Address
+  let address: Address
   let meter: TransferMeter
   private(set) var progress: FileProgress
   private var phase: TransferMeter.Phase
@@ -143,14 +135,13 @@ struct ActiveRow: Sendable {
 
   init(_ download: ActiveDownload, at now: Duration, glyphs: Glyphs) {
     id = download.id
-    source = download.address
+    address = download.address
     name = Self.name(of: download.address, glyphs)
     firstSeen = now
     latestChange = now
     meter = download.meter
     phase = meter.phase
-    let latest = FileProgress(meter)
-    progress = FileProgress(position: latest.start, start: latest.start, total: latest.total)
+    progress = FileProgress(position: meter.start, start: meter.start, total: meter.total)
     rate = RateEstimate(start: now)
   }
 
@@ -190,9 +181,6 @@ struct ActiveRow: Sendable {
   func hasStalled(at now: Duration) -> Bool {
     retry == nil && phase == .receiving && now - latestChange >= RateEstimate.stallTime && progress.remaining != 0
   }
-
-  /// Without credentials.
-  var address: String { source.redacted }
 
   /// Nil while it cannot be told, as in a stall: a rate that fades says nothing about the rest.
   func timeLeft(at now: Duration) -> Duration? {

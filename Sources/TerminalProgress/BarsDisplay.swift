@@ -165,13 +165,14 @@ private struct Outlook {
 
   private var asked: Duration?
   private var latest: Duration?
+  /// Whether one of them has stalled, so that nobody knows when it will be there.
   private(set) var hasStalled = false
 
   mutating func look(at rows: ActiveRows, at now: Duration) {
     if let asked, now - asked < Self.interval { return }
     asked = now
-    latest = rows.longestTimeLeft(at: now)
-    hasStalled = rows.hasStalled(at: now)
+    latest = rows.all.indices.lazy.compactMap { rows.all[$0].timeLeft(at: now) }.max()
+    hasStalled = rows.all.indices.contains { rows.all[$0].hasStalled(at: now) }
   }
 
   /// The longest time that one of them is going to take; nil where none is known.
@@ -200,10 +201,8 @@ struct EventLines {
   func lines(_ events: [ProgressEvent]) -> [String] {
     let done = events.count { $0.isNamed }
     var unnamed = done > Self.limit ? done - Self.named : 0
-    var lines: [String] = []
-    if unnamed > 0 {
-      lines.append(line(glyphs.done, .done, "\(glyphs.ellipsis) \(Quantity.count(unnamed)) more done", .dim))
-    }
+    let more = "\(glyphs.ellipsis) \(Quantity.count(unnamed)) more done"
+    var lines = unnamed > 0 ? [line(glyphs.done, .done, more, .dim)] : []
     for event in events {
       if unnamed > 0, event.isNamed {
         unnamed -= 1

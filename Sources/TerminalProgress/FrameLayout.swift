@@ -270,12 +270,12 @@ struct TotalLine {
 
   /// What fits into a narrow window, the most important first.
   private func inParts(_ content: Content) -> CellLine {
-    let (progress, counts) = (content.progress, counts(content.progress))
+    let (progress, counts) = (content.progress, counts(content.progress.tally))
     var parts: [(String, CellLine.Tone)] = [(counts, .strong)]
     if content.isPaused { parts.append(("paused", .retry)) }
     if progress.tally.failed > 0 {
       let room = columns.usable - RowColumns.indent - CellWidth.of(counts + glyphs.separator)
-      let long = failed(progress)
+      let long = failed(progress.tally)
       let text = CellWidth.of(long) <= room ? long : glyphs.failed + Quantity.count(progress.tally.failed)
       parts.append((text, .failed))
     }
@@ -297,17 +297,19 @@ struct TotalLine {
   private func appendLabel(_ content: Content, to line: inout CellLine) {
     let progress = content.progress
     let end = line.width + columns.name
-    let (counts, failed) = (counts(progress), failed(progress))
+    let (full, counts, failed) = (
+      counts(progress.tally, hasWord: true), counts(progress.tally), failed(progress.tally)
+    )
     func plain(_ text: String) -> String { text.filter { $0 != "," } }
     var wordings = [
-      (counts + words(progress.tally), failed), (counts, failed), (plain(counts), plain(failed)),
+      (full, failed), (counts, failed), (plain(counts), plain(failed)),
       (plain(counts), glyphs.failed + "\(progress.tally.failed)"),
     ]
     // What keys have changed goes before the words that everybody knows.
     let said = [content.isPaused ? "paused" : nil, content.width.map(Self.width)].compactMap(\.self)
     if !said.isEmpty {
       let all = glyphs.separator + said.joined(separator: glyphs.separator)
-      let long = [counts + words(progress.tally), counts, plain(counts)].map { ($0 + all, failed) }
+      let long = [full, counts, plain(counts)].map { ($0 + all, failed) }
       wordings = long + [(plain(counts) + glyphs.separator + said[0], plain(failed))] + wordings
     }
     let hasFailed = progress.tally.failed > 0
@@ -323,21 +325,16 @@ struct TotalLine {
     line.pad(to: end)
   }
 
-  private func counts(_ progress: RunProgress) -> String {
-    let tally = progress.tally
+  private func counts(_ tally: ProgressTally, hasWord: Bool = false) -> String {
     if tally.listed == 0, !tally.listIsComplete { return "starting" }
-    let all = Quantity.count(tally.listed)
-    return Quantity.count(tally.done) + "/" + (tally.listIsComplete ? all : glyphs.atLeast + all)
-  }
-
-  private func words(_ tally: ProgressTally) -> String {
-    if tally.listed == 0, !tally.listIsComplete { return "" }
-    return tally.listed == 1 && tally.listIsComplete ? " file" : " files"
+    let all = (tally.listIsComplete ? "" : glyphs.atLeast) + Quantity.count(tally.listed)
+    let word = tally.listed == 1 && tally.listIsComplete ? " file" : " files"
+    return "\(Quantity.count(tally.done))/\(all)\(hasWord ? word : "")"
   }
 
   private static func width(_ count: Int) -> String { "\(Quantity.count(count)) at a time" }
 
-  private func failed(_ progress: RunProgress) -> String { Quantity.count(progress.tally.failed) + " failed" }
+  private func failed(_ tally: ProgressTally) -> String { Quantity.count(tally.failed) + " failed" }
 
   private func time(_ content: Content) -> String? {
     guard let left = content.timeLeft, content.progress.remaining > 0 else { return nil }

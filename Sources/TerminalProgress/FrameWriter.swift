@@ -38,17 +38,15 @@ struct FrameWriter: Sendable {
   /// Writes lines where the region stands, which moves down below them: cell for cell if the window holds both, else it
   /// is drawn anew.
   private mutating func insert(_ lines: [String], _ size: TerminalSize) -> String {
-    var text = ""
     if !region.isEmpty, region.count + lines.count <= size.rows {
       // Where in the window the region stands is not known. So room is made below it first, for which the window
       // scrolls if it must, and then the region is pushed down into that.
       let last = region.count - 1
-      text += ControlSequence.down(last) + String(repeating: ControlSequence.newLine, count: lines.count)
-      text += ControlSequence.up(last + lines.count) + ControlSequence.insertLines(lines.count)
-      for line in lines { text += line + ControlSequence.newLine }
-      return text
+      return ControlSequence.down(last) + String(repeating: ControlSequence.newLine, count: lines.count)
+        + ControlSequence.up(last + lines.count) + ControlSequence.insertLines(lines.count)
+        + lines.map { $0 + ControlSequence.newLine }.joined()
     }
-    for line in lines { text += line + ControlSequence.eraseToLineEnd + ControlSequence.newLine }
+    var text = lines.map { $0 + ControlSequence.eraseToLineEnd + ControlSequence.newLine }.joined()
     // What lines have not covered still stands.
     if region.count > lines.count { text += ControlSequence.eraseBelow }
     region = []
@@ -58,11 +56,10 @@ struct FrameWriter: Sendable {
   /// Writes lines that the terminal may break, each to be copied from it as one. How many rows it makes of them is its
   /// own affair, so the region makes way for them and is drawn anew.
   private mutating func write(_ lines: [String]) -> String {
-    var text = region.isEmpty ? "" : ControlSequence.eraseBelow
+    let erasing = region.isEmpty ? "" : ControlSequence.eraseBelow
     region = []
-    text += ControlSequence.wrapOn
-    for line in lines { text += line + ControlSequence.newLine }
-    return text + ControlSequence.wrapOff
+    let text = lines.map { $0 + ControlSequence.newLine }.joined()
+    return erasing + ControlSequence.wrapOn + text + ControlSequence.wrapOff
   }
 
   private func redraw(_ next: [CellLine]) -> [UInt8] {

@@ -34,27 +34,20 @@ struct PlainLog: ProgressLog {
   mutating func end(_ sample: ProgressSample, at now: Duration) -> [UInt8] {
     var lines: [String] = []
     for event in sample.events {
-      lines += [lineOfAsking(event), isUnchanged(event) ? nil : line(event)].compactMap(\.self)
+      switch event {
+      case .watch(.asking): unchanged = 0
+      case .watch(.waiting):
+        if let unchanged, unchanged > 0 { lines.append(line("asked", .dim, "\(Quantity.count(unchanged)) unchanged")) }
+        unchanged = nil
+      case .ended(_, .success(let outcome)) where outcome.kind == .unchanged || outcome.kind == .fresh:
+        guard let unchanged else { break }
+        self.unchanged = unchanged + 1
+        continue
+      default: break
+      }
+      if let line = line(event) { lines.append(line) }
     }
     return lines.flatMap { ($0 + "\n").utf8 }
-  }
-
-  /// Counts what has not changed, and tells it when all of it was asked about.
-  private mutating func lineOfAsking(_ event: ProgressEvent) -> String? {
-    switch event {
-    case .watch(.asking): unchanged = 0
-    case .watch(.waiting):
-      defer { unchanged = nil }
-      guard let unchanged, unchanged > 0 else { return nil }
-      return line("asked", .dim, "\(Quantity.count(unchanged)) unchanged")
-    default: if isUnchanged(event) { unchanged? += 1 }
-    }
-    return nil
-  }
-
-  private func isUnchanged(_ event: ProgressEvent) -> Bool {
-    guard unchanged != nil, case .ended(_, .success(let outcome)) = event else { return false }
-    return outcome.kind == .unchanged || outcome.kind == .fresh
   }
 
   private func line(_ event: ProgressEvent) -> String? {

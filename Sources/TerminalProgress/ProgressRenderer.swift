@@ -43,7 +43,7 @@ public actor ProgressRenderer {
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
     style: ProgressStyle.Resolved, output: any ProgressOutput, environment: TerminalEnvironment,
     words: ProgressMessages, clock: some Clock<Duration> = ContinuousClock(),
-    spent: @escaping @Sendable () -> ProcessorTime = { ProcessorTime(drawing: .zero, process: .zero) }
+    spent: @escaping @Sendable () -> ProcessorTime = { (.zero, .zero) }
   ) {
     switch style {
     case .bars:
@@ -228,15 +228,8 @@ protocol ProgressLog: Sendable {
   mutating func end(_ sample: ProgressSample, at now: Duration) -> [UInt8]
 }
 
-/// What has been had of the processor so far.
-public struct ProcessorTime: Sendable {
-  /// By the thread that draws.
-  public var drawing: Duration
-  /// By all threads of the process.
-  public var process: Duration
-
-  public init(drawing: Duration, process: Duration) { (self.drawing, self.process) = (drawing, process) }
-}
+/// What has been had of the processor so far: by the thread that draws, and by all threads of the process.
+public typealias ProcessorTime = (drawing: Duration, process: Duration)
 
 /// How long to wait for the next frame. What is watched must not slow down what is done: drawing takes at most a
 /// fiftieth of a core's time, and of a run that mostly waits a fiftieth of what that takes, unless fewer than ten

@@ -83,7 +83,7 @@ struct RateEstimate: Sendable {
   /// So long without a byte is a stall.
   static let stallTime = Duration.seconds(5)
 
-  /// Waiting for a first answer says nothing about speed: the last moment before there were bytes.
+  /// The last moment before there were bytes: waiting for a first answer says nothing about speed.
   private var start: Duration
   private var latest: Duration
   private var frames = 0

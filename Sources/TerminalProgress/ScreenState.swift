@@ -200,7 +200,7 @@ struct ScreenPanel {
     var title = layout.line("")
     title.append(TextCut.inMiddle(row.name, to: usable - title.width, ellipsis: glyphs.ellipsis), .strong)
     let facts = [
-      ("address", row.address), ("so far", progress(of: row, at: now)),
+      ("address", row.address.redacted), ("so far", progress(of: row, at: now)),
       ("now", isPaused ? "paused" : state(of: row, at: now)), ("connection", Self.connections(transfers)),
       ("times", Self.times(transfers)), ("segments", Self.segments(row, transfers.count)),
       ("proof", Self.proof(of: row)),

@@ -11,10 +11,7 @@ public struct TerminalEnvironment: Sendable {
   /// The variable's value; nil if it is not set or empty, which mean the same here.
   subscript(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-  func isOn(_ name: String) -> Bool {
-    guard let value = self[name]?.lowercased() else { return false }
-    return value != "0" && value != "false"
-  }
+  func isOn(_ name: String) -> Bool { self[name].map { !["0", "false"].contains($0.lowercased()) } ?? false }
 
   /// Whether cursor movement and colour make sense at all.
   var movesCursor: Bool { isTerminal && self["TERM"].map { $0 != "dumb" } ?? false }

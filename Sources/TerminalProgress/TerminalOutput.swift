@@ -79,7 +79,7 @@ public struct TerminalOutput: ProgressOutput {
   public func write(_ bytes: [UInt8]) throws(OutputLost) {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { systemWrite(descriptor, $0) }
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
@@ -93,7 +93,7 @@ public struct TerminalOutput: ProgressOutput {
   public func writeAtOnce(_ bytes: [UInt8]) {
     guard isReady else { return }
     // The process is about to end: what was not taken, or failed, cannot be mended.
-    _ = bytes.withUnsafeBytes { systemWrite(descriptor, $0) }
+    _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
   }
 
   /// - Parameter milliseconds: how long to wait for it; -1 for good.
@@ -102,10 +102,6 @@ public struct TerminalOutput: ProgressOutput {
     // An error counts as ready: the write that follows will say what it is.
     return poll(&request, 1, milliseconds) != 0
   }
-}
-
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-  write(descriptor, bytes.baseAddress, bytes.count)
 }
 
 /// A window's size in character cells.
@@ -169,7 +165,7 @@ final class TerminalMode: Sendable {
   /// Gives echo and lines back. What was typed meanwhile was a key or nothing: it is not left for the shell to run.
   /// - Parameter isForGood: from now on `take` does nothing.
   /// - Returns: whether it did something.
-  func giveBack(isForGood: Bool = false) -> Bool {
+  func giveBack(isForGood: Bool) -> Bool {
     state.withLock { state in
       if isForGood { state.isSealed = true }
       guard var found = state.found else { return false }

@@ -40,3 +40,143 @@ public enum TerminalText {
     return String(clean.map { $0.isASCII ? $0 : "?" })
   }
 }
+
+/// How many cells of a terminal a text takes (Unicode 17, UAX #11, UTS #51).
+///
+/// Terminals differ about rare sequences; where they do, the modern reading (one cluster, one glyph) is taken.
+enum CellWidth {
+  static func of(_ text: some StringProtocol) -> Int {
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+    let scalars = text.unicodeScalars
+    return scalars.allSatisfy(isSimple) ? scalars.count : text.reduce(0) { $0 + of($1) }
+  }
+
+  /// What frames are mostly made of, for which Unicode need not be asked: ASCII, Box Drawing and Block Elements. All
+  /// take a cell, and join nothing before them.
+  static func isSimple(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value < 0x80 || (0x2500..<0x25A0).contains(scalar.value)
+  }
+
+  /// 2 for wide characters, emoji, flags and what a variation selector turns into an emoji; 0 for a mark that has
+  /// nothing to stand on.
+  static func of(_ character: Character) -> Int {
+    if character.isASCII { return 1 }
+    let scalars = character.unicodeScalars
+    guard let first = scalars.first else { return 0 }
+    if scalars.count > 1, first.properties.isEmoji, scalars.contains(where: makesEmoji) { return 2 }
+    if first.properties.isEmojiPresentation { return 2 }
+    // Two letters of one cluster (Indic conjuncts) still take a cell each.
+    return scalars.reduce(0) { $0 + of($1) }
+  }
+
+  private static func of(_ scalar: Unicode.Scalar) -> Int {
+    if isZeroWidth(scalar) { return 0 }
+    return scalar.value >= 0x1100 && wide.contains { $0.contains(scalar.value) } ? 2 : 1
+  }
+
+  /// The emoji variation selector, the joiner, skin tones, and the second letter of a flag.
+  private static func makesEmoji(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0xFE0F, 0x200D, 0x1F3FB...0x1F3FF, 0x1F1E6...0x1F1FF: true
+    default: false
+    }
+  }
+
+  private static func isZeroWidth(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0xAD: return false  // Soft hyphen: terminals print it.
+    case 0x600...0x605, 0x6DD, 0x70F, 0x890...0x891, 0x8E2: return false  // Arabic number signs are seen.
+    case 0x1160...0x11FF, 0xD7B0...0xD7FF: return true  // Jamo that complete a syllable begun before.
+    default: break
+    }
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format, .control, .lineSeparator, .paragraphSeparator: return true
+    default: return scalar.properties.isDefaultIgnorableCodePoint
+    }
+  }
+
+  /// East_Asian_Width W and F without emoji, which the standard library knows. Gaps within a block are filled: what is
+  /// unassigned there will be wide.
+  private static let wide: [ClosedRange<UInt32>] = [
+    0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E, 0x3041...0xA4CF,
+    0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60,
+    0xFFE0...0xFFE6, 0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF, 0x1D300...0x1D376, 0x1F200...0x1F265,
+    0x20000...0x2FFFD, 0x30000...0x3FFFD,
+  ]
+}
+
+/// Cutting a text to a number of cells, never through a character.
+enum TextCut {
+  /// Keeps the beginning; `ellipsis` stands for the rest.
+  static func atEnd(_ text: String, to width: Int, ellipsis: String) -> String {
+    if CellWidth.of(text) <= width { return text }
+    let mark = CellWidth.of(ellipsis)
+    return width > mark ? text.prefix(count(text, width - mark)) + ellipsis : String(text.prefix(count(text, width)))
+  }
+
+  /// Keeps both ends, of which the last third, or more where a file's extension needs it.
+  static func inMiddle(_ text: String, to width: Int, ellipsis: String) -> String {
+    if CellWidth.of(text) <= width { return text }
+    let mark = CellWidth.of(ellipsis)
+    // Too narrow for two ends that say anything.
+    guard width >= mark + 6 else { return atEnd(text, to: width, ellipsis: ellipsis) }
+    var end = width / 3
+    if let dot = text.lastIndex(of: "."), dot != text.startIndex {
+      let ending = CellWidth.of(text[dot...])
+      if ending > end, ending <= width / 2 { end = ending }
+    }
+    let tail = text.suffix(count(text.reversed(), end))
+    return text.prefix(count(text, width - mark - CellWidth.of(tail))) + ellipsis + tail
+  }
+
+  /// How many characters fit, from the first on.
+  private static func count(_ characters: some Sequence<Character>, _ width: Int) -> Int {
+    var used = 0
+    return characters.prefix {
+      used += CellWidth.of($0)
+      return used <= width
+    }.count
+  }
+}
+
+/// Messages in a window that is narrower than they are: broken between words. A pure function.
+///
+/// What is to be copied stays in one piece, and the terminal breaks it if it must: a command gets a line of its own,
+/// and a line that is set in (an address below its cause) stays as it is.
+public enum TextWrap {
+  private static let indent = "    "
+
+  /// - Parameter columns: of the window.
+  /// - Returns: `text` alone if it fits.
+  public static func lines(_ text: String, columns: Int) -> [String] {
+    guard columns > 0, CellWidth.of(text) > columns, !text.hasPrefix(indent) else { return [text] }
+    guard let command = command(in: text) else { return wrapped(text, columns) }
+    let before = wrapped(String(text[..<command.lowerBound]), columns)
+    let note = text[command.upperBound...].drop { $0 == " " }
+    let after = note.isEmpty ? [] : wrapped(indent + note, columns)
+    return before + [indent + text[command]] + after
+  }
+
+  /// From behind the colon that introduces it to three blanks or the end.
+  private static func command(in text: String) -> Range<String.Index>? {
+    guard let lead = [": dlm ", ": … | dlm "].lazy.compactMap({ text.firstRange(of: $0) }).first else { return nil }
+    let start = text.index(lead.lowerBound, offsetBy: 2)
+    return start..<(text[start...].firstRange(of: "   ")?.lowerBound ?? text.endIndex)
+  }
+
+  private static func wrapped(_ text: String, _ columns: Int) -> [String] {
+    let margin = String(text.prefix { $0 == " " })
+    var lines: [String] = []
+    var line = margin
+    for word in text.split(separator: " ") {
+      let next = line.allSatisfy { $0 == " " } ? line + word : line + " " + word
+      if CellWidth.of(next) <= columns || line.allSatisfy({ $0 == " " }) {
+        line = next
+      } else {
+        lines.append(line)
+        line = (lines.isEmpty ? margin : indent) + word
+      }
+    }
+    return lines + [line]
+  }
+}

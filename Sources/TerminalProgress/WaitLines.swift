@@ -21,6 +21,39 @@ struct WaitLines {
     private(set) var failures: [Failure] = []
 
     init() {}
+
+    /// Notes what happened since the last frame.
+    mutating func take(_ sample: ProgressSample, _ words: ProgressMessages) {
+      hosts = sample.hosts
+      watch = sample.watch
+      for event in sample.events {
+        switch event {
+        case .ended(let address, .failure(let error)) where !error.isOfUser:
+          failures.append(Failure(name: ActiveRow.name(of: address, .unicode), cause: words.cause(error)))
+        case .rejected(let rejection): failures.append(Failure(name: "", cause: words.rejection(rejection)))
+        case .retry(let address, _, let error):
+          guard let isBusy = Self.isBusy(error) else { continue }
+          refusals[address.hostAndPort] = (words.cause(error), isBusy)
+        case .began, .waitsForAnotherProcess, .ended, .watch: break
+        }
+      }
+      if failures.count > Self.limit { failures.removeFirst(failures.count - Self.limit) }
+      // Of a long list's thousands of hosts, only those that keep something waiting are of use.
+      if refusals.count > 64 {
+        let waiting = Set(hosts.map(\.host))
+        refusals = refusals.filter { waiting.contains($0.key) }
+      }
+    }
+
+    /// Whether a failure is a host's that answers, and takes no more for now; nil where it is the file's.
+    private static func isBusy(_ error: DownloadError) -> Bool? {
+      if error.wasTurnedAway || error.overtaken != nil { return true }
+      return switch error.code {
+      case .status: true
+      case .connect, .resolve, .timeout: false
+      default: nil
+      }
+    }
   }
 
   struct Failure: Sendable, Equatable {
@@ -160,40 +193,5 @@ struct WaitLines {
     line.pad(to: line.width + gap)
     line.append(cause, upTo: usable, .failed)
     return line
-  }
-}
-
-extension WaitLines.Content {
-  /// Notes what happened since the last frame.
-  mutating func take(_ sample: ProgressSample, _ words: ProgressMessages) {
-    hosts = sample.hosts
-    watch = sample.watch
-    for event in sample.events {
-      switch event {
-      case .ended(let address, .failure(let error)) where !error.isOfUser:
-        failures.append(.init(name: ActiveRow.name(of: address, .unicode), cause: words.cause(error)))
-      case .rejected(let rejection): failures.append(.init(name: "", cause: words.rejection(rejection)))
-      case .retry(let address, _, let error):
-        guard let isBusy = Self.isBusy(error) else { continue }
-        refusals[address.hostAndPort] = (words.cause(error), isBusy)
-      case .began, .waitsForAnotherProcess, .ended, .watch: break
-      }
-    }
-    if failures.count > Self.limit { failures.removeFirst(failures.count - Self.limit) }
-    // Of a long list's thousands of hosts, only those that keep something waiting are of use.
-    if refusals.count > 64 {
-      let waiting = Set(hosts.map(\.host))
-      refusals = refusals.filter { waiting.contains($0.key) }
-    }
-  }
-
-  /// Whether a failure is a host's that answers, and takes no more for now; nil where it is the file's.
-  private static func isBusy(_ error: DownloadError) -> Bool? {
-    if error.wasTurnedAway || error.overtaken != nil { return true }
-    return switch error.code {
-    case .status: true
-    case .connect, .resolve, .timeout: false
-    default: nil
-    }
   }
 }

@@ -25,7 +25,8 @@ struct DemoAnswerTests {
       request: DemoRequest(path: file.path, fields: ["range": "bytes=10-19"]), status: 206, body: 10..<20,
       contentRange: "bytes 10-19/100"),
     Row(
-      request: DemoRequest(path: file.path, fields: ["range": "bytes=10-", "if-range": tag]), status: 206, body: 10..<100,
+      request: DemoRequest(path: file.path, fields: ["range": "bytes=10-", "if-range": tag]), status: 206,
+      body: 10..<100,
       contentRange: "bytes 10-99/100"),
     Row(
       request: DemoRequest(path: file.path, fields: ["range": "bytes=10-", "if-range": "\"old\""]), status: 200,
@@ -38,7 +39,8 @@ struct DemoAnswerTests {
       request: DemoRequest(path: file.path, fields: ["range": "bytes=100-", "if-range": "\"old\""]), status: 200,
       body: 0..<100),
     Row(
-      request: DemoRequest(path: file.path, fields: ["range": "bytes=0-1", "if-none-match": tag]), status: 304, body: nil,
+      request: DemoRequest(path: file.path, fields: ["range": "bytes=0-1", "if-none-match": tag]), status: 304,
+      body: nil,
       contentLength: "100"),
     Row(request: DemoRequest(path: file.path, fields: ["if-none-match": "\"old\""]), status: 200, body: 0..<100),
     Row(request: DemoRequest(method: "HEAD", path: file.path), status: 200, body: nil, contentLength: "100"),

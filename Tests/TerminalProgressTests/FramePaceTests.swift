@@ -41,7 +41,7 @@ struct FramePaceTests {
       pause = pace.pause(
         .milliseconds(50), at: now,
         after: (
-          ProcessorTime(drawing: start, process: process), ProcessorTime(drawing: drawn, process: process)
+          (start, process), (drawn, process)
         ))
     }
     #expect(abs(pace.busy - (others + drawn / now)) < 0.01)
@@ -50,7 +50,7 @@ struct FramePaceTests {
 
   @Test func aClockThatStandsStillSaysNothing() {
     var pace = FramePace()
-    let time = ProcessorTime(drawing: .zero, process: .seconds(1))
+    let time: ProcessorTime = (.zero, .seconds(1))
     for _ in 0..<3 { _ = pace.pause(.milliseconds(50), at: .seconds(1), after: (time, time)) }
     #expect(pace.busy == 1)
   }

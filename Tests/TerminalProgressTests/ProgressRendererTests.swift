@@ -101,7 +101,7 @@ struct ProgressRendererTests {
     // Two milliseconds between one look at the time and the next.
     let spent: @Sendable () -> ProcessorTime = {
       let time = Duration.milliseconds(2) * frames.wrappingAdd(1, ordering: .relaxed).newValue
-      return ProcessorTime(drawing: time, process: time)
+      return (time, time)
     }
     let made = ProgressRenderer(
       feed: feed, style: .bars, output: terminal, environment: Scene.environment,

@@ -82,9 +82,7 @@ final class ProgressScreen: Sendable {
       words: DisplayWords.all, spent: { Self.spent })
   }
 
-  private static var spent: ProcessorTime {
-    ProcessorTime(drawing: ProcessUsage.threadTime, process: ProcessUsage.processorTime)
-  }
+  private static var spent: ProcessorTime { (ProcessUsage.threadTime, ProcessUsage.processorTime) }
 
   // MARK: Signals
 
