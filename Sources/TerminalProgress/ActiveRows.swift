@@ -36,9 +36,7 @@ struct ActiveRows: Sendable {
   var retries: [ActiveRow.Retry] { all.indices.compactMap { all[$0].retry } }
 
   /// What is there of a file in several parts, whether or not it is shown.
-  mutating func lookAtParts(of id: Int) {
-    if let place = places[id] { all[place].lookAtParts() }
-  }
+  mutating func lookAtParts(of id: Int) { if let place = places[id] { all[place].lookAtParts() } }
 
   /// - Parameter lines: the most lines that rows and the line "… more" may take together.
   mutating func update(

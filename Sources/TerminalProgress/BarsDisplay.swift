@@ -28,8 +28,7 @@ struct BarsDisplay: Sendable {
     glyphs = environment.glyphs
     usesTaskbar = environment.takesTaskbarProgress
     isColored = environment.isColored
-    self.words = words
-    self.heading = heading
+    (self.words, self.heading) = (words, heading)
     rows = heading == nil ? ActiveRows(glyphs: glyphs) : ActiveRows(glyphs: glyphs, seasoning: .zero)
   }
 
@@ -100,9 +99,7 @@ struct BarsDisplay: Sendable {
   func meter(of id: Int) -> TransferMeter? { rows[id]?.meter }
 
   /// The file whose transfers are to be described; nil for none.
-  var described: TransferMeter? {
-    if case .details(let id) = screen.panel { rows[id]?.meter } else { nil }
-  }
+  var described: TransferMeter? { if case .details(let id) = screen.panel { rows[id]?.meter } else { nil } }
 
   mutating func describe(_ meter: TransferMeter, by details: [TransferDetails]) {
     guard case .details(let id) = screen.panel, rows[id]?.meter === meter else { return }

@@ -73,9 +73,7 @@ struct CellLine: Sendable, Equatable {
     append(text, tone)
   }
 
-  mutating func pad(to width: Int) {
-    while cells.count < width { cells.append(Cell(scalar: 0x20, tone: .plain)) }
-  }
+  mutating func pad(to width: Int) { while cells.count < width { cells.append(Cell(scalar: 0x20, tone: .plain)) } }
 
   private mutating func append(_ character: Character, cells count: Int, _ tone: Tone) {
     // A mark that has nothing to stand on takes no cell: it joins the one before, or is left out.

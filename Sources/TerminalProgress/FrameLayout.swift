@@ -295,15 +295,13 @@ struct TotalLine {
 
   /// The longest wording that its column holds: rather short numbers than cut ones.
   private func appendLabel(_ content: Content, to line: inout CellLine) {
-    let progress = content.progress
+    let tally = content.progress.tally
     let end = line.width + columns.name
-    let (full, counts, failed) = (
-      counts(progress.tally, hasWord: true), counts(progress.tally), failed(progress.tally)
-    )
+    let (full, counts, failed) = (counts(tally, hasWord: true), counts(tally), failed(tally))
     func plain(_ text: String) -> String { text.filter { $0 != "," } }
     var wordings = [
       (full, failed), (counts, failed), (plain(counts), plain(failed)),
-      (plain(counts), glyphs.failed + "\(progress.tally.failed)"),
+      (plain(counts), glyphs.failed + "\(tally.failed)"),
     ]
     // What keys have changed goes before the words that everybody knows.
     let said = [content.isPaused ? "paused" : nil, content.width.map(Self.width)].compactMap(\.self)
@@ -312,7 +310,7 @@ struct TotalLine {
       let long = [full, counts, plain(counts)].map { ($0 + all, failed) }
       wordings = long + [(plain(counts) + glyphs.separator + said[0], plain(failed))] + wordings
     }
-    let hasFailed = progress.tally.failed > 0
+    let hasFailed = tally.failed > 0
     func width(_ wording: (String, String)) -> Int {
       CellWidth.of(wording.0) + (hasFailed ? CellWidth.of(glyphs.separator + wording.1) : 0)
     }

@@ -56,9 +56,7 @@ struct JSONLog: ProgressLog {
     switch event {
     case .began(let request):
       // One that its host refused begins a second time.
-      if ids[request.address]?.contains(request.id) != true {
-        ids[request.address, default: []].append(request.id)
-      }
+      if ids[request.address]?.contains(request.id) != true { ids[request.address, default: []].append(request.id) }
       return line("start", [:], of: request.address, request.id)
     case .retry(let address, let next, let error):
       let fields: [String: JSONValue] = [

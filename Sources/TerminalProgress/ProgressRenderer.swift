@@ -12,9 +12,7 @@ public actor ProgressRenderer {
   /// Nil once nothing can be written any more, or the events of a long run would pile up unread.
   private var reader: ProgressReader?
   private let output: any ProgressOutput
-  private let elapsed: @Sendable () -> Duration
-  private let spent: @Sendable () -> ProcessorTime
-  private let sleep: @Sendable (Duration) async throws -> Void
+  private let time: Time
   private let cursor = CursorGuard()
   /// What gives the terminal back from any state at all; empty for a style that never takes it.
   public nonisolated let restoring: [UInt8]
@@ -24,14 +22,18 @@ public actor ProgressRenderer {
   private var bars: BarsDisplay?
   /// What is shown where there are no bars.
   private var log: (any ProgressLog)?
-  /// Time between two looks at the numbers.
-  private let interval: Duration
-  /// None for one of several runs, which goes on where the one before it has just left the screen.
-  private let firstPause: Duration
+  private var pace: FramePace
   private var isFinished = false
   private var isSuspended = false
   /// Why nothing is written any more: the terminal, the pipe or the file is gone.
   public private(set) var lost: OutputLost?
+
+  private struct Time {
+    /// Since the start of the run.
+    let elapsed: @Sendable () -> Duration
+    let sleep: @Sendable (Duration) async throws -> Void
+    let spent: @Sendable () -> ProcessorTime
+  }
 
   /// - Parameters:
   ///   - detail: what is shown; the totals alone are for a run that is measured.
@@ -45,6 +47,7 @@ public actor ProgressRenderer {
     words: ProgressMessages, clock: some Clock<Duration> = ContinuousClock(),
     spent: @escaping @Sendable () -> ProcessorTime = { (.zero, .zero) }
   ) {
+    let interval: Duration
     switch style {
     case .bars:
       // 20 frames a second: smooth to the eye, and no burden.
@@ -59,13 +62,14 @@ public actor ProgressRenderer {
     case .none: return nil
     }
     restoring = bars.map { $0.restoring + TerminalMode.pasteOff } ?? []
-    firstPause = heading == nil ? interval : .zero
+    // One of several runs goes on where the one before it has just left the screen.
+    pace = FramePace(interval, first: heading == nil ? interval : .zero)
     reader = feed.reader(of: detail)
     self.output = output
     let start = clock.now
-    self.spent = spent
-    elapsed = { start.duration(to: clock.now) }
-    sleep = { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
+    time = Time(
+      elapsed: { start.duration(to: clock.now) },
+      sleep: { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }, spent: spent)
   }
 
   /// Draws until `finish()` is called or the task is cancelled. To be called once.
@@ -92,7 +96,7 @@ public actor ProgressRenderer {
     }
     let notes = notes.withLock { $0.take() } ?? []
     if let sample = reader?.take() {
-      write(bars?.end(sample, notes, size: size) ?? log?.end(sample, at: elapsed()) ?? [])
+      write(bars?.end(sample, notes, size: size) ?? log?.end(sample, at: time.elapsed()) ?? [])
     }
     output.giveKeysBack(isForGood: false)
     cursor.giveBack()
@@ -119,10 +123,10 @@ public actor ProgressRenderer {
 
   /// Takes a key. What it changes of the screen is in the next frame.
   /// - Returns: what the run is to do.
-  public func press(_ key: ScreenKey) -> ScreenCommand? { bars?.press(key, at: elapsed()) }
+  public func press(_ key: ScreenKey) -> ScreenCommand? { bars?.press(key, at: time.elapsed()) }
 
   /// Shows for a moment what the run has to say to a key.
-  public func answer(_ note: String) { bars?.answer(note, at: elapsed()) }
+  public func answer(_ note: String) { bars?.answer(note, at: time.elapsed()) }
 
   /// The meter of a file under way.
   public func meter(of id: Int) -> TransferMeter? { bars?.meter(of: id) }
@@ -157,18 +161,16 @@ public actor ProgressRenderer {
   }
 
   private func drawUntilFinished() async {
-    var pace = FramePace()
-    var pause = firstPause
     while !isFinished {
       do {
-        try await sleep(pause)
+        try await time.sleep(pace.pause)
       } catch {
         return  // Cancelled: finish() has the last word.
       }
       // Nothing is awaited in between, so that both are of one thread.
-      let before = spent()
+      let before = time.spent()
       drawFrame()
-      pause = pace.pause(interval, at: elapsed(), after: (before, spent()))
+      pace.take(before, time.spent(), at: time.elapsed())
     }
   }
 
@@ -188,7 +190,7 @@ public actor ProgressRenderer {
     } else if bars != nil {
       output.takeKeys()
     }
-    let (sample, now) = (reader.take(), elapsed())
+    let (sample, now) = (reader.take(), time.elapsed())
     let bytes = bars?.draw(sample, notes, at: now, size: size) ?? log?.draw(sample, at: now) ?? []
     write(isInForeground ? bytes : bytes + (bars?.giveBack(erases: false) ?? []))
     if !isInForeground { cursor.giveBack() }
@@ -241,22 +243,22 @@ struct FramePace {
   /// Slower, and what moves would jerk: a run that waits for its servers has a core left to draw with.
   private static let smooth = Duration.milliseconds(100)
 
+  private let interval: Duration
+  /// Before the next frame.
+  private(set) var pause: Duration
   private var last: (now: Duration, process: Duration)?
   /// How many cores the process keeps busy: a mean in which the last frames count most.
   private(set) var busy = 1.0
 
-  /// Takes what a frame cost.
-  /// - Parameters:
-  ///   - interval: the pause where drawing costs nothing.
-  ///   - now: since the start of the run, on a monotonic clock.
-  ///   - times: at the start of the frame and at its end, read by the thread that drew it.
-  /// - Returns: the pause that follows.
-  mutating func pause(
-    _ interval: Duration, at now: Duration, after times: (start: ProcessorTime, end: ProcessorTime)
-  ) -> Duration {
-    if let last, now > last.now { busy += ((times.end.process - last.process) / (now - last.now) - busy) / 4 }
-    last = (now, times.end.process)
-    return Self.pause(interval, after: times.end.drawing - times.start.drawing, busy: busy)
+  /// - Parameter interval: the pause where drawing costs nothing.
+  init(_ interval: Duration, first: Duration) { (self.interval, pause) = (interval, first) }
+
+  /// Takes what a frame cost, by the times at its start and its end, read by the thread that drew it.
+  /// - Parameter now: since the start of the run, on a monotonic clock.
+  mutating func take(_ start: ProcessorTime, _ end: ProcessorTime, at now: Duration) {
+    if let last, now > last.now { busy += ((end.process - last.process) / (now - last.now) - busy) / 4 }
+    last = (now, end.process)
+    pause = Self.pause(interval, after: end.drawing - start.drawing, busy: busy)
   }
 
   /// - Parameter cost: the time that the last frame took the processor.
