@@ -18,8 +18,7 @@ struct DemoRequest: Sendable, Equatable {
 }
 
 extension DemoRequest {
-  /// - Parameter head: without the empty line that ends it.
-  /// - Returns: nil for what is no request.
+  /// From a head without the empty line that ends it; nil for what is no request.
   init?(head: some Collection<UInt8>) {
     let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")
     guard let first = lines.first?.split(separator: " "), first.count == 3, first[2].hasPrefix("HTTP/1.") else {
@@ -45,8 +44,7 @@ struct DemoAnswer: Sendable, Equatable {
     let range: Range<Int>
   }
 
-  /// Decides about a request. Pure: the same request, catalogue and moment give the same answer.
-  /// - Parameter now: seconds since 1970, for the Date field.
+  /// Decides about a request; `now`, in seconds since 1970, is for the Date field.
   init(to request: DemoRequest, files: [String: DemoFile], now: Int64) {
     status = 200
     fields = ["Date": HTTPDate.text(now)]
@@ -68,8 +66,7 @@ struct DemoAnswer: Sendable, Equatable {
     let conditions = FilePreconditions(entityTag: file.entityTag, lastModified: lastModified)
     fields["ETag"] = file.entityTag
     fields["Last-Modified"] = lastModified
-    // A copy may be kept but is to be asked about: without this a cache may guess weeks of freshness from Last-Modified
-    // (RFC 9111 §4.2.2), and a second run would show no 304.
+    // Else a cache may guess weeks of freshness (RFC 9111 §4.2.2), and a second run would show no 304.
     fields["Cache-Control"] = "no-cache"
     fields["Accept-Ranges"] = "bytes"
     let (tags, date) = (request.fields["if-none-match"], request.fields["if-modified-since"])
@@ -120,7 +117,6 @@ struct DemoAnswer: Sendable, Equatable {
     416: "Range Not Satisfiable",
   ]
 
-  /// The head as it is sent.
   var head: [UInt8] {
     let fields = ["Content-Length": String(body?.range.count ?? 0)].merging(fields) { $1 }
     let lines = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }
@@ -167,8 +163,7 @@ struct FilePreconditions: Sendable {
   /// Whether the client has this version already: the answer is 304 (RFC 9110 §13.1.2, §13.1.3, §13.2.2).
   func isUnchanged(ifNoneMatch: String?, ifModifiedSince: String?) -> Bool {
     if let ifNoneMatch { return ifNoneMatch == "*" || Self.opaqueTags(ifNoneMatch).contains { $0 == entityTag } }
-    // Only the very date that was sent counts, as with nginx's `if_modified_since exact`: a client sends back what it
-    // got, and no date has to be parsed.
+    // Only the very date that was sent counts (nginx: `if_modified_since exact`), so that no date has to be parsed.
     return ifModifiedSince == lastModified
   }
 

@@ -1,10 +1,7 @@
 import Dispatch
 
-/// A small HTTP/1.1 origin on the loopback interface, with the latency and the bandwidth of a distant one: for `dlm
-/// demo` and for tests.
-///
-/// It serves GET and HEAD with byte ranges (RFC 9110 §14), strong entity tags, 304 and If-Range, over connections that
-/// stay open. It writes no log.
+/// A small HTTP/1.1 origin on the loopback interface with the latency and bandwidth of a distant one, for `dlm demo`
+/// and for tests: GET and HEAD, byte ranges (RFC 9110 §14), strong entity tags, 304 and If-Range. It writes no log.
 public actor DemoOrigin {
   public nonisolated let catalogue: DemoCatalogue
   private let conduct: DemoServer.Conduct
@@ -32,7 +29,7 @@ public actor DemoOrigin {
       workers: workers)
   }
 
-  /// Listens on 127.0.0.1 and serves until `stop()`.
+  /// Listens on 127.0.0.1 until `stop()`.
   /// - Returns: the port, open for connections.
   @discardableResult
   public func start() throws(DemoOriginError) -> UInt16 {
@@ -43,7 +40,7 @@ public actor DemoOrigin {
     return server.port
   }
 
-  /// Closes the socket and every connection, whatever they are doing, and returns when nothing is served.
+  /// Closes every connection, whatever it is doing, and returns when nothing is served.
   public func stop() async {
     guard let server else { return }
     server.stop()

@@ -2,13 +2,9 @@ import CLinux
 import DownloadModel
 import Glibc
 
-/// The server of a `DemoOrigin`: one thread that waits for all its sockets, and for the moments in which answers and
-/// their pieces are due.
-///
-/// HTTP/1.1 as far as an origin of files needs it: heads up to 64 KiB, bodies of requests by their length alone,
-/// connections that stay open.
+/// One thread that waits for all its sockets, and for the moments in which answers and their pieces are due. HTTP/1.1
+/// as an origin of files needs it: heads up to 64 KiB, bodies of requests by their length alone.
 final class DemoServer: Sendable {
-  /// How answers are made and sent.
   struct Conduct: Sendable {
     let files: [String: DemoFile]
     /// From a request, or from where it gets its worker, to the first byte of its answer.
@@ -23,8 +19,7 @@ final class DemoServer: Sendable {
   fileprivate let listener: Int32
   fileprivate let wakeUp: (read: Int32, write: Int32)
 
-  /// Listens on 127.0.0.1.
-  /// - Parameter port: 0 for any that is free.
+  /// Listens on 127.0.0.1; port 0 stands for any that is free.
   init(port: UInt16, _ conduct: Conduct) throws(DemoOriginError) {
     self.conduct = conduct
     func failure() -> DemoOriginError { .cannotListen(String(cString: strerror(errno))) }
@@ -37,8 +32,7 @@ final class DemoServer: Sendable {
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
     Self.turnOn(SOL_SOCKET, SO_REUSEADDR, of: listener)
-    // Heads and bodies are written apart: else a short body waits for the acknowledgement of its head, which clients
-    // hold back for 40 ms. Connections inherit it.
+    // Else a short body waits for the acknowledgement of its head, held back 40 ms by clients. Connections inherit it.
     Self.turnOn(Int32(IPPROTO_TCP), TCP_NODELAY, of: listener)
     let isListening = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -253,15 +247,12 @@ private struct DemoConnections {
   }
 }
 
-/// When the bytes of one body are due on a connection of limited bandwidth.
-///
-/// Deadlines count from the start of the body, not from the chunk before: a late wake-up makes one chunk late and
-/// leaves the rest, and so the whole, on time.
+/// When the bytes of one body are due on a connection of limited bandwidth. Deadlines count from the start of the body,
+/// so that a late wake-up makes one chunk late and leaves the whole on time.
 struct PacingSchedule: Sendable, Equatable {
   /// nil: as fast as the socket takes them.
   let bytesPerSecond: Int?
-  /// The part of all packets that is lost, from 0 to 1. Each costs its body a round trip, as a fast retransmit does
-  /// (RFC 5681 §3.2).
+  /// The part of packets that is lost, 0 to 1; each costs its body a round trip, as a fast retransmit (RFC 5681 §3.2).
   let loss: Double
   let roundTrip: Duration
 
@@ -276,8 +267,7 @@ struct PacingSchedule: Sendable, Equatable {
   private static let packet = 1448
   private static let largestChunk = 64 << 10
 
-  /// Bytes sent at a time: a hundredth of a second's worth, fine enough to look like a stream and coarse enough that
-  /// many connections cost few wake-ups.
+  /// Bytes sent at a time: a hundredth of a second's worth looks like a stream, and costs few wake-ups.
   var chunkSize: Int { bytesPerSecond.map { min(max(1, $0 / 100), Self.largestChunk) } ?? Self.largestChunk }
 
   /// How long after the body's start the first `count` bytes have gone through; nil if at once.

@@ -1,41 +1,33 @@
 import DownloadModel
 
-/// Which files have a row and in which order.
-///
-/// A file keeps its row as long as it lives, new ones come in below: so the slow and large ones gather at the top and
-/// nothing jumps. A free row goes to the file with most left to do.
+/// The files that have a row, and their order. A file keeps its row until it ends and new ones come in below, so that
+/// nothing jumps; a free row goes to the file with most left to do.
 struct ActiveRows: Sendable {
   /// Files that are done sooner never get a row: hundreds a second would only flicker.
   private let seasoning: Duration
 
   private let glyphs: Glyphs
-  /// All files under way, shown or not. They are read and changed where they stand: with a thousand of them, copies
-  /// would cost more than the drawing.
+  /// All files under way, shown or not; changed in place, as copying a thousand would cost more than drawing them.
   private(set) var all: [ActiveRow] = []
-  /// Where in `all` each file stands.
+  /// Indices in `all`, by id.
   private var places: [Int: Int] = [:]
-  /// The shown ones, from the top.
+  /// Ids of the shown ones, from the top.
   private var order: [Int] = []
   /// Counts the updates: a row that the last one did not reach has ended.
   private var updates = 0
-  /// Files under way that have lasted but found no room.
+  /// Files that have lasted but found no room.
   private(set) var hidden = 0
 
   init(glyphs: Glyphs, seasoning: Duration = .milliseconds(300)) { (self.glyphs, self.seasoning) = (glyphs, seasoning) }
 
-  /// Those that are shown, from the top.
   var shown: [ActiveRow] { order.compactMap { self[$0] } }
 
-  /// The row of a file under way.
   subscript(id: Int) -> ActiveRow? { places[id].map { all[$0] } }
 
-  /// How far all files under way are.
   var progress: some Collection<FileProgress> { all.indices.lazy.map { [all] in all[$0].progress } }
 
-  /// What is about to be tried again.
   var retries: [ActiveRow.Retry] { all.indices.compactMap { all[$0].retry } }
 
-  /// What is there of a file in several parts, whether or not it is shown.
   mutating func lookAtParts(of id: Int) { if let place = places[id] { all[place].lookAtParts() } }
 
   /// - Parameter lines: the most lines that rows and the line "… more" may take together.
@@ -71,10 +63,8 @@ struct ActiveRows: Sendable {
     }
   }
 
-  /// Gives the rows their places among so many lines.
   mutating func place(at now: Duration, lines: Int) {
     order.removeAll { places[$0] == nil }
-    // Those that have lasted, and have no row.
     let waiting = all.indices.filter { !all[$0].isPlaced && now - all[$0].firstSeen >= seasoning }
     let count = order.count + waiting.count
     let room = count <= lines ? count : max(0, lines - 1)
@@ -89,7 +79,7 @@ struct ActiveRows: Sendable {
     for id in order { lookAtParts(of: id) }
   }
 
-  /// The places of those that go first, from the first on. They are not sorted all, as there may be a thousand of them.
+  /// Places of the first in rank. They are selected rather than sorted, as there may be a thousand.
   private func first(_ count: Int, of places: [Int]) -> [Int] {
     var best: [(rank: (Int, Int), place: Int)] = []
     for place in places where count > 0 {
@@ -110,7 +100,6 @@ struct ActiveRow: Sendable {
     var next: NextAttempt
     /// When the next attempt begins.
     var until: Duration
-    /// What went wrong, in words.
     var cause = ""
   }
 
@@ -143,7 +132,6 @@ struct ActiveRow: Sendable {
     rate = RateEstimate(start: now)
   }
 
-  /// Reads the file's meter.
   fileprivate mutating func update(isPaused: Bool, at now: Duration, _ updates: Int) {
     self.updates = updates
     let (latest, latestPhase) = (FileProgress(meter), meter.phase)
@@ -156,16 +144,14 @@ struct ActiveRow: Sendable {
     if let retry, arrived > 0 || now >= retry.until { self.retry = nil }
   }
 
-  /// What is there of a file in several parts, for a frame that shows it. Where that cannot be told at once, what the
-  /// last frame showed stands.
+  /// Reads which parts are there; where that cannot be told at once, those of the last frame stand.
   fileprivate mutating func lookAtParts() { parts = meter.parts ?? parts }
 
-  /// What it is that happens, where that is not bytes that come.
+  /// What happens instead of the arrival of bytes.
   enum Status: Equatable {
     case retry(Retry)
     case phase(TransferMeter.Phase, since: Duration)
     case stalled(since: Duration)
-    /// By the user.
     case paused
   }
 
@@ -175,7 +161,6 @@ struct ActiveRow: Sendable {
     return hasStalled(at: now) ? .stalled(since: latestChange) : nil
   }
 
-  /// Whether bytes should come, and have not come for some time.
   func hasStalled(at now: Duration) -> Bool {
     retry == nil && phase == .receiving && now - latestChange >= RateEstimate.stallTime && progress.remaining != 0
   }
@@ -211,8 +196,7 @@ struct FileProgress: Sendable, Equatable {
 
   var remaining: Int64? { total.map { max(0, $0 - position) } }
 
-  /// Bytes that came since `earlier`. A new attempt counts from where it began: what it resumed is no speed, what the
-  /// failed one lost is not counted twice.
+  /// Bytes that came since `earlier`. A new attempt counts from its own start, so that resumed bytes make no speed.
   func arrived(since earlier: FileProgress) -> Int64 {
     let isNewAttempt = start != earlier.start || position < earlier.position
     return max(0, position - (isNewAttempt ? start : earlier.position))

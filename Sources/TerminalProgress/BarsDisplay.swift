@@ -1,26 +1,23 @@
 import DownloadModel
 
-/// A region of bars at the bottom of the terminal and lines that scroll away above it: numbers in, bytes out. It
-/// neither waits nor writes.
+/// Bars at the bottom of the terminal and lines that scroll away above them: numbers in, bytes out, no input or output.
 struct BarsDisplay: Sendable {
   private let glyphs: Glyphs
   private let isColored: Bool
   private let words: ProgressMessages
   private let usesTaskbar: Bool
-  /// What stands above the files of a run that is one of several: then these have rows at once, and when they have
-  /// ended they are not told one by one.
+  /// Of one of several runs: its files have rows at once, and are not told one by one when they end.
   private let heading: RunHeading?
   private var writer = FrameWriter()
   private var rows: ActiveRows
   private var total = RunTotal()
   private var waits = WaitLines.Content()
-  /// How many lines the last frame had about what waits.
+  /// Lines about what waits in the last frame.
   private var waitCount = 0
-  /// What the taskbar was sent last.
+  /// The sequence that the taskbar was sent last.
   private var taskbar = Self.noTaskbar
-  /// What keys have changed.
   private var screen = ScreenState()
-  /// Of the file that a panel describes.
+  /// Transfers of the file that a panel describes.
   private var transfers: (id: Int, details: [TransferDetails])?
   private var outlook = Outlook()
 
@@ -40,15 +37,13 @@ struct BarsDisplay: Sendable {
     heading == nil ? EventLines(layout: layout, words: words).lines(sample.events) : []
   }
 
-  /// - Parameters:
-  ///   - notes: lines of others that are to stand above.
-  ///   - now: since the start, on a monotonic clock.
+  /// - Parameter notes: lines of others that are to stand above.
   /// - Returns: nothing if there is nothing new to show.
   mutating func draw(_ sample: ProgressSample, _ notes: [String], at now: Duration, size: TerminalSize) -> [UInt8] {
     let layout = layout(size)
     waits.take(sample, words)
     let prompt = prompt(sample, at: now)
-    // The rows of the last frame say how many are tried again; those of this one depend on the room.
+    // Lines about what waits are counted as in the last frame: those of this one depend on its rows.
     rows.update(
       sample.active, retries: retries(sample.events, at: now), isPaused: screen.isPaused, at: now,
       lines: layout.room(besides: waitCount, prompt: prompt.count))
@@ -89,7 +84,6 @@ struct BarsDisplay: Sendable {
 
   // MARK: Keys
 
-  /// - Returns: what the run is to do.
   mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand? {
     screen.press(key, rows: rows.shown.map(\.id), failures: waits.failures.count, at: now)
   }
@@ -98,7 +92,6 @@ struct BarsDisplay: Sendable {
 
   func meter(of id: Int) -> TransferMeter? { rows[id]?.meter }
 
-  /// The file whose transfers are to be described; nil for none.
   var described: TransferMeter? { if case .details(let id) = screen.panel { rows[id]?.meter } else { nil } }
 
   mutating func describe(_ meter: TransferMeter, by details: [TransferDetails]) {
@@ -118,9 +111,6 @@ struct BarsDisplay: Sendable {
     }
   }
 
-  // MARK: The end
-
-  /// The last words: every event that is left, and the terminal as it was found.
   mutating func end(_ sample: ProgressSample, _ notes: [String], size: TerminalSize) -> [UInt8] {
     let lines = above(sample, layout(size))
     let isSilent = lines.isEmpty && notes.isEmpty
@@ -135,7 +125,6 @@ struct BarsDisplay: Sendable {
     return writer.close(erases: erases, extra: usesTaskbar ? taskbar : "")
   }
 
-  /// What gives the terminal back from any state at all.
   var restoring: [UInt8] { FrameWriter.restoring(extra: usesTaskbar ? Self.noTaskbar : "") }
 
   // MARK: The taskbar
@@ -155,14 +144,12 @@ struct BarsDisplay: Sendable {
   }
 }
 
-/// What the files under way say about the end of the run. All of them are asked, which with a thousand costs more than
-/// the rest of a frame: twice a second is enough for what is shown in seconds.
+/// What the files under way say about the run's end, asked twice a second: to ask a thousand costs more than a frame.
 private struct Outlook {
   private static let interval = Duration.milliseconds(500)
 
   private var asked: Duration?
   private var latest: Duration?
-  /// Whether one of them has stalled, so that nobody knows when it will be there.
   private(set) var hasStalled = false
 
   mutating func look(at rows: ActiveRows, at now: Duration) {
@@ -172,17 +159,15 @@ private struct Outlook {
     hasStalled = rows.all.indices.contains { rows.all[$0].hasStalled(at: now) }
   }
 
-  /// The longest time that one of them is going to take; nil where none is known.
+  /// Longest time that one of the files still takes; nil where none is known.
   func longest(at now: Duration) -> Duration? {
     guard let latest, let asked else { return nil }
     return max(.zero, latest - (now - asked))
   }
 }
 
-/// What scrolls away above the bars: a line for each file that was fetched.
-///
-/// What failed is in the region while the run goes on (`WaitLines`), and told once, at the end, where all of it stands
-/// together. What was here already is only counted.
+/// Lines that scroll away above the bars, one for each file that was fetched. What failed stands in the region
+/// (`WaitLines`) and is told once, at the end; what was here already is only counted.
 struct EventLines {
   /// Files that may end well in one frame before only some of them are named.
   private static let limit = 40
@@ -194,7 +179,6 @@ struct EventLines {
   private var glyphs: Glyphs { layout.glyphs }
   private var usable: Int { layout.usable }
 
-  /// As many as can be read.
   func lines(_ events: [ProgressEvent]) -> [String] {
     let done = events.count { $0.isNamed }
     var unnamed = done > Self.limit ? done - Self.named : 0

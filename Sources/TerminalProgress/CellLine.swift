@@ -1,7 +1,6 @@
 /// A line of the region, or one above it, as the cells that a terminal makes of it.
 struct CellLine: Sendable, Equatable {
-  /// A restrained palette of the terminal's own colours, so that it fits light and dark themes: parameters of SGR
-  /// (ECMA-48 §8.3.117). A blank looks alike in all of them.
+  /// The terminal's own colours, which fit light and dark themes: parameters of SGR (ECMA-48 §8.3.117).
   enum Tone: UInt8, Sendable { case plain = 0, strong = 1, dim = 2, failed = 31, done = 32, retry = 33, bar = 36 }
 
   /// Plain numbers: a frame has thousands of cells, and looks at each of them.
@@ -9,8 +8,7 @@ struct CellLine: Sendable, Equatable {
     /// The Unicode scalar that stands there; 0 in the right half of a wide character.
     var scalar: UInt32
     var tone: Tone
-    /// Whether terminals may take another number of cells for it than `CellWidth` says. Then it may be more than a
-    /// scalar, and `CellLine.clusters` has it.
+    /// Whether terminals may give it another width than `CellWidth`; its text may then be in `CellLine.clusters`.
     var isUncertain = false
 
     var isBlank: Bool { scalar == 0x20 && !isUncertain }
@@ -23,15 +21,13 @@ struct CellLine: Sendable, Equatable {
   }
 
   private(set) var cells: [Cell] = []
-  /// Where the last uncertain character ends: from here on a cell is where it is thought to be only if the cursor was
-  /// sent there.
+  /// End of the last uncertain character: cells behind it stand where they should only if the cursor was sent there.
   private(set) var certainFrom = 0
-  /// The uncertain characters, by cell. All are before `certainFrom`.
+  /// The uncertain characters, by cell; all of them before `certainFrom`.
   private var clusters: [Int: Character] = [:]
   private let ellipsis: String
   private let isColored: Bool
 
-  /// - Parameter ellipsis: for what is cut.
   init(ellipsis: String = "", isColored: Bool = false) { (self.ellipsis, self.isColored) = (ellipsis, isColored) }
 
   var width: Int { cells.count }
@@ -53,8 +49,7 @@ struct CellLine: Sendable, Equatable {
     cells.append(Cell(scalar: scalar.value, tone: isColored ? tone : .plain))
   }
 
-  /// Appends what there is room for before a cell.
-  /// - Parameter ellipsis: for the rest; nil for the line's own.
+  /// Appends what fits before a cell; an ellipsis, by default the line's own, stands for the rest.
   mutating func append(_ text: String, upTo end: Int, ellipsis: String? = nil, _ tone: Tone = .plain) {
     append(TextCut.atEnd(text, to: end - width, ellipsis: ellipsis ?? self.ellipsis), tone)
   }
@@ -80,7 +75,7 @@ struct CellLine: Sendable, Equatable {
     guard count > 0 else {
       guard let last = cells.indices.last(where: { !cells[$0].isRightHalf }) else { return }
       let joined = (self.character(at: last).map(String.init) ?? "") + String(character)
-      // Two that do not make one character cannot share a cell; then the mark is left out.
+      // Two that do not make one character cannot share a cell.
       if joined.count == 1 { clusters[last] = Character(joined) }
       cells[last].isUncertain = true
       certainFrom = cells.count
@@ -96,14 +91,13 @@ struct CellLine: Sendable, Equatable {
 
   // MARK: Reading
 
-  /// To the last cell that is not blank.
   var trimmed: CellLine {
     var line = self
     while line.cells.last?.isBlank == true { line.cells.removeLast() }
     return line
   }
 
-  /// As it is written where nothing stands.
+  /// With its colours, as it is written onto an empty row.
   var text: String {
     var (text, tone) = ("", Tone.plain)
     for (index, cell) in cells.enumerated() where !cell.isRightHalf {
@@ -123,7 +117,7 @@ struct CellLine: Sendable, Equatable {
     return cell.isRightHalf ? nil : Unicode.Scalar(cell.scalar).map { Character($0) }
   }
 
-  /// Whether both have the same up to a cell before which all uncertain characters are.
+  /// Whether both are the same up to `end`, behind which neither may have an uncertain character.
   func hasSame(upTo end: Int, as other: CellLine) -> Bool {
     cells.prefix(end) == other.cells.prefix(end) && clusters == other.clusters
   }

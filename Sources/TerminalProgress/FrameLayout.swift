@@ -1,18 +1,13 @@
 import DownloadModel
 
-/// From numbers to the lines of the region: rows of active files, "… N more", what waits and why, and last the total. A
-/// pure function of what is to be shown, of the window, and of the time.
-///
-/// What does not fit is left out, the least important first: of lines the rows, of columns the time, the rate and the
-/// bytes, then the bar and the percentage.
+/// From numbers to the lines of the region: a pure function of what is shown, the window and the time. What does not
+/// fit is left out, the least important first: rows; the columns of time, rate and bytes; the bar and the percentage.
 struct FrameLayout {
-  /// Everything that one frame shows.
   struct Content {
     var rows: [ActiveRow] = []
     var hidden = 0
     var waits = WaitLines.Content()
     var total: TotalLine.Content
-    /// The file whose row is selected.
     var selected: Int?
     /// What stands in place of the rows.
     var panel: ScreenPanel.Content?
@@ -28,7 +23,6 @@ struct FrameLayout {
   private let isColored: Bool
   /// What stands above everything: half of the lines at most.
   private let heading: ArraySlice<String>
-  /// Cells of a line that may be written.
   var usable: Int { columns.usable }
 
   init(size: TerminalSize, glyphs: Glyphs, isColored: Bool, heading: [String] = []) {
@@ -48,23 +42,21 @@ struct FrameLayout {
       region += ScreenPanel(layout: self).lines(panel, at: content.now, most: room)
     } else {
       region += content.rows.prefix(room).map { row($0, content) }
-      if content.hidden > 0, content.rows.count < room { region.append(more(content.hidden)) }
+      if content.hidden > 0, content.rows.count < room {
+        region.append(line(text: "\(glyphs.ellipsis) \(Quantity.count(content.hidden)) more", .dim))
+      }
     }
     region += waits
     region.append(TotalLine(layout: self).line(content.total))
     return region + content.prompt.prefix(max(0, lines - 1)).map { text($0, .strong) }
   }
 
-  /// How many lines are left for rows and the line "… more".
-  /// - Parameters:
-  ///   - waits: lines about what waits.
-  ///   - prompt: lines of the question.
+  /// Lines left for rows and "… more", beside `waits` lines about what waits and `prompt` lines of a question.
   func room(besides waits: Int, prompt: Int) -> Int {
     max(0, lines - heading.count - min(prompt, max(0, lines - 1)) - 1 - waits)
   }
 
-  /// The lines about what waits: one where there is little room, and none where that would be the place of the only
-  /// row.
+  /// The lines about what waits: none where they would take the place of the only row.
   func waits(_ content: Content) -> [CellLine] {
     let free = room(besides: 0, prompt: content.prompt.count)
     let most = free < 2 && content.total.progress.running > 0 ? 0 : min(free, max(1, free / 4))
@@ -76,7 +68,6 @@ struct FrameLayout {
 
   // MARK: Lines
 
-  /// A line without anything.
   var line: CellLine { CellLine(ellipsis: glyphs.ellipsis, isColored: isColored) }
 
   /// A line that begins with a sign, or with blanks in its place.
@@ -93,9 +84,10 @@ struct FrameLayout {
     return line
   }
 
-  private func more(_ count: Int) -> CellLine {
+  /// A line of text, set in and cut at its end.
+  func line(text: String, ellipsis: String = "", _ tone: CellLine.Tone = .plain) -> CellLine {
     var line = line("")
-    line.append("\(glyphs.ellipsis) \(Quantity.count(count)) more", upTo: usable, ellipsis: "", .dim)
+    line.append(text, upTo: usable, ellipsis: ellipsis, tone)
     return line
   }
 
@@ -149,7 +141,6 @@ struct FrameLayout {
       return .parts(parts, of: total)
     }
     if let fraction = progress.fraction { return .part(fraction) }
-    // Nothing has come and nothing is known: there is no movement to show.
     return progress.position == 0 ? .empty : .moving(step: row.rate.step)
   }
 
@@ -186,9 +177,7 @@ struct FrameLayout {
   }
 }
 
-/// Which columns a row has in a window of some width, and how wide they are, in cells.
-///
-/// Widths depend on the window alone, never on what stands in them, so nothing shifts from frame to frame.
+/// The columns of a row and their widths in cells: these depend on the window alone, so that nothing shifts.
 struct RowColumns: Equatable {
   static let indent = 2
   static let gap = 2
@@ -205,7 +194,7 @@ struct RowColumns: Equatable {
   let hasPercent: Bool
   /// "390 MiB / 629 MiB" in place of "390 MiB".
   let hasTotal: Bool
-  /// The bytes too.
+  /// Of the rate, and of the bytes.
   let hasRate: Bool
   let hasTime: Bool
 
@@ -235,11 +224,10 @@ struct TotalLine {
     var step: Int
     var rate: Double
     var timeLeft: Duration?
-    /// By the user, for now.
     var isPaused = false
     /// Files at a time, where the user has said so while the run went on.
     var width: Int?
-    /// Whether it may take longer than that.
+    /// Whether `timeLeft` is only a lower bound.
     var isBound = false
   }
 

@@ -1,7 +1,5 @@
-/// From the cells that stand to the cells that should: one buffer, one write.
-///
-/// Between frames the cursor rests, hidden, at the first cell of the region. So "erase below" is all it takes to remove
-/// the region, even after the window was narrowed and the terminal has broken its lines in two.
+/// From the cells that stand to the cells that should: one buffer, one write. Between frames the cursor rests at the
+/// first cell of the region, so that "erase below" removes it even after a narrower window has broken its lines.
 struct FrameWriter: Sendable {
   /// Without the blanks at the ends of its lines.
   private var region: [CellLine] = []
@@ -9,11 +7,8 @@ struct FrameWriter: Sendable {
   /// Whether the cursor is hidden.
   private var isActive = false
 
-  /// - Parameters:
-  ///   - above: lines that scroll away above the region, each narrower than the window.
-  ///   - whole: lines of any width that scroll away above those.
-  ///   - lines: the region's, each narrower than the window.
-  ///   - extra: a sequence that takes no cell, such as the taskbar's.
+  /// Puts `above`, narrower than the window as `lines` are, and above it `whole`, of any width, where they scroll away.
+  /// - Parameter extra: a sequence that takes no cell, such as the taskbar's.
   /// - Returns: nothing if nothing changed.
   mutating func frame(
     above: [String] = [], whole: [String] = [], region lines: [CellLine], size: TerminalSize, extra: String = ""
@@ -35,12 +30,10 @@ struct FrameWriter: Sendable {
     return bytes
   }
 
-  /// Writes lines where the region stands, which moves down below them: cell for cell if the window holds both, else it
-  /// is drawn anew.
+  /// Pushes the region down below lines: cell for cell if the window holds both, else it is drawn anew.
   private mutating func insert(_ lines: [String], _ size: TerminalSize) -> String {
     if !region.isEmpty, region.count + lines.count <= size.rows {
-      // Where in the window the region stands is not known. So room is made below it first, for which the window
-      // scrolls if it must, and then the region is pushed down into that.
+      // Where in the window the region stands is not known: room is made below it first, by scrolling if need be.
       let last = region.count - 1
       return ControlSequence.down(last) + String(repeating: ControlSequence.newLine, count: lines.count)
         + ControlSequence.up(last + lines.count) + ControlSequence.insertLines(lines.count)
@@ -53,8 +46,7 @@ struct FrameWriter: Sendable {
     return text
   }
 
-  /// Writes lines that the terminal may break, each to be copied from it as one. How many rows it makes of them is its
-  /// own affair, so the region makes way for them and is drawn anew.
+  /// Writes lines that the terminal may break. How many rows that makes is not known, so the region is drawn anew.
   private mutating func write(_ lines: [String]) -> String {
     let erasing = region.isEmpty ? "" : ControlSequence.eraseBelow
     region = []
@@ -73,8 +65,8 @@ struct FrameWriter: Sendable {
     return pen.bytes
   }
 
-  /// Gives the cursor back; nothing if there is nothing to give back.
-  /// - Parameter erases: whether the region goes; not where others have written meanwhile: then no cell is touched.
+  /// Gives the cursor back, if it was taken.
+  /// - Parameter erases: false where others have written meanwhile, so that no cell may be touched.
   mutating func close(erases: Bool = true, extra: String = "") -> [UInt8] {
     guard isActive else { return [] }
     (region, isActive) = ([], false)
@@ -99,12 +91,10 @@ struct CellPen {
   private var column: Int? = 0
   private var tone = CellLine.Tone.plain
 
-  /// From what stands in a row to what should.
   mutating func change(row target: Int, from old: CellLine, to new: CellLine) {
     guard old != new else { return }
     let rigid = max(old.certainFrom, new.certainFrom)
-    // A character that the terminal takes for another width has shifted those beside it, so that which cells they left
-    // is not known: all of that part is made anew, from a clean line.
+    // An uncertain character may have shifted its neighbours to unknown cells: the row begins from a clean line.
     if rigid > 0, !old.hasSame(upTo: rigid, as: new) { return write(row: target, new, clean: !old.cells.isEmpty) }
     for index in new.cells.indices.dropFirst(rigid) where !new.cells[index].isRightHalf && !stands(new, old, index) {
       move(to: target, index, over: new)
@@ -113,8 +103,7 @@ struct CellPen {
     if old.cells.count > new.cells.count { erase(row: target, from: new.cells.count) }
   }
 
-  /// A whole row.
-  /// - Parameter clean: erases what stands there first.
+  /// Writes a whole row; `clean` erases it first.
   private mutating func write(row target: Int, _ line: CellLine, clean: Bool) {
     move(to: target, 0)
     if clean { erase(row: target, from: 0) }
@@ -131,7 +120,6 @@ struct CellPen {
     (row, column) = (index, 0)
   }
 
-  /// Erases this row and all below.
   mutating func eraseBelow(row target: Int) {
     move(to: target, 0)
     set(.plain)
@@ -159,8 +147,7 @@ struct CellPen {
     send(ControlSequence.eraseToLineEnd)
   }
 
-  /// - Parameter line: what stands between here and there already; to write it again is shorter than to move over a few
-  ///   cells.
+  /// - Parameter line: what stands there; to write a few of its cells again is shorter than to move over them.
   private mutating func move(to target: Int, _ goal: Int, over line: CellLine = CellLine()) {
     if target > row {
       let lines = target - row

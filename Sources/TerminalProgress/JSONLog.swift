@@ -1,23 +1,17 @@
 public import DownloadModel
 
-/// Progress as JSON lines for programs: an object a line, of type plan, start, progress, retry, wait, done, error,
-/// watch, removed or summary.
-///
-/// Each has `v` (1), `t` (RFC 3339), `type`, `id` and `url`; what is not known is null. A `url` is without what signs
-/// it (`Redaction`), since such output is kept in logs: `id`, the place in the list from 0, says which one it is. The
-/// summary is always the last line, also of an interrupted run. Readers must ignore types and fields that they do not
-/// know.
+/// Progress as JSON lines for programs; the summary is the last one, also of an interrupted run. As logs keep them, a
+/// `url` is without what signs it (`Redaction`): `id`, the place in the list from 0, says which it is.
 struct JSONLog: ProgressLog {
   /// Files under way that a progress line names.
   private static let named = 16
 
   private let words: ProgressMessages
   private let heading: RunHeading?
-  /// What the last progress line said.
   private var latest: (tally: ProgressTally, received: Int64)?
-  /// How many files the last plan line said.
+  /// Files of the last plan line.
   private var planned: Int?
-  /// Lines of the list that were none.
+  /// Lines of the list that were no request.
   private var rejected: Int
   /// Requests under way, by address: events that end them name the address only.
   private var ids: [Address: [Int]] = [:]
@@ -38,8 +32,6 @@ struct JSONLog: ProgressLog {
   mutating func end(_ sample: ProgressSample, at now: Duration) -> [UInt8] {
     Array((lines(sample) + summary(sample, now)).utf8)
   }
-
-  // MARK: Lines
 
   private mutating func lines(_ sample: ProgressSample) -> String {
     var text = ""
@@ -147,8 +139,7 @@ struct JSONLog: ProgressLog {
     return line("summary", counts(sample).merging(fields) { $1 }.merging(more) { $1 })
   }
 
-  /// `received` and `size` are of the same files, those that are done or under way, so that the one is never above the
-  /// other. What came twice, or for nothing, is in `transferred` only.
+  /// `received` and `size` are of the files done or under way; what came twice or for nothing is in `transferred` only.
   private func counts(_ sample: ProgressSample) -> [String: JSONValue] {
     let tally = sample.tally
     var (received, size) = (tally.finishedBytes, tally.finishedBytes)
@@ -175,11 +166,7 @@ struct JSONLog: ProgressLog {
 }
 
 extension ProgressMessages {
-  /// The object of a run's summary line, for a file of its own.
-  /// - Parameters:
-  ///   - rejected: lines of the list that were none.
-  ///   - more: what only the file says.
-  /// - Returns: a line, with its end.
+  /// A run's JSON summary line, with its end: `rejected` lines of the list were no request, `more` stands only here.
   public func summary(
     _ tally: ProgressTally, transferred: Int64, rejected: Int, elapsed: Duration, more: [String: JSONValue]
   ) -> String {

@@ -1,7 +1,6 @@
 import DownloadModel
 
-/// Progress as lines for a log, a pipe or a screen reader: words instead of signs, nothing is ever overwritten. Every
-/// file is named, in a line for each change of its state that matters.
+/// Progress as lines for a log, a pipe or a screen reader: words for signs, and a line for each change that matters.
 struct PlainLog: ProgressLog {
   private static let summaryInterval = Duration.seconds(10)
   /// How often a run in which nothing moves says that it is still there.
@@ -77,7 +76,6 @@ struct PlainLog: ProgressLog {
     return "\(line.text) \(TerminalText.sanitized(text))"
   }
 
-  /// The state of a run in one sentence.
   private static func summary(_ sum: TotalLine.Content) -> String {
     let (progress, tally) = (sum.progress, sum.progress.tally)
     let bound = tally.listIsComplete ? "" : "at least "

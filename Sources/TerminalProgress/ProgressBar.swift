@@ -1,20 +1,16 @@
 /// A bar's cells between its two edges.
 enum ProgressBar {
-  /// What it is to say.
   enum Extent {
     /// From 0 to 1.
     case part(Double)
     /// Of a file in several parts: the bytes that are there, in the order of the file, and its length.
     case parts([Range<Int64>], of: Int64)
-    /// Bytes come, but how many are to come is not known: a block that goes to and fro. Its step grows only when bytes
-    /// arrive, so that the block stands still when nothing comes.
+    /// Bytes of an unknown number: a block goes to and fro. `step` grows with bytes only, so it stops when they do.
     case moving(step: Int)
-    /// Nothing has come yet.
     case empty
   }
 
-  /// How far each cell is filled.
-  /// - Parameter steps: what a full cell has.
+  /// How many of its steps each cell has.
   static func levels(_ extent: Extent, cells: Int, steps: Int) -> [Int] {
     let cells = max(0, cells)
     switch extent {
@@ -25,7 +21,7 @@ enum ProgressBar {
       let count = bounded > 0 ? max(1, Int(bounded * Double(cells * steps))) : 0
       return (0..<cells).map { min(max(0, count - $0 * steps), steps) }
     case .parts(let parts, let total):
-      // The same for each cell, where half a cell can be drawn.
+      // With several steps to a cell any share of it shows; with one, only a whole cell does.
       return shares(parts, total, cells).map { share in
         steps > 1 && share > 0 ? min(max(1, Int(share * Double(steps))), steps) : min(Int(share), 1)
       }

@@ -1,6 +1,6 @@
 public import DownloadModel
 
-/// Words that this room does not make: what went wrong, said for a person.
+/// Words that others make: what went wrong, said for a person.
 public struct ProgressMessages: Sendable {
   /// A short reason, without the address, such as "HTTP 404 Not Found".
   public var failure: @Sendable (DownloadError) -> String
@@ -9,7 +9,7 @@ public struct ProgressMessages: Sendable {
   /// The whole line, list and line number included.
   public var rejection: @Sendable (Rejection) -> String
 
-  /// The moment, as RFC 3339 writes it; for JSON lines.
+  /// The moment as in RFC 3339, for JSON lines.
   public var timestamp: @Sendable () -> String
 
   public init(
@@ -42,7 +42,7 @@ public enum RetryMessages {
 
 /// What happens to a file of which no bytes come, in a column.
 enum StatusMessages {
-  /// So long something may take before it is told how long it takes.
+  /// A wait is told with its time from then on.
   private static let patience = Duration.seconds(3)
 
   static func text(_ status: ActiveRow.Status, at now: Duration, width: Int) -> String {
@@ -116,7 +116,6 @@ struct WatchMessages {
     }
   }
 
-  /// `urls.txt; 40 files, next look in 9:58`
   static func text(_ status: WatchStatus) -> String {
     let lists = status.lists.prefix(2).joined(separator: ", ")
     let more = status.lists.count > 2 ? " and \(status.lists.count - 2) more" : ""

@@ -1,15 +1,13 @@
 public import DownloadModel
 import Synchronization
 
-/// The shell around bars or a log: a reader of the feed at their pace, which has the frame made and writes it.
-///
-/// It runs on a thread of its own, as a terminal can be slow or stopped (Ctrl-S). Only the caller of `finish()` waits
-/// for it.
+/// The shell around bars or a log: it reads the feed at their pace, has frames made and writes them. It has a thread of
+/// its own, as a terminal can be slow or stopped (Ctrl-S).
 public actor ProgressRenderer {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   private let thread = BlockingExecutor(label: "dlm.progress")
-  /// Nil once nothing can be written any more, or the events of a long run would pile up unread.
+  /// Nil once nothing can be written any more, so that the events of a long run do not pile up.
   private var reader: ProgressReader?
   private let output: any ProgressOutput
   private let time: Time
@@ -17,10 +15,9 @@ public actor ProgressRenderer {
   /// What gives the terminal back from any state at all; empty for a style that never takes it.
   public nonisolated let restoring: [UInt8]
   private let ended = AsyncStream<Never>.makeStream()
-  /// Lines of others that wait for the next frame; nil when there is none any more.
+  /// Lines of others for the next frame; nil when none will come.
   private let notes = Lock<[String]?>([])
   private var bars: BarsDisplay?
-  /// What is shown where there are no bars.
   private var log: (any ProgressLog)?
   private var pace: FramePace
   private var isFinished = false
@@ -29,18 +26,15 @@ public actor ProgressRenderer {
   public private(set) var lost: OutputLost?
 
   private struct Time {
-    /// Since the start of the run.
     let elapsed: @Sendable () -> Duration
     let sleep: @Sendable (Duration) async throws -> Void
     let spent: @Sendable () -> ProcessorTime
   }
 
+  /// Nil for a style that shows nothing, which costs neither a thread nor a timer.
   /// - Parameters:
-  ///   - detail: what is shown; the totals alone are for a run that is measured.
-  ///   - heading: of a run that is one of several.
+  ///   - detail: the totals alone are for a run that is measured.
   ///   - clock: monotonic; its `now` is the start of the run.
-  ///   - spent: the processor's time so far, of the calling thread and of the process.
-  /// - Returns: nil for a style that shows nothing, which costs neither a thread nor a timer.
   public init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
     style: ProgressStyle.Resolved, output: any ProgressOutput, environment: TerminalEnvironment,
@@ -102,16 +96,14 @@ public actor ProgressRenderer {
     cursor.giveBack()
   }
 
-  /// Before the process stops (SIGTSTP): removes the region, shows the cursor and gives the keys back. Until `resume()`
-  /// nothing is drawn.
+  /// Before the process stops (SIGTSTP): gives the terminal and its keys back. Nothing is drawn until `resume()`.
   public func suspend() {
     guard !isSuspended, !isFinished else { return }
     isSuspended = true
     giveBack(erases: output.isInForeground)
   }
 
-  /// After the process goes on (SIGCONT): draws anew from the line where the cursor stands, if the terminal is ours.
-  /// Also right if `suspend()` could not be called before (SIGSTOP).
+  /// After the process goes on (SIGCONT): draws anew at the cursor's line. Also right without `suspend()` (SIGSTOP).
   public func resume() {
     guard !isFinished else { return }
     if !isSuspended { giveBack(erases: output.isInForeground) }
@@ -119,10 +111,7 @@ public actor ProgressRenderer {
     drawFrame()
   }
 
-  // MARK: Keys
-
-  /// Takes a key. What it changes of the screen is in the next frame.
-  /// - Returns: what the run is to do.
+  /// Takes a key; what it changes of the screen is in the next frame.
   public func press(_ key: ScreenKey) -> ScreenCommand? { bars?.press(key, at: time.elapsed()) }
 
   /// Shows for a moment what the run has to say to a key.
@@ -131,10 +120,10 @@ public actor ProgressRenderer {
   /// The meter of a file under way.
   public func meter(of id: Int) -> TransferMeter? { bars?.meter(of: id) }
 
-  /// The file of which a panel shows all that is known; nil for none.
+  /// The file that a panel describes; nil for none.
   public var described: TransferMeter? { bars?.described }
 
-  /// Has that panel show transfers of that file.
+  /// Has that panel show the transfers of its file.
   public func describe(_ meter: TransferMeter, by details: [TransferDetails]) { bars?.describe(meter, by: details) }
 
   /// Gives the terminal back from any thread, at once and for good; for a process that is about to end.
@@ -143,8 +132,8 @@ public actor ProgressRenderer {
     output.giveKeysBack(isForGood: true)
   }
 
-  /// Writes lines above the region with the next frame, whole; from any thread.
-  /// - Returns: false when nothing is drawn any more, and whoever has something to say writes it himself.
+  /// Writes whole lines above the region with the next frame; from any thread.
+  /// - Returns: false once nothing is drawn any more: the caller writes them itself.
   public nonisolated func say(_ lines: [String]) -> Bool {
     notes.withLock { notes in
       notes?.append(contentsOf: lines)
@@ -152,8 +141,7 @@ public actor ProgressRenderer {
     }
   }
 
-  /// Gives the terminal back for a while; the next frame takes it again.
-  /// - Parameter erases: false where the shell has had it since, so that no cell and no mode is ours to restore.
+  /// Gives the terminal back until the next frame; `erases` is false where the shell has had it since.
   private func giveBack(erases: Bool) {
     write(bars?.giveBack(erases: erases) ?? [])
     output.giveKeysBack(isForGood: false)
@@ -210,6 +198,25 @@ public actor ProgressRenderer {
   }
 }
 
+/// How progress is shown, as the user asks for it (`--progress`).
+public enum ProgressStyle: String, Sendable, CaseIterable {
+  case auto, bars, plain, json, none
+
+  /// How progress is shown in the end.
+  public enum Resolved: Sendable, Equatable { case bars, plain, json, none }
+
+  /// Bars need a terminal whose cursor moves, even if asked for by name. A CI's terminal is a log.
+  public func resolved(in environment: TerminalEnvironment) -> Resolved {
+    switch self {
+    case .none: .none
+    case .plain: .plain
+    case .json: .json
+    case .bars: environment.movesCursor ? .bars : .plain
+    case .auto: environment.movesCursor && !environment.isContinuousIntegration ? .bars : .plain
+    }
+  }
+}
+
 /// Which of several runs it is.
 public struct RunHeading: Sendable {
   /// With bars, what stands above its files.
@@ -233,9 +240,8 @@ protocol ProgressLog: Sendable {
 /// What has been had of the processor so far: by the thread that draws, and by all threads of the process.
 public typealias ProcessorTime = (drawing: Duration, process: Duration)
 
-/// How long to wait for the next frame. What is watched must not slow down what is done: drawing takes at most a
-/// fiftieth of a core's time, and of a run that mostly waits a fiftieth of what that takes, unless fewer than ten
-/// frames a second would do. A run of a thousand files in a large window so has fewer frames.
+/// The pause between frames: drawing takes at most a fiftieth of a core's time, and of a run that mostly waits a
+/// fiftieth of what that takes, unless fewer than ten frames a second would do.
 struct FramePace {
   private static let share = 50
   /// Slower, and it would seem to stand still.
@@ -244,7 +250,6 @@ struct FramePace {
   private static let smooth = Duration.milliseconds(100)
 
   private let interval: Duration
-  /// Before the next frame.
   private(set) var pause: Duration
   private var last: (now: Duration, process: Duration)?
   /// How many cores the process keeps busy: a mean in which the last frames count most.
@@ -253,8 +258,7 @@ struct FramePace {
   /// - Parameter interval: the pause where drawing costs nothing.
   init(_ interval: Duration, first: Duration) { (self.interval, pause) = (interval, first) }
 
-  /// Takes what a frame cost, by the times at its start and its end, read by the thread that drew it.
-  /// - Parameter now: since the start of the run, on a monotonic clock.
+  /// Takes the times at the start and the end of a frame, read by the thread that drew it.
   mutating func take(_ start: ProcessorTime, _ end: ProcessorTime, at now: Duration) {
     if let last, now > last.now { busy += ((end.process - last.process) / (now - last.now) - busy) / 4 }
     last = (now, end.process)

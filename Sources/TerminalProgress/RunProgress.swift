@@ -14,7 +14,6 @@ struct RunProgress: Sendable, Equatable {
   let unknownSizes: Int
   /// Requests of the list that have not begun.
   let queued: Int
-  /// Files under way.
   let running: Int
 
   /// - Parameter rejected: lines that were no request; the tally counts them as failed.
@@ -34,8 +33,7 @@ struct RunProgress: Sendable, Equatable {
     (self.bytes, self.remaining) = (bytes, remaining)
   }
 
-  /// Of the bytes, from 0 to 1; nil while a size is unknown: a part of the files says nothing about the bytes that
-  /// stand beside it.
+  /// Of the bytes, from 0 to 1; nil while a size is unknown.
   var fraction: Double? {
     guard let totalBytes, tally.listed > 0 else { return nil }
     return totalBytes > 0 ? min(1, Double(bytes) / Double(totalBytes)) : 1
@@ -48,10 +46,7 @@ struct RunTotal: Sendable {
   private var received: Int64 = 0
   private var rejected = 0
 
-  /// - Parameters:
-  ///   - active: what is under way, read once for this frame.
-  ///   - longest: the longest time that one of the files is going to take; nil where none is known.
-  ///   - hasStalled: whether one of them has stalled.
+  /// - Parameter longest: the longest time that one of the files still takes; nil where none is known.
   mutating func update(
     _ sample: ProgressSample, active: some Collection<FileProgress>, longest: Duration? = nil, hasStalled: Bool = false,
     at now: Duration
@@ -71,16 +66,14 @@ struct RunTotal: Sendable {
   }
 }
 
-/// Speed as an exponential average over time, averaged once more so that it neither jumps nor sticks.
-///
-/// A sample counts for a tenth after 15 seconds: w(a) = 0.1^(a / 15 s). The estimate begins at nothing, so it is
-/// divided by the weight it can have had since the start, 1 − w(now − start). Time without bytes weighs like any other:
-/// in a stall the rate decays.
+/// Speed as an exponential average over time, averaged once more so that it neither jumps nor sticks. A sample counts
+/// for a tenth after 15 seconds: w(a) = 0.1^(a / 15 s). The estimate begins at nothing, so it is divided by the weight
+/// it can have had, 1 − w(now − start). Time without bytes weighs like any other.
 struct RateEstimate: Sendable {
-  /// Before this a guess at the end is worth nothing.
+  /// Before it, a guess at the end is worth nothing.
   private static let settlingTime = Duration.seconds(2)
 
-  /// So long without a byte is a stall.
+  /// Time without a byte that makes a stall.
   static let stallTime = Duration.seconds(5)
 
   /// The last moment before there were bytes: waiting for a first answer says nothing about speed.
@@ -92,7 +85,6 @@ struct RateEstimate: Sendable {
   /// Bytes that came without time having passed.
   private var pending: Int64 = 0
 
-  /// - Parameter start: on the same monotonic clock as every later time.
   init(start: Duration) { (self.start, latest) = (start, start) }
 
   /// Grows with every second frame in which bytes came: ten steps a second at most.

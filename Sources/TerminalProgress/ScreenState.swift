@@ -5,7 +5,6 @@ public enum ScreenKey: Sendable, Equatable, CaseIterable {
   case help, pause, more, fewer, up, down, skip, details, failures, stop
   /// Escape: closes what is open.
   case close
-  /// A key that means nothing.
   case unknown
 }
 
@@ -24,18 +23,15 @@ public enum ScreenCommand: Sendable, Equatable {
 struct ScreenState: Sendable {
   enum Panel: Sendable, Equatable {
     case help
-    /// Of a file under way.
     case details(id: Int)
-    /// - Parameter skipped: how many of the latest failures are below the lowest line.
+    /// `skipped` of the latest are below the lowest line.
     case failures(skipped: Int)
   }
 
-  /// How long a note stands.
   private static let noteTime = Duration.seconds(4)
 
   private(set) var panel: Panel?
   private(set) var isPaused = false
-  /// The file whose row is selected.
   private(set) var selected: Int?
   /// Which row that was, from the top: where it has ended, the next arrow begins there.
   private var place: Int?
@@ -46,10 +42,7 @@ struct ScreenState: Sendable {
 
   mutating func say(_ note: String, at now: Duration) { standing = (note, now + Self.noteTime) }
 
-  /// - Parameters:
-  ///   - rows: the files that have a row, from the top.
-  ///   - failures: how many can be shown.
-  /// - Returns: what the run is to do.
+  /// `rows` are the files that have a row, from the top; `failures` is how many can be shown.
   mutating func press(_ key: ScreenKey, rows: [Int], failures: Int = 0, at now: Duration) -> ScreenCommand? {
     standing = nil
     switch key {
@@ -80,8 +73,7 @@ struct ScreenState: Sendable {
     return nil
   }
 
-  /// Before each frame: a file that has ended is neither selected nor described.
-  /// - Parameter isUnderWay: of all files, also those without a row.
+  /// Before each frame: a file that has ended is neither selected nor described. `rows` lacks files without a row.
   mutating func settle(_ rows: [Int], isUnderWay: (Int) -> Bool, at now: Duration) {
     if let selected, !rows.contains(selected) { self.selected = nil }
     if let selected { place = rows.firstIndex(of: selected) }
@@ -120,10 +112,7 @@ struct ScreenPanel {
     case help
     /// All that is known of one file under way, and of its transfers that are.
     case details(ActiveRow, [TransferDetails], isPaused: Bool)
-    /// What failed so far, the latest last.
-    /// - Parameters:
-    ///   - skipped: how many of the latest are below the lowest line.
-    ///   - total: how many failed, also those that are not kept.
+    /// The latest last: `skipped` of them are below the lowest line, `total` counts also those not kept.
     case failures([WaitLines.Failure], skipped: Int, total: Int)
   }
 
@@ -133,7 +122,6 @@ struct ScreenPanel {
   private var glyphs: Glyphs { layout.glyphs }
   private var usable: Int { layout.usable }
 
-  /// - Parameter most: how many lines there is room for.
   func lines(_ content: Content, at now: Duration, most: Int) -> [CellLine] {
     guard most > 0, usable > RowColumns.indent else { return [] }
     let lines =
@@ -141,7 +129,7 @@ struct ScreenPanel {
       case .help: most >= Self.keys.count ? Self.keys.map { entry($0.key, $0.long) } : help
       case .details(let row, let transfers, let isPaused): details(row, transfers, isPaused, at: now)
       case .failures(let failures, let skipped, let total):
-        [title(total == 0 ? "Nothing has failed so far." : "\(Quantity.count(total)) failed so far:")]
+        [title(failed: total)]
           + failures.dropLast(skipped).suffix(most - 1).map {
             WaitLines(layout: layout).line($0, nameAtLeast: max(8, (usable - RowColumns.indent) / 3))
           }
@@ -149,10 +137,8 @@ struct ScreenPanel {
     return Array(lines.prefix(most))
   }
 
-  private func title(_ text: String) -> CellLine {
-    var line = layout.line("")
-    line.append(text, upTo: usable, ellipsis: "", .strong)
-    return line
+  private func title(failed: Int) -> CellLine {
+    layout.line(text: failed == 0 ? "Nothing has failed so far." : "\(Quantity.count(failed)) failed so far:", .strong)
   }
 
   private func entry(_ label: String, _ text: String) -> CellLine {
@@ -185,8 +171,7 @@ struct ScreenPanel {
       if let last = lines.last, last.width + RowColumns.gap + text.utf8.count <= usable {
         lines[lines.count - 1].append("  " + text)
       } else {
-        lines.append(layout.line(""))
-        lines[lines.count - 1].append(text, upTo: usable, ellipsis: "")
+        lines.append(layout.line(text: text))
       }
     }
     return lines

@@ -19,8 +19,7 @@ public protocol ProgressOutput: Sendable {
   /// Turns echo and lines off: what is typed is a key. Only in the foreground; done already, it costs nothing.
   func takeKeys()
 
-  /// Gives echo and lines back, from any thread.
-  /// - Parameter isForGood: `takeKeys` does nothing from then on.
+  /// Gives echo and lines back, from any thread; for good, `takeKeys` does nothing from then on.
   func giveKeysBack(isForGood: Bool)
 
   /// Writes what is taken at once with a single call and gives the rest up; allocates nothing and never waits.
@@ -33,16 +32,13 @@ public struct OutputLost: Error, Sendable, Equatable {
   public init(errno: Int32) { self.errno = errno }
 }
 
-/// Standard error, or another descriptor: the only place where progress meets the system.
-///
-/// The descriptor stays blocking or not as it was found: it is shared with the shell and other processes.
+/// Standard error, or another descriptor. It stays blocking or not as it was found: other processes share it.
 public struct TerminalOutput: ProgressOutput {
   private let descriptor: Int32
   /// Nil where keys are left as they are.
   private let mode: TerminalMode?
 
   /// - Parameters:
-  ///   - descriptor: nil for standard error.
   ///   - takesKeys: whether what is typed is unseen while bars stand.
   ///   - keepsInput: whether it is left for the program that reads next.
   public init(descriptor: Int32? = nil, takesKeys: Bool = false, keepsInput: Bool = false) {
@@ -104,6 +100,52 @@ public struct TerminalOutput: ProgressOutput {
   }
 }
 
+/// Whether progress is written to a terminal, and the environment variables that tell which.
+public struct TerminalEnvironment: Sendable {
+  public var isTerminal: Bool
+  private var variables: [String: String]
+
+  public init(isTerminal: Bool, variables: [String: String]) {
+    (self.isTerminal, self.variables) = (isTerminal, variables)
+  }
+
+  /// The variable's value; nil if it is not set or empty, which mean the same here.
+  subscript(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+  func isOn(_ name: String) -> Bool { self[name].map { !["0", "false"].contains($0.lowercased()) } ?? false }
+
+  /// Whether cursor movement and colour make sense at all.
+  var movesCursor: Bool { isTerminal && self["TERM"].map { $0 != "dumb" } ?? false }
+
+  var isContinuousIntegration: Bool {
+    isOn("CI") || ["JENKINS_URL", "TEAMCITY_VERSION", "TF_BUILD"].contains { self[$0] != nil }
+  }
+
+  /// The first of the three that is set decides (POSIX.1 §8.2).
+  public var isUTF8: Bool {
+    let locale = (self["LC_ALL"] ?? self["LC_CTYPE"] ?? self["LANG"] ?? "").lowercased()
+    return locale.contains("utf-8") || locale.contains("utf8")
+  }
+
+  /// The text console of Linux reads UTF-8 but its font has neither ticks nor partial blocks.
+  var glyphs: Glyphs { isUTF8 && self["TERM"] != "linux" ? .unicode : .ascii }
+
+  /// Whether bars may be drawn with blocks.
+  public var drawsBlocks: Bool { glyphs == .unicode }
+
+  /// Strongest first: `NO_COLOR` (no-color.org), `CLICOLOR_FORCE` or `FORCE_COLOR` (not empty, not 0), the terminal.
+  public var isColored: Bool {
+    self["NO_COLOR"] == nil && (isOn("CLICOLOR_FORCE") || isOn("FORCE_COLOR") || movesCursor)
+  }
+
+  /// Terminals known to take `OSC 9;4`; others show it as a notification or as text.
+  var takesTaskbarProgress: Bool {
+    guard movesCursor else { return false }
+    if self["WT_SESSION"] != nil || self["ConEmuANSI"] == "ON" { return true }
+    return self["TERM_PROGRAM"].map { ["wezterm", "ghostty"].contains($0.lowercased()) } ?? false
+  }
+}
+
 /// A window's size in character cells.
 public struct TerminalSize: Sendable, Equatable {
   public var columns: Int
@@ -115,10 +157,8 @@ public struct TerminalSize: Sendable, Equatable {
   public static let usual = TerminalSize(columns: 80, rows: 24)
 }
 
-/// How a terminal treats keys: as it was found, or each at once and unseen. Ctrl-C stays a signal.
-///
-/// It is touched only while this process has the terminal: in the background it is the shell's, and a process that sets
-/// its mode is stopped (SIGTTOU), or spoils the shell's.
+/// How a terminal treats keys: as it was found, or each at once and unseen. Ctrl-C stays a signal. It is touched only
+/// in the foreground: else a process that sets the mode is stopped (SIGTTOU), or spoils the shell's.
 final class TerminalMode: Sendable {
   private struct State {
     /// The mode as it was found; nil while it stands.
@@ -128,8 +168,7 @@ final class TerminalMode: Sendable {
     var isSealed = false
   }
 
-  /// Makes the terminal mark what is pasted, so that its lines are not taken for keys, and do not answer several
-  /// questions.
+  /// Makes the terminal mark what is pasted, so that its lines are taken for neither keys nor answers.
   static let pasteOn = Array("\u{1B}[?2004h".utf8)
   static let pasteOff = Array("\u{1B}[?2004l".utf8)
 
@@ -137,10 +176,9 @@ final class TerminalMode: Sendable {
   let keepsInput: Bool
   private let state = Lock(State())
 
-  /// - Parameter keepsInput: whether what is typed meanwhile is left for the program that reads next.
   init(_ descriptor: Int32, keepsInput: Bool) { (self.descriptor, self.keepsInput) = (descriptor, keepsInput) }
 
-  /// Turns echo and lines off, if this process has the terminal. It costs nothing where that is done already.
+  /// Turns echo and lines off, if this process has the terminal.
   /// - Returns: whether it did something.
   func take() -> Bool {
     state.withLock { state in
@@ -162,8 +200,7 @@ final class TerminalMode: Sendable {
     }
   }
 
-  /// Gives echo and lines back. What was typed meanwhile was a key or nothing: it is not left for the shell to run.
-  /// - Parameter isForGood: from now on `take` does nothing.
+  /// Gives echo and lines back. What was typed meanwhile was a key or nothing: the shell must not run it.
   /// - Returns: whether it did something.
   func giveBack(isForGood: Bool) -> Bool {
     state.withLock { state in

@@ -2,10 +2,9 @@ import DownloadModel
 
 /// Text from outside (names, server messages, lines of a list), made harmless for a terminal.
 public enum TerminalText {
-  /// Every text for a person passes this function. It takes out secrets (`Redaction`), then every character that acts
-  /// on a terminal or hides from the eye: control characters (C0, DEL, C1), so that no escape sequence can start, bidi
-  /// controls, so that no name reads other than it is, and what has no width. Tabs and line ends become one blank, so
-  /// that words stay apart and no text forges a line.
+  /// Every text for a person passes this function. It takes out secrets (`Redaction`) and every character that acts on
+  /// a terminal or hides from the eye: controls (C0, DEL, C1), bidi controls, and what has no width. Tabs and line ends
+  /// become one blank, so that words stay apart and no text forges a line.
   public static func sanitized(_ text: some StringProtocol) -> String {
     let text = Redaction.redacted(text)
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
@@ -20,8 +19,7 @@ public enum TerminalText {
     return String(scalars)
   }
 
-  /// Harmless text for a terminal whose locale has no Unicode: the signs of dlm's own texts have stand-ins, and
-  /// everything else becomes a question mark.
+  /// For a locale without Unicode: the signs of dlm's own texts have stand-ins, and the rest becomes question marks.
   public static func inASCII(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
     let standIns: [Character: String] = ["×": "x", "…": "...", "≥": ">=", "–": "-", "±": "+-", "·": ","]
@@ -41,9 +39,8 @@ public enum TerminalText {
   }
 }
 
-/// How many cells of a terminal a text takes (Unicode 17, UAX #11, UTS #51).
-///
-/// Terminals differ about rare sequences; where they do, the modern reading (one cluster, one glyph) is taken.
+/// How many cells of a terminal a text takes (Unicode 17, UAX #11, UTS #51). Where terminals differ about a rare
+/// sequence, the modern reading is taken: one cluster, one glyph.
 enum CellWidth {
   static func of(_ text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
@@ -51,14 +48,12 @@ enum CellWidth {
     return scalars.allSatisfy(isSimple) ? scalars.count : text.reduce(0) { $0 + of($1) }
   }
 
-  /// What frames are mostly made of, for which Unicode need not be asked: ASCII, Box Drawing and Block Elements. All
-  /// take a cell, and join nothing before them.
+  /// ASCII, Box Drawing and Block Elements: a cell each, joined to nothing, without a look into the tables of Unicode.
   static func isSimple(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value < 0x80 || (0x2500..<0x25A0).contains(scalar.value)
   }
 
-  /// 2 for wide characters, emoji, flags and what a variation selector turns into an emoji; 0 for a mark that has
-  /// nothing to stand on.
+  /// 2 for wide characters, emoji (also by a variation selector) and flags; 0 for a mark with nothing to stand on.
   static func of(_ character: Character) -> Int {
     if character.isASCII { return 1 }
     let scalars = character.unicodeScalars
@@ -95,8 +90,7 @@ enum CellWidth {
     }
   }
 
-  /// East_Asian_Width W and F without emoji, which the standard library knows. Gaps within a block are filled: what is
-  /// unassigned there will be wide.
+  /// East_Asian_Width W and F without emoji. Gaps within a block are filled: what is unassigned there will be wide.
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E, 0x3041...0xA4CF,
     0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60,
@@ -139,15 +133,12 @@ enum TextCut {
   }
 }
 
-/// Messages in a window that is narrower than they are: broken between words. A pure function.
-///
-/// What is to be copied stays in one piece, and the terminal breaks it if it must: a command gets a line of its own,
-/// and a line that is set in (an address below its cause) stays as it is.
+/// Messages broken between words for a narrow window. What is to be copied stays whole: a command gets a line of its
+/// own, and a line that is set in (an address below its cause) stays as it is.
 public enum TextWrap {
   private static let indent = "    "
 
-  /// - Parameter columns: of the window.
-  /// - Returns: `text` alone if it fits.
+  /// `text` alone if it fits into so many columns.
   public static func lines(_ text: String, columns: Int) -> [String] {
     guard columns > 0, CellWidth.of(text) > columns, !text.hasPrefix(indent) else { return [text] }
     guard let command = command(in: text) else { return wrapped(text, columns) }

@@ -1,28 +1,20 @@
 import DownloadModel
 
 /// What waits, for what, and for how long: the lines above the total. Where nothing waits there are none.
-///
-///     ✗ a.iso  HTTP 404 Not Found (and 2 more failed)
-///       2 running, 40 waiting · host.example is busy, 2 at a time, next in 4 s · 120 unchanged · 1:23
 struct WaitLines {
   struct Content: Sendable {
-    /// As many failures as anyone looks through with an arrow. All of them are in the summary.
+    /// As many as anyone looks through with an arrow. All of them are in the summary.
     private static let limit = 500
 
     /// The hosts that take no more for now, the one with most files first.
     var hosts: [HostWait] = []
-    /// Files under way that are tried again.
     var retries: [ActiveRow.Retry] = []
     /// Of a run that watches its lists.
     var watch: WatchStatus?
     /// What the hosts refused with last; a busy one answers, but takes no more.
     fileprivate var refusals: [String: (cause: String, isBusy: Bool)] = [:]
-    /// The latest that failed.
     private(set) var failures: [Failure] = []
 
-    init() {}
-
-    /// Notes what happened since the last frame.
     mutating func take(_ sample: ProgressSample, _ words: ProgressMessages) {
       hosts = sample.hosts
       watch = sample.watch
@@ -68,9 +60,7 @@ struct WaitLines {
   private var glyphs: Glyphs { layout.glyphs }
   private var usable: Int { layout.usable }
 
-  /// - Parameters:
-  ///   - tellsFailure: whether the last failure is not shown elsewhere.
-  ///   - most: how many lines there is room for.
+  /// - Parameter tellsFailure: whether the last failure is not shown elsewhere.
   func lines(
     _ content: Content, _ total: TotalLine.Content, tellsFailure: Bool = true, at now: Duration, most: Int
   ) -> [CellLine] {
@@ -88,17 +78,13 @@ struct WaitLines {
       lines.append(watching(watch))
     }
     for reason in reasons.dropFirst() where lines.count < most {
-      var line = layout.line("")
-      line.append(reason[0], upTo: usable, .retry)
-      lines.append(line)
+      lines.append(layout.line(text: reason[0], ellipsis: glyphs.ellipsis, .retry))
     }
     if tellsFailure, lines.count < most, progress.tally.failed > 0, let failure = content.failures.last {
       lines.insert(failed(failure, others: progress.tally.failed - 1), at: 0)
     }
     return lines.suffix(most)
   }
-
-  // MARK: The state
 
   /// The longest wording that fits.
   private func state(_ content: Content, _ progress: RunProgress, _ reason: [String], at now: Duration) -> CellLine {
@@ -128,8 +114,6 @@ struct WaitLines {
     [(tally.unchanged + tally.fresh, "unchanged"), (tally.copied, "from cache")].filter { $0.0 > 0 }
       .map { "\(Quantity.count($0.0)) \($0.1)" }.joined(separator: ", ")
   }
-
-  // MARK: Why
 
   /// Why files wait: for each reason wordings that become shorter.
   private func reasons(_ content: Content, at now: Duration) -> [[String]] {
@@ -163,7 +147,6 @@ struct WaitLines {
     }
   }
 
-  /// `watching urls.txt; 40 files, next look in 9:58`
   private func watching(_ status: WatchStatus) -> CellLine {
     var line = layout.line("")
     let text = TerminalText.shown("watching " + WatchMessages.text(status), glyphs)
@@ -171,9 +154,6 @@ struct WaitLines {
     return line
   }
 
-  // MARK: What failed
-
-  /// The last failure, in one line; all of them are told at the end.
   private func failed(_ failure: Failure, others: Int) -> CellLine {
     var line = line(failure, nameAtLeast: 12)
     let more = others > 0 ? " (and \(Quantity.count(others)) more failed)" : ""
