@@ -1,8 +1,7 @@
 import ArgumentParser
+import Comparing
 import DownloadModel
 import FoundationEssentials
-import ReportPages
-import StrategyComparing
 import SystemPackage
 import TerminalProgress
 

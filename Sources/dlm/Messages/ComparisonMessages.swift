@@ -1,6 +1,5 @@
+import Comparing
 import DownloadModel
-import ReportPages
-import StrategyComparing
 import TerminalProgress
 
 /// The table and the sentences of `dlm compare`.

@@ -1,5 +1,5 @@
+import Comparing
 import DownloadModel
-import StrategyComparing
 import TerminalProgress
 
 /// The drawings of `dlm compare` for a terminal: a bar a mode, and the files of a run as a waterfall. Pure: values in,

@@ -1,5 +1,5 @@
+import Comparing
 import DownloadModel
-import StrategyComparing
 import TerminalProgress
 
 /// The messages at the end of a run: how many, how much, how long, how fast, what failed and what to do about it.

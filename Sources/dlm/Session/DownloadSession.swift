@@ -1,9 +1,8 @@
 // Long because: what is made before the first byte is closed after the last one, by the same owner.
 
+import Comparing
 import DownloadCaching
 import DownloadModel
-import ReportPages
-import StrategyComparing
 import SystemPackage
 import TerminalProgress
 

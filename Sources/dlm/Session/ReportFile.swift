@@ -1,10 +1,9 @@
 import ArgumentParser
+import Comparing
 import DownloadCaching
 import DownloadModel
 import FoundationEssentials
 import Glibc
-import ReportPages
-import StrategyComparing
 import SystemPackage
 import TerminalProgress
 

@@ -1,6 +1,6 @@
+import Comparing
 import DownloadCaching
 import DownloadModel
-import StrategyComparing
 
 /// What the last `get` in a folder was.
 struct RunHistory: Equatable {

@@ -1,6 +1,6 @@
+import Comparing
 import DownloadModel
 import Glibc
-import StrategyComparing
 import Synchronization
 
 /// Notes what a run does and takes, for a report of it.

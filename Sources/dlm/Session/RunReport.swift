@@ -1,6 +1,6 @@
+import Comparing
 import DownloadCaching
 import DownloadModel
-import StrategyComparing
 
 /// How a run went, as values: what the summary, the history and the exit status are made from.
 struct RunReport: Sendable {

@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
-@testable import ReportPages
+@testable import Comparing
 
 /// Pages in headless Chromium, driven by browser.py: what a reader of each kind meets.
 @Suite("A page in a browser")

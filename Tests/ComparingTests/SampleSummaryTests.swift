@@ -1,4 +1,4 @@
-import StrategyComparing
+import Comparing
 import Testing
 
 @Suite("What the times of one mode say")

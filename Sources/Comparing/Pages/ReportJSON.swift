@@ -1,5 +1,4 @@
 import DownloadModel
-import StrategyComparing
 import TerminalProgress
 
 /// A report as one JSON document; its fields are described at `ReportPages.json`.

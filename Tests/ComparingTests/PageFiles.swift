@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ReportPages
+@testable import Comparing
 
 /// Writes the sample pages where a person wants to look at them: DLM_REPORT_SAMPLES names a folder.
 @Suite("Sample pages")

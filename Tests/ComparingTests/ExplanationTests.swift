@@ -1,5 +1,5 @@
+import Comparing
 import DownloadModel
-import StrategyComparing
 import Testing
 
 @Suite("Why the modes came out as they did")

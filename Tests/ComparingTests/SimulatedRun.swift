@@ -1,5 +1,5 @@
+import Comparing
 import DownloadModel
-import StrategyComparing
 
 /// What a run over a simple network comes to: equal files, equal connections.
 struct SimulatedRun {

@@ -1,5 +1,4 @@
 import DownloadModel
-import StrategyComparing
 import TerminalProgress
 
 /// What all forms of a report show, worked out once.

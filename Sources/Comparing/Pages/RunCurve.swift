@@ -1,5 +1,4 @@
 import DownloadModel
-import StrategyComparing
 
 /// What a run did over its time, in equal pieces of the time axis.
 struct RunCurve: Equatable {

@@ -1,7 +1,5 @@
 import DownloadModel
-import StrategyComparing
-
-@testable import ReportPages
+@testable import Comparing
 
 /// Runs as they would be: files from a server 40 ms away that gives 4 MB/s a connection.
 struct SampleRuns {

@@ -1,4 +1,4 @@
-import StrategyComparing
+import Comparing
 import Testing
 
 @Suite("Which file of two runs differs")

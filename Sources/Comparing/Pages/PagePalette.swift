@@ -1,5 +1,3 @@
-import StrategyComparing
-
 /// The colours of a scheme, as `#rrggbb`. On the paper each graphic has a contrast of 3:1 at least, each text one of
 /// 4.5:1 (WCAG 2.2, 1.4.3 and 1.4.11), and phases that follow each other differ in lightness or in height too.
 struct PagePalette: Sendable {

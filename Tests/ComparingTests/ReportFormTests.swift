@@ -1,9 +1,7 @@
 import DownloadModel
 import Foundation
-import StrategyComparing
+@testable import Comparing
 import Testing
-
-@testable import ReportPages
 
 @Suite("Forms of a report")
 struct ReportFormTests {

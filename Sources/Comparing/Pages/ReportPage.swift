@@ -1,4 +1,3 @@
-import StrategyComparing
 import TerminalProgress
 
 /// The HTML page. What is put into it is markup already: see `Markup.text`.

@@ -1,5 +1,5 @@
+import Comparing
 import DownloadModel
-import StrategyComparing
 import Testing
 
 @Suite("What mode auto would have done with a list that was compared")

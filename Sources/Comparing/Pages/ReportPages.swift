@@ -1,5 +1,4 @@
 public import DownloadModel
-public import StrategyComparing
 
 /// A report of a comparison, or of a single run, in all its forms. A page is whole in itself: it needs no network and
 /// no script, and names nothing that is not in the report.

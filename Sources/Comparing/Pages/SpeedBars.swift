@@ -1,5 +1,3 @@
-import StrategyComparing
-
 /// A bar a mode as long as its median time, and below it what its runs took: a dot each, and a line from the fastest to
 /// the slowest.
 struct SpeedBars {

@@ -1,5 +1,3 @@
-import StrategyComparing
-
 /// A row a file, in the order in which they began, on a time axis.
 ///
 /// The shapes are a path a phase, in units of their own that the page stretches to its width: rows are 10 units high,

@@ -1,5 +1,4 @@
 import DownloadModel
-import StrategyComparing
 
 /// What the page's script says of a row. Addresses stand once for all modes, without their common beginning, and a row
 /// is numbers between blanks, since a thousand files in three modes have three thousand.

@@ -1,5 +1,4 @@
 import DownloadModel
-import StrategyComparing
 import TerminalProgress
 
 /// A report as GitHub-flavoured Markdown.

@@ -2,8 +2,7 @@ import DownloadModel
 import TerminalProgress
 import Testing
 
-@testable import ReportPages
-@testable import StrategyComparing
+@testable import Comparing
 
 @Suite("Drawings of a report, as functions of values")
 struct DrawingTests {

@@ -1,5 +1,5 @@
+import Comparing
 import DownloadModel
-import StrategyComparing
 import Testing
 
 @Suite("What a comparison found")

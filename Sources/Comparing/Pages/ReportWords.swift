@@ -1,4 +1,3 @@
-import StrategyComparing
 import TerminalProgress
 
 /// Quantities of a report as its readers see them.

@@ -1,7 +1,5 @@
 import DownloadModel
-import StrategyComparing
-
-@testable import ReportPages
+@testable import Comparing
 
 /// Pages of the kinds that there are.
 enum SamplePages {
