@@ -1,6 +1,7 @@
-import Comparing
 import DownloadModel
 import Testing
+
+@testable import Comparing
 
 @Suite("What mode auto would have done with a list that was compared")
 struct AutoForecastTests {

@@ -1,6 +1,7 @@
-import Comparing
 import DownloadModel
 import Testing
+
+@testable import Comparing
 
 @Suite("Which mode runs when")
 struct ComparisonPlanTests {

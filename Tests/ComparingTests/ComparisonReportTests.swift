@@ -1,6 +1,7 @@
-import Comparing
 import DownloadModel
 import Testing
+
+@testable import Comparing
 
 @Suite("What a comparison found")
 struct ComparisonReportTests {

@@ -1,7 +1,8 @@
-import Comparing
 import DownloadModel
 import Synchronization
 import Testing
+
+@testable import Comparing
 
 @Suite("Carrying out a comparison", .timeLimit(.minutes(5)))
 struct ComparisonRunnerTests {
@@ -34,8 +35,7 @@ struct ComparisonRunnerTests {
     #expect(report.conclusion?.speed.factor == 4)
   }
 
-  private static let lost = RunFailure(
-    address: "http://host/b", error: DownloadError(.status, cause: .http(status: 404)))
+  private static let lost = DownloadError(.status, cause: .http(status: 404), address: "http://host/b")
 
   struct Row: Sendable {
     let step: ComparisonPlan.Step
@@ -73,20 +73,19 @@ struct ComparisonRunnerTests {
     #expect(runs.made.last == row.step)
   }
 
-  private static let other = RunFailure(
-    address: "http://host/c", error: DownloadError(.status, cause: .http(status: 500)))
+  private static let other = DownloadError(.status, cause: .http(status: 500), address: "http://host/c")
 
   @Test("files that fail are left out of all runs, and what was measured with them counts no more")
   func leftOut() async throws {
     let without = Lock<[Set<String>]>([])
     let runs = ScriptedRuns { _ in ScriptedRuns.observation() }
     let news = Lock<[String]>([])
-    let runner = ComparisonRunner(plan: plan, failing: .leftOut) { event in
+    let runner = ComparisonRunner(plan: plan, isStrict: false) { event in
       news.withLock { news in
         switch event {
         case .ran: news.append("run")
         case .measured(let all): news.append("\(all.count)")
-        case .leftOut(let failures): news.append(failures.map(\.address).joined())
+        case .leftOut(let failures): news.append(failures.compactMap(\.address).joined())
         }
       }
     }
@@ -112,10 +111,10 @@ struct ComparisonRunnerTests {
   func alwaysAnother() async {
     let runs = Atomic(0)
     await #expect(throws: ComparisonError.self) {
-      _ = try await ComparisonRunner(plan: plan, failing: .leftOut).compare { _, _ throws(DownloadError) in
+      _ = try await ComparisonRunner(plan: plan, isStrict: false).compare { _, _ throws(DownloadError) in
         let number = runs.wrappingAdd(1, ordering: .relaxed).newValue
         return ScriptedRuns.observation(
-          failures: [RunFailure(address: "\(number)", error: Self.lost.error)])
+          failures: [DownloadError(.status, cause: .http(status: 404), address: "\(number)")])
       }
     }
     #expect(runs.load(ordering: .relaxed) == 4)
@@ -125,7 +124,7 @@ struct ComparisonRunnerTests {
   func allFail() async {
     let runs = ScriptedRuns { _ in ScriptedRuns.observation(files: 0, failures: [Self.lost]) }
     await #expect(throws: ComparisonError.invalid(InvalidRun(step: Self.first, reason: .failed([Self.lost])))) {
-      _ = try await ComparisonRunner(plan: plan, failing: .leftOut).compare(execute: runs.run)
+      _ = try await ComparisonRunner(plan: plan, isStrict: false).compare(execute: runs.run)
     }
   }
 
@@ -207,14 +206,15 @@ final class ScriptedRuns: Sendable {
 
   /// - Parameter names: a letter a request: "a b".
   static func observation(
-    milliseconds: Int = 100, files: Int = 2, failures: [RunFailure] = [], digest: String = "same",
+    milliseconds: Int = 100, files: Int = 2, failures: [DownloadError] = [], digest: String = "same",
     names: String = "a b"
   ) -> RunObservation {
     RunObservation(
       wall: .milliseconds(milliseconds), bytes: 1000, files: files, failures: failures,
       manifest: ContentManifest(
-        files: names.utf8.filter { $0 != 0x20 }.map { letter in
-          .init(id: Int(letter), address: String(UnicodeScalar(letter)), digest: digest)
-        }))
+        files: Dictionary(
+          uniqueKeysWithValues: names.utf8.filter { $0 != 0x20 }.map { letter in
+            (Int(letter), .init(address: String(UnicodeScalar(letter)), digest: digest))
+          })))
   }
 }

@@ -1,5 +1,6 @@
-import Comparing
 import Testing
+
+@testable import Comparing
 
 @Suite("Which file of two runs differs")
 struct ContentManifestTests {
@@ -12,11 +13,10 @@ struct ContentManifestTests {
 
   private func manifest(_ text: String) -> ContentManifest {
     ContentManifest(
-      files: text.split(separator: " ").map {
-        .init(
-          id: Int($0.prefix(1)) ?? 0, address: "http://h/\($0.prefix(1))/index",
-          digest: String($0.dropFirst()))
-      })
+      files: Dictionary(
+        uniqueKeysWithValues: text.split(separator: " ").map {
+          (Int($0.prefix(1)) ?? 0, .init(address: "http://h/\($0.prefix(1))/index", digest: String($0.dropFirst())))
+        }))
   }
 
   private static func address(_ id: Int) -> String { "http://h/\(id)/index" }

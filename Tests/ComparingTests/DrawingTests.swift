@@ -33,7 +33,7 @@ struct DrawingTests {
     (.zero, ["0", "0.5 ms", "1 ms"]),
   ])
   func ticks(end: Duration, labels: [String]) {
-    #expect(TimeAxis(end: end).ticks(atMost: 4).map(\.label) == labels)
+    #expect(TimeAxis(end: end).ticks(atMost: 4).map { $0.label } == labels)
   }
 
   // MARK: The waterfall
@@ -171,7 +171,7 @@ struct DrawingTests {
         mode: .parallel, round: index + 1, wall: .milliseconds(time), files: 1, bytes: 1)
     }
     let result = try #require(ModeResult(mode: .parallel, runs: runs))
-    #expect(ReportContents.medianRun(of: result)?.round == round)
+    #expect(result.medianRun.round == round)
   }
 
   static func details(

@@ -1,5 +1,6 @@
-import Comparing
 import Testing
+
+@testable import Comparing
 
 @Suite("What the times of one mode say")
 struct SampleSummaryTests {

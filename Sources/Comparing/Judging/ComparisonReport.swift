@@ -1,29 +1,27 @@
+public import DownloadModel
+
 /// What a comparison found. Values only; the front door makes the words and the table.
 public struct ComparisonReport: Sendable, Equatable {
   /// A mode each, sequential first, then by their names in the order of `DownloadMode.allCases`, then by width.
   public let results: [ModeResult]
   /// nil with fewer than two modes.
   public let conclusion: Conclusion?
-
   /// Least and most bytes that a run moved over the network, when not all moved the same: a cache helped one, or
   /// another fetched something twice, and the times are not of equal work. nil when that is less than a hundredth.
   public let unequalBytes: ClosedRange<Int64>?
   /// Files that failed, and are no part of any of these runs.
-  public let leftOut: [RunFailure]
+  public let leftOut: [DownloadError]
 
   /// - Parameter measurements: counted runs in any order.
-  public init(measurements: [RunMeasurement], leftOut: [RunFailure] = []) {
+  public init(measurements: [RunMeasurement], leftOut: [DownloadError] = []) {
     self.leftOut = leftOut
     let runs = Dictionary(grouping: measurements.sorted { $0.round < $1.round }, by: \.mode)
     results = runs.keys.sorted().compactMap { ModeResult(mode: $0, runs: runs[$0] ?? []) }
     conclusion = Conclusion(results)
     let bytes = measurements.map(\.bytes)
+    let (least, most) = (bytes.min() ?? 0, bytes.max() ?? 0)
     // Below a hundredth it is what the connections of a split file read too much.
-    if let least = bytes.min(), let most = bytes.max(), most - least > least / 100 {
-      unequalBytes = least...most
-    } else {
-      unequalBytes = nil
-    }
+    unequalBytes = most - least > least / 100 ? least...most : nil
   }
 
   public func result(of mode: ComparedMode) -> ModeResult? { results.first { $0.mode == mode } }
@@ -46,19 +44,14 @@ public struct ModeResult: Sendable, Equatable {
   /// - Parameter runs: all of `mode`; nil comes of none.
   public init?(mode: ComparedMode, runs: [RunMeasurement]) {
     guard let times = SampleSummary(runs.map(\.wall)) else { return nil }
-    self.mode = mode
-    self.runs = runs
-    self.times = times
+    (self.mode, self.runs, self.times) = (mode, runs, times)
     warnings = MeasurementWarning.all(for: runs, times: times)
   }
 
   /// The run whose time is nearest to the median, the earlier of two; what pictures show.
   public var medianRun: RunMeasurement {
-    func distance(_ run: RunMeasurement) -> Duration {
-      run.wall < times.median ? times.median - run.wall : run.wall - times.median
-    }
     // There is at least one run.
-    return runs.min { distance($0) < distance($1) } ?? runs[0]
+    runs.min { $0.wall.distance(to: times.median) < $1.wall.distance(to: times.median) } ?? runs[0]
   }
 
   /// Bytes a second over the network at the median time; nil when that is no time at all.
@@ -83,18 +76,8 @@ public struct RunMeasurement: Sendable, Equatable {
   public init(
     mode: ComparedMode, round: Int, wall: Duration, files: Int, bytes: Int64, details: RunDetails = RunDetails()
   ) {
-    self.mode = mode
-    self.round = round
-    self.wall = wall
-    self.files = files
-    self.bytes = bytes
-    self.details = details
-  }
-
-  init(_ step: ComparisonPlan.Step, _ observation: RunObservation) {
-    self.init(
-      mode: step.mode, round: step.round, wall: observation.wall, files: observation.files,
-      bytes: observation.bytes, details: observation.details)
+    (self.mode, self.round, self.wall) = (mode, round, wall)
+    (self.files, self.bytes, self.details) = (files, bytes, details)
   }
 }
 
@@ -112,8 +95,7 @@ public struct Conclusion: Sendable, Equatable {
   public enum Certainty: String, Sendable {
     /// The factor is above 1 by more than two standard deviations: chance alone hardly does that.
     case clear
-    /// A factor below 1.05, which is rounded to 1.0 when it is shown: there is no winner, however sure the difference
-    /// is.
+    /// A factor below 1.05, which is shown as 1.0: there is no winner, however sure the difference is.
     case tie
     /// The difference is no larger than the scatter of the runs: there is no winner.
     case withinScatter = "within-scatter"
@@ -129,17 +111,12 @@ public struct Conclusion: Sendable, Equatable {
     guard let reference = others.first(where: { $0.mode == .sequential }) ?? others.first,
       let speed = RelativeSpeed(of: best.times, against: reference.times)
     else { return nil }
-    winner = best.mode
-    self.reference = reference.mode
-    self.speed = speed
+    (winner, self.reference, self.speed) = (best.mode, reference.mode, speed)
     certainty = Certainty(speed, best.times, against: reference.times)
     equals = others.filter { other in
       guard other.mode != reference.mode, let lead = RelativeSpeed(of: best.times, against: other.times)
       else { return false }
-      return switch Certainty(lead, best.times, against: other.times) {
-      case .tie, .withinScatter: true
-      case .clear, .unknown: false
-      }
+      return Certainty(lead, best.times, against: other.times).isTie
     }.map(\.mode)
   }
 }
@@ -147,6 +124,8 @@ public struct Conclusion: Sendable, Equatable {
 extension Conclusion.Certainty {
   /// Below this factor two times are called equal.
   public static let leastFactor = 1.05
+
+  var isTie: Bool { self == .tie || self == .withinScatter }
 
   init(_ speed: RelativeSpeed, _ fast: SampleSummary, against slow: SampleSummary) {
     // However much the runs scatter: if the slowest of the one was well before the fastest of the other, there is a
@@ -174,15 +153,14 @@ public struct RelativeSpeed: Sendable, Equatable {
 extension RelativeSpeed {
   /// As hyperfine does: r = μ₂/μ₁, and σ of r by propagation, r · √((σ₁/μ₁)² + (σ₂/μ₂)²), the runs of the two being
   /// independent. nil when a mean is no time at all.
-  public init?(of sample: SampleSummary, against reference: SampleSummary) {
+  init?(of sample: SampleSummary, against reference: SampleSummary) {
     guard sample.mean > .zero, reference.mean > .zero else { return nil }
-    let factor = reference.mean / sample.mean
-    var deviation: Double?
+    factor = reference.mean / sample.mean
     if let own = sample.standardDeviation, let other = reference.standardDeviation {
-      let ownPart = own / sample.mean
-      let otherPart = other / reference.mean
+      let (ownPart, otherPart) = (own / sample.mean, other / reference.mean)
       deviation = factor * (ownPart * ownPart + otherPart * otherPart).squareRoot()
+    } else {
+      deviation = nil
     }
-    self.init(factor: factor, deviation: deviation)
   }
 }

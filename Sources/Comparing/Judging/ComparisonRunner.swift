@@ -6,19 +6,9 @@ public struct ComparisonRunner: Sendable {
   /// connection, so that no run profits from the one before.
   ///
   /// A file that fails is told in the observation; only what keeps the run from being made is thrown.
-  /// - Parameter leftOut: the addresses that are no part of it, as `RunFailure` names them.
+  /// - Parameter leftOut: the addresses that are no part of it, without credentials.
   public typealias Execute =
-    @Sendable (_ step: ComparisonPlan.Step, _ leftOut: Set<String>) async throws(DownloadError) ->
-    RunObservation
-
-  /// What is done about files that fail.
-  public enum Failing: Sendable {
-    /// They are left out of all runs, and the comparison begins anew without them: times of a list of which some fails
-    /// are not times of the rest of it.
-    case leftOut
-    /// The comparison ends.
-    case fatal
-  }
+    @Sendable (_ step: ComparisonPlan.Step, _ leftOut: Set<String>) async throws(DownloadError) -> RunObservation
 
   /// What is told while it goes on.
   public enum News: Sendable {
@@ -27,81 +17,73 @@ public struct ComparisonRunner: Sendable {
     /// What has been measured so far.
     case measured([RunMeasurement])
     /// These files failed. The comparison begins anew, without them.
-    case leftOut([RunFailure])
+    case leftOut([DownloadError])
   }
 
   private let plan: ComparisonPlan
-  private let failing: Failing
+  private let isStrict: Bool
   private let onNews: @Sendable (News) -> Void
   /// Files that fail in every other run would never come to an end.
   private static let mostBeginnings = 4
 
-  public init(
-    plan: ComparisonPlan, failing: Failing = .fatal, onNews: @escaping @Sendable (News) -> Void = { _ in }
-  ) {
-    self.plan = plan
-    self.failing = failing
-    self.onNews = onNews
+  /// - Parameter isStrict: whether a file that fails ends the comparison. Else it is left out of all runs, and the
+  ///   comparison begins anew: times of a list of which some fails are not times of the rest of it.
+  public init(plan: ComparisonPlan, isStrict: Bool = true, onNews: @escaping @Sendable (News) -> Void = { _ in }) {
+    (self.plan, self.isStrict, self.onNews) = (plan, isStrict, onNews)
   }
 
   /// Runs the whole plan, and stops at the first run that makes it worthless.
   ///
   /// Cancelling the task ends it before the next run; the run under way ends as `execute` obeys cancellation.
   public func compare(execute: Execute) async throws(ComparisonError) -> ComparisonReport {
-    var leftOut: [RunFailure] = []
-    var beginnings = 0
+    var leftOut: [DownloadError] = []
+    var beginnings = 1
     while true {
+      let (measurements, failures) = try await carryOut(
+        without: leftOut, mayBeginAnew: !isStrict && beginnings < Self.mostBeginnings, execute)
+      if failures.isEmpty { return ComparisonReport(measurements: measurements, leftOut: leftOut) }
+      onNews(.leftOut(failures))
+      leftOut += failures
       beginnings += 1
-      do throws(Again) {
-        let measurements = try await carryOut(without: leftOut, execute)
-        return ComparisonReport(measurements: measurements, leftOut: leftOut)
-      } catch {
-        switch error {
-        case .ended(let error): throw error
-        case .failed(let failures, let run):
-          if beginnings == Self.mostBeginnings { throw .invalid(run) }
-          onNews(.leftOut(failures))
-          leftOut += failures
-        }
-      }
     }
   }
 
-  private enum Again: Error {
-    case ended(ComparisonError)
-    case failed([RunFailure], InvalidRun)
-  }
-
+  /// - Returns: what was measured, and the files without which it must begin anew.
   private func carryOut(
-    without leftOut: [RunFailure], _ execute: Execute
-  ) async throws(Again) -> [RunMeasurement] {
+    without leftOut: [DownloadError], mayBeginAnew: Bool, _ execute: Execute
+  ) async throws(ComparisonError) -> ([RunMeasurement], failures: [DownloadError]) {
     var measurements: [RunMeasurement] = []
-    var reference: ContentReference?
-    let names = Set(leftOut.map(\.address))
+    var first: (step: ComparisonPlan.Step, manifest: ContentManifest)?
+    let addresses = Set(leftOut.compactMap(\.address))
     for step in plan.steps {
-      if Task.isCancelled { throw .ended(.cancelled(measurements)) }
-      let observation: RunObservation
-      do {
-        observation = try await execute(step, names)
-      } catch {
-        throw .ended(error.code == .cancelled ? .cancelled(measurements) : .broken(step, error))
+      if Task.isCancelled { throw .cancelled(measurements) }
+      let run: RunObservation
+      do { run = try await execute(step, addresses) } catch {
+        throw error.code == .cancelled ? .cancelled(measurements) : .broken(step, error)
       }
       // A cancelled run may look whole or broken; it is neither slow nor wrong, it was stopped.
-      if Task.isCancelled { throw .ended(.cancelled(measurements)) }
-      if let invalid = ContentReference.objection(to: observation, of: step, reference: reference) {
-        guard case .failed(let failures) = invalid.reason, failing == .leftOut, observation.files > 0 else {
-          throw .ended(.invalid(invalid))
-        }
-        throw .failed(failures, invalid)
-      }
-      reference = reference ?? ContentReference(step, observation)
-      onNews(.ran(step, observation))
-      if !step.isWarmUp {
-        measurements.append(RunMeasurement(step, observation))
-        onNews(.measured(measurements))
-      }
+      if Task.isCancelled { throw .cancelled(measurements) }
+      if !run.failures.isEmpty, run.files > 0, mayBeginAnew { return (measurements, run.failures) }
+      if let reason = Self.objection(to: run, first) { throw .invalid(InvalidRun(step: step, reason: reason)) }
+      first = first ?? (step, run.manifest)
+      onNews(.ran(step, run))
+      if step.isWarmUp { continue }
+      measurements.append(
+        RunMeasurement(
+          mode: step.mode, round: step.round, wall: run.wall, files: run.files, bytes: run.bytes, details: run.details))
+      onNews(.measured(measurements))
     }
-    return measurements
+    return (measurements, [])
+  }
+
+  /// Why a run does not count; nil if it does.
+  private static func objection(
+    to run: RunObservation, _ first: (step: ComparisonPlan.Step, manifest: ContentManifest)?
+  ) -> InvalidRun.Reason? {
+    if !run.failures.isEmpty { return .failed(run.failures) }
+    if run.files == 0 { return .nothingDownloaded }
+    guard let first else { return nil }
+    return run.manifest.firstDifference(from: first.manifest).map { .differs($0, from: first.step) }
   }
 }
 
@@ -115,44 +97,6 @@ public enum ComparisonError: Error, Sendable, Equatable {
   case broken(ComparisonPlan.Step, DownloadError)
 }
 
-/// What one run of a mode did.
-public struct RunObservation: Sendable {
-  /// From before the first request to after the last file stood under its name; hashing and clearing up not counted.
-  public var wall: Duration
-  /// Body bytes that came over the network.
-  public var bytes: Int64
-  /// How many files stand under their names.
-  public var files: Int
-  public var failures: [RunFailure]
-  /// Every request and its file's bytes.
-  public var manifest: ContentManifest
-  public var details: RunDetails
-
-  public init(
-    wall: Duration, bytes: Int64, files: Int, failures: [RunFailure] = [],
-    manifest: ContentManifest, details: RunDetails = RunDetails()
-  ) {
-    self.wall = wall
-    self.bytes = bytes
-    self.files = files
-    self.failures = failures
-    self.manifest = manifest
-    self.details = details
-  }
-}
-
-/// A file that a run did not get.
-public struct RunFailure: Sendable, Equatable {
-  /// Without credentials.
-  public var address: String
-  public var error: DownloadError
-
-  public init(address: String, error: DownloadError) {
-    self.address = address
-    self.error = error
-  }
-}
-
 /// A run that makes a comparison worthless: times are comparable only when the work was the same.
 public struct InvalidRun: Sendable, Equatable {
   public let step: ComparisonPlan.Step
@@ -160,70 +104,74 @@ public struct InvalidRun: Sendable, Equatable {
 
   public enum Reason: Sendable, Equatable {
     /// These files were not downloaded.
-    case failed([RunFailure])
+    case failed([DownloadError])
     /// Not one file was downloaded, and none failed.
     case nothingDownloaded
     /// Files differ from those of the plan's first run. Which of the two is wrong cannot be told from here.
     case differs(ContentDifference, from: ComparisonPlan.Step)
   }
+}
 
-  public init(step: ComparisonPlan.Step, reason: Reason) {
-    self.step = step
-    self.reason = reason
+/// What one run of a mode did.
+public struct RunObservation: Sendable {
+  /// From before the first request to after the last file stood under its name; hashing and clearing up not counted.
+  public let wall: Duration
+  /// Body bytes that came over the network.
+  public let bytes: Int64
+  /// How many files stand under their names.
+  public let files: Int
+  /// Of the files that it did not get, each with its address.
+  public let failures: [DownloadError]
+  public let manifest: ContentManifest
+  public let details: RunDetails
+
+  public init(
+    wall: Duration, bytes: Int64, files: Int, failures: [DownloadError] = [], manifest: ContentManifest,
+    details: RunDetails = RunDetails()
+  ) {
+    (self.wall, self.bytes, self.files) = (wall, bytes, files)
+    (self.failures, self.manifest, self.details) = (failures, manifest, details)
   }
 }
 
-/// Which mode runs when.
+/// What a run downloaded: for each request its address and a fingerprint of the bytes that came.
 ///
-/// The modes are interleaved and the order moves on by one each round, so that a network that gets faster or a cache
-/// that gets warmer over time favours no mode, and none always goes first. After as many rounds as there are modes the
-/// order is drawn anew, so that none always comes behind the same other.
-public struct ComparisonPlan: Sendable, Equatable {
-  /// One run of one mode.
-  public struct Step: Sendable, Hashable {
-    public let mode: ComparedMode
-    /// From 1. Warm-up rounds are numbered by themselves, from 1 as well.
-    public let round: Int
-    /// Its time is not counted; its files must be right all the same.
-    public let isWarmUp: Bool
+/// Requests and not names, since names may depend on what servers answer, and on which of two addresses that end in one
+/// name is answered first.
+public struct ContentManifest: Sendable, Equatable {
+  public struct File: Sendable, Equatable {
+    /// Of the request, without credentials.
+    fileprivate let address: String
+    /// Digest of the bytes in a form that the caller chooses; compared, never read.
+    fileprivate let digest: String
 
-    public init(mode: ComparedMode, round: Int, isWarmUp: Bool = false) {
-      self.mode = mode
-      self.round = round
-      self.isWarmUp = isWarmUp
-    }
+    public init(address: String, digest: String) { (self.address, self.digest) = (address, digest) }
   }
 
-  public let modes: [ComparedMode]
-  public let steps: [Step]
+  /// By the position of its request in the list, the same in every run of it.
+  private let files: [Int: File]
 
-  /// - Parameters:
-  ///   - modes: named twice counts once; the first is the first of the first round.
-  ///   - runs: how often each mode is measured; less than 1 counts as 1.
-  ///   - warmUpRounds: rounds before that, which are not measured.
-  ///   - seed: of the order; nil for that of `modes`.
-  public init(modes: [ComparedMode], runs: Int, warmUpRounds: Int = 0, seed: UInt64? = nil) {
-    var distinct: [ComparedMode] = []
-    for mode in modes where !distinct.contains(mode) { distinct.append(mode) }
-    self.modes = distinct
-    var draw = seed.map { SeededGenerator($0) }
-    steps =
-      Self.rounds(max(0, warmUpRounds), of: distinct, isWarmUp: true, &draw)
-      + Self.rounds(max(1, runs), of: distinct, isWarmUp: false, &draw)
-  }
+  public init(files: [Int: File]) { self.files = files }
 
-  private static func rounds(
-    _ count: Int, of modes: [ComparedMode], isWarmUp: Bool, _ draw: inout SeededGenerator?
-  ) -> [Step] {
-    var order = modes
-    return (0..<count).flatMap { round in
-      if round.isMultiple(of: max(1, modes.count)), var some = draw {
-        order.shuffle(using: &some)
-        draw = some
-      }
-      return order.indices.map { place in
-        Step(mode: order[(place + round) % order.count], round: round + 1, isWarmUp: isWarmUp)
+  /// The first file, in the list's order, in which this manifest differs from another; nil if there is none.
+  func firstDifference(from reference: ContentManifest) -> ContentDifference? {
+    for id in Set(files.keys).union(reference.files.keys).sorted() {
+      switch (files[id], reference.files[id]) {
+      case (let file?, nil): return .unexpected(address: file.address)
+      case (nil, let other?): return .missing(address: other.address)
+      case (let file?, let other?) where file.digest != other.digest: return .bytes(address: file.address)
+      default: continue
       }
     }
+    return nil
   }
+}
+
+/// How the files of one run differ from those of another.
+public enum ContentDifference: Sendable, Equatable {
+  case bytes(address: String)
+  /// The other run had it.
+  case missing(address: String)
+  /// The other run did not have it.
+  case unexpected(address: String)
 }

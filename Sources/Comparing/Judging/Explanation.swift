@@ -1,3 +1,5 @@
+import DownloadModel
+
 /// Why the modes came out as they did, as far as their runs show it.
 public enum Explanation: Sendable, Equatable {
   /// One after the other, this part of the files' time was waiting for connections and answers, and the rest was
@@ -16,11 +18,10 @@ public enum Explanation: Sendable, Equatable {
   /// - Returns: what gains, then what limits; empty where the runs do not show it.
   public static func all(_ report: ComparisonReport) -> [Explanation] {
     guard let conclusion = report.conclusion, let narrow = report.result(of: .sequential),
-      let wide = widest(report), let one = Facts(narrow), let many = Facts(wide)
+      let wide = report.widest, let one = Facts(narrow), let many = Facts(wide)
     else { return [] }
     var all: [Explanation] = []
-    let isClear = [.clear, .unknown].contains(conclusion.certainty) && conclusion.winner != .sequential
-    if isClear {
+    if !conclusion.certainty.isTie, conclusion.winner != .sequential {
       all.append(.sideBySide(waiting: one.waitingShare, bytesPerConnection: one.bytesPerConnection))
     }
     let limits = wide.runs.flatMap(\.details.hostLimits).filter { $0.value < many.mostAtOnce }
@@ -32,11 +33,6 @@ public enum Explanation: Sendable, Equatable {
     return all
   }
 
-  /// The fastest that has several files at a time.
-  private static func widest(_ report: ComparisonReport) -> ModeResult? {
-    report.results.filter { $0.mode != .sequential }.min { $0.times.median < $1.times.median }
-  }
-
   /// What keeps many from being as many times as fast as one.
   private static func limit(_ one: Facts, _ many: Facts, _ wide: ModeResult) -> Explanation? {
     let gain = one.wall / many.wall
@@ -46,16 +42,10 @@ public enum Explanation: Sendable, Equatable {
     guard gain < 0.6 * Double(one.files) / Double(rounds) else { return nil }
     let connecting = many.connecting - one.connecting
     let (waiting, receiving) = (many.waiting - one.waiting, many.receiving - one.receiving)
-    if connecting > max(waiting, receiving), connecting > one.perFile * 0.5 {
-      return .slowConnecting(perFile: connecting)
-    }
-    if waiting > receiving, waiting > one.perFile * 0.5 {
-      return .busyServer(answers: max(1, Int(gain.rounded())))
-    }
-    if receiving > waiting, receiving > one.perFile * 0.5 {
-      return wide.bytesPerSecond.map { .sharedLine(bytesPerSecond: $0) }
-    }
-    return nil
+    guard max(connecting, waiting, receiving) > one.perFile * 0.5 else { return nil }
+    if connecting > max(waiting, receiving) { return .slowConnecting(perFile: connecting) }
+    if waiting > receiving { return .busyServer(answers: max(1, Int(gain.rounded()))) }
+    return receiving > waiting ? wide.bytesPerSecond.map { .sharedLine(bytesPerSecond: $0) } : nil
   }
 
   /// What the median run of a mode shows.
@@ -73,17 +63,57 @@ public enum Explanation: Sendable, Equatable {
       let timelines = FileTimeline.all(run.details)
       guard !timelines.isEmpty, run.wall > .zero else { return nil }
       let shares = TimeShares(timelines)
-      let count = timelines.count
-      wall = run.wall
-      files = count
-      mostAtOnce = run.details.mostAtOnce
-      connecting = (shares[.lookingUp] + shares[.connecting] + shares[.securing]) / count
-      waiting = shares[.waiting] / count
-      receiving = shares[.receiving] / count
-      perFile = shares.ofFiles / count
-      waitingShare = shares.share(.lookingUp, .connecting, .securing, .waiting)
+      (wall, files, mostAtOnce) = (run.wall, timelines.count, run.details.mostAtOnce)
+      connecting = (shares[.lookingUp] + shares[.connecting] + shares[.securing]) / files
+      waiting = shares[.waiting] / files
+      receiving = shares[.receiving] / files
+      perFile = shares.ofFiles / files
+      waitingShare = perFile > .zero ? (connecting + waiting) / perFile : 0
       let seconds = shares[.receiving] / .seconds(1)
       bytesPerConnection = seconds > 0 ? Double(timelines.reduce(0) { $0 + $1.bytes }) / seconds : 0
     }
+  }
+}
+
+extension ComparisonReport {
+  /// The fastest mode that has several files at a time.
+  fileprivate var widest: ModeResult? {
+    results.filter { $0.mode != .sequential }.min { $0.times.median < $1.times.median }
+  }
+}
+
+/// What a run in mode auto would have done with the list, as far as the compared runs show it.
+///
+/// It follows the rule by which such a run decides (`AdaptiveConcurrency`): two files at a time to begin with, more of
+/// them every few milliseconds until the first has ended, and from then on as long as more bring more.
+public enum AutoForecast: Sendable, Equatable {
+  /// A file takes so long that many are asked for before the first has ended.
+  case manyAtOnce(perFile: Duration)
+  /// More files at a time bring more.
+  case moreAndMore(gain: Double)
+  /// The list is over before more could show a gain.
+  case fewForShort
+  /// More files at a time bring no more.
+  case fewForNoGain
+
+  /// A file that takes longer than this is not waited for.
+  private static let longFile = Duration.milliseconds(20)
+  /// A run of two at a time that takes no longer is left as it is.
+  private static let shortRun = Duration.milliseconds(40)
+  private static let leastGain = 1.05
+
+  /// - Returns: nil where auto was one of the modes, or the runs do not show it.
+  public static func of(_ report: ComparisonReport) -> AutoForecast? {
+    guard !report.results.contains(where: { $0.mode.mode == .auto }),
+      let one = report.result(of: .sequential), one.medianRun.files > 1,
+      let wide = report.widest
+    else { return nil }
+    let run = one.medianRun
+    let perFile = run.wall / run.files
+    if perFile > longFile { return .manyAtOnce(perFile: perFile) }
+    if run.wall / 2 < shortRun { return .fewForShort }
+    if report.conclusion?.certainty.isTie == true { return .fewForNoGain }
+    let gain = one.times.median / max(wide.times.median, .nanoseconds(1))
+    return gain > leastGain ? .moreAndMore(gain: gain) : .fewForNoGain
   }
 }

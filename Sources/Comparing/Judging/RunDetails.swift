@@ -22,29 +22,25 @@ public struct RunDetails: Sendable, Equatable {
 
   /// One transfer, on the run's own time.
   public struct Transfer: Sendable, Equatable {
-    public var begin: Duration
+    public let begin: Duration
     public var times: TransferTimes
 
-    /// - Parameter start: of the run, in nanoseconds of the same clock.
-    public init(_ times: TransferTimes, since start: UInt64) {
+    fileprivate init(_ times: TransferTimes, since start: UInt64) {
       self.times = times
       begin = .nanoseconds(Int64(clamping: times.begin) - Int64(clamping: start))
     }
 
-    public var end: Duration { begin + times.end }
+    var end: Duration { begin + times.end }
   }
 
   public var connections: Int { transfers.reduce(0) { $0 + $1.times.connections } }
   public var requests: Int { transfers.reduce(0) { $0 + $1.times.requests } }
 
   /// The median time from the start of a transfer to its first byte; nil without an answer.
-  public var timeToFirstByte: Duration? {
-    SampleSummary(transfers.compactMap(\.times.firstByte))?.median
-  }
+  public var timeToFirstByte: Duration? { SampleSummary(transfers.compactMap(\.times.firstByte))?.median }
 
-  public init(
-    transfers: [TransferTimes], since start: UInt64, ends: [String: Duration] = [:]
-  ) {
+  /// - Parameter start: of the run, in nanoseconds of the clock of the transfers.
+  public init(transfers: [TransferTimes], since start: UInt64, ends: [String: Duration] = [:]) {
     self.transfers = transfers.map { Transfer($0, since: start) }.sorted { $0.begin < $1.begin }
     self.ends = ends
   }
@@ -68,22 +64,18 @@ public enum FilePhase: String, Sendable, CaseIterable {
 /// The way of one file through a run: a row of the waterfall.
 public struct FileTimeline: Sendable, Equatable {
   public struct Span: Sendable, Equatable {
-    public var phase: FilePhase
-    public var begin: Duration
-    public var end: Duration
+    public let phase: FilePhase
+    public let begin: Duration
+    public let end: Duration
 
-    public init(_ phase: FilePhase, _ begin: Duration, _ end: Duration) {
-      (self.phase, self.begin, self.end) = (phase, begin, end)
-    }
-
-    public var length: Duration { end - begin }
+    var length: Duration { end - begin }
   }
 
-  public var address: String
+  public let address: String
   /// One behind the other, from the start of the run to the end of the file.
-  public var spans: [Span]
-  public var bytes: Int64
-  public var hasFailed: Bool
+  public private(set) var spans: [Span] = []
+  public let bytes: Int64
+  public let hasFailed: Bool
 
   public var begin: Duration { spans.first { $0.phase != .queued }?.begin ?? spans.first?.begin ?? .zero }
   public var end: Duration { spans.last?.end ?? .zero }
@@ -91,10 +83,7 @@ public struct FileTimeline: Sendable, Equatable {
   /// Every file of a run, in the order in which they began. Further segments of a file are left out: they come while it
   /// is received.
   public static func all(_ details: RunDetails) -> [FileTimeline] {
-    var byAddress: [String: [RunDetails.Transfer]] = [:]
-    for transfer in details.transfers where !transfer.times.isSegment {
-      byAddress[transfer.times.address, default: []].append(transfer)
-    }
+    let byAddress = Dictionary(grouping: details.transfers.lazy.filter { !$0.times.isSegment }, by: \.times.address)
     return byAddress.map { address, transfers in
       FileTimeline(address, transfers.sorted { $0.begin < $1.begin }, end: details.ends[address])
     }.sorted { ($0.begin, $0.address) < ($1.begin, $1.address) }
@@ -102,28 +91,23 @@ public struct FileTimeline: Sendable, Equatable {
 
   private init(_ address: String, _ transfers: [RunDetails.Transfer], end: Duration?) {
     self.address = address
-    spans = []
     bytes = transfers.reduce(0) { $0 + $1.times.bytes }
     hasFailed = end == nil
-    var now = Duration.zero
     for transfer in transfers {
-      add(.queued, until: transfer.begin, &now)
-      let times = transfer.times
-      add(.lookingUp, until: times.lookedUp.map { transfer.begin + $0 }, &now)
-      add(.connecting, until: times.connected.map { transfer.begin + $0 }, &now)
-      add(.securing, until: times.secured.map { transfer.begin + $0 }, &now)
-      let answered = times.firstByte.map { transfer.begin + $0 }
-      add(.waiting, until: answered ?? transfer.end, &now)
-      if answered != nil { add(.receiving, until: transfer.end, &now) }
+      let (begin, times) = (transfer.begin, transfer.times)
+      add(.queued, until: begin)
+      add(.lookingUp, until: times.lookedUp.map { begin + $0 })
+      add(.connecting, until: times.connected.map { begin + $0 })
+      add(.securing, until: times.secured.map { begin + $0 })
+      add(.waiting, until: begin + (times.firstByte ?? times.end))
+      if times.firstByte != nil { add(.receiving, until: transfer.end) }
     }
     // Bytes that other transfers bring of it come until the end.
-    add(.finishing, until: end, &now)
+    add(.finishing, until: end)
   }
 
-  private mutating func add(_ phase: FilePhase, until end: Duration?, _ now: inout Duration) {
-    guard let end, end > now else { return }
-    spans.append(Span(phase, now, end))
-    now = end
+  private mutating func add(_ phase: FilePhase, until time: Duration?) {
+    if let time, time > end { spans.append(Span(phase: phase, begin: end, end: time)) }
   }
 }
 
@@ -138,10 +122,5 @@ public struct TimeShares: Sendable, Equatable {
   public subscript(phase: FilePhase) -> Duration { times[phase] ?? .zero }
 
   /// All but the queue: what the files took themselves.
-  public var ofFiles: Duration { times.reduce(.zero) { $0 + ($1.key == .queued ? .zero : $1.value) } }
-
-  /// How much of what the files took themselves a phase was; 0 where they took nothing.
-  public func share(_ phases: FilePhase...) -> Double {
-    ofFiles > .zero ? phases.reduce(0) { $0 + self[$1] / ofFiles } : 0
-  }
+  var ofFiles: Duration { times.reduce(.zero) { $0 + ($1.key == .queued ? .zero : $1.value) } }
 }

@@ -17,36 +17,24 @@ public struct SampleSummary: Sendable, Equatable {
     guard let first = sorted.first, let last = sorted.last else { return nil }
     let median = Self.median(sorted: sorted)
     let mean = sorted.reduce(.zero, +) / sorted.count
-    count = sorted.count
-    minimum = first
-    maximum = last
-    self.median = median
-    self.mean = mean
-    medianDeviation = Self.median(sorted: sorted.map { Self.distance($0, median) }.sorted())
-    if sorted.count > 1 {
-      let squares = sorted.reduce(0.0) { sum, sample in
-        let distance = (sample - mean) / .seconds(1)
-        return sum + distance * distance
-      }
-      standardDeviation = .seconds((squares / Double(sorted.count - 1)).squareRoot())
-    } else {
-      standardDeviation = nil
-    }
+    (count, minimum, maximum, self.median, self.mean) = (sorted.count, first, last, median, mean)
+    medianDeviation = Self.median(sorted: sorted.map { $0.distance(to: median) }.sorted())
+    let distances = sorted.map { ($0 - mean) / .seconds(1) }
+    let squares = distances.reduce(0) { $0 + $1 * $1 }
+    standardDeviation = count > 1 ? .seconds((squares / Double(count - 1)).squareRoot()) : nil
   }
 
   /// Half the way from the fastest to the slowest run, as a part of the median: 0.1 is ±10 %.
-  public var spread: Double {
-    median > .zero ? (maximum - minimum) / 2 / median : 0
-  }
+  public var spread: Double { median > .zero ? (maximum - minimum) / 2 / median : 0 }
 
   private static func median(sorted: [Duration]) -> Duration {
     let middle = sorted.count / 2
     return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
   }
+}
 
-  private static func distance(_ one: Duration, _ other: Duration) -> Duration {
-    one < other ? other - one : one - other
-  }
+extension Duration {
+  func distance(to other: Duration) -> Duration { self < other ? other - self : self - other }
 }
 
 /// A reason to trust the numbers of a mode less.
@@ -63,15 +51,14 @@ public enum MeasurementWarning: Sendable, Equatable {
   case clockJumped(rounds: [Int])
 
   static func all(for runs: [RunMeasurement], times: SampleSummary) -> [MeasurementWarning] {
-    var warnings: [MeasurementWarning] = []
-    if times.count < fewestRuns { warnings.append(.fewRuns(times.count)) }
-    if times.spread > widestSpread { warnings.append(.wideSpread(times.spread)) }
-    if times.median < shortestRun { warnings.append(.tooShort(times.median)) }
     let outliers = outlyingRounds(of: runs, times: times)
-    if !outliers.isEmpty { warnings.append(.outliers(rounds: outliers)) }
     let jumped = runs.filter { $0.details.clockJump > largestJump }.map(\.round)
-    if !jumped.isEmpty { warnings.append(.clockJumped(rounds: jumped)) }
-    return warnings
+    return [
+      times.count < fewestRuns ? .fewRuns(times.count) : nil,
+      times.spread > widestSpread ? .wideSpread(times.spread) : nil,
+      times.median < shortestRun ? .tooShort(times.median) : nil,
+      outliers.isEmpty ? nil : .outliers(rounds: outliers), jumped.isEmpty ? nil : .clockJumped(rounds: jumped),
+    ].compactMap(\.self)
   }
 
   /// Rounds whose time is more than ten robust standard deviations from the median, hyperfine's limit: one standard
@@ -82,7 +69,7 @@ public enum MeasurementWarning: Sendable, Equatable {
     // Equal times would make the next nanosecond an outlier; half a percent is the clock and the kernel.
     let scatter = max(times.medianDeviation, times.median * 0.005)
     let limit = scatter * (10 * 1.4826)
-    return runs.filter { $0.wall > times.median + limit || $0.wall < times.median - limit }.map(\.round)
+    return runs.filter { $0.wall.distance(to: times.median) > limit }.map(\.round)
   }
 
   // A clock that is kept right by a server moves by less.

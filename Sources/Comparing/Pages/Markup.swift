@@ -13,10 +13,7 @@ enum Markup {
   /// Text without secrets and without what hides from the eye. XML 1.0 §2.2 knows no U+FFFE and U+FFFF either.
   static func clean(_ text: some StringProtocol) -> String {
     let text = TerminalText.sanitized(text)
-    guard text.unicodeScalars.contains(where: { $0.value & 0xFFFE == 0xFFFE }) else { return text }
-    var scalars = String.UnicodeScalarView()
-    scalars.append(contentsOf: text.unicodeScalars.filter { $0.value & 0xFFFE != 0xFFFE })
-    return String(scalars)
+    return String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value & 0xFFFE != 0xFFFE }))
   }
 
   /// JSON for the inside of a script element, which `</script` and `<!--` would end or change.
@@ -25,27 +22,49 @@ enum Markup {
   }
 
   private static func replacing(_ standIns: [Unicode.Scalar: String], in text: String) -> String {
-    var markup = String.UnicodeScalarView()
+    var markup = ""
     for scalar in text.unicodeScalars {
-      if scalar.value < 0x40, let standIn = standIns[scalar] {
-        markup.append(contentsOf: standIn.unicodeScalars)
-      } else {
-        markup.append(scalar)
-      }
+      let standIn = scalar.value < 0x40 ? standIns[scalar] : nil
+      if let standIn { markup += standIn } else { markup.unicodeScalars.append(scalar) }
     }
-    return String(markup)
+    return markup
   }
 
   /// A number with two decimals at most, and none that say nothing: `12`, `0.5`, `-3.25`.
   static func number(_ value: Double) -> String {
     guard value.isFinite else { return "0" }
     let hundredths = Int((min(max(value, -1e12), 1e12) * 100).rounded())
-    let (whole, rest) = (abs(hundredths) / 100, abs(hundredths) % 100)
-    var text = hundredths < 0 ? "-\(whole)" : "\(whole)"
-    if rest > 0 {
-      text += rest < 10 ? ".0\(rest)" : ".\(rest)"
-      if rest % 10 == 0 { text.removeLast() }
-    }
-    return text
+    let (whole, tenth, rest) = (abs(hundredths) / 100, abs(hundredths) / 10 % 10, abs(hundredths) % 10)
+    let decimals = rest > 0 ? ".\(tenth)\(rest)" : tenth > 0 ? ".\(tenth)" : ""
+    return "\(hundredths < 0 ? "-" : "")\(whole)\(decimals)"
+  }
+}
+
+/// Quantities of a report as its readers see them.
+enum ReportWords {
+  /// What was not measured.
+  static let missing = "–"
+
+  static func time(_ time: Duration) -> String { Quantity.measurement(time) }
+
+  /// Always in milliseconds, so that rows of a drawing can be compared: `0.42 ms`, `12.5 ms`, `1,240 ms`.
+  static func milliseconds(_ time: Duration) -> String {
+    let value = time / .milliseconds(1)
+    let shown = value < 10 ? value : value < 100 ? (value * 10).rounded() / 10 : value.rounded()
+    return (shown < 1000 ? Markup.number(shown) : Quantity.count(Int(min(shown, 1e15)))) + " ms"
+  }
+
+  static func percent(_ part: Double) -> String { "± \(Int(min(part * 100, 1e6).rounded())) %" }
+
+  /// `5.2 ± 0.3`, or `5.2` where one run says nothing of its scatter; with two decimals where one would hide it, or
+  /// says little: `0.48 ± 0.02`.
+  static func factor(_ speed: RelativeSpeed) -> String {
+    let isFine = speed.factor < 0.95 || speed.deviation.map { $0 > 0 && $0 < 0.05 } == true
+    let parts = isFine ? 100 : 10
+    return decimal(speed.factor, parts) + (speed.deviation.map { " ± \(decimal($0, parts))" } ?? "")
+  }
+
+  private static func decimal(_ value: Double, _ parts: Int) -> String {
+    value.isFinite ? Quantity.decimal(value, parts) : missing
   }
 }

@@ -43,7 +43,7 @@ enum PageFrame {
     th,td{padding:.42em 0 .42em 2.2em;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
     th{font-weight:600}
     tbody th{font-weight:400;text-align:left;padding-left:0;color:var(--soft);white-space:normal}
-    .notes{margin:.5em 0 0;padding:0;list-style:none}
+    .notes ul{margin:.5em 0 0;padding:0;list-style:none}
     .notes li{border-left:3px solid var(--accent);padding:.1em 0 .1em .9em;margin:.6em 0;overflow-wrap:anywhere;\
     max-width:46em}
     pre{background:var(--shade);border-radius:6px;padding:.8em 1em;margin:.7em 0 1.2em;white-space:pre-wrap;\
@@ -55,7 +55,8 @@ enum PageFrame {
     .about p{max-width:46em}
     @media (max-width:600px){main{padding:32px 16px 48px}main>section{margin-top:44px}\
     th,td{padding-left:1.2em}table{min-width:100%}}
-    @media print{@page{margin:14mm}body{font-size:10pt;line-height:1.45;print-color-adjust:exact;-webkit-print-color-adjust:exact}\
+    @media print{@page{margin:14mm}\
+    body{font-size:10pt;line-height:1.45;print-color-adjust:exact;-webkit-print-color-adjust:exact}\
     main{max-width:none;padding:0}main svg text{font-size:9px}.hand,.told,.own{display:none}\
     figure,.fall,.mode>svg,.legend,table,tr,dl,pre,.notes li,header{break-inside:avoid}\
     h2,h3,h4,.caption,.legend{break-after:avoid}.legend{gap:.3em 1em;font-size:8.5pt;margin-bottom:1.2em}\
@@ -136,7 +137,9 @@ enum PageFrame {
         };
         hand.addEventListener("pointermove", point);
         hand.addEventListener("pointerdown", point);
-        hand.addEventListener("focus", () => { if (hand.matches(":focus-visible")) choose(fall, Math.max(0, fall.at)); });
+        hand.addEventListener("focus", () => {
+          if (hand.matches(":focus-visible")) choose(fall, Math.max(0, fall.at));
+        });
         hand.addEventListener("keydown", (event) => {
           const to = { ArrowDown: fall.at + 1, ArrowRight: fall.at + 1, ArrowUp: fall.at - 1, ArrowLeft: fall.at - 1,
             PageDown: fall.at + page, PageUp: fall.at - page, Home: 0, End: rows.length - 1 }[event.key];
@@ -148,35 +151,6 @@ enum PageFrame {
       }
       hint();
 
-      const drawn = (name, attributes, text = "") => {
-        const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-        for (const key in attributes) element.setAttribute(key, attributes[key]);
-        element.textContent = text;
-        return element;
-      };
-      // As TimeAxis does it.
-      const ticks = (end) => {
-        let step = 1e-3, next = 0;
-        while (step * 5 <= end) step *= [2, 2.5, 2][next++ % 3];
-        return [0, 1, 2, 3, 4].map((index) => index * step).filter((value) => value <= end).map((value) =>
-          [value, value ? +(step >= 100 ? value / 1000 : value).toFixed(3) + (step >= 100 ? " s" : " ms") : "0"]);
-      };
-      const stretch = (isOwn) => {
-        document.querySelectorAll(".mode").forEach((mode, index) => {
-          const end = isOwn ? data.ends[index] : data.end;
-          for (const picture of mode.querySelectorAll("svg[role=img]")) {
-            const shapes = picture.querySelector("svg"), axis = picture.querySelector(".axis");
-            shapes.setAttribute("viewBox", "0 0 " + 1e4 * end / data.end + " " + shapes.viewBox.baseVal.height);
-            const bottom = +axis.querySelector("line").getAttribute("y2"), isLabelled = axis.querySelector("text");
-            axis.replaceChildren(...ticks(end).flatMap(([value, label]) => {
-              const x = value / end * 100 + "%", part = value / end;
-              const line = drawn("line", { class: "grid", x1: x, x2: x, y2: bottom });
-              const side = part === 0 ? "" : part > 0.88 ? " end" : " middle";
-              return isLabelled ? [line, drawn("text", { class: "soft" + side, x, y: bottom + 15 }, label)] : [line];
-            }));
-          }
-        });
-      };
       const axis = document.getElementById("axis"), shared = axis.textContent;
       if (falls.length > 1) {
         const label = document.createElement("label"), box = document.createElement("input");
@@ -184,7 +158,11 @@ enum PageFrame {
         label.append(box, "Stretch each mode to the whole width");
         axis.after(label);
         box.addEventListener("change", () => {
-          stretch(box.checked);
+          document.body.classList.toggle("stretched", box.checked);
+          document.querySelectorAll(".mode").forEach((mode, index) => {
+            for (const shapes of mode.querySelectorAll("svg svg"))
+              shapes.viewBox.baseVal.width = box.checked ? data.widths[index] : \(TimeAxis.units);
+          });
           axis.textContent = box.checked
             ? "Each mode has its own time axis now: lengths in two modes are not the same time." : shared;
         });

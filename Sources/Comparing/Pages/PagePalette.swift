@@ -33,28 +33,27 @@ struct PagePalette: Sendable {
 
   /// Variables for the page's own style.
   var variables: String {
-    "--paper:\(paper);--shade:\(shade);--ink:\(ink);--soft:\(soft);--line:\(line);--accent:\(accent);"
-      + "--failed:\(failed)"
+    "--paper:\(paper);--shade:\(shade);--ink:\(ink);--soft:\(soft);--line:\(line);--accent:\(accent)"
   }
 
   /// The drawings' rules. Plain colours, since not all that draws SVG knows variables.
   var drawingRules: String {
-    let phases = FilePhase.allCases.compactMap { phase in
-      self.phases[phase].map { ".\(PhaseLook(phase).style){stroke:\($0)}" }
-    }
-    return phases.joined() + "svg text{fill:\(ink)}svg .soft{fill:\(soft)}.grid{stroke:\(line)}"
+    FilePhase.allCases.compactMap { phase in
+      phases[phase].map { ".\(PhaseLook(phase).style){stroke:\($0)}" }
+    }.joined() + "svg text{fill:\(ink)}svg .soft{fill:\(soft)}.grid{stroke:\(line)}"
       + ".bar{fill:\(muted)}.bar.won{fill:\(accent)}.spread{stroke:\(soft)}"
       + ".run{stroke:\(ink);fill:\(paper)}.area{fill:\(accent);fill-opacity:.18;stroke:\(accent)}"
       + ".failed{stroke:\(failed)}"
   }
 
   /// What the drawings need beside colours.
-  static let drawingShapes =
+  private static let drawingShapes =
     "svg text{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif;"
     + "font-variant-numeric:tabular-nums}svg .strong{font-weight:600}"
     + ".row,.grid,.spread,.failed,.area{fill:none}.hit{fill:transparent}"
     + ".failed,.area{vector-effect:non-scaling-stroke}.failed{stroke-width:2}.area{stroke-width:1.25}"
     + ".run{stroke-width:1.25}.spread{stroke-width:1.25}.end{text-anchor:end}.middle{text-anchor:middle}"
+    + ".alone,.stretched .shared{display:none}.stretched .alone{display:inline}"
 
   /// The style of all drawings in both schemes. Paper is light, whatever the screen is.
   static let drawingStyle =
@@ -63,36 +62,25 @@ struct PagePalette: Sendable {
 
 /// How a phase is called and drawn. The height tells phases apart where colours do not.
 struct PhaseLook {
-  let phase: FilePhase
-
-  init(_ phase: FilePhase) { self.phase = phase }
-
-  var name: String {
-    switch phase {
-    case .queued: "queued"
-    case .lookingUp: "looking up"
-    case .connecting: "connecting"
-    case .securing: "TLS"
-    case .waiting: "waiting"
-    case .receiving: "receiving"
-    case .finishing: "finishing"
-    }
-  }
-
+  let name: String
   /// Its class in the style.
-  var style: String { "p-\(phase.rawValue)" }
-
+  let style: String
   /// The part of a row's height that it fills.
-  var height: Double {
-    switch phase {
-    case .queued: 0.08
-    case .lookingUp, .connecting, .securing: 0.5
-    case .waiting: 0.28
-    case .receiving: 0.84
-    case .finishing: 0.5
-    }
-  }
+  let height: Double
+  /// How high it is at least, in pixels: rows of many files are lower than one, and would fade.
+  let leastHeight: Double
 
-  /// How high it is at least: rows of many files are lower than a pixel, and would fade.
-  var leastPixels: Double { phase == .queued ? 0.2 : phase == .receiving ? 1.4 : 1 }
+  init(_ phase: FilePhase) {
+    style = "p-\(phase.rawValue)"
+    (name, height, leastHeight) =
+      switch phase {
+      case .queued: ("queued", 0.08, 0.2)
+      case .lookingUp: ("looking up", 0.5, 1)
+      case .connecting: ("connecting", 0.5, 1)
+      case .securing: ("TLS", 0.5, 1)
+      case .waiting: ("waiting", 0.28, 1)
+      case .receiving: ("receiving", 0.84, 1.4)
+      case .finishing: ("finishing", 0.5, 1)
+      }
+  }
 }

@@ -6,8 +6,6 @@ struct ReportJSON {
   let contents: ReportContents
   let facts: ReportFacts
 
-  var text: String { value.text + "\n" }
-
   var value: JSONValue {
     .object([
       "version": .number(1), "list": text(facts.list), "command": text(facts.command),
@@ -20,9 +18,7 @@ struct ReportJSON {
 
   private func text(_ text: String) -> JSONValue { .text(Redaction.redacted(text)) }
 
-  private func milliseconds(_ time: Duration?) -> JSONValue {
-    .of(time.map { $0 / .milliseconds(1) })
-  }
+  private func milliseconds(_ time: Duration?) -> JSONValue { .of(time.map { $0 / .milliseconds(1) }) }
 
   private func conclusion(_ found: Conclusion) -> JSONValue {
     .object([
@@ -33,10 +29,7 @@ struct ReportJSON {
   }
 
   private func speed(_ speed: RelativeSpeed?) -> JSONValue {
-    guard let speed else { return .null }
-    return .object([
-      "factor": .of(speed.factor), "deviation": .of(speed.deviation),
-    ])
+    speed.map { .object(["factor": .of($0.factor), "deviation": .of($0.deviation)]) } ?? .null
   }
 
   private func mode(_ mode: ReportContents.Mode) -> JSONValue {
@@ -55,8 +48,7 @@ struct ReportJSON {
 
   private func run(_ run: RunMeasurement) -> JSONValue {
     let details = run.details
-    let isDetailed = !details.transfers.isEmpty
-    func known(_ value: Int) -> JSONValue { .of(isDetailed ? value : nil) }
+    func known(_ value: Int) -> JSONValue { .of(details.transfers.isEmpty ? nil : value) }
     let shares = TimeShares(FileTimeline.all(details))
     return .object([
       "round": .of(run.round), "wall": milliseconds(run.wall), "files": .of(run.files),
@@ -71,14 +63,13 @@ struct ReportJSON {
   }
 
   private func file(_ file: FileTimeline) -> JSONValue {
-    .object([
-      "url": text(file.address), "bytes": .of(file.bytes), "failed": .flag(file.hasFailed),
-      "spans": .list(
-        file.spans.map {
-          .object([
-            "phase": .text($0.phase.rawValue), "begin": milliseconds($0.begin), "end": milliseconds($0.end),
-          ])
-        }),
+    let spans = file.spans.map { span in
+      JSONValue.object([
+        "phase": .text(span.phase.rawValue), "begin": milliseconds(span.begin), "end": milliseconds(span.end),
+      ])
+    }
+    return .object([
+      "url": text(file.address), "bytes": .of(file.bytes), "failed": .flag(file.hasFailed), "spans": .list(spans),
     ])
   }
 }

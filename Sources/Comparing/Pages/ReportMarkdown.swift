@@ -7,21 +7,17 @@ struct ReportMarkdown {
   let facts: ReportFacts
 
   var text: String {
-    var blocks = [
+    let blocks = [
       "# \(Self.escaped(facts.headline))",
       Self.escaped([facts.list, contents.scope, facts.date].filter { !$0.isEmpty }.joined(separator: " · ")),
       table([""] + contents.modes.map(\.name), contents.measures.map { [$0.name] + $0.values }),
+      list(facts.notes), facts.command.isEmpty ? "" : "    \(Markup.clean(facts.command))",
+      list(facts.machine.map { "\($0.name): \($0.value)" }), list(contents.definitions),
     ]
-    if !facts.notes.isEmpty { blocks.append(list(facts.notes)) }
-    if !facts.command.isEmpty { blocks.append("    \(Markup.clean(facts.command))") }
-    if !facts.machine.isEmpty { blocks.append(list(facts.machine.map { "\($0.name): \($0.value)" })) }
-    if !contents.definitions.isEmpty { blocks.append(list(contents.definitions)) }
     return blocks.filter { !$0.isEmpty }.joined(separator: "\n\n") + "\n"
   }
 
-  private func list(_ items: [String]) -> String {
-    items.map { "- \(Self.escaped($0))" }.joined(separator: "\n")
-  }
+  private func list(_ items: [String]) -> String { items.map { "- \(Self.escaped($0))" }.joined(separator: "\n") }
 
   private func table(_ head: [String], _ rows: [[String]]) -> String {
     func line(_ cells: [String]) -> String { "| \(cells.map(Self.escaped).joined(separator: " | ")) |" }

@@ -49,14 +49,8 @@ struct ReportPage {
     let baseline = Markup.text(contents.baseline.map { "× is the speed, \($0.name) being 1." } ?? "")
     let drawing = Self.drawing(
       "bars", height: bars.totalHeight, title: "Time of each mode", words: bars.words, bars.markup)
-    return """
-      <section aria-labelledby="h-time">
-      <h2 id="h-time">Time</h2>
-      <p class="caption">\(caption) \(baseline)</p>
-      <figure>\(drawing)</figure>
-      </section>
-
-      """
+    return Self.section(
+      "time", "Time", "<p class=\"caption\">\(caption) \(baseline)</p>\n<figure>\(drawing)</figure>\n")
   }
 
   private var files: String {
@@ -64,13 +58,14 @@ struct ReportPage {
       contents.isComparison
       ? "One time axis for all modes: equal lengths are equal times."
       : "A row a file, in the order in which they began."
-    let phases = contents.phases.map {
-      Self.legend(PhaseSample(phase: $0).markup, PhaseLook($0).name)
+    let phases = contents.phases.map(PhaseLook.init).map { look in
+      let width = Markup.number(look.height * 12)
+      return Self.legend("<path class=\"row \(look.style)\" stroke-width=\"\(width)\" d=\"M0 7h22\"/>", look.name)
     }
-    let failed = contents.anyFailed ? Self.legend(PhaseSample.failed, "failed") : ""
-    return """
-      <section aria-labelledby="h-files">
-      <h2 id="h-files">Where the time went</h2>
+    let failed = contents.anyFailed ? Self.legend("<path class=\"failed\" d=\"M11 1v12\"/>", "failed") : ""
+    return Self.section(
+      "files", "Where the time went",
+      """
       <p class="caption" id="axis">\(axis)</p>
       <ul class="legend" aria-label="Phases of a file">
       \(phases.joined())\(failed)\
@@ -78,24 +73,21 @@ struct ReportPage {
       <div class="runs \(contents.modes.count == 1 ? "one" : "many")">
       \(runs.joined())\
       </div>
-      </section>
 
-      """
+      """)
   }
 
+  /// - Parameter sample: a piece of a row, 22 by 14 pixels.
   private static func legend(_ sample: String, _ name: String) -> String {
     "<li><svg aria-hidden=\"true\" width=\"22\" height=\"14\">\(sample)</svg>\(name)</li>\n"
   }
 
   private var runs: [String] {
-    let (throughputs, fastest) = contents.throughputs
-    let (atWork, most) = contents.filesAtWork
+    let rates = contents.modes.map { RunCurve.throughput($0.details.transfers, on: contents.axis) }
+    let atWork = contents.modes.map { RunCurve.filesAtWork($0.files, on: contents.axis) }
+    func count(_ files: Double) -> String { Markup.number((files * 10).rounded() / 10) }
     return contents.modes.enumerated().map { index, mode in
-      let fall = contents.waterfall(mode)
-      let throughput = throughputs[index].markup(
-        on: contents.axis, top: fastest, label: Quantity.rate(fastest), height: Self.curveHeight)
-      let work = atWork[index].markup(
-        on: contents.axis, top: most, label: Markup.number((most * 10).rounded() / 10), height: Self.curveHeight)
+      let fall = RunWaterfall(files: mode.files, axis: contents.axis, alone: contents.isComparison ? mode.axis : nil)
       let name = Markup.text(mode.name)
       return """
         <section class="mode" aria-labelledby="m\(index)">
@@ -105,26 +97,30 @@ struct ReportPage {
           "fall\(index)", height: fall.totalHeight, title: "\(mode.name): its files over time",
           words: words(of: mode), fall.markup))</div>
         <p class="told"></p>
-        <h4>Throughput</h4>
-        \(Self.drawing(
-          "rate\(index)", height: Self.curveHeight, title: "\(mode.name): throughput over time",
-          words: "Up to \(Quantity.rate(throughputs[index].peak)).", throughput))
-        <h4>Files at work</h4>
-        \(Self.drawing(
-          "work\(index)", height: Self.curveHeight, title: "\(mode.name): files at work over time",
-          words: "Up to \(Markup.number((atWork[index].peak * 10).rounded() / 10)) at a time.", work))
+        \(curve("rate", "Throughput", of: index, in: rates, words: Quantity.rate))
+        \(curve("work", "Files at work", of: index, in: atWork, words: count, unit: " at a time"))
         </section>
 
         """
     }
   }
 
+  /// A mode's curve below its title, as high as the highest of all modes.
+  private func curve(
+    _ id: String, _ title: String, of index: Int, in curves: [RunCurve], words: (Double) -> String, unit: String = ""
+  ) -> String {
+    let (mode, top) = (contents.modes[index], curves.map(\.peak).max() ?? 0)
+    let alone = contents.isComparison ? mode.axis : nil
+    let axis = AxisDrawing(axis: contents.axis, height: Self.curveHeight, alone: alone, isLabelled: false)
+    let drawing = Self.drawing(
+      "\(id)\(index)", height: axis.height, title: "\(mode.name): \(title.lowercased()) over time",
+      words: "Up to \(words(curves[index].peak))\(unit).",
+      curves[index].markup(on: axis, top: top, label: words(top)))
+    return "<h4>\(title)</h4>\n\(drawing)"
+  }
+
   private func words(of mode: ReportContents.Mode) -> String {
-    let shares = contents.phases.compactMap { phase in
-      mode.shares.times[phase].map {
-        "\(PhaseLook(phase).name) \(ReportWords.milliseconds($0 / max(1, mode.files.count)))"
-      }
-    }
+    let shares = contents.phases.compactMap { phase in mode.perFile(phase).map { "\(PhaseLook(phase).name) \($0)" } }
     return "\(Quantity.files(mode.files.count)) in \(ReportWords.time(mode.run.wall)); "
       + "on average a file was \(shares.isEmpty ? "not seen" : shares.joined(separator: ", "))."
   }
@@ -135,9 +131,9 @@ struct ReportPage {
       "<tr><th scope=\"row\">\(Markup.text(measure.name))</th>"
         + measure.values.map { "<td>\(Markup.text($0))</td>" }.joined() + "</tr>\n"
     }
-    return """
-      <section aria-labelledby="h-numbers">
-      <h2 id="h-numbers">Numbers</h2>
+    return Self.section(
+      "numbers", "Numbers",
+      """
       <div class="scroll" role="region" aria-labelledby="h-numbers" tabindex="0">
       <table>
       <thead><tr><td></td>\(heads)</tr></thead>
@@ -146,65 +142,48 @@ struct ReportPage {
       </tbody>
       </table>
       </div>
-      </section>
 
-      """
+      """)
   }
 
   private var notes: String {
     if facts.notes.isEmpty { return "" }
-    return """
-      <section aria-labelledby="h-notes">
-      <h2 id="h-notes">Notes</h2>
-      <ul class="notes">\(facts.notes.map { "<li>\(Markup.text($0))</li>" }.joined())</ul>
-      </section>
-
-      """
+    return Self.section(
+      "notes", "Notes", "<ul>\(facts.notes.map { "<li>\(Markup.text($0))</li>" }.joined())</ul>\n")
   }
 
   private var about: String {
     let command = facts.command.isEmpty ? "" : "<pre><code>\(Markup.text(facts.command))</code></pre>\n"
-    let machine = facts.machine.map {
-      "<div><dt>\(Markup.text($0.name))</dt><dd>\(Markup.text($0.value))</dd></div>"
-    }
-    return """
-      <section class="about" aria-labelledby="h-about">
-      <h2 id="h-about">How it was measured</h2>
-      \(command)\(machine.isEmpty ? "" : "<dl>\(machine.joined())</dl>\n")\
-      \(contents.definitions.map { "<p>\(Markup.text($0))</p>\n" }.joined())\
-      </section>
+    let machine = facts.machine.map { "<div><dt>\(Markup.text($0.name))</dt><dd>\(Markup.text($0.value))</dd></div>" }
+    let definitions = contents.definitions.map { "<p>\(Markup.text($0))</p>\n" }
+    return Self.section(
+      "about", "How it was measured",
+      command + (machine.isEmpty ? "" : "<dl>\(machine.joined())</dl>\n") + definitions.joined())
+  }
 
-      """
+  /// - Parameter body: lines, each with its end.
+  private static func section(_ name: String, _ title: String, _ body: String) -> String {
+    """
+    <section class="\(name)" aria-labelledby="h-\(name)">
+    <h2 id="h-\(name)">\(title)</h2>
+    \(body)\
+    </section>
+
+    """
   }
 
   private var script: String {
-    let data = WaterfallData(runs: contents.modes.map(\.files), ends: contents.modes.map(\.end), axis: contents.axis)
-    return """
-      <script type="application/json" id="rows">\(Markup.script(data.json))</script>
-      <script>\(PageFrame.script)</script>
+    """
+    <script type="application/json" id="rows">\(Markup.script(WaterfallData(contents: contents).json))</script>
+    <script>\(PageFrame.script)</script>
 
-      """
+    """
   }
 
-  private static func drawing(
-    _ id: String, height: Double, title: String, words: String, _ body: String
-  ) -> String {
+  private static func drawing(_ id: String, height: Double, title: String, words: String, _ body: String) -> String {
     """
     <svg role="img" aria-labelledby="\(id)-t \(id)-d" width="100%" height="\(Markup.number(height))">\
     <title id="\(id)-t">\(Markup.text(title))</title><desc id="\(id)-d">\(Markup.text(words))</desc>\(body)</svg>
     """
-  }
-}
-
-/// A piece of a row in a phase's colour and height, for a legend: 22 by 14 pixels.
-struct PhaseSample {
-  static let failed = "<path class=\"failed\" d=\"M11 1v12\"/>"
-
-  let phase: FilePhase
-
-  var markup: String {
-    let look = PhaseLook(phase)
-    return
-      "<path class=\"row \(look.style)\" stroke-width=\"\(Markup.number(look.height * 12))\" d=\"M0 7h22\"/>"
   }
 }

@@ -5,17 +5,16 @@ public import DownloadModel
 ///
 /// All texts lose their secrets here (`Redaction`), and in the forms for people what hides from the eye.
 public struct ReportPages: Sendable {
-  private let report: ComparisonReport
+  private let contents: ReportContents
   private let facts: ReportFacts
 
   /// - Parameter report: with a single mode and run, the pages show that one, and compare nothing.
   public init(_ report: ComparisonReport, _ facts: ReportFacts) {
-    self.report = report
-    self.facts = facts
+    (contents, self.facts) = (ReportContents(report), facts)
   }
 
   /// One HTML page with all drawings and tables, its style and its script.
-  public var html: String { ReportPage(contents: ReportContents(report), facts: facts).html }
+  public var html: String { ReportPage(contents: contents, facts: facts).html }
 
   /// One document of RFC 8259 on one line. Fields may be added; what is not known is null.
   ///
@@ -32,13 +31,13 @@ public struct ReportPages: Sendable {
   ///
   /// Phases are `queued`, `lookup`, `connect`, `tls`, `waiting`, `receiving`, `finishing`. All times are milliseconds,
   /// those of spans since the start of the run; all sizes are bytes.
-  public var json: String { ReportJSON(contents: ReportContents(report), facts: facts).text }
+  public var json: String { value.text + "\n" }
 
   /// The same, as part of another.
-  public var value: JSONValue { ReportJSON(contents: ReportContents(report), facts: facts).value }
+  public var value: JSONValue { ReportJSON(contents: contents, facts: facts).value }
 
   /// For an issue or a chat: the headline, the table and the notes.
-  public var markdown: String { ReportMarkdown(contents: ReportContents(report), facts: facts).text }
+  public var markdown: String { ReportMarkdown(contents: contents, facts: facts).text }
 }
 
 /// What a page says that is not in its report. Each text may come from outside.
@@ -60,11 +59,7 @@ public struct ReportFacts: Sendable {
     list: String, command: String, date: String, headline: String, notes: [String] = [],
     machine: [(name: String, value: String)] = []
   ) {
-    self.list = list
-    self.command = command
-    self.date = date
-    self.headline = headline
-    self.notes = notes
-    self.machine = machine
+    (self.list, self.command, self.date) = (list, command, date)
+    (self.headline, self.notes, self.machine) = (headline, notes, machine)
   }
 }

@@ -1,3 +1,5 @@
+import DownloadModel
+
 /// A row a file, in the order in which they began, on a time axis.
 ///
 /// The shapes are a path a phase, in units of their own that the page stretches to its width: rows are 10 units high,
@@ -12,6 +14,8 @@ struct RunWaterfall {
 
   let files: [FileTimeline]
   let axis: TimeAxis
+  /// The axis of this run alone, which the page can show instead.
+  var alone: TimeAxis?
 
   /// Rows of 12 pixels for few files, and the fewer the more there are: 480 pixels for most runs, 750 at most.
   static func rowHeight(_ files: Int) -> Double {
@@ -31,8 +35,7 @@ struct RunWaterfall {
   /// shortest. Empty where no file has the phase.
   func path(_ phase: FilePhase) -> String {
     let leastLength = leastLength
-    var path = ""
-    var (x, y) = (0, 0)
+    var (path, x, y) = ("", 0, 0)
     for (row, file) in files.enumerated() {
       for span in file.spans where span.phase == phase {
         // So that no file vanishes on a long axis, its longest work is drawn long enough to be seen.
@@ -54,8 +57,7 @@ struct RunWaterfall {
   /// How thick a phase's lines are, in units.
   func thickness(_ phase: FilePhase) -> Double {
     let look = PhaseLook(phase)
-    let unitsPerPixel = Double(Self.unitsPerRow) / Self.rowHeight(files.count)
-    return max(look.height * Double(Self.unitsPerRow), look.leastPixels * unitsPerPixel)
+    return Double(Self.unitsPerRow) * max(look.height, look.leastHeight / Self.rowHeight(files.count))
   }
 
   /// A mark at the end of each file that failed.
@@ -66,9 +68,7 @@ struct RunWaterfall {
   }
 
   /// The whole drawing, to be put into an svg element of `totalHeight`.
-  var markup: String {
-    AxisDrawing(axis: axis, height: height).markup + shapes
-  }
+  var markup: String { AxisDrawing(axis: axis, height: height, alone: alone).markup + shapes }
 
   var totalHeight: Double { height + Self.axisHeight }
 
@@ -78,10 +78,8 @@ struct RunWaterfall {
       "<svg width=\"100%\" height=\"\(Markup.number(height))\" viewBox=\"0 0 \(TimeAxis.units) \(rows)\" "
       + "preserveAspectRatio=\"none\">"
     for phase in FilePhase.allCases {
-      let (path, look) = (path(phase), PhaseLook(phase))
-      if path.isEmpty { continue }
-      let width = Markup.number(thickness(phase))
-      markup += "<path class=\"row \(look.style)\" stroke-width=\"\(width)\" d=\"\(path)\"/>"
+      let (path, style, width) = (path(phase), PhaseLook(phase).style, Markup.number(thickness(phase)))
+      if !path.isEmpty { markup += "<path class=\"row \(style)\" stroke-width=\"\(width)\" d=\"\(path)\"/>" }
     }
     let failures = failures
     if !failures.isEmpty { markup += "<path class=\"failed\" d=\"\(failures)\"/>" }
@@ -105,27 +103,55 @@ struct RunWaterfall {
   }
 }
 
-/// The lines and labels of a time axis, under a drawing of some height.
-struct AxisDrawing {
-  let axis: TimeAxis
-  let height: Double
-  var ticks = 4
-  var isLabelled = true
+/// What the page's script says of a row. Addresses stand once for all modes, without their common beginning, and a row
+/// is numbers between blanks, since a thousand files in three modes have three thousand.
+struct WaterfallData {
+  let contents: ReportContents
 
-  /// In a group of its own, which the page's script draws anew for another time axis.
-  var markup: String {
-    let bottom = Markup.number(height)
-    var markup = "<g class=\"axis\">"
-    for tick in axis.ticks(atMost: ticks) {
-      let x = axis.percentage(tick.time)
-      markup += "<line class=\"grid\" x1=\"\(x)\" x2=\"\(x)\" y2=\"\(bottom)\"/>"
-      guard isLabelled else { continue }
-      // Near the edges a label stands beside its line, so that none is cut off, in a narrow column either.
-      let part = tick.time / axis.end
-      let anchor = part == 0 ? "" : part > 0.88 ? " end" : " middle"
-      markup +=
-        "<text class=\"soft\(anchor)\" x=\"\(x)\" y=\"\(Markup.number(height + 15))\">\(tick.label)</text>"
+  var json: JSONValue {
+    var places: [String: Int] = [:]
+    var addresses: [String] = []
+    for file in contents.modes.flatMap(\.files) where places[file.address] == nil {
+      places[file.address] = addresses.count
+      addresses.append(file.address)
     }
-    return markup + "</g><line class=\"grid\" x2=\"100%\" y1=\"\(bottom)\" y2=\"\(bottom)\"/>"
+    let shown = addresses.map(Markup.clean)
+    let prefix = Self.commonFolder(shown)
+    return .object([
+      // How much of the axis that the drawings share each mode takes.
+      "widths": .list(contents.modes.map { .decimal($0.axis.end / contents.axis.end * Double(TimeAxis.units)) }),
+      "prefix": .text(prefix),
+      "names": .list(shown.map { .text(String($0.unicodeScalars.dropFirst(prefix.unicodeScalars.count))) }),
+      "phases": .list(FilePhase.allCases.map { .text(PhaseLook($0).name) }),
+      "runs": .list(
+        contents.modes.map { mode in
+          .text(mode.files.map { Self.row($0, name: places[$0.address] ?? 0) }.joined(separator: ";"))
+        }),
+    ])
+  }
+
+  /// The name's number, the milliseconds of each phase, with nothing for none, and "x" for a failure: `3 40   9.5`.
+  private static func row(_ file: FileTimeline, name: Int) -> String {
+    let times = TimeShares([file]).times
+    let fields = FilePhase.allCases.map { phase in
+      let milliseconds = times[phase].map { $0 / .milliseconds(1) }
+      return milliseconds.map { Markup.number($0 < 10 ? $0 : ($0 * 10).rounded() / 10) } ?? ""
+    }
+    var row = "\(name) \(fields.joined(separator: " "))"
+    while row.last == " " { row.removeLast() }
+    return file.hasFailed ? row + " x" : row
+  }
+
+  /// What all addresses begin with, up to a slash. By scalars, so that both pieces together are the address.
+  static func commonFolder(_ addresses: [String]) -> String {
+    // One alone would lose all but its name.
+    guard addresses.count > 1, let first = addresses.first else { return "" }
+    var prefix = Array(first.unicodeScalars)
+    for address in addresses {
+      let equal = zip(prefix, address.unicodeScalars).prefix { $0 == $1 }.count
+      prefix.removeLast(prefix.count - equal)
+    }
+    let end = prefix.lastIndex(of: "/").map { $0 + 1 } ?? 0
+    return String(String.UnicodeScalarView(prefix[..<end]))
   }
 }

@@ -45,12 +45,11 @@ struct SpeedBars {
   /// The same in words, for those who do not see it.
   var words: String {
     bars.map { bar in
-      var words = "\(bar.name): \(bar.label)"
-      if let least = bar.runs.min(), let most = bar.runs.max(), bar.runs.count > 1 {
-        words +=
-          "; \(bar.runs.count) runs from \(ReportWords.time(least)) to \(ReportWords.time(most))"
+      guard bar.runs.count > 1, let least = bar.runs.min(), let most = bar.runs.max() else {
+        return "\(bar.name): \(bar.label)."
       }
-      return words + "."
+      let range = "from \(ReportWords.time(least)) to \(ReportWords.time(most))"
+      return "\(bar.name): \(bar.label); \(bar.runs.count) runs \(range)."
     }.joined(separator: " ")
   }
 }

@@ -16,33 +16,53 @@ struct TimeAxis: Equatable {
   /// The same as a percentage for an attribute: `12.5%`.
   func percentage(_ time: Duration) -> String { Markup.number(min(max(time / end, 0), 1) * 100) + "%" }
 
-  struct Tick: Equatable {
-    let time: Duration
-    let label: String
-  }
-
-  /// Round times from 0 on: 1, 2 or 5 times a power of ten apart, so that there are `count` of them at most, beside
-  /// that of the start.
-  func ticks(atMost count: Int) -> [Tick] {
+  /// Round times from 0 on: 1, 2 or 5 times a power of ten apart, so that there are `count` of them at most, which
+  /// is not 0, beside that of the start.
+  func ticks(atMost count: Int) -> [(time: Duration, label: String)] {
     let milliseconds = end / .milliseconds(1)
-    let step = Self.step(milliseconds, atMost: max(1, count))
+    let step = Self.step(milliseconds, atMost: count)
     // What is written is what is drawn: a label has no digit more than its step.
-    let isInSeconds = step >= 100
-    return (0...max(1, count)).compactMap { index in
-      let value = Double(index) * step
-      guard value <= milliseconds * 1.000_001 else { return nil }
-      let label =
-        index == 0 ? "0" : Markup.number(isInSeconds ? value / 1000 : value) + (isInSeconds ? " s" : " ms")
-      return Tick(time: .milliseconds(value), label: label)
-    }
+    let (scale, unit) = step >= 100 ? (1000.0, " s") : (1, " ms")
+    let values = (0...count).map { Double($0) * step }.filter { $0 <= milliseconds * 1.000_001 }
+    return values.map { (.milliseconds($0), $0 == 0 ? "0" : Markup.number($0 / scale) + unit) }
   }
 
   /// The smallest round step of which `count` reach the value.
-  static func step(_ value: Double, atMost count: Int) -> Double {
+  private static func step(_ value: Double, atMost count: Int) -> Double {
     var power = 1e-3
     while true {
       for digit in [1.0, 2, 5] where digit * power * Double(count + 1) > value { return digit * power }
       power *= 10
     }
+  }
+}
+
+/// The lines and labels of a time axis, under a drawing of some height.
+struct AxisDrawing {
+  let axis: TimeAxis
+  let height: Double
+  /// That of its mode alone, which the page shows instead when it is asked to; nil where there is none.
+  var alone: TimeAxis?
+  var ticks = 4
+  var isLabelled = true
+
+  var markup: String {
+    let bottom = Markup.number(height)
+    return lines(axis, style: "axis\(alone == nil ? "" : " shared")")
+      + (alone.map { lines($0, style: "axis alone") } ?? "")
+      + "<line class=\"grid\" x2=\"100%\" y1=\"\(bottom)\" y2=\"\(bottom)\"/>"
+  }
+
+  private func lines(_ axis: TimeAxis, style: String) -> String {
+    let lines = axis.ticks(atMost: ticks).map { tick in
+      let x = axis.percentage(tick.time)
+      let line = "<line class=\"grid\" x1=\"\(x)\" x2=\"\(x)\" y2=\"\(Markup.number(height))\"/>"
+      guard isLabelled else { return line }
+      // Near the edges a label stands beside its line, so that none is cut off, in a narrow column either.
+      let part = tick.time / axis.end
+      let anchor = part == 0 ? "" : part > 0.88 ? " end" : " middle"
+      return line + "<text class=\"soft\(anchor)\" x=\"\(x)\" y=\"\(Markup.number(height + 15))\">\(tick.label)</text>"
+    }
+    return "<g class=\"\(style)\">\(lines.joined())</g>"
   }
 }

@@ -109,7 +109,7 @@ struct MeasuringOptions: ParsableArguments {
     let temporaryFolder = discard ? TemporaryFolder.inMemory : TemporaryFolder.path(environment)
     let screen = ProgressScreen(settings.progress, environment: environment)
     let session = ComparisonSession(
-      settings: settings, screen: screen, plan: plan, failing: strict ? .fatal : .leftOut, requests: requests,
+      settings: settings, screen: screen, plan: plan, isStrict: strict, requests: requests,
       temporaryFolder: temporaryFolder,
       table: { [settings] in ComparisonMessages($0, jobs: settings.jobs, adapts: settings.adaptsJobs).table },
       // So that what was measured is there, however this ends.
@@ -128,7 +128,7 @@ struct MeasuringOptions: ParsableArguments {
       onReport(report)
       try show(report, of: list, settings, screen, environment)
       guard keep(report, of: list, settings) else { return .unwritten }
-      return ExitStatus(failures: report.leftOut.map(\.error), rejections: [])
+      return ExitStatus(failures: report.leftOut, rejections: [])
     case .failure(.cancelled(let measured)) where !measured.isEmpty:
       StandardError.say([ComparisonMessages.interrupted(after: measured.count, of: plan.modes.count * runs)])
       try show(ComparisonReport(measurements: measured), of: list, settings, screen, environment)

@@ -66,13 +66,13 @@ struct ComparisonMessages {
   }
 
   /// Said when files are left out of all runs.
-  static func leftOut(_ failures: [RunFailure]) -> [String] {
+  static func leftOut(_ failures: [DownloadError]) -> [String] {
     let count = failures.count == 1 ? "1 file fails" : "\(Quantity.count(failures.count)) files fail"
     return [
       "\(count), and no run has \(failures.count == 1 ? "it" : "them") from now on (--strict ends here):"
     ]
       + failures.prefix(FailureLog.told).map {
-        "    \(TerminalText.sanitized($0.address)): \(FailureMessages($0.error).line)"
+        "    \(TerminalText.sanitized($0.address ?? "")): \(FailureMessages($0).line)"
       }
       + (failures.count > FailureLog.told ? ["    …"] : []) + [
         "Beginning anew without \(failures.count == 1 ? "it" : "them")."
@@ -274,7 +274,7 @@ struct ComparisonMessages {
     switch run.reason {
     case .failed(let failures):
       return ["\(place): times of a list that fails say nothing. It failed for:"]
-        + failures.map { "    \($0.address): \(FailureMessages($0.error).line)" }
+        + failures.map { "    \($0.address ?? ""): \(FailureMessages($0).line)" }
     case .nothingDownloaded: return ["\(place): there was nothing to download."]
     case .differs(let difference, let reference):
       let what =

@@ -10,7 +10,8 @@ struct ComparisonSession: Sendable {
   let settings: Settings
   let screen: ProgressScreen
   let plan: ComparisonPlan
-  let failing: ComparisonRunner.Failing
+  /// Whether a file that fails ends the comparison.
+  let isStrict: Bool
   let requests: [DownloadRequest]
   /// Which disk is measured is the user's to say, by `$TMPDIR`.
   let temporaryFolder: String
@@ -31,7 +32,7 @@ struct ComparisonSession: Sendable {
 
   private func measure(below scratch: FilePath) async -> Result<ComparisonReport, ComparisonError> {
     let measured = Lock<[RunMeasurement]>([])
-    let runner = ComparisonRunner(plan: plan, failing: failing) { news in
+    let runner = ComparisonRunner(plan: plan, isStrict: isStrict) { news in
       switch news {
       // Bars have the growing table.
       case .ran(let step, let observation) where screen.style != .bars && !settings.isSilent:
@@ -78,8 +79,7 @@ struct ComparisonSession: Sendable {
         return .success(
           RunObservation(
             wall: wall, bytes: feed.counter.value, files: Set(fetched.map(\.path)).count,
-            failures: failures.failures.map { RunFailure(address: $0.address ?? "", error: $0) },
-            manifest: manifest, details: recorder.details))
+            failures: failures.failures, manifest: manifest, details: recorder.details))
       } catch {
         return .failure(error)
       }
@@ -125,15 +125,14 @@ enum RunManifest {
   static func read(_ files: [FetchedFiles.File]) async throws(DownloadError) -> ContentManifest {
     // Equal addresses of a list are one file.
     var digests: [String: String] = [:]
-    var entries: [ContentManifest.File] = []
-    entries.reserveCapacity(files.count)
+    var entries: [Int: ContentManifest.File] = [:]
     for file in files {
       let known = digests[file.path]
       let digest: String
       // Not by `??`, whose autoclosure would throw any error.
       if let known { digest = known } else { digest = try Self.digest(of: file.path) }
       digests[file.path] = digest
-      entries.append(ContentManifest.File(id: file.request.id, address: file.request.address.key, digest: digest))
+      entries[file.request.id] = ContentManifest.File(address: file.request.address.key, digest: digest)
     }
     return ContentManifest(files: entries)
   }

@@ -125,7 +125,7 @@ enum ExitStatus: Int32 {
     case .broken(_, let error): self = ExitStatus(failures: [error], rejections: [])
     case .invalid(let run):
       if case .failed(let failures) = run.reason {
-        self = ExitStatus(failures: failures.map(\.error), rejections: [])
+        self = ExitStatus(failures: failures, rejections: [])
       } else {
         self = .failed
       }

@@ -268,14 +268,15 @@ class Reader:
             const box = fall.querySelector("svg").getBoundingClientRect();
             return Math.max(...[...fall.querySelectorAll("svg svg path")].map(
                 (path) => (path.getBoundingClientRect().right - box.left) / box.width)); })"""
-        labels = """return [...document.querySelectorAll(".mode .axis")].map(
-            (axis) => [axis.childElementCount, axis.textContent])"""
+        labels = """return [...document.querySelectorAll(".mode .axis")].filter(
+            (axis) => getComputedStyle(axis).display !== "none").map((axis) => [axis.childElementCount, axis.textContent])"""
         shared, words = self.run(reach), self.run(labels)
         caption = self.run("return document.getElementById('axis').textContent")
         ActionChains(self.driver).send_keys(Keys.TAB, Keys.SPACE).perform()
         for mode, part in enumerate(self.run(reach)):
             self.expect(0.95 < part < 1.02, where, f"mode {mode} reaches to {part:.3f}, before {shared[mode]:.3f}")
         self.expect(self.run("return document.getElementById('axis').textContent") != caption, where, "it is not said")
+        self.expect(self.run(labels) != words, where, "the axes say the same")
         self.judge(where)
         self.shot("stretched")
         ActionChains(self.driver).send_keys(Keys.SPACE).perform()
