@@ -226,6 +226,6 @@ extension DownloadError {
 
   /// Whether a proxy refused the user's login, or requires one.
   var isProxyLogin: Bool {
-    if case .proxy(let refusal)? = cause { refusal.answer == .login } else { false }
+    if case .proxy(let refusal)? = self.cause { refusal.answer == .login } else { false }
   }
 }

@@ -28,25 +28,29 @@ public struct Address: Sendable {
     let scheme: Scheme
     let hostAndPort: String
     /// Offsets in the bytes of `key`.
-    let hostEnd: Int
-    let nameStart: Int
-    let pathEnd: Int
+    let (hostEnd, nameStart, pathEnd): (Int, Int, Int)
     /// The hashes of `wireText` and `resource`, computed once: a download is looked up by its address at several steps.
-    let hash: Int
-    let resourceHash: Int
+    let (hash, resourceHash): (Int, Int)
 
-    init(
-      _ wireText: String, _ key: String, _ resource: String, _ scheme: Scheme, _ hostAndPort: String, _ hostEnd: Int,
-      _ nameStart: Int, _ pathEnd: Int
-    ) {
-      self.wireText = wireText
-      self.key = key
-      self.resource = resource
-      self.scheme = scheme
-      self.hostAndPort = hostAndPort
-      self.hostEnd = hostEnd
-      self.nameStart = nameStart
-      self.pathEnd = pathEnd
+    /// - Parameters:
+    ///   - bytes: the whole address, normalized.
+    ///   - authority: where login, host and port stand in it.
+    ///   - host: where the host stands in it.
+    init(_ scheme: Scheme, _ bytes: [UInt8], authority: Range<Int>, host: Range<Int>) {
+      let removed = host.lowerBound - authority.lowerBound
+      let key =
+        removed == 0
+        ? String(decoding: bytes, as: UTF8.self)
+        : String(decoding: bytes[..<authority.lowerBound] + bytes[host.lowerBound...], as: UTF8.self)
+      let query = bytes[authority.upperBound...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
+      let slash = bytes[authority.upperBound..<query].lastIndex(of: UInt8(ascii: "/"))
+      (self.scheme, self.key) = (scheme, key)
+      wireText = removed == 0 ? key : Address.withPlainLogin(bytes, authority.lowerBound, host.lowerBound)
+      resource = query == bytes.count ? key : SignedQuery.unsigned(key)
+      hostAndPort = String(decoding: bytes[host.lowerBound..<authority.upperBound], as: UTF8.self)
+      (hostEnd, nameStart, pathEnd) = (
+        host.upperBound - removed, (slash.map { $0 + 1 } ?? query) - removed, query - removed
+      )
       hash = wireText.hashValue
       resourceHash = wireText.utf8.count == resource.utf8.count ? hash : resource.hashValue
     }
@@ -66,37 +70,25 @@ public struct Address: Sendable {
 
     let (scheme, colon) = try Self.scheme(bytes)
     let authorityStart = colon + 3
-    var authorityEnd = bytes[authorityStart...].firstIndex { Self.endsAuthority($0) } ?? bytes.count
+    var authorityEnd =
+      bytes[authorityStart...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? bytes.count
     let at = bytes[authorityStart..<authorityEnd].lastIndex(of: UInt8(ascii: "@"))
     let hostStart = at.map { $0 + 1 } ?? authorityStart
-    let length = bytes.count
     var hostEnd = try Self.endOfHost(bytes[hostStart..<authorityEnd])
     if bytes[hostStart..<hostEnd].contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "%") }),
       bytes[hostStart] != UInt8(ascii: "[")
     {
-      guard let name = InternationalHost.ascii(bytes[hostStart..<hostEnd]) else { throw .badInternationalHost }
+      guard let name = asciiHost(bytes[hostStart..<hostEnd]) else { throw .badInternationalHost }
       bytes.replaceSubrange(hostStart..<hostEnd, with: name)
+      authorityEnd += hostStart + name.count - hostEnd
       hostEnd = hostStart + name.count
-      authorityEnd += bytes.count - length
     }
     // RFC 3986 §6.2.2.1: scheme and host are case-insensitive, so one file must not count as two.
     Self.lowercase(&bytes, 0..<colon)
     Self.lowercase(&bytes, hostStart..<hostEnd)
 
     Self.percentEncode(&bytes, from: authorityEnd)
-    let removed = hostStart - authorityStart
-    let key =
-      removed == 0
-      ? String(decoding: bytes, as: UTF8.self)
-      : String(decoding: bytes[..<authorityStart] + bytes[hostStart...], as: UTF8.self)
-    let wireText = removed == 0 ? key : Self.withPlainLogin(bytes, authorityStart, hostStart)
-    let query = bytes[authorityEnd...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
-    let slash = bytes[authorityEnd..<query].lastIndex(of: UInt8(ascii: "/"))
-    let nameStart = slash.map { $0 + 1 } ?? query
-    let hostAndPort = String(decoding: bytes[hostStart..<authorityEnd], as: UTF8.self)
-    parts = Parts(
-      wireText, key, query == bytes.count ? key : SignedQuery.unsigned(key), scheme, hostAndPort,
-      hostEnd - removed, nameStart - removed, query - removed)
+    parts = Parts(scheme, bytes, authority: authorityStart..<authorityEnd, host: hostStart..<hostEnd)
   }
 
   private static func lowercase(_ bytes: inout [UInt8], _ range: Range<Int>) {
@@ -143,9 +135,7 @@ public struct Address: Sendable {
     self == other || scheme == other.scheme && host == other.host && port == other.port
   }
 
-  private var port: Int {
-    Int(hostAndPort.dropFirst(host.count + 1)) ?? (scheme == .https ? 443 : 80)
-  }
+  private var port: Int { Int(hostAndPort.dropFirst(host.count + 1)) ?? (scheme == .https ? 443 : 80) }
 
   private func piece(_ start: Int, _ end: Int) -> Substring {
     let utf8 = key.utf8
@@ -169,14 +159,9 @@ extension Address {
 
   /// The login ends at the last `@` (WHATWG URL), but libcurl ends it at the first, so all but the last are encoded.
   private static func withPlainLogin(_ bytes: [UInt8], _ start: Int, _ host: Int) -> String {
-    let login = bytes[start..<host - 1].split(
-      separator: UInt8(ascii: "@"), omittingEmptySubsequences: false
-    ).joined(separator: "%40".utf8)
+    let login = bytes[start..<host - 1].split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+      .joined(separator: "%40".utf8)
     return String(decoding: Array(bytes[..<start]) + login + bytes[(host - 1)...], as: UTF8.self)
-  }
-
-  private static func endsAuthority(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?")
   }
 
   /// The end of the host in `host[:port]` or `[v6]:port`; throws for an empty host and a port outside 1…65535.
@@ -191,7 +176,7 @@ extension Address {
       end = colon
     }
     guard end > authority.startIndex else { throw .noHost }
-    if authority[..<end].contains(where: { forbiddenInHost($0) }) { throw .badHost }
+    if authority[..<end].contains(where: isForbiddenInHost) { throw .badHost }
     if end < authority.endIndex {
       let digits = String(decoding: authority[(end + 1)...], as: UTF8.self)
       guard let port = UInt16(digits), port > 0 else { throw .badPort }
@@ -199,18 +184,23 @@ extension Address {
     return end
   }
 
-  private static func forbiddenInHost(_ byte: UInt8) -> Bool {
+  private static func isForbiddenInHost(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: " "), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), UInt8(ascii: "\\"),
-      UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
-      true
+    case 0x20, 0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B...0x7D: true  // A blank and "<>\^`{|}
     default: false
     }
   }
 
+  /// Percent-encodes blanks and bytes above ASCII (RFC 3986 §2.1).
   private static func percentEncode(_ bytes: inout [UInt8], from start: Int) {
-    guard bytes[start...].contains(where: { $0 == 0x20 || $0 >= 0x80 }) else { return }
-    bytes = bytes[..<start] + PercentEncoding.encode(bytes[start...]) { $0 == 0x20 || $0 >= 0x80 }
+    func mustEncode(_ byte: UInt8) -> Bool { byte == 0x20 || byte >= 0x80 }
+    guard bytes[start...].contains(where: mustEncode) else { return }
+    let hex = Array("0123456789ABCDEF".utf8)
+    let rest = bytes[start...]
+    bytes.removeSubrange(start...)
+    for byte in rest {
+      bytes += mustEncode(byte) ? [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]] : [byte]
+    }
   }
 }
 
@@ -218,8 +208,7 @@ extension Address: Hashable, CustomStringConvertible {
   /// Equal when the wire form is equal: an answer for an address with credentials never serves one without (RFC 9111
   /// §4).
   public static func == (left: Address, right: Address) -> Bool {
-    left.parts === right.parts
-      || (left.parts.hash == right.parts.hash && left.wireText == right.wireText)
+    left.parts === right.parts || (left.parts.hash == right.parts.hash && left.wireText == right.wireText)
   }
   public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
   public var description: String { key }
@@ -229,86 +218,52 @@ extension Address: Hashable, CustomStringConvertible {
 ///
 /// Converted when an address is parsed, so that both spellings are one address: for limits, logins, the cache and the
 /// log.
-enum InternationalHost {
-  /// - Parameter host: as written, in UTF-8; octets may be percent-encoded (RFC 3986 §3.2.2).
-  /// - Returns: ASCII in lower case; nil if the name cannot be converted.
-  static func ascii(_ host: some Collection<UInt8>) -> [UInt8]? {
-    guard let octets = PercentEncoding.decodeStrictly(host), String(validating: octets, as: UTF8.self) != nil
-    else { return nil }
-    var converted: UnsafeMutablePointer<CChar>?
-    // A zero byte would end the C string early.
-    guard !octets.contains(0),
-      (octets + [0]).withUnsafeBytes({ bytes in
-        dlm_host_to_ascii(bytes.assumingMemoryBound(to: CChar.self).baseAddress, &converted)
-      }) == IDN2_OK.rawValue, let converted
-    else { return nil }
-    defer { idn2_free(converted) }
-    let name = Array(String(cString: converted).utf8)
-    return !name.isEmpty && name.allSatisfy(isOfName) ? name : nil
+/// - Parameter host: as written, in UTF-8; octets may be percent-encoded (RFC 3986 §3.2.2).
+/// - Returns: ASCII; nil if the name cannot be converted.
+private func asciiHost(_ host: ArraySlice<UInt8>) -> [UInt8]? {
+  // A zero byte would end the C string early.
+  guard let octets = PercentEncoding.octets(host, isStrict: true), String(validating: octets, as: UTF8.self) != nil,
+    !octets.contains(0)
+  else { return nil }
+  var converted: UnsafeMutablePointer<CChar>?
+  let status = (octets + [0]).withUnsafeBytes { bytes in
+    dlm_host_to_ascii(bytes.assumingMemoryBound(to: CChar.self).baseAddress, &converted)
   }
-
-  /// An encoded octet may be a separator; then the text is not a host name.
-  private static func isOfName(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-      UInt8(ascii: "."), UInt8(ascii: "_"):
-      true
-    default: false
-    }
-  }
+  guard status == IDN2_OK.rawValue, let converted else { return nil }
+  defer { idn2_free(converted) }
+  let name = Array(String(cString: converted).utf8)
+  // An encoded octet may be a separator; then the text is not a host name.
+  return !name.isEmpty && name.allSatisfy { $0.isLetterOrDigit || "-._".utf8.contains($0) } ? name : nil
 }
 
 /// Percent-encoding (RFC 3986 §2.1); decodes one level.
 public enum PercentEncoding {
-  /// The text that encodes octets (RFC 3986 §2.1), in bytes.
-  /// - Parameter mustEncode: which octets do not stand for themselves.
-  public static func encode(
-    _ octets: some Sequence<UInt8>, where mustEncode: (UInt8) -> Bool
-  ) -> [UInt8] {
-    let hex = Array("0123456789ABCDEF".utf8)
-    var encoded: [UInt8] = []
-    for octet in octets {
-      if mustEncode(octet) {
-        encoded += [UInt8(ascii: "%"), hex[Int(octet >> 4)], hex[Int(octet & 15)]]
-      } else {
-        encoded.append(octet)
-      }
-    }
-    return encoded
-  }
-
   /// The octets that a text encodes; a `%` without two hex digits stays as it is.
   /// - Returns: nil if nothing is encoded.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-    guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
-    return octets(Array(text.utf8), strict: false)
+    text.utf8.contains(UInt8(ascii: "%")) ? octets(Array(text.utf8)[...], isStrict: false) : nil
   }
 
   /// The octets of an RFC 8187 value; nil if a `%` lacks its two hex digits.
   public static func decodeStrictly(_ text: some StringProtocol) -> [UInt8]? {
-    decodeStrictly(text.utf8)
+    octets(Array(text.utf8)[...], isStrict: true)
   }
 
-  /// The same for octets: the host of an address (RFC 3986 §3.2.2).
-  static func decodeStrictly(_ text: some Collection<UInt8>) -> [UInt8]? {
-    octets(Array(text), strict: true)
-  }
-
-  private static func octets(_ bytes: [UInt8], strict: Bool) -> [UInt8]? {
+  /// - Parameter isStrict: whether nil is returned where a `%` lacks its two hex digits.
+  fileprivate static func octets(_ text: ArraySlice<UInt8>, isStrict: Bool) -> [UInt8]? {
     var decoded: [UInt8] = []
-    decoded.reserveCapacity(bytes.count)
-    var index = 0
-    while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "%") {
-        if index + 2 < bytes.count, let high = digit(bytes[index + 1]), let low = digit(bytes[index + 2]) {
+    decoded.reserveCapacity(text.count)
+    var rest = text
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%") {
+        if rest.count >= 2, let high = digit(rest[rest.startIndex]), let low = digit(rest[rest.startIndex + 1]) {
           decoded.append(high << 4 | low)
-          index += 3
+          rest.removeFirst(2)
           continue
         }
-        if strict { return nil }
+        if isStrict { return nil }
       }
-      decoded.append(bytes[index])
-      index += 1
+      decoded.append(byte)
     }
     return decoded
   }

@@ -50,14 +50,10 @@ public struct DownloadOutcome: Sendable, Equatable {
     kind: Kind, path: String, size: Int64, transferred: Int64 = 0, resumed: Int64 = 0,
     proof: Proof? = nil, renamedFrom: String? = nil
   ) {
-    self.kind = kind
-    self.path = path
-    self.size = size
-    self.transferred = transferred
-    self.resumed = resumed
-    self.proof = proof
-    self.renamedFrom = renamedFrom
+    (self.kind, self.path, self.size, self.transferred) = (kind, path, size, transferred)
+    (self.resumed, self.proof, self.renamedFrom) = (resumed, proof, renamedFrom)
   }
+
   /// The last component of `path`: the name in the output folder.
   public var name: String { Self.lastSegment(path) }
 
@@ -68,4 +64,20 @@ public struct DownloadOutcome: Sendable, Equatable {
   private static func lastSegment(_ path: String) -> String {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
   }
+}
+
+/// What proves that a finished file is whole and right, from weak to strong (HTTP rule 24).
+public enum Proof: String, Sendable, Equatable, Comparable, CaseIterable {
+  /// Only the closing connection ended it; a body that was cut short looks the same (RFC 9112 §8).
+  case nothing = "none"
+  /// The protocol marked the end (last chunk, END_STREAM).
+  case framing = "protocol"
+  /// Its length is the one that the server gave.
+  case length
+  /// Its checksum is the expected one.
+  case digest
+
+  public static func < (left: Proof, right: Proof) -> Bool { left.rank < right.rank }
+
+  private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

@@ -29,10 +29,7 @@ public struct DownloadRequest: Sendable, Identifiable {
   ) {
     self.id = id
     key = Key(address: address, outputName: outputName, checksum: checksum, provenance: provenance)
-    self.nameNumber = nameNumber
-    self.isRepeat = isRepeat
-    self.isFirst = isFirst
-    expected = expectedSize ?? -1
+    (self.nameNumber, self.isRepeat, self.isFirst, expected) = (nameNumber, isRepeat, isFirst, expectedSize ?? -1)
   }
 
   /// Its length in bytes, as far as that is known before it is asked.
@@ -97,14 +94,8 @@ public enum Provenance: String, Sendable, Comparable {
   case stranger
 
   /// The less the user has to do with it, the greater.
-  public static func < (left: Provenance, right: Provenance) -> Bool { left.rank < right.rank }
-
-  private var rank: Int {
-    switch self {
-    case .user: 0
-    case .home: 1
-    case .stranger: 2
-    }
+  public static func < (left: Provenance, right: Provenance) -> Bool {
+    left != right && (left == .user || right == .stranger)
   }
 
   /// - Parameter list: the address of the list as the user wrote it; nil for a list of the user's own.
@@ -147,16 +138,6 @@ public struct SourceOutlook: Sendable, Equatable {
   }
 }
 
-/// In which order requests go, beside those that go first (`--order`).
-public enum RequestOrder: String, Sendable, CaseIterable {
-  case list
-  /// The smallest first; those of unknown size last.
-  case small
-  /// The largest first; those of unknown size last.
-  case large
-  case random
-}
-
 /// A source over a lazy sequence that is in memory and never blocks, such as the addresses of a command line.
 public final class RequestList: RequestSource {
   private let rest: Lock<Rest>
@@ -188,17 +169,4 @@ public final class RequestList: RequestSource {
   public var outlook: SourceOutlook {
     SourceOutlook(goesOn: true, hasFirst: false, left: rest.withLock { $0.left })
   }
-}
-
-/// The ways to run a list: three strategies, each with a file in DownloadScheduling, and the last of them at a width
-/// that it finds itself.
-public enum DownloadMode: String, Sendable, CaseIterable, Codable {
-  case sequential
-  case asyncLet = "async-let"
-  case parallel
-  /// A task group, as wide as the answers to this list speak for.
-  case auto
-
-  /// The three that are one strategy each, to be compared.
-  public static let strategies = [sequential, asyncLet, parallel]
 }

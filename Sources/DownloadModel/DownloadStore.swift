@@ -95,10 +95,7 @@ public struct OpenSegment: Sendable, Equatable, Identifiable {
   public var asked: Int64
 
   public init(id: Int, position: Int64, end: Int64, isTaken: Bool, asked: Int64? = nil) {
-    self.id = id
-    self.position = position
-    self.end = end
-    self.isTaken = isTaken
+    (self.id, self.position, self.end, self.isTaken) = (id, position, end, isTaken)
     self.asked = asked ?? position
   }
 

@@ -32,8 +32,8 @@ public final class ProgressFeed: Sendable {
     var hasWaited = false
     var lookAtHosts: (@Sendable () -> [HostWait])?
     var lookAtWatch: (@Sendable () -> WatchStatus)?
-    /// Nil unless the run watches its lists.
-    var lines: LineResults?
+    /// What each line of the watched lists came to last; nil unless the run watches its lists.
+    var lines: [Int: (result: Result<DownloadOutcome, DownloadError>, kept: Int64)]?
     /// Readers that want more than totals.
     var readers = 0
     var log = EventLog()
@@ -107,8 +107,7 @@ public final class ProgressFeed: Sendable {
   /// A line that is not an address, or a list that broke off; it counts as a failure.
   public func reject(_ rejection: Rejection) {
     state.withLock { state in
-      state.tally.failed += 1
-      state.tally.failedForGood += 1
+      state.tally.reject()
       state.log.append(.rejected(rejection))
     }
   }
@@ -123,8 +122,7 @@ public final class ProgressFeed: Sendable {
   /// - Parameter look: what the run waits for; asked for each sample of a reader of events.
   public func watch(_ look: @escaping @Sendable () -> WatchStatus) {
     state.withLock { state in
-      state.lines = LineResults()
-      state.lookAtWatch = look
+      (state.lines, state.lookAtWatch) = ([:], look)
     }
   }
 
@@ -136,8 +134,8 @@ public final class ProgressFeed: Sendable {
   /// A line is not in a watched list any more, and nothing of it is under way.
   public func remove(_ request: DownloadRequest, _ was: WatchNews.Removed) {
     state.withLock { state in
-      let last = state.lines?.remove(request.id)
-      if let last { state.tally.forget(last.result, kept: last.kept) }
+      let last = state.lines?.removeValue(forKey: request.id)
+      if let last { state.tally.count(last.result, kept: last.kept, by: -1) }
       if state.readers > 0 {
         state.active[request.id] = nil
         // What never began has come to nothing.
@@ -149,10 +147,7 @@ public final class ProgressFeed: Sendable {
   /// Something happened to the watched lists.
   public func tell(_ news: WatchNews) {
     state.withLock { state in
-      if case .changed(let change) = news {
-        state.tally.failed -= change.mended
-        state.tally.failedForGood -= change.mended
-      }
+      if case .changed(let change) = news { state.tally.reject(by: -change.mended) }
       state.log.append(.watch(news))
     }
   }
@@ -213,15 +208,22 @@ public final class ProgressFeed: Sendable {
 }
 
 extension ProgressFeed.State {
-  /// Counts what a line came to; what it came to before, when it was asked about again, gives way to it.
+  /// Counts what a watched line came to; what it came to before, when it was asked about again, gives way to it.
+  ///
+  /// One that was asked about again and found as it was keeps what it came to first, so that the summary still says
+  /// that this run fetched it; and a question that was cut short says nothing.
   @inline(never)
   fileprivate mutating func count(
     _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ kept: Int64
   ) {
-    guard
-      lines?.note(request.id, result, kept: kept, replaced: { tally.forget($0.result, kept: $0.kept) })
-        == true
-    else { return }
+    if let last = lines?[request.id] {
+      switch (result, last.result) {
+      case (.failure(let error), _) where error.code == .cancelled: return
+      case (.success(let outcome), .success) where outcome.kind != .fetched: return
+      default: tally.count(last.result, kept: last.kept, by: -1)
+      }
+    }
+    lines?[request.id] = (result, kept)
     tally.count(result, kept: kept)
   }
 }
@@ -292,62 +294,4 @@ public final class ProgressReader: Sendable {
 
   /// The current numbers, and the events since the last call.
   public func take() -> ProgressSample { feed.take(detail, share) }
-}
-
-/// The state of a run at one moment.
-public struct ProgressSample: Sendable {
-  public var tally: ProgressTally
-  /// Body bytes received by the whole run so far, those of files in flight included.
-  public var received: Int64
-  /// In no order; empty for a reader of totals. Files that began while the feed had no reader are missing.
-  public var active: [ActiveDownload]
-  /// The events since the reader's last sample; empty for a reader without events.
-  public var events: [ProgressEvent]
-  /// The hosts that keep files waiting, the one with most of them first; empty for a reader without events.
-  public var hosts: [HostWait]
-  /// What a run waits for that watches its lists; nil for other runs, and for a reader without events.
-  public var watch: WatchStatus?
-  /// A question to the user at the terminal.
-  public var prompt: [String]
-  /// How many files at a time the user wants by now; nil where he has not said so while the run went on.
-  public var width: Int?
-
-  public init(
-    tally: ProgressTally, received: Int64, active: [ActiveDownload], events: [ProgressEvent],
-    hosts: [HostWait] = [], watch: WatchStatus? = nil, prompt: [String] = [], width: Int? = nil
-  ) {
-    self.width = width
-    self.tally = tally
-    self.received = received
-    self.active = active
-    self.events = events
-    self.hosts = hosts
-    self.watch = watch
-    self.prompt = prompt
-  }
-}
-
-/// A file that is being downloaded.
-public struct ActiveDownload: Sendable, Identifiable {
-  public let id: Int
-  public let address: Address
-  public let meter: TransferMeter
-
-  public init(id: Int, address: Address, meter: TransferMeter) {
-    self.id = id
-    self.address = address
-    self.meter = meter
-  }
-}
-
-/// Behind a reference, because each reader gets a copy.
-public indirect enum ProgressEvent: Sendable {
-  case began(DownloadRequest)
-  case retry(Address, NextAttempt, error: DownloadError)
-  /// Another process has the file; only the first such event of a run.
-  case waitsForAnotherProcess(Address, _ process: Int?)
-  case ended(Address, Result<DownloadOutcome, DownloadError>)
-  case rejected(Rejection)
-  /// Of a run that watches its lists.
-  case watch(WatchNews)
 }

@@ -11,9 +11,7 @@ public struct ResponseHead: Sendable {
   ///   - block: header lines separated by LF or CRLF, without the status line.
   ///   - starts: where each line begins.
   public init(status: Int, block: [UInt8], starts: [Int]) {
-    self.status = status
-    self.block = block
-    self.starts = starts
+    (self.status, self.block, self.starts) = (status, block, starts)
   }
 
   /// The values of every line of that name, without blanks around them, joined with ", " (RFC 9110 §5.3); nil if there
@@ -31,13 +29,8 @@ public struct ResponseHead: Sendable {
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
     // Nearly all values are ASCII, and to validate one takes longer than all else about it.
     if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
-    return String(validating: bytes, as: UTF8.self) ?? latin1(bytes)
-  }
-
-  private static func latin1(_ bytes: ArraySlice<UInt8>) -> String {
-    var scalars = String.UnicodeScalarView()
-    scalars.append(contentsOf: bytes.map { Unicode.Scalar($0) })
-    return String(scalars)
+    return String(validating: bytes, as: UTF8.self)
+      ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 
   /// Whether the body is all of what was asked for. 203 is a 200 that a proxy changed; no better body is available.
@@ -52,23 +45,14 @@ public struct ResponseHead: Sendable {
 
   /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values.
   public var contentLength: Int64? {
-    var length: Int64?
-    var isConsistent = true
-    forEachValue(of: "content-length") { value in
-      guard value.contains(UInt8(ascii: ",")) else {
-        Self.take(Self.digits(value), &length, &isConsistent)
-        return
-      }
-      for part in value.split(separator: UInt8(ascii: ",")) {
-        Self.take(Self.digits(OptionalWhiteSpace.trimmed(part)), &length, &isConsistent)
-      }
-    }
-    return isConsistent ? length : nil
+    guard let field = self["content-length"] else { return nil }
+    if !field.utf8.contains(UInt8(ascii: ",")) { return Self.number(field[...]) }
+    let lengths = Set(field.split(separator: ",").map { Self.number(OptionalWhiteSpace.trimmed($0)) })
+    return lengths.count == 1 ? lengths.first ?? nil : nil
   }
 
-  private static func take(_ digits: Int64?, _ length: inout Int64?, _ isConsistent: inout Bool) {
-    if digits == nil || length.map({ $0 != digits }) == true { isConsistent = false }
-    length = digits
+  private static func number(_ text: Substring) -> Int64? {
+    text.utf8.count <= 18 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
   }
 
   public var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
@@ -103,16 +87,6 @@ public struct ResponseHead: Sendable {
     while end > bytes.startIndex, bytes[end - 1] == 0x0A || bytes[end - 1] == 0x0D { end -= 1 }
     return OptionalWhiteSpace.trimmed(bytes[..<end])
   }
-
-  private static func digits(_ bytes: ArraySlice<UInt8>) -> Int64? {
-    guard !bytes.isEmpty, bytes.count <= 18 else { return nil }
-    var number: Int64 = 0
-    for byte in bytes {
-      guard byte >= 0x30, byte <= 0x39 else { return nil }
-      number = number * 10 + Int64(byte - 0x30)
-    }
-    return number
-  }
 }
 
 /// Content-Range (RFC 9110 §14.4) of unit `bytes`: `bytes 0-9/100`, `bytes 0-9/*`, `bytes */100`.
@@ -127,12 +101,8 @@ public struct ContentRange: Sendable, Equatable {
     guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
     let sides = parts[1].split(separator: "/", omittingEmptySubsequences: false)
     guard sides.count == 2 else { return nil }
-    if sides[1] == "*" {
-      completeLength = nil
-    } else {
-      guard let length = Int64(sides[1]), length >= 0 else { return nil }
-      completeLength = length
-    }
+    completeLength = Int64(sides[1])
+    guard sides[1] == "*" || completeLength ?? -1 >= 0 else { return nil }
     if sides[0] == "*" {
       range = nil
       return
@@ -155,9 +125,7 @@ public struct Validator: Sendable, Equatable, Codable {
   public var date: String?
 
   public init(etag: String? = nil, lastModified: String? = nil, date: String? = nil) {
-    self.etag = etag
-    self.lastModified = lastModified
-    self.date = date
+    (self.etag, self.lastModified, self.date) = (etag, lastModified, date)
   }
 
   public init(_ head: ResponseHead) {
@@ -176,8 +144,7 @@ public struct Validator: Sendable, Equatable, Codable {
   /// disk may have been written by another program.
   public var fitForHeaders: Validator {
     func clean(_ text: String?) -> String? {
-      guard let text, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
-      return text
+      text.flatMap { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? nil : $0 }
     }
     return Validator(etag: clean(etag), lastModified: clean(lastModified), date: clean(date))
   }
@@ -191,7 +158,7 @@ public enum ContentCoding: Sendable, Equatable {
   case brotli
 
   /// - Parameter token: lower case.
-  init?(_ token: some StringProtocol) {
+  fileprivate init?(_ token: some StringProtocol) {
     switch token {
     case "gzip", "x-gzip": self = .gzip
     case "deflate": self = .deflate
@@ -231,4 +198,27 @@ public enum HTTPStatus {
     default: status >= 500
     }
   }
+}
+
+/// Blanks and tabs, which may stand around the parts of a field's value (OWS, RFC 9110 §5.6.3).
+public enum OptionalWhiteSpace {
+  @inlinable
+  public static func contains(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+  /// The bytes without what stands around them.
+  @inlinable
+  public static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+    // By index, because removing bytes from a slice that shares its storage copies the storage.
+    var (start, end) = (bytes.startIndex, bytes.endIndex)
+    while start < end, contains(bytes[start]) { bytes.formIndex(after: &start) }
+    while start < end {
+      let last = bytes.index(before: end)
+      guard contains(bytes[last]) else { break }
+      end = last
+    }
+    return bytes[start..<end]
+  }
+
+  @inlinable
+  public static func trimmed(_ text: Substring) -> Substring { Substring(trimmed(text.utf8)) }
 }

@@ -56,12 +56,8 @@ public struct TransferRequest: Sendable {
     address: Address, rangeStart: Int64? = nil, rangeEnd: Int64? = nil, headerLines: [String] = [],
     meter: TransferMeter? = nil, provenance: Provenance = .user
   ) {
-    self.address = address
-    self.provenance = provenance
-    self.rangeStart = rangeStart
-    self.rangeEnd = rangeEnd
-    self.headerLines = headerLines
-    self.meter = meter
+    (self.address, self.provenance, self.meter) = (address, provenance, meter)
+    (self.rangeStart, self.rangeEnd, self.headerLines) = (rangeStart, rangeEnd, headerLines)
   }
 
   /// Whether what the user gave goes with this request to a destination: header lines and their cookies, the client
@@ -92,13 +88,8 @@ public struct TransferReceipt: Sendable, Equatable {
     case closed
   }
 
-  public init(
-    status: Int, bodyBytes: Int64, framing: Framing, effectiveURL: String? = nil
-  ) {
-    self.status = status
-    self.bodyBytes = bodyBytes
-    self.framing = framing
-    self.effectiveURL = effectiveURL
+  public init(status: Int, bodyBytes: Int64, framing: Framing, effectiveURL: String? = nil) {
+    (self.status, self.bodyBytes, self.framing, self.effectiveURL) = (status, bodyBytes, framing, effectiveURL)
   }
 }
 

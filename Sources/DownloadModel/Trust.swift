@@ -56,11 +56,8 @@ public struct TLSOptions: Sendable {
     public init(
       certificate: String, digest: String, isPKCS12: Bool, key: String? = nil, passphrase: String = ""
     ) {
-      self.certificate = certificate
-      self.digest = digest
-      self.isPKCS12 = isPKCS12
-      self.key = key
-      self.passphrase = passphrase
+      (self.certificate, self.digest, self.isPKCS12) = (certificate, digest, isPKCS12)
+      (self.key, self.passphrase) = (key, passphrase)
     }
   }
 
@@ -85,4 +82,23 @@ public struct TLSOptions: Sendable {
   public var revocationList: String?
 
   public init() {}
+}
+
+/// The subjects on which only dlm itself may send header lines, whoever else adds some: a user's `Range` would have
+/// half a file taken for the whole.
+public enum ReservedMatter: Sendable, Equatable {
+  case proxyLogin, range, condition, coding, body
+
+  /// - Parameter field: the name of a header field, in lower case.
+  /// - Returns: nil for one that anybody may send.
+  public init?(field: some StringProtocol) {
+    switch field {
+    case "proxy-authorization": self = .proxyLogin
+    case "range", "if-range": self = .range
+    case "if-none-match", "if-modified-since", "if-match", "if-unmodified-since": self = .condition
+    case "accept-encoding": self = .coding
+    case "content-length", "transfer-encoding", "expect": self = .body
+    default: return nil
+    }
+  }
 }

@@ -25,10 +25,3 @@ public typealias DownloadRequest = DownloadModel.DownloadRequest
 public typealias SequentialStrategy = DownloadScheduling.SequentialStrategy
 public typealias AsyncLetStrategy = DownloadScheduling.AsyncLetStrategy
 public typealias TaskGroupStrategy = DownloadScheduling.TaskGroupStrategy
-
-extension DownloadError.Code {
-  /// A value of the configuration cannot be used.
-  public static let configuration = Self(rawValue: "configuration")
-  /// The session is closed, or was while the download went on.
-  public static let closed = Self(rawValue: "closed")
-}

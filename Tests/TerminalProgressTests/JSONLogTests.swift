@@ -1,7 +1,7 @@
-import DownloadModel
 import Foundation
 import Testing
 
+@testable import DownloadModel
 @testable import TerminalProgress
 
 @Suite("JSON lines for programs")

@@ -1,5 +1,4 @@
-import DownloadModel
-
+@testable import DownloadModel
 @testable import TerminalProgress
 
 /// Short ways to say what a run looks like.

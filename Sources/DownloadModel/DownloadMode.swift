@@ -1,3 +1,26 @@
+/// The ways to run a list: three strategies, each with a file in DownloadScheduling, and the last of them at a width
+/// that it finds itself.
+public enum DownloadMode: String, Sendable, CaseIterable, Codable {
+  case sequential
+  case asyncLet = "async-let"
+  case parallel
+  /// A task group, as wide as the answers to this list speak for.
+  case auto
+
+  /// The three that are one strategy each, to be compared.
+  public static let strategies = [sequential, asyncLet, parallel]
+}
+
+/// In which order requests go, beside those that go first (`--order`).
+public enum RequestOrder: String, Sendable, CaseIterable {
+  case list
+  /// The smallest first; those of unknown size last.
+  case small
+  /// The largest first; those of unknown size last.
+  case large
+  case random
+}
+
 /// How many files went at a time, and why.
 public struct RunWidth: Sendable, Equatable {
   /// The most that were in flight at a time.
