@@ -49,8 +49,8 @@ public struct NetrcLogins: Sendable {
 
   private static func words(_ text: [UInt8]) -> [Word] {
     var words: [Word] = []
-    var namesMachine = false
-    var isValue = false
+    /// What the next token is, where the one before says it.
+    var expected: ((String) -> Word)?
     var isMacro = false
     for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       let tokens = tokens(line)
@@ -59,27 +59,21 @@ public struct NetrcLogins: Sendable {
         isMacro = !tokens.isEmpty
         continue
       }
-      for token in tokens {
-        if namesMachine {
-          words.append(.machine(token))
-          namesMachine = false
-          continue
-        }
-        if isValue {
-          words.append(.other(token))
-          isValue = false
+      for token in tokens where !isMacro {
+        if let word = expected {
+          words.append(word(token))
+          expected = nil
           continue
         }
         switch token.lowercased() {
         case "login", "password", "account":
           words.append(.other(token.lowercased()))
-          isValue = true
-        case "machine": namesMachine = true
+          expected = Word.other
+        case "machine": expected = Word.machine
         case "default": words.append(.fallback)
         case "macdef": isMacro = true
         default: words.append(.other(token))
         }
-        if isMacro { break }
       }
     }
     return words
@@ -89,31 +83,20 @@ public struct NetrcLogins: Sendable {
   /// literal. A word that begins with `#` makes the rest of the line a comment.
   private static func tokens(_ line: ArraySlice<UInt8>) -> [String] {
     var tokens: [String] = []
-    var index = line.startIndex
+    var rest = line
     func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
-    while index < line.endIndex {
-      if isBlank(line[index]) {
-        index += 1
-        continue
-      }
-      if line[index] == UInt8(ascii: "#") { break }
-      var token: [UInt8] = []
-      if line[index] == UInt8(ascii: "\"") {
-        index += 1
-        while index < line.endIndex, line[index] != UInt8(ascii: "\"") {
-          if line[index] == UInt8(ascii: "\\"), index + 1 < line.endIndex { index += 1 }
-          token.append(line[index])
-          index += 1
-        }
-        index += 1
-      } else {
-        while index < line.endIndex, !isBlank(line[index]) {
-          token.append(line[index])
-          index += 1
+    while true {
+      rest = rest.drop(while: isBlank)
+      guard let first = rest.first, first != UInt8(ascii: "#") else { return tokens }
+      var token = rest.prefix { !isBlank($0) }
+      rest = rest.dropFirst(token.count)
+      if first == UInt8(ascii: "\"") {
+        (rest, token) = (line[(token.startIndex + 1)...], [])
+        while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+          token.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
         }
       }
       tokens.append(String(decoding: token, as: UTF8.self))
     }
-    return tokens
   }
 }

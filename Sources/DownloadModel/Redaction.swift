@@ -29,9 +29,8 @@ public enum Redaction {
   /// be named `./user:secret@host/x`.
   public static func isLoginWithoutScheme(_ text: some StringProtocol) -> Bool {
     let bytes = text.utf8
-    guard
-      let end = bytes.firstIndex(where: { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "/") }),
-      bytes[end] == UInt8(ascii: ":"), end != bytes.startIndex
+    guard let end = bytes.firstIndex(where: { ":/".utf8.contains($0) }), bytes[end] == UInt8(ascii: ":"),
+      end != bytes.startIndex
     else { return false }
     return bytes[end...].contains(UInt8(ascii: "@")) && bytes[end...].firstRange(of: "://".utf8) == nil
   }
@@ -53,9 +52,8 @@ public enum Redaction {
     "secretkey", "privatekey", "passphrase", "passwd", "bearer", "ticket",
   ]
   private static let names: Set<String> = [
-    "sig", "policy", "keypairid", "hdnts", "hdnea", "hmac", "jwt", "auth", "authorization", "key", "pwd",
-    "pw",
-    "pass", "session", "sessionid", "code", "authcode", "authorizationcode", "passcode", "otp",
+    "sig", "policy", "keypairid", "hdnts", "hdnea", "hmac", "jwt", "auth", "authorization", "key", "pwd", "pw", "pass",
+    "session", "sessionid", "code", "authcode", "authorizationcode", "passcode", "otp",
   ]
 
   // MARK: Scanning
@@ -96,9 +94,7 @@ public enum Redaction {
     return bytes[start..<at].elementsEqual(mark.utf8) ? start : at + 1
   }
 
-  private static func isInName(_ byte: UInt8) -> Bool {
-    byte.isLetterOrDigit || "-_.%[]".utf8.contains(byte)
-  }
+  private static func isInName(_ byte: UInt8) -> Bool { byte.isLetterOrDigit || "-_.%[]".utf8.contains(byte) }
 
   private static func isBlankOrQuote(_ byte: UInt8) -> Bool { byte <= 0x20 || "\"'<>".utf8.contains(byte) }
 }

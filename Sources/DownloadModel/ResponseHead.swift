@@ -134,8 +134,7 @@ public struct Validator: Sendable, Equatable, Codable {
 
   /// An entity tag that promises equal bytes (RFC 9110 §8.8.3).
   public var strongETag: String? {
-    guard let etag, etag.hasPrefix("\""), etag.count >= 2, etag.hasSuffix("\"") else { return nil }
-    return etag
+    etag.flatMap { $0.hasPrefix("\"") && $0.count >= 2 && $0.hasSuffix("\"") ? $0 : nil }
   }
 
   public var isEmpty: Bool { etag == nil && lastModified == nil }

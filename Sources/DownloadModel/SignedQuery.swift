@@ -6,12 +6,11 @@ public enum SignedQuery {
     guard let mark = address.utf8.firstIndex(of: UInt8(ascii: "?")),
       case let query = address[address.utf8.index(after: mark)...], mayBeSigned(query)
     else { return address }
-    let parameters = query.split(separator: "&")
-    let names = parameters.map { $0.prefix { $0 != "=" }.lowercased() }
-    let there = Set(names)
-    let schemes = schemes.filter { $0.isUsed(there) }
+    let parameters = query.split(separator: "&").map { (text: $0, name: $0.prefix { $0 != "=" }.lowercased()) }
+    let names = Set(parameters.map { $0.name })
+    let schemes = schemes.filter { $0.isUsed(names) }
     guard !schemes.isEmpty else { return address }
-    let rest = zip(parameters, names).filter { _, name in !schemes.contains { $0.owns(name) } }.map { $0.0 }
+    let rest = parameters.filter { parameter in !schemes.contains { $0.owns(parameter.name) } }.map { $0.text }
     return String(address[..<mark]) + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&"))
   }
 
@@ -54,8 +53,7 @@ public enum SignedQuery {
     Scheme(
       marks: [["sig"], ["sv", "se"]],
       names: [
-        "sv", "st", "se", "sr", "sp", "spr", "sip", "si", "ss", "srt", "sig", "skoid", "sktid", "skt", "ske",
-        "sks",
+        "sv", "st", "se", "sr", "sp", "spr", "sip", "si", "ss", "srt", "sig", "skoid", "sktid", "skt", "ske", "sks",
         "skv", "saoid", "suoid", "scid", "sdd", "ses", "jwt",
       ]),
   ]

@@ -45,7 +45,6 @@ public final class TransferMeter: Sendable {
   /// Whether the user gave a checksum that the file must have.
   public var hasDigest: Bool { expectsDigest.load(ordering: .relaxed) }
 
-  /// The user gave a checksum that the file must have.
   public func expectDigest() { expectsDigest.store(true, ordering: .relaxed) }
 
   /// Notes what the file waits for now.

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 /// A value behind a lock, and the tasks that wait until it has what each of them needs (Hoare's monitor).
@@ -89,3 +90,16 @@ package final class Waiters<Value: Sendable>: Sendable {
 
 /// Of a task that waits; read and written within the lock.
 private final class Cancellation: Sendable { let hasCome = Atomic(false) }
+
+/// A serial executor for work that blocks on the disk or a pipe, such as a database or a list on standard input: its
+/// actors never hold up the cooperative pool, a curl loop or the renderer.
+public final class BlockingExecutor: SerialExecutor {
+  private let queue: DispatchQueue
+
+  public init(label: String) { queue = DispatchQueue(label: label) }
+
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}

@@ -1,10 +1,8 @@
 public import DownloadModel
 
-/// Which mode runs when.
-///
-/// The modes are interleaved and the order moves on by one each round, so that a network that gets faster or a cache
-/// that gets warmer over time favours no mode, and none always goes first. After as many rounds as there are modes the
-/// order is drawn anew, so that none always comes behind the same other.
+/// Which mode runs when. The modes are interleaved and the order moves on by one each round, so that a network that
+/// gets faster or a cache that gets warmer favours no mode, and none always goes first. After as many rounds as there
+/// are modes the order is drawn anew, so that none always comes behind the same other.
 public struct ComparisonPlan: Sendable, Equatable {
   /// One run of one mode.
   public struct Step: Sendable, Hashable {

@@ -134,10 +134,8 @@ public struct RunObservation: Sendable {
   }
 }
 
-/// What a run downloaded: for each request its address and a fingerprint of the bytes that came.
-///
-/// Requests and not names, since names may depend on what servers answer, and on which of two addresses that end in one
-/// name is answered first.
+/// What a run downloaded: for each request its address and a fingerprint of the bytes that came. Requests and not
+/// names, since names may depend on what servers answer, and on which of two that end in one name is answered first.
 public struct ContentManifest: Sendable, Equatable {
   public struct File: Sendable, Equatable {
     /// Of the request, without credentials.

@@ -82,10 +82,8 @@ extension ComparisonReport {
   }
 }
 
-/// What a run in mode auto would have done with the list, as far as the compared runs show it.
-///
-/// It follows the rule by which such a run decides (`AdaptiveConcurrency`): two files at a time to begin with, more of
-/// them every few milliseconds until the first has ended, and from then on as long as more bring more.
+/// What a run in mode auto would have done with the list, as far as the compared runs show it, by the rule by which
+/// such a run decides (`AdaptiveConcurrency`).
 public enum AutoForecast: Sendable, Equatable {
   /// A file takes so long that many are asked for before the first has ended.
   case manyAtOnce(perFile: Duration)

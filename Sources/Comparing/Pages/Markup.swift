@@ -3,9 +3,8 @@ import TerminalProgress
 
 /// Text and numbers as HTML and SVG want them.
 enum Markup {
-  /// Text from outside for a place between tags or in a quoted attribute.
-  ///
-  /// By scalars, because a quote and a combining mark behind it are one Character, which is no quote.
+  /// Text from outside for a place between tags or in a quoted attribute. By scalars, because a quote and a combining
+  /// mark behind it are one Character, which is no quote.
   static func text(_ text: some StringProtocol) -> String {
     replacing(["<": "&lt;", ">": "&gt;", "&": "&amp;", "\"": "&quot;", "'": "&#39;"], in: clean(text))
   }

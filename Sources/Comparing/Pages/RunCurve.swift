@@ -44,8 +44,7 @@ struct RunCurve: Equatable {
     }
   }
 
-  /// A step a piece over a ground, up to the last that is not nothing: the whole axis is `TimeAxis.units` wide, and
-  /// `top` 1,000 units high.
+  /// A step a piece, up to the last that is not nothing: the axis is `TimeAxis.units` wide, `top` 1,000 units high.
   func path(top: Double) -> String {
     let height = 1000
     let scale = top > 0 ? Double(height) / top : 0

@@ -1,10 +1,7 @@
 import DownloadModel
 
-/// A row a file, in the order in which they began, on a time axis.
-///
-/// The shapes are a path a phase, in units of their own that the page stretches to its width: rows are 10 units high,
-/// and a span is a horizontal line as thick as its phase says. So a thousand files take some tens of KiB, and no width
-/// makes text small.
+/// A row a file, in the order in which they began, on a time axis. The shapes are a path a phase, in units of their own
+/// that the page stretches to its width, so that a thousand files take some tens of KiB, and no width makes text small.
 struct RunWaterfall {
   /// In pixels.
   static let axisHeight = 20.0
@@ -31,8 +28,7 @@ struct RunWaterfall {
     max(TimeAxis.units / 1000, axis.place(files.map(\.end).max() ?? .zero) / 400)
   }
 
-  /// The data of a phase's path: `m120 5h34m-12 10h7`, each span relative to the end of the one before, since that is
-  /// shortest. Empty where no file has the phase.
+  /// The data of a phase's path, `m120 5h34m-12 10h7`: each span relative to the end of the one before; empty for none.
   func path(_ phase: FilePhase) -> String {
     let leastLength = leastLength
     var (path, x, y) = ("", 0, 0)

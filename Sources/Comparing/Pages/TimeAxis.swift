@@ -16,8 +16,7 @@ struct TimeAxis: Equatable {
   /// The same as a percentage for an attribute: `12.5%`.
   func percentage(_ time: Duration) -> String { Markup.number(min(max(time / end, 0), 1) * 100) + "%" }
 
-  /// Round times from 0 on: 1, 2 or 5 times a power of ten apart, so that there are `count` of them at most, which
-  /// is not 0, beside that of the start.
+  /// Round times from 0 on: 1, 2 or 5 times a power of ten apart, and `count` of them at most beside the start.
   func ticks(atMost count: Int) -> [(time: Duration, label: String)] {
     let milliseconds = end / .milliseconds(1)
     let step = Self.step(milliseconds, atMost: count)

@@ -84,7 +84,7 @@ struct SettingInForce {
     case .builtIn: break
     case .file(let path, let number):
       place = .text(path.string)
-      line = .number(orNull: number.map(Int64.init))
+      line = .of(number)
     default: place = .text(origin.name)
     }
     return .object([

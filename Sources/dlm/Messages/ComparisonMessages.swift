@@ -47,7 +47,7 @@ struct ComparisonMessages {
       ["run \(place) of \(count): \(step.mode.name), \(round)"] + table,
       fields: [
         "run": .number(Int64(place)), "runs": .number(Int64(count)), "round": .number(Int64(step.round)),
-        "mode": .text(step.mode.mode.rawValue), "jobs": .number(orNull: step.mode.jobs.map(Int64.init)),
+        "mode": .text(step.mode.mode.rawValue), "jobs": .of(step.mode.jobs),
         "warmUp": .flag(step.isWarmUp),
       ])
   }
