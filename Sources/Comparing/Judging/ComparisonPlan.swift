@@ -1,13 +1,12 @@
 public import DownloadModel
 
 /// Which mode runs when. The modes are interleaved and the order moves on by one each round, so that a network that
-/// gets faster or a cache that gets warmer favours no mode, and none always goes first. After as many rounds as there
-/// are modes the order is drawn anew, so that none always comes behind the same other.
+/// gets faster or a cache that gets warmer favours none. After as many rounds as there are modes the order is drawn
+/// anew, so that none always comes behind the same other.
 public struct ComparisonPlan: Sendable, Equatable {
-  /// One run of one mode.
   public struct Step: Sendable, Hashable {
     public let mode: ComparedMode
-    /// From 1. Warm-up rounds are numbered by themselves, from 1 as well.
+    /// From 1, among the warm-up rounds or among the others.
     public let round: Int
     /// Its time is not counted; its files must be right all the same.
     public let isWarmUp: Bool
@@ -20,11 +19,7 @@ public struct ComparisonPlan: Sendable, Equatable {
   public let modes: [ComparedMode]
   public let steps: [Step]
 
-  /// - Parameters:
-  ///   - modes: named twice counts once; the first is the first of the first round.
-  ///   - runs: how often each mode is measured; less than 1 counts as 1.
-  ///   - warmUpRounds: rounds before that, which are not measured.
-  ///   - seed: of the order; nil for that of `modes`.
+  /// - Parameter seed: of the order; nil for that of `modes`.
   public init(modes: [ComparedMode], runs: Int, warmUpRounds: Int = 0, seed: UInt64? = nil) {
     self.modes = modes.distinct
     var draw = seed.map { SeededGenerator($0) }
@@ -50,7 +45,7 @@ public struct ComparisonPlan: Sendable, Equatable {
 }
 
 /// What is measured side by side: a mode, and where several widths of it are asked for, one of those.
-public struct ComparedMode: Sendable, Hashable {
+public struct ComparedMode: Sendable, Hashable, Comparable {
   public let mode: DownloadMode
   /// Files at a time; nil for the run's own setting, and for sequential, which has one.
   public let jobs: Int?
@@ -67,15 +62,12 @@ public struct ComparedMode: Sendable, Hashable {
   /// As its options are typed: `parallel`, `parallel -j 16`.
   public var name: String { jobs.map { "\(mode.rawValue) -j \($0)" } ?? mode.rawValue }
 
-  /// Every mode at every width, sequential once; equal ones count once.
-  /// - Parameter widths: nil for one that a run finds out; the only one is every run's own, and needs no name.
+  /// Every mode at every width, sequential once; nil is a width that a run finds out. With one width no mode names it.
   public static func all(_ modes: [DownloadMode], widths: [Int?]) -> [ComparedMode] {
     let named = widths.count < 2 ? [nil] : widths
     return modes.flatMap { mode in named.map { ComparedMode(mode, jobs: $0) } }.distinct
   }
-}
 
-extension ComparedMode: Comparable {
   /// As a report lists them: by mode, then by width, a run's own width last.
   public static func < (left: ComparedMode, right: ComparedMode) -> Bool {
     func rank(_ mode: ComparedMode) -> (Int, Int) {
@@ -86,7 +78,6 @@ extension ComparedMode: Comparable {
 }
 
 extension [ComparedMode] {
-  /// Each once, in the order of their first places.
   fileprivate var distinct: [ComparedMode] {
     reduce(into: []) { all, mode in if !all.contains(mode) { all.append(mode) } }
   }

@@ -1,18 +1,18 @@
 public import DownloadModel
 
-/// What a comparison found. Values only; the front door makes the words and the table.
+/// What a comparison found; the front door makes the words of it.
 public struct ComparisonReport: Sendable, Equatable {
   /// A mode each, sequential first, then by their names in the order of `DownloadMode.allCases`, then by width.
   public let results: [ModeResult]
   /// nil with fewer than two modes.
   public let conclusion: Conclusion?
-  /// Least and most bytes that a run moved over the network, when not all moved the same: a cache helped one, or
-  /// another fetched something twice, and the times are not of equal work. nil when that is less than a hundredth.
+  /// Least and most bytes that a run moved over the network, when they differ by more than a hundredth: a cache helped
+  /// one, or another fetched something twice, and the times are not of equal work.
   public let unequalBytes: ClosedRange<Int64>?
   /// Files that failed, and are no part of any of these runs.
   public let leftOut: [DownloadError]
 
-  /// - Parameter measurements: counted runs in any order.
+  /// - Parameter measurements: in any order.
   public init(measurements: [RunMeasurement], leftOut: [DownloadError] = []) {
     self.leftOut = leftOut
     let runs = Dictionary(grouping: measurements.sorted { $0.round < $1.round }, by: \.mode)
@@ -33,7 +33,6 @@ public struct ComparisonReport: Sendable, Equatable {
   }
 }
 
-/// The runs of one mode and what they say.
 public struct ModeResult: Sendable, Equatable {
   public let mode: ComparedMode
   /// In the order of their rounds.
@@ -48,7 +47,7 @@ public struct ModeResult: Sendable, Equatable {
     warnings = MeasurementWarning.all(for: runs, times: times)
   }
 
-  /// The run whose time is nearest to the median, the earlier of two; what pictures show.
+  /// The run whose time is nearest to the median, the earlier of two.
   public var medianRun: RunMeasurement {
     // There is at least one run.
     runs.min { $0.wall.distance(to: times.median) < $1.wall.distance(to: times.median) } ?? runs[0]
@@ -65,7 +64,6 @@ public struct ModeResult: Sendable, Equatable {
 /// One valid, counted run of a mode.
 public struct RunMeasurement: Sendable, Equatable {
   public let mode: ComparedMode
-  /// From 1: the round of the plan.
   public let round: Int
   public let wall: Duration
   public let files: Int
@@ -87,7 +85,7 @@ public struct Conclusion: Sendable, Equatable {
   public let winner: ComparedMode
   /// What it is compared with: sequential, or, when that won, the next fastest.
   public let reference: ComparedMode
-  /// Modes that are as fast as the winner, as far as these runs can tell: it only leads the list.
+  /// Modes that are as fast as the winner, as far as these runs can tell.
   public let equals: [ComparedMode]
   public let speed: RelativeSpeed
   public let certainty: Certainty
@@ -101,6 +99,24 @@ public struct Conclusion: Sendable, Equatable {
     case withinScatter = "within-scatter"
     /// A mode ran only once, so nothing is known of its scatter.
     case unknown
+
+    /// Below this factor two times are called equal.
+    public static let leastFactor = 1.05
+
+    var isTie: Bool { self == .tie || self == .withinScatter }
+
+    init(_ speed: RelativeSpeed, _ fast: SampleSummary, against slow: SampleSummary) {
+      // However much the runs scatter, there is a winner if its slowest was well before the other's fastest.
+      let areApart = slow.minimum > fast.maximum * Self.leastFactor
+      // Medians rank, means give the factor: an odd run can set them at odds, and then nothing is clear.
+      if let deviation = speed.deviation, speed.factor - 2 * deviation <= 1, !areApart {
+        self = .withinScatter
+      } else if speed.factor < Self.leastFactor {
+        self = .tie
+      } else {
+        self = speed.deviation == nil ? .unknown : .clear
+      }
+    }
   }
 
   /// nil with fewer than two modes, or with times of zero.
@@ -121,28 +137,7 @@ public struct Conclusion: Sendable, Equatable {
   }
 }
 
-extension Conclusion.Certainty {
-  /// Below this factor two times are called equal.
-  public static let leastFactor = 1.05
-
-  var isTie: Bool { self == .tie || self == .withinScatter }
-
-  init(_ speed: RelativeSpeed, _ fast: SampleSummary, against slow: SampleSummary) {
-    // However much the runs scatter: if the slowest of the one was well before the fastest of the other, there is a
-    // winner. Seven seconds and two seconds are no tie with a tenth of one.
-    let areApart = slow.minimum > fast.maximum * Self.leastFactor
-    // Medians rank, means give the factor: an odd run can set them at odds, and then nothing is clear.
-    if let deviation = speed.deviation, speed.factor - 2 * deviation <= 1, !areApart {
-      self = .withinScatter
-    } else if speed.factor < Self.leastFactor {
-      self = .tie
-    } else {
-      self = speed.deviation == nil ? .unknown : .clear
-    }
-  }
-}
-
-/// How many times as fast one thing is as another, and how sure that is.
+/// How many times as fast one thing is as another.
 public struct RelativeSpeed: Sendable, Equatable {
   /// Ratio of the mean times: above 1 is faster.
   public let factor: Double

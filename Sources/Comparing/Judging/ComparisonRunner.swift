@@ -2,15 +2,12 @@ public import DownloadModel
 
 /// Carries out a plan: one run at a time, because two at once would measure each other.
 public struct ComparisonRunner: Sendable {
-  /// Runs a mode once over the whole list, from a cold start: into an empty folder, with an empty cache and no open
-  /// connection, so that no run profits from the one before.
-  ///
-  /// A file that fails is told in the observation; only what keeps the run from being made is thrown.
+  /// Runs a mode once over the whole list, into an empty folder, with an empty cache and no open connection, so that no
+  /// run profits from another. What is thrown kept the run from being made; files that fail are in the observation.
   /// - Parameter leftOut: the addresses that are no part of it, without credentials.
   public typealias Execute =
     @Sendable (_ step: ComparisonPlan.Step, _ leftOut: Set<String>) async throws(DownloadError) -> RunObservation
 
-  /// What is told while it goes on.
   public enum News: Sendable {
     /// A valid run has ended, a warm-up too.
     case ran(ComparisonPlan.Step, RunObservation)
@@ -26,15 +23,13 @@ public struct ComparisonRunner: Sendable {
   /// Files that fail in every other run would never come to an end.
   private static let mostBeginnings = 4
 
-  /// - Parameter isStrict: whether a file that fails ends the comparison. Else it is left out of all runs, and the
-  ///   comparison begins anew: times of a list of which some fails are not times of the rest of it.
+  /// - Parameter isStrict: whether a file that fails ends the comparison. Else the comparison begins anew without it,
+  ///   because times of a list of which some fail are not times of the rest.
   public init(plan: ComparisonPlan, isStrict: Bool = true, onNews: @escaping @Sendable (News) -> Void = { _ in }) {
     (self.plan, self.isStrict, self.onNews) = (plan, isStrict, onNews)
   }
 
-  /// Runs the whole plan, and stops at the first run that makes it worthless.
-  ///
-  /// Cancelling the task ends it before the next run; the run under way ends as `execute` obeys cancellation.
+  /// Runs the whole plan, until a run makes it worthless or the task is cancelled.
   public func compare(execute: Execute) async throws(ComparisonError) -> ComparisonReport {
     var leftOut: [DownloadError] = []
     var beginnings = 1
@@ -76,7 +71,6 @@ public struct ComparisonRunner: Sendable {
     return (measurements, [])
   }
 
-  /// Why a run does not count; nil if it does.
   private static func objection(
     to run: RunObservation, _ first: (step: ComparisonPlan.Step, manifest: ContentManifest)?
   ) -> InvalidRun.Reason? {
@@ -87,40 +81,34 @@ public struct ComparisonRunner: Sendable {
   }
 }
 
-/// Why there is no report.
 public enum ComparisonError: Error, Sendable, Equatable {
-  /// Cancelled on the way; what had been measured by then.
+  /// With what had been measured by then.
   case cancelled([RunMeasurement])
   /// A run downloaded something else, or not all of it.
   case invalid(InvalidRun)
-  /// A run could not be made at all.
   case broken(ComparisonPlan.Step, DownloadError)
 }
 
-/// A run that makes a comparison worthless: times are comparable only when the work was the same.
+/// Times are comparable only when the work was the same.
 public struct InvalidRun: Sendable, Equatable {
   public let step: ComparisonPlan.Step
   public let reason: Reason
 
   public enum Reason: Sendable, Equatable {
-    /// These files were not downloaded.
     case failed([DownloadError])
-    /// Not one file was downloaded, and none failed.
+    /// No file was downloaded, and none failed.
     case nothingDownloaded
-    /// Files differ from those of the plan's first run. Which of the two is wrong cannot be told from here.
+    /// Files differ from those of the plan's first run; which of the two is wrong is unknown.
     case differs(ContentDifference, from: ComparisonPlan.Step)
   }
 }
 
-/// What one run of a mode did.
 public struct RunObservation: Sendable {
-  /// From before the first request to after the last file stood under its name; hashing and clearing up not counted.
+  /// From before the first request to after the last file stood under its name, without hashing and clearing up.
   public let wall: Duration
-  /// Body bytes that came over the network.
   public let bytes: Int64
-  /// How many files stand under their names.
   public let files: Int
-  /// Of the files that it did not get, each with its address.
+  /// Each with its address.
   public let failures: [DownloadError]
   public let manifest: ContentManifest
   public let details: RunDetails
@@ -134,24 +122,23 @@ public struct RunObservation: Sendable {
   }
 }
 
-/// What a run downloaded: for each request its address and a fingerprint of the bytes that came. Requests and not
-/// names, since names may depend on what servers answer, and on which of two that end in one name is answered first.
+/// What came for each request, and not under each name, because names may depend on the order of the answers.
 public struct ContentManifest: Sendable, Equatable {
   public struct File: Sendable, Equatable {
     /// Of the request, without credentials.
     fileprivate let address: String
-    /// Digest of the bytes in a form that the caller chooses; compared, never read.
+    /// In a form that the caller chooses; compared, never read.
     fileprivate let digest: String
 
     public init(address: String, digest: String) { (self.address, self.digest) = (address, digest) }
   }
 
-  /// By the position of its request in the list, the same in every run of it.
+  /// By the position of the request in the list.
   private let files: [Int: File]
 
   public init(files: [Int: File]) { self.files = files }
 
-  /// The first file, in the list's order, in which this manifest differs from another; nil if there is none.
+  /// The first file, in the list's order, in which this manifest differs from another.
   func firstDifference(from reference: ContentManifest) -> ContentDifference? {
     for id in Set(files.keys).union(reference.files.keys).sorted() {
       switch (files[id], reference.files[id]) {

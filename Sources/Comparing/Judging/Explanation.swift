@@ -2,15 +2,14 @@ import DownloadModel
 
 /// Why the modes came out as they did, as far as their runs show it.
 public enum Explanation: Sendable, Equatable {
-  /// One after the other, this part of the files' time was waiting for connections and answers, and the rest was
-  /// receiving at the rate of one connection. Side by side, files wait together, and each connection brings its own.
+  /// One after the other, this part of the files' time was waiting, and the rest was receiving at the rate of one
+  /// connection. Side by side, files wait together, and each connection brings its own.
   case sideBySide(waiting: Double, bytesPerConnection: Double)
   /// More files at a time bring no more bytes: the line, or the server, gives so many a second.
   case sharedLine(bytesPerSecond: Double)
   /// More files at a time wait longer for their answers: the server answers about so many at a time.
   case busyServer(answers: Int)
-  /// Side by side, files wait so much longer for their connections, on average: the server takes few at a time, and the
-  /// others come late.
+  /// Side by side, a file waits so much longer for its connection, on average: the server takes few at a time.
   case slowConnecting(perFile: Duration)
   /// A host was found to take no more connections at a time.
   case hostLimit(host: String, connections: Int)
@@ -48,7 +47,6 @@ public enum Explanation: Sendable, Equatable {
     return receiving > waiting ? wide.bytesPerSecond.map { .sharedLine(bytesPerSecond: $0) } : nil
   }
 
-  /// What the median run of a mode shows.
   private struct Facts {
     let wall: Duration
     let files: Int
@@ -76,22 +74,18 @@ public enum Explanation: Sendable, Equatable {
 }
 
 extension ComparisonReport {
-  /// The fastest mode that has several files at a time.
   fileprivate var widest: ModeResult? {
     results.filter { $0.mode != .sequential }.min { $0.times.median < $1.times.median }
   }
 }
 
-/// What a run in mode auto would have done with the list, as far as the compared runs show it, by the rule by which
-/// such a run decides (`AdaptiveConcurrency`).
+/// What a run in mode auto would have done with the list, by the rule of `AdaptiveConcurrency`.
 public enum AutoForecast: Sendable, Equatable {
   /// A file takes so long that many are asked for before the first has ended.
   case manyAtOnce(perFile: Duration)
-  /// More files at a time bring more.
   case moreAndMore(gain: Double)
   /// The list is over before more could show a gain.
   case fewForShort
-  /// More files at a time bring no more.
   case fewForNoGain
 
   /// A file that takes longer than this is not waited for.

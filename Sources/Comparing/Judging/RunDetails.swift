@@ -1,8 +1,8 @@
 public import DownloadModel
 
-/// What is known of a run beside its time: what came when, and what it took.
+/// What is known of a run beside its time.
 public struct RunDetails: Sendable, Equatable {
-  /// All that ended, with their starts since the start of the run.
+  /// Those that ended.
   public var transfers: [Transfer] = []
   /// When each file stood under its name, since the start of the run, by its address without credentials.
   public var ends: [String: Duration] = [:]
@@ -20,7 +20,6 @@ public struct RunDetails: Sendable, Equatable {
 
   public init() {}
 
-  /// One transfer, on the run's own time.
   public struct Transfer: Sendable, Equatable {
     public let begin: Duration
     public var times: TransferTimes
@@ -52,9 +51,7 @@ public enum FilePhase: String, Sendable, CaseIterable {
   case queued
   case lookingUp = "lookup"
   case connecting = "connect"
-  /// TLS is agreed on.
   case securing = "tls"
-  /// The request is sent, and not answered.
   case waiting
   case receiving
   /// All of it is there, and is checked and put in its place.
@@ -80,8 +77,7 @@ public struct FileTimeline: Sendable, Equatable {
   public var begin: Duration { spans.first { $0.phase != .queued }?.begin ?? spans.first?.begin ?? .zero }
   public var end: Duration { spans.last?.end ?? .zero }
 
-  /// Every file of a run, in the order in which they began. Further segments of a file are left out: they come while it
-  /// is received.
+  /// Every file of a run, in the order in which they began, without further segments: they come while it is received.
   public static func all(_ details: RunDetails) -> [FileTimeline] {
     let byAddress = Dictionary(grouping: details.transfers.lazy.filter { !$0.times.isSegment }, by: \.times.address)
     return byAddress.map { address, transfers in
@@ -111,7 +107,7 @@ public struct FileTimeline: Sendable, Equatable {
   }
 }
 
-/// Where the time of a run's files went: sums over all files, so that files side by side count each.
+/// Sums over all files, so that files side by side count each.
 public struct TimeShares: Sendable, Equatable {
   public private(set) var times: [FilePhase: Duration] = [:]
 

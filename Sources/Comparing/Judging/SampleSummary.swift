@@ -1,4 +1,4 @@
-/// What the times of one mode say. All values follow from the samples alone.
+/// What the times of one mode say.
 public struct SampleSummary: Sendable, Equatable {
   public let count: Int
   public let minimum: Duration
@@ -6,7 +6,7 @@ public struct SampleSummary: Sendable, Equatable {
   /// The middle time, or the mean of the two middle ones.
   public let median: Duration
   public let mean: Duration
-  /// Of the sample (divided by n − 1); nil for a single run, which says nothing about its scatter.
+  /// Of the sample (divided by n − 1); nil for a single run.
   public let standardDeviation: Duration?
   /// Median of the distances from the median: a scatter that one odd run cannot stretch.
   public let medianDeviation: Duration
@@ -61,8 +61,8 @@ public enum MeasurementWarning: Sendable, Equatable {
     ].compactMap(\.self)
   }
 
-  /// Rounds whose time is more than ten robust standard deviations from the median, hyperfine's limit: one standard
-  /// deviation of normal scatter is 1.4826 median deviations.
+  /// Rounds whose time is more than ten robust standard deviations from the median, which is hyperfine's limit; one is
+  /// 1.4826 median deviations.
   private static func outlyingRounds(of runs: [RunMeasurement], times: SampleSummary) -> [Int] {
     // Two runs have no majority to lie away from.
     guard times.count >= fewestRuns else { return [] }

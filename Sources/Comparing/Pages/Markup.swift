@@ -1,10 +1,9 @@
 import DownloadModel
 import TerminalProgress
 
-/// Text and numbers as HTML and SVG want them.
 enum Markup {
   /// Text from outside for a place between tags or in a quoted attribute. By scalars, because a quote and a combining
-  /// mark behind it are one Character, which is no quote.
+  /// mark are one Character, which is no quote.
   static func text(_ text: some StringProtocol) -> String {
     replacing(["<": "&lt;", ">": "&gt;", "&": "&amp;", "\"": "&quot;", "'": "&#39;"], in: clean(text))
   }
@@ -29,7 +28,7 @@ enum Markup {
     return markup
   }
 
-  /// A number with two decimals at most, and none that say nothing: `12`, `0.5`, `-3.25`.
+  /// With two decimals at most: `12`, `0.5`, `-3.25`.
   static func number(_ value: Double) -> String {
     guard value.isFinite else { return "0" }
     let hundredths = Int((min(max(value, -1e12), 1e12) * 100).rounded())
@@ -39,14 +38,12 @@ enum Markup {
   }
 }
 
-/// Quantities of a report as its readers see them.
 enum ReportWords {
-  /// What was not measured.
   static let missing = "–"
 
   static func time(_ time: Duration) -> String { Quantity.measurement(time) }
 
-  /// Always in milliseconds, so that rows of a drawing can be compared: `0.42 ms`, `12.5 ms`, `1,240 ms`.
+  /// Always in milliseconds, so that rows can be compared: `0.42 ms`, `12.5 ms`, `1,240 ms`.
   static func milliseconds(_ time: Duration) -> String {
     let value = time / .milliseconds(1)
     let shown = value < 10 ? value : value < 100 ? (value * 10).rounded() / 10 : value.rounded()
@@ -55,8 +52,7 @@ enum ReportWords {
 
   static func percent(_ part: Double) -> String { "± \(Int(min(part * 100, 1e6).rounded())) %" }
 
-  /// `5.2 ± 0.3`, or `5.2` where one run says nothing of its scatter; with two decimals where one would hide it, or
-  /// says little: `0.48 ± 0.02`.
+  /// `5.2 ± 0.3`, or `5.2` of one run; with two decimals where one would say little: `0.48 ± 0.02`.
   static func factor(_ speed: RelativeSpeed) -> String {
     let isFine = speed.factor < 0.95 || speed.deviation.map { $0 > 0 && $0 < 0.05 } == true
     let parts = isFine ? 100 : 10

@@ -1,4 +1,3 @@
-/// The page's style and its script.
 enum PageFrame {
   static let style = """
     :root{color-scheme:light;\(PagePalette.light.variables)}
@@ -66,8 +65,7 @@ enum PageFrame {
 
     """
 
-  /// Says which file a row is, to the pointer and to the keyboard. A waterfall is one stop of the Tab key, and the
-  /// arrow keys move within it; the same file is marked in the other modes too.
+  /// Says which file a row is, to the pointer and to the arrow keys, and marks the same file in the other modes.
   static let script = """
     (() => {
       const data = JSON.parse(document.getElementById("rows").textContent);

@@ -1,11 +1,10 @@
-/// The colours of a scheme, as `#rrggbb`. On the paper each graphic has a contrast of 3:1 at least, each text one of
-/// 4.5:1 (WCAG 2.2, 1.4.3 and 1.4.11), and phases that follow each other differ in lightness or in height too.
+/// The colours of a scheme, as `#rrggbb`. On the paper each graphic has a contrast of 3:1 at least, each text of 4.5:1
+/// (WCAG 2.2, 1.4.3 and 1.4.11), and phases that follow each other differ in lightness or in height too.
 struct PagePalette: Sendable {
   let paper: String
   /// Behind what stands out a little.
   let shade: String
   let ink: String
-  /// Secondary text.
   let soft: String
   /// Lines that only divide.
   let line: String
@@ -31,7 +30,6 @@ struct PagePalette: Sendable {
       .waiting: "#e3b341", .receiving: "#5f97f0", .finishing: "#8fe0b4",
     ])
 
-  /// Variables for the page's own style.
   var variables: String {
     "--paper:\(paper);--shade:\(shade);--ink:\(ink);--soft:\(soft);--line:\(line);--accent:\(accent)"
   }
@@ -46,7 +44,6 @@ struct PagePalette: Sendable {
       + ".failed{stroke:\(failed)}"
   }
 
-  /// What the drawings need beside colours.
   private static let drawingShapes =
     "svg text{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif;"
     + "font-variant-numeric:tabular-nums}svg .strong{font-weight:600}"
@@ -60,14 +57,12 @@ struct PagePalette: Sendable {
     drawingShapes + light.drawingRules + "@media screen and (prefers-color-scheme:dark){\(dark.drawingRules)}"
 }
 
-/// How a phase is called and drawn. The height tells phases apart where colours do not.
 struct PhaseLook {
   let name: String
-  /// Its class in the style.
   let style: String
   /// The part of a row's height that it fills.
   let height: Double
-  /// How high it is at least, in pixels: rows of many files are lower than one, and would fade.
+  /// In pixels: where files are many, their rows are lower than one, and would fade.
   let leastHeight: Double
 
   init(_ phase: FilePhase) {

@@ -6,15 +6,12 @@ struct ReportContents {
   let modes: [Mode]
   /// What the others' speed is told against; nil where nothing is compared.
   let baseline: ComparedMode?
-  /// Of all waterfalls.
   let axis: TimeAxis
   let report: ComparisonReport
 
-  /// A mode and the run that stands for it.
   struct Mode {
     let result: ModeResult
     let run: RunMeasurement
-    /// Of that run.
     let files: [FileTimeline]
     let shares: TimeShares
     let speed: RelativeSpeed?
@@ -25,10 +22,9 @@ struct ReportContents {
     var details: RunDetails { run.details }
     /// Until the last of its files was done, or the run.
     var axis: TimeAxis { TimeAxis(end: files.reduce(run.wall) { max($0, $1.end) }) }
-    /// Whether anything is known beside the time.
     var isDetailed: Bool { !details.transfers.isEmpty }
 
-    /// How long a file was in a phase, on average; nil for none.
+    /// On average; nil for none.
     func perFile(_ phase: FilePhase) -> String? {
       shares.times[phase].map { ReportWords.milliseconds($0 / max(1, files.count)) }
     }
@@ -69,7 +65,6 @@ struct ReportContents {
       })
   }
 
-  /// The phases that a legend explains.
   var phases: [FilePhase] {
     FilePhase.allCases.filter { phase in modes.contains { $0.shares[phase] > .zero } }
   }
@@ -119,10 +114,10 @@ struct ReportContents {
     return "\(work), \(runs)\(isComparison ? " a mode" : "")"
   }
 
-  /// How the numbers are defined: what their readers cannot guess.
+  /// What readers of the numbers cannot guess.
   var definitions: [String] {
     let isOfMedian = isDetailed && hasSeveralRuns
-    let definitions = [
+    return [
       hasSeveralRuns
         ? "Spread: half the way from the fastest to the slowest run, as a part of the median." : nil,
       baseline.map { "Speed: the mean time of \($0.name) through that of the mode; ± is one standard deviation." },
@@ -134,7 +129,6 @@ struct ReportContents {
       isDetailed
         ? "Times per file are sums over all files, divided by their number; on a connection that is there "
           + "already, nothing is looked up or connected." : nil,
-    ]
-    return definitions.compactMap(\.self)
+    ].compactMap(\.self)
   }
 }

@@ -1,6 +1,6 @@
 import TerminalProgress
 
-/// The HTML page. What is put into it is markup already: see `Markup.text`.
+/// What is put into the page is markup already (`Markup.text`).
 struct ReportPage {
   let contents: ReportContents
   let facts: ReportFacts

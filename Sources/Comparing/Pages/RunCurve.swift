@@ -4,13 +4,11 @@ import DownloadModel
 struct RunCurve: Equatable {
   static let pieces = 160
 
-  /// A value a piece: an amount a second.
   private(set) var values = [Double](repeating: 0, count: pieces)
 
   var peak: Double { values.max() ?? 0 }
 
-  /// Bytes a second in each piece. The bytes of a transfer are spread evenly from its first byte to its end; those of
-  /// one that has no such time came at its end. Further segments of a file count as well.
+  /// Bytes a second. Those of a transfer are spread evenly from its first byte to its end, where it has such a time.
   static func throughput(_ transfers: [RunDetails.Transfer], on axis: TimeAxis) -> RunCurve {
     var curve = RunCurve()
     for transfer in transfers where transfer.times.bytes > 0 {
@@ -59,7 +57,6 @@ struct RunCurve: Equatable {
     return path + "H\(count * TimeAxis.units / Self.pieces)V\(height)Z"
   }
 
-  /// An area with its scale, with an axis below.
   func markup(on axis: AxisDrawing, top: Double, label: String) -> String {
     // The label stands above the highest value.
     let headroom = 18.0

@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// A row a file, in the order in which they began, on a time axis. The shapes are a path a phase, in units of their own
-/// that the page stretches to its width, so that a thousand files take some tens of KiB, and no width makes text small.
+/// A row a file, in the order in which they began, on a time axis. The shapes are a path a phase, in units that the
+/// page stretches to its width, so that a thousand files take some tens of KiB, and text never shrinks.
 struct RunWaterfall {
   /// In pixels.
   static let axisHeight = 20.0
@@ -20,7 +20,6 @@ struct RunWaterfall {
     return min(12, max(480 / files, min(3, 750 / files)))
   }
 
-  /// In pixels, without the axis.
   var height: Double { Self.rowHeight(files.count) * Double(max(1, files.count)) }
 
   /// A four-hundredth of the run, which is a pixel where it is the longest, or else a thousandth of the axis.
@@ -50,20 +49,17 @@ struct RunWaterfall {
     file.spans.filter { $0.phase != .queued }.max { $0.length < $1.length }
   }
 
-  /// How thick a phase's lines are, in units.
   func thickness(_ phase: FilePhase) -> Double {
     let look = PhaseLook(phase)
     return Double(Self.unitsPerRow) * max(look.height, look.leastHeight / Self.rowHeight(files.count))
   }
 
-  /// A mark at the end of each file that failed.
   var failures: String {
     files.enumerated().filter { $0.element.hasFailed }.map { row, file in
       "M\(axis.place(file.end)) \(row * Self.unitsPerRow)v\(Self.unitsPerRow)"
     }.joined()
   }
 
-  /// The whole drawing, to be put into an svg element of `totalHeight`.
   var markup: String { AxisDrawing(axis: axis, height: height, alone: alone).markup + shapes }
 
   var totalHeight: Double { height + Self.axisHeight }
@@ -89,7 +85,6 @@ struct RunWaterfall {
     return markup + "</svg>"
   }
 
-  /// A row in words: `http://host/a: queued 40 ms, receiving 12.5 ms`.
   static func words(_ file: FileTimeline) -> String {
     let times = TimeShares([file]).times
     let phases = FilePhase.allCases.compactMap { phase in
@@ -99,8 +94,8 @@ struct RunWaterfall {
   }
 }
 
-/// What the page's script says of a row. Addresses stand once for all modes, without their common beginning, and a row
-/// is numbers between blanks, since a thousand files in three modes have three thousand.
+/// What the page's script says of a row: numbers between blanks, and each address once for all modes, without their
+/// common beginning, because a thousand files in three modes have three thousand rows.
 struct WaterfallData {
   let contents: ReportContents
 

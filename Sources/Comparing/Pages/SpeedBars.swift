@@ -1,5 +1,5 @@
-/// A bar a mode as long as its median time, and below it what its runs took: a dot each, and a line from the fastest to
-/// the slowest.
+/// A bar a mode as long as its median time, and below it a dot for each run, and a line from the fastest to the
+/// slowest.
 struct SpeedBars {
   static let barHeight = 62.0
 
@@ -7,7 +7,6 @@ struct SpeedBars {
     let name: String
     let label: String
     let median: Duration
-    /// In the order of their rounds.
     let runs: [Duration]
     let hasWon: Bool
   }

@@ -1,6 +1,6 @@
 /// The time axis that drawings share: from the start of a run to the end of the longest.
 struct TimeAxis: Equatable {
-  /// A drawing is this many units wide, whatever its width on the page: fine enough for an integer each.
+  /// The width of a drawing, whatever it is on the page: fine enough for an integer each.
   static let units = 10_000
 
   /// Never nothing, so that all can be divided by it.
@@ -40,7 +40,7 @@ struct TimeAxis: Equatable {
 struct AxisDrawing {
   let axis: TimeAxis
   let height: Double
-  /// That of its mode alone, which the page shows instead when it is asked to; nil where there is none.
+  /// That of its mode alone, which the page can show instead.
   var alone: TimeAxis?
   var ticks = 4
   var isLabelled = true
