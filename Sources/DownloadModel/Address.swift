@@ -1,20 +1,16 @@
 import CIDN
 
-/// A web address (RFC 3986) that dlm can fetch: absolute, `http` or `https`, without fragment.
-///
-/// Credentials in the address (`https://user:secret@host/`) are sent, but never shown: `description` and `key` do not
-/// contain them, so no message, log or index can show or store them.
-public struct Address: Sendable {
+/// A web address (RFC 3986) that dlm can fetch: absolute, `http` or `https`, without fragment. Credentials in it are
+/// sent, but `description` and `key` lack them, so that no message, log or index contains them.
+public struct Address: Sendable, Hashable, CustomStringConvertible {
   public enum Scheme: String, Sendable { case http, https }
 
   /// What the transport sends: with credentials, percent-encoded, without fragment.
   public var wireText: String { parts.wireText }
   /// The address without credentials: for messages, logs and the index.
   public var key: String { parts.key }
-  /// Which file it is: `key` without what only signs it (`SignedQuery`). Other credentials or another signature make no
-  /// other file of it (HTTP rule 30).
+  /// Which file it is: `key` without a signature in its query (`SignedQuery`, HTTP rule 30).
   public var resource: String { parts.resource }
-  /// `resource.hashValue`, which was computed when the address was parsed.
   public var resourceHash: Int { parts.resourceHash }
   public var scheme: Scheme { parts.scheme }
 
@@ -32,10 +28,7 @@ public struct Address: Sendable {
     /// The hashes of `wireText` and `resource`, computed once: a download is looked up by its address at several steps.
     let (hash, resourceHash): (Int, Int)
 
-    /// - Parameters:
-    ///   - bytes: the whole address, normalized.
-    ///   - authority: where login, host and port stand in it.
-    ///   - host: where the host stands in it.
+    /// - Parameter bytes: the whole address, normalized; the ranges are places in it.
     init(_ scheme: Scheme, _ bytes: [UInt8], authority: Range<Int>, host: Range<Int>) {
       let removed = host.lowerBound - authority.lowerBound
       let key =
@@ -56,12 +49,10 @@ public struct Address: Sendable {
     }
   }
 
-  /// Parses one address. Blanks and bytes above ASCII in path or query are percent-encoded, and an international host
-  /// name is converted to ASCII (RFC 5891), as browsers do.
+  /// Percent-encodes blanks and bytes above ASCII, and converts an international host name (RFC 5891), as browsers do.
   public init(_ text: some StringProtocol) throws(Malformed) { try self.init(utf8: Array(text.utf8)) }
 
-  /// The same for a text that is not in a String.
-  /// - Parameter text: valid UTF-8.
+  /// The same from valid UTF-8.
   public init(utf8 text: [UInt8]) throws(Malformed) {
     var bytes = text
     guard !bytes.isEmpty else { throw .empty }
@@ -120,7 +111,6 @@ public struct Address: Sendable {
     return whole.firstIndex(of: "/").map { whole[$0...] } ?? ""
   }
 
-  /// Whether the address contains credentials.
   public var hasCredentials: Bool { wireText.utf8.count != key.utf8.count }
 
   /// Whether both ask for one file, perhaps with other credentials.
@@ -128,8 +118,7 @@ public struct Address: Sendable {
     parts === other.parts || (resourceHash == other.resourceHash && resource == other.resource)
   }
 
-  /// Whether scheme, host and port are equal (RFC 6454 §4): a login or a header line of the user is meant for one
-  /// origin.
+  /// Whether scheme, host and port are equal (RFC 6454 §4).
   public func isSameOrigin(as other: Address) -> Bool {
     // Usually it is the same address.
     self == other || scheme == other.scheme && host == other.host && port == other.port
@@ -141,10 +130,8 @@ public struct Address: Sendable {
     let utf8 = key.utf8
     return key[utf8.index(utf8.startIndex, offsetBy: start)..<utf8.index(utf8.startIndex, offsetBy: end)]
   }
-}
 
-extension Address {
-  /// Why a text is not an address. The front door words the message.
+  /// Why a text is not an address.
   public enum Malformed: Error, Equatable, Sendable {
     case empty
     case controlCharacter
@@ -202,24 +189,19 @@ extension Address {
       bytes += mustEncode(byte) ? [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]] : [byte]
     }
   }
-}
 
-extension Address: Hashable, CustomStringConvertible {
-  /// Equal when the wire form is equal: an answer for an address with credentials never serves one without (RFC 9111
-  /// §4).
+  /// Equal when the wire form is: an answer for credentials never serves a request without them (RFC 9111 §4).
   public static func == (left: Address, right: Address) -> Bool {
     left.parts === right.parts || (left.parts.hash == right.parts.hash && left.wireText == right.wireText)
   }
+
   public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
+
   public var description: String { key }
 }
 
-/// The name of a host as it is sent (RFC 5891; UTS #46): `bücher.example` is `xn--bcher-kva.example`.
-///
-/// Converted when an address is parsed, so that both spellings are one address: for limits, logins, the cache and the
-/// log.
-/// - Parameter host: as written, in UTF-8; octets may be percent-encoded (RFC 3986 §3.2.2).
-/// - Returns: ASCII; nil if the name cannot be converted.
+/// A host's name in ASCII (RFC 5891, UTS #46), so that both spellings are one address; nil if it has none.
+/// - Parameter host: UTF-8; octets may be percent-encoded (RFC 3986 §3.2.2).
 private func asciiHost(_ host: ArraySlice<UInt8>) -> [UInt8]? {
   // A zero byte would end the C string early.
   guard let octets = PercentEncoding.octets(host, isStrict: true), String(validating: octets, as: UTF8.self) != nil,
@@ -236,10 +218,68 @@ private func asciiHost(_ host: ArraySlice<UInt8>) -> [UInt8]? {
   return !name.isEmpty && name.allSatisfy { $0.isLetterOrDigit || "-._".utf8.contains($0) } ? name : nil
 }
 
+/// The parameters by which storage services sign addresses (HTTP rules 27 and 30). They say who may ask and until when,
+/// and differ from one list to the next; which file is meant, the rest of the address says.
+public enum SignedQuery {
+  /// An address without the parameters of a known signature.
+  public static func unsigned(_ address: String) -> String {
+    guard let mark = address.utf8.firstIndex(of: UInt8(ascii: "?")),
+      case let query = address[address.utf8.index(after: mark)...], mayBeSigned(query)
+    else { return address }
+    let parameters = query.split(separator: "&").map { (text: $0, name: $0.prefix { $0 != "=" }.lowercased()) }
+    let names = Set(parameters.map { $0.name })
+    let schemes = schemes.filter { $0.isUsed(names) }
+    guard !schemes.isEmpty else { return address }
+    let rest = parameters.filter { parameter in !schemes.contains { $0.owns(parameter.name) } }.map { $0.text }
+    return String(address[..<mark]) + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&"))
+  }
+
+  /// Every scheme has a name with "sig" in it; looked for first, because a list may have a million queries.
+  private static func mayBeSigned(_ query: Substring) -> Bool {
+    var last: UInt32 = 0
+    for byte in query.utf8 {
+      last = (last << 8 | UInt32(byte | 0x20)) & 0xFF_FFFF
+      if last == 0x73_6967 { return true }
+    }
+    return false
+  }
+
+  /// A parameter counts as the scheme's only beside those that identify the scheme: elsewhere `se` may select the file.
+  private struct Scheme {
+    /// One name of each group must be there. Lower case.
+    var marks: [Set<String>]
+    var names: Set<String> = []
+    var prefix: String?
+
+    func isUsed(_ there: Set<String>) -> Bool { marks.allSatisfy { !$0.isDisjoint(with: there) } }
+    func owns(_ name: String) -> Bool { names.contains(name) || prefix.map { name.hasPrefix($0) } == true }
+  }
+
+  private static let schemes = [
+    // AWS Signature Version 4, query string; Google Cloud Storage V4.
+    Scheme(marks: [["x-amz-signature"]], prefix: "x-amz-"),
+    Scheme(marks: [["x-goog-signature"]], prefix: "x-goog-"),
+    // Their second versions.
+    Scheme(
+      marks: [["signature"], ["awsaccesskeyid", "googleaccessid"]],
+      names: ["signature", "expires", "awsaccesskeyid", "googleaccessid", "x-amz-security-token"]),
+    // CloudFront, with a canned or a custom policy.
+    Scheme(
+      marks: [["signature"], ["key-pair-id"]],
+      names: ["signature", "expires", "policy", "key-pair-id", "hash-algorithm"]),
+    // Azure's shared access signature; `jwt` is what GitHub's release files add to it.
+    Scheme(
+      marks: [["sig"], ["sv", "se"]],
+      names: [
+        "sv", "st", "se", "sr", "sp", "spr", "sip", "si", "ss", "srt", "sig", "skoid", "sktid", "skt", "ske", "sks",
+        "skv", "saoid", "suoid", "scid", "sdd", "ses", "jwt",
+      ]),
+  ]
+}
+
 /// Percent-encoding (RFC 3986 §2.1); decodes one level.
 public enum PercentEncoding {
-  /// The octets that a text encodes; a `%` without two hex digits stays as it is.
-  /// - Returns: nil if nothing is encoded.
+  /// The octets that a text encodes, with an incomplete `%` as it is; nil if nothing is encoded.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     text.utf8.contains(UInt8(ascii: "%")) ? octets(Array(text.utf8)[...], isStrict: false) : nil
   }
@@ -249,7 +289,6 @@ public enum PercentEncoding {
     octets(Array(text.utf8)[...], isStrict: true)
   }
 
-  /// - Parameter isStrict: whether nil is returned where a `%` lacks its two hex digits.
   fileprivate static func octets(_ text: ArraySlice<UInt8>, isStrict: Bool) -> [UInt8]? {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(text.count)
@@ -268,7 +307,6 @@ public enum PercentEncoding {
     return decoded
   }
 
-  /// The value of a hexadecimal digit of either case.
   static func digit(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

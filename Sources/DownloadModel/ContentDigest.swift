@@ -1,6 +1,6 @@
 /// A checksum of a file's bytes.
-public struct ContentDigest: Sendable, Hashable {
-  /// The functions that checksum lists use. MD5 and SHA-1 find accidents; they no longer withstand an attacker.
+public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
+  /// MD5 and SHA-1 find accidents; they no longer withstand an attacker.
   public enum Algorithm: String, Sendable, CaseIterable {
     case md5, sha1, sha256, sha384, sha512
 
@@ -56,9 +56,6 @@ public struct ContentDigest: Sendable, Hashable {
   }
 
   public var hex: String { bytes.hexadecimal }
-}
-
-extension ContentDigest: CustomStringConvertible {
   public var description: String { "\(algorithm.rawValue):\(hex)" }
 }
 

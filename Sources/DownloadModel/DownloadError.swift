@@ -1,15 +1,13 @@
 import Glibc
 
 /// A failure of one download: what was being done, for which address or path, why, and whether trying again may help.
-///
-/// The front door makes the message for the user from its fields, with a hint at the remedy.
 @dynamicMemberLookup
-public struct DownloadError: Error, Sendable, Equatable {
+public struct DownloadError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A switch over it needs a default, since more may come.
   public enum Code: String, Sendable {
     case cancelled, resolve, connect, tls, certificate, timeout, stalled, reset, redirect, status, range, disk, folder
     case conflict, digest, unproven, cache, transport
-    /// The user gave the file up for this run, and can have it by the next one.
+    /// The user gave the file up for this run only.
     case skipped
     case badAddress = "bad-address"
     case badResponse = "bad-response"
@@ -18,7 +16,6 @@ public struct DownloadError: Error, Sendable, Equatable {
     case diskFull = "disk-full"
     /// The user's own certificate cannot be used, the server rejects it, or the server requires one.
     case clientCertificate = "client-certificate"
-    /// The server's key is not the pinned one.
     case pinnedKey = "pinned-key"
     /// The request stayed unanswered while the host answered others, over as many connections as it has workers.
     case unanswered
@@ -38,13 +35,11 @@ public struct DownloadError: Error, Sendable, Equatable {
     case curl(code: Int32, message: String)
     case errno(Int32)
     case http(status: Int)
-    /// A proxy answered in the server's place or could not be reached. With `.connect` it may be temporary: the proxy
-    /// could not reach the server.
+    /// A proxy answered in the server's place or could not be reached; with `.connect` it may be temporary.
     case proxy(ProxyRefusal)
     case detail(String)
   }
 
-  /// What is known of it.
   public struct Fields: Sendable, Equatable {
     public let code: Code
     public let cause: Cause?
@@ -55,9 +50,8 @@ public struct DownloadError: Error, Sendable, Equatable {
     public let activity: String
     /// Whether trying again may help (a temporary failure of HTTP rule 11).
     public let isTransient: Bool
-    /// Whether the request failed on a stale connection: one that had been used before and that the server closed
-    /// meanwhile. That is no failure of this file, and a client may simply send the request again (RFC 9112 §9.3.1, RFC
-    /// 9113 §8.7).
+    /// Whether the request failed on a connection that had been used before and that the server closed meanwhile: no
+    /// failure of the file, and the request may simply be sent again (RFC 9112 §9.3.1, RFC 9113 §8.7).
     public let isStaleConnection: Bool
     /// Whether a connection that was made for this request ended before any answer. If the host serves other requests
     /// meanwhile, it accepts no more connections (HTTP rule 37).
@@ -68,8 +62,7 @@ public struct DownloadError: Error, Sendable, Equatable {
     public let retryAfter: Duration?
     /// How many bytes of disk space the file lacks or still needs.
     public let neededBytes: Int64?
-    /// Whether an equal request, for which this one waited, met the failure. It is then no answer of the host to this
-    /// request, and has been counted already.
+    /// Whether an equal request, for which this one waited, met the failure, and counted it.
     public fileprivate(set) var isCoalesced = false
     /// Who named the address, so that a list of what failed can say it when it is read again.
     public fileprivate(set) var provenance = Provenance.user
@@ -77,11 +70,9 @@ public struct DownloadError: Error, Sendable, Equatable {
 
   /// A request that stayed unanswered over its own connection while the host answered others over theirs.
   public struct Overtaken: Sendable, Equatable {
-    /// How long it stayed unanswered.
     public var waited: Duration
     /// The network loop that has a connection on which the host answers.
     public var loop: Int
-    /// Whether that connection is idle.
     public var isIdle: Bool
     /// How many connections the host answers at a time, by loop; nil until that is known.
     public var answering: [Int]?
@@ -91,8 +82,7 @@ public struct DownloadError: Error, Sendable, Equatable {
     }
   }
 
-  /// Behind a reference, because errors are rare and large, and every async function that can throw one would otherwise
-  /// reserve that much for each file.
+  /// Behind a reference: by value, each async function that can throw an error would reserve its size for each file.
   private final class Box: Sendable {
     let fields: Fields
     init(_ fields: Fields) { self.fields = fields }
@@ -128,7 +118,6 @@ public struct DownloadError: Error, Sendable, Equatable {
     return self.code == .diskFull || self.code == .disk && self.activity == "writing"
   }
 
-  /// Whether the user ended it, and nothing failed.
   public var isOfUser: Bool { self.code == .cancelled || self.code == .skipped }
 
   private func changed(_ change: (inout Fields) -> Void) -> DownloadError {
@@ -138,7 +127,6 @@ public struct DownloadError: Error, Sendable, Equatable {
     return copy
   }
 
-  /// The same failure, for another file.
   public func of(_ address: Address) -> DownloadError { changed { $0.address = address.key } }
 
   /// The same failure with this address, unless it has one already.
@@ -150,10 +138,8 @@ public struct DownloadError: Error, Sendable, Equatable {
 
   /// The same failure, for the coalesced requests that waited for the one that met it.
   public var coalesced: DownloadError { changed { $0.isCoalesced = true } }
-}
 
-extension DownloadError: CustomStringConvertible {
-  /// For logs and inside other messages; the front door's messages are better.
+  /// For logs.
   public var description: String {
     let place = [self.path, self.address].compactMap(\.self).joined(separator: " ")
     return [self.code.rawValue, self.activity, place, reason].filter { !$0.isEmpty }.joined(separator: ": ")
@@ -173,10 +159,9 @@ extension DownloadError: CustomStringConvertible {
 }
 
 /// What a proxy answered in the server's place, or why it did not.
-public struct ProxyRefusal: Sendable, Equatable {
+public struct ProxyRefusal: Sendable, Equatable, CustomStringConvertible {
   public enum Answer: Sendable, Equatable {
-    /// It requires a login, or another one: 407 (RFC 9110 §15.5.8), tinyproxy's 401, or SOCKS5's own codes (RFC 1928
-    /// §3, RFC 1929).
+    /// It requires a login, or another one: 407, tinyproxy's 401, or SOCKS5's own codes (RFC 1928 §3, RFC 1929).
     case login
     /// Another status than 2xx for CONNECT (RFC 9110 §9.3.6).
     case status(Int)
@@ -194,24 +179,19 @@ public struct ProxyRefusal: Sendable, Equatable {
 
   /// Scheme, host and port: `http://proxy.example.org:3128`, without the login.
   public let proxy: String
-  /// Whether the user gave a login for it.
   public let hadLogin: Bool
   public let answer: Answer
 
   public init(proxy: String, hadLogin: Bool, answer: Answer) {
     (self.proxy, self.hadLogin, self.answer) = (proxy, hadLogin, answer)
   }
-}
 
-extension ProxyRefusal: CustomStringConvertible {
-  /// For logs; the front door's messages are better.
   public var description: String {
     switch answer {
     case .login: "\(proxy) \(hadLogin ? "refused the login" : "wants a login")"
     case .status(let status): "\(proxy) answered \(status)"
     case .forbidden: "\(proxy) forbids it"
-    case .unreachable(let why), .away(let why), .misunderstood(let why), .insecure(let why):
-      "\(proxy): \(why)"
+    case .unreachable(let why), .away(let why), .misunderstood(let why), .insecure(let why): "\(proxy): \(why)"
     }
   }
 }
@@ -220,8 +200,7 @@ extension ProxyRefusal: CustomStringConvertible {
 public struct NextAttempt: Sendable, Equatable {
   /// Counts this file's attempts. At least 2, since the first was before any failure.
   public var attempt: Int
-  /// Counts, from 1, the retries that `retries` limits: the file's own, or those of its host while that host serves no
-  /// request.
+  /// Of `retries`, from 1: the file's own, or those of its host while that host serves no request.
   public var retry: Int
   /// The download fails after this many retries without success; nil where something other than a number ends them.
   public var retries: Int?

@@ -1,5 +1,4 @@
-/// The ways to run a list: three strategies, each with a file in DownloadScheduling, and the last of them at a width
-/// that it finds itself.
+/// Three strategies to run a list, and the last of them at a width that it finds itself.
 public enum DownloadMode: String, Sendable, CaseIterable, Codable {
   case sequential
   case asyncLet = "async-let"
@@ -7,23 +6,19 @@ public enum DownloadMode: String, Sendable, CaseIterable, Codable {
   /// A task group, as wide as the answers to this list speak for.
   case auto
 
-  /// The three that are one strategy each, to be compared.
   public static let strategies = [sequential, asyncLet, parallel]
 }
 
-/// In which order requests go, beside those that go first (`--order`).
+/// In which order requests go, beside those that go first (`--order`); those of unknown size go last.
 public enum RequestOrder: String, Sendable, CaseIterable {
   case list
-  /// The smallest first; those of unknown size last.
   case small
-  /// The largest first; those of unknown size last.
   case large
   case random
 }
 
 /// How many files went at a time, and why.
 public struct RunWidth: Sendable, Equatable {
-  /// The most that were in flight at a time.
   public var peak: Int
   /// Nil where the user gave the number.
   public var lesson: WidthLesson?
@@ -31,7 +26,6 @@ public struct RunWidth: Sendable, Equatable {
   public init(peak: Int, lesson: WidthLesson?) { (self.peak, self.lesson) = (peak, lesson) }
 }
 
-/// What a run found out about files at a time.
 public enum WidthLesson: Sendable, Equatable {
   /// Nothing: there were too few files, or they were over too soon.
   case nothing
@@ -45,6 +39,5 @@ public enum WidthLesson: Sendable, Equatable {
   case gained(Double)
   /// Answers took so long that as many as are allowed were asked for before the first file had ended.
   case slowAnswers
-  /// Transfers broke.
   case broke
 }

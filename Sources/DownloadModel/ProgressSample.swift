@@ -3,17 +3,16 @@ public struct ProgressSample: Sendable {
   public var tally: ProgressTally
   /// Body bytes received by the whole run so far, those of files in flight included.
   public var received: Int64
-  /// In no order; empty for a reader of totals. Files that began while the feed had no reader are missing.
+  /// In no order, without files that began while the feed had no reader; empty for a reader of totals.
   public var active: [ActiveDownload]
-  /// The events since the reader's last sample; empty for a reader without events.
+  /// Since the reader's last sample.
   public var events: [ProgressEvent]
   /// The hosts that keep files waiting, the one with most of them first; empty for a reader without events.
   public var hosts: [HostWait]
-  /// What a run waits for that watches its lists; nil for other runs, and for a reader without events.
+  /// Nil for a run that watches no lists, and for a reader without events.
   public var watch: WatchStatus?
-  /// A question to the user at the terminal.
   public var prompt: [String]
-  /// How many files at a time the user wants by now; nil where he has not said so while the run went on.
+  /// How many files at a time the user wants by now; nil where nobody has said so during the run.
   public var width: Int?
 
   public init(
@@ -25,7 +24,6 @@ public struct ProgressSample: Sendable {
   }
 }
 
-/// A file that is being downloaded.
 public struct ActiveDownload: Sendable, Identifiable {
   public let id: Int
   public let address: Address
@@ -40,7 +38,6 @@ public indirect enum ProgressEvent: Sendable {
   case waitsForAnotherProcess(Address, _ process: Int?)
   case ended(Address, Result<DownloadOutcome, DownloadError>)
   case rejected(Rejection)
-  /// Of a run that watches its lists.
   case watch(WatchNews)
 }
 
@@ -69,7 +66,6 @@ public struct Rejection: Sendable, Equatable {
     case noList(NoList)
   }
 
-  /// What stands where a list should.
   public enum NoList: Error, Equatable {
     case binary
     /// HTML.
@@ -101,7 +97,6 @@ public struct HostWait: Sendable, Equatable {
   public var limit: Int
   /// Whether its answers said so, and not the user.
   public var isLearnt: Bool
-  /// Files that wait for it.
   public var waiting: Int
   /// Until it is asked again; nil where only the end of another file is waited for.
   public var pause: Duration?
@@ -113,9 +108,7 @@ public struct HostWait: Sendable, Equatable {
 
 /// What a run that watches its lists waits for, at one moment.
 public struct WatchStatus: Sendable, Equatable {
-  /// Their names, as messages have them.
   public var lists: [String]
-  /// Lines that are in them.
   public var files: Int
   /// Until what has come is asked about again; nil where it is not.
   public var nextLook: Duration?
@@ -125,19 +118,16 @@ public struct WatchStatus: Sendable, Equatable {
   }
 }
 
-/// What happened to the lists of a run that watches them.
 public enum WatchNews: Sendable {
   /// A list is not there, yet or any more; what it named goes on.
   case missing(list: String, files: Int)
   /// A list is there and cannot be read as one; what it named goes on.
   case unreadable(Rejection, files: Int)
-  /// A list names other files than before.
   case changed(Change)
-  /// A line is not in its list any more.
+  /// A line is in its list no more.
   case removed(DownloadRequest, Removed)
-  /// So many files are asked about again.
   case asking(files: Int)
-  /// Everything listed has ended; the next thing to happen is a change of a list, or the next look.
+  /// Everything listed has ended; the next event is a change of a list, or the next look.
   case waiting(WatchStatus)
 
   public struct Change: Sendable, Equatable {
@@ -148,7 +138,6 @@ public enum WatchNews: Sendable {
     public var restarted: Int
     /// Lines that were no addresses and are gone.
     public var mended: Int
-    /// Lines that are in the list now.
     public var files: Int
 
     public var isNothing: Bool { started == 0 && removed == 0 && restarted == 0 && mended == 0 }
@@ -163,7 +152,6 @@ public enum WatchNews: Sendable {
   public enum Removed: String, Sendable {
     case waiting
     case running
-    /// Its file stays.
     case done
     case failed
   }

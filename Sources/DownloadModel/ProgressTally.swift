@@ -1,15 +1,13 @@
 /// Counts of files; the files themselves are not kept, so memory does not grow with the list.
 @dynamicMemberLookup
 public struct ProgressTally: Sendable, Equatable {
-  /// Requests read from the list so far.
   public var listed = 0
   public var listIsComplete = false
   private var verdicts = Verdicts()
   private var remarks = Remarks()
   /// Files whose bodies came over the network, also those whose bytes were here already.
   public var bodies = 0
-  /// Of those, the bytes that this run had to fetch: without those of earlier runs, and without bytes that came twice
-  /// or for nothing.
+  /// The bytes of those that this run had to fetch: none of earlier runs, and none that came twice or for nothing.
   public var bodyBytes: Int64 = 0
   /// Body bytes that finished files took from the network.
   public var transferredBytes: Int64 = 0
@@ -25,7 +23,6 @@ public struct ProgressTally: Sendable, Equatable {
     public var (failed, cancelled) = (0, 0)
   }
 
-  /// What else is to be said of files that ended.
   public struct Remarks: Sendable, Equatable {
     /// Of `fetched`, those whose bytes were here already.
     public var sameAsHere = 0
@@ -33,13 +30,11 @@ public struct ProgressTally: Sendable, Equatable {
     public var withoutContent = 0
     /// Those that were used although they are no longer fresh.
     public var stale = 0
-    /// Those whose content coding was removed.
     public var decoded = 0
     /// Of `failed`, those that a retry cannot help.
     public var failedForGood = 0
     /// Of `cancelled`, those that the user gave up while the run went on.
     public var givenUp = 0
-    /// Files whose checksum was compared.
     public var provenByDigest = 0
     /// Files whose end only the closing connection marked.
     public var unproven = 0
@@ -57,16 +52,14 @@ public struct ProgressTally: Sendable, Equatable {
     set { remarks[keyPath: count] = newValue }
   }
 
-  /// Files that were here, or in the cache, and that no server had to send.
+  /// Files that no server had to send.
   public var asBefore: Int { verdicts.unchanged + verdicts.fresh + verdicts.copied }
 
   public var done: Int { verdicts.fetched + asBefore + verdicts.skipped }
   /// Requests that are no longer under way, and rejected lines, which never were.
   public var ended: Int { done + verdicts.failed + verdicts.cancelled }
 
-  /// - Parameters:
-  ///   - kept: bytes of an unfinished file that wait for the next run.
-  ///   - one: -1 takes back what was counted for a file that is not of the run any more.
+  /// - Parameter one: -1 takes back what was counted for a file that is not of the run any more.
   mutating func count(_ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0, by one: Int = 1) {
     switch result {
     case .success(let outcome): count(outcome, by: one)
@@ -81,7 +74,6 @@ public struct ProgressTally: Sendable, Equatable {
     }
   }
 
-  /// Counts a failure.
   mutating func reject(_ isTransient: Bool = false, by one: Int = 1) {
     verdicts.failed += one
     if !isTransient { remarks.failedForGood += one }

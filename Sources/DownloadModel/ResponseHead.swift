@@ -1,5 +1,4 @@
-/// Status and header fields of a final response, kept as the bytes that arrived: a field costs nothing until it is
-/// read.
+/// Status and header fields of a final response, as the bytes that arrived: a field costs nothing until it is read.
 public struct ResponseHead: Sendable {
   public let status: Int
   /// The address that answered, without credentials, where redirects led away from the requested one.
@@ -7,9 +6,7 @@ public struct ResponseHead: Sendable {
   private let block: [UInt8]
   private let starts: [Int]
 
-  /// - Parameters:
-  ///   - block: header lines separated by LF or CRLF, without the status line.
-  ///   - starts: where each line begins.
+  /// - Parameter block: header lines separated by LF or CRLF, without the status line; `starts` says where each begins.
   public init(status: Int, block: [UInt8], starts: [Int]) {
     (self.status, self.block, self.starts) = (status, block, starts)
   }
@@ -27,15 +24,14 @@ public struct ResponseHead: Sendable {
   }
 
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
-    // Nearly all values are ASCII, and to validate one takes longer than all else about it.
+    // Validating takes longer than all else about a value, and nearly all are ASCII.
     if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
     return String(validating: bytes, as: UTF8.self)
       ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 
-  /// Whether the body is all of what was asked for. 203 is a 200 that a proxy changed; no better body is available.
-  /// What was created or accepted is what the server has to give, and unknown codes of the class 2xx are treated as 200
-  /// (RFC 9110 §15).
+  /// Whether the body is all that the server has to give: unknown codes of the class 2xx are as 200 (RFC 9110 §15), and
+  /// 203 is a 200 that a proxy changed.
   public var isWhole: Bool {
     switch status {
     case 200...203, 209...225, 227...299: true
@@ -60,6 +56,23 @@ public struct ResponseHead: Sendable {
   /// Whether the body is as stored at the origin: no Content-Encoding except `identity` (RFC 9110 §8.4).
   public var isIdentityEncoded: Bool { bodyCoding == .none }
 
+  /// How a body is coded in addition to how it is stored at the origin (RFC 9110 §8.4).
+  public enum BodyCoding: Sendable, Equatable {
+    case none
+    /// The codings, in the order in which they were applied.
+    case known([ContentCoding])
+    case unknown
+  }
+
+  /// The codings in Content-Encoding. dlm asks for `identity`, but some servers send another coding.
+  public var bodyCoding: BodyCoding {
+    guard let field = self["content-encoding"] else { return .none }
+    let tokens = field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
+    guard !tokens.isEmpty else { return .none }
+    let codings = tokens.compactMap { ContentCoding($0) }
+    return codings.count == tokens.count ? .known(codings) : .unknown
+  }
+
   @inline(__always)
   private func forEachValue(of name: StaticString, _ body: (ArraySlice<UInt8>) -> Void) {
     let (wanted, count) = (name.utf8Start, name.utf8CodeUnitCount)
@@ -78,7 +91,6 @@ public struct ResponseHead: Sendable {
     }
   }
 
-  /// The bit that makes an ASCII capital a small letter.
   private static func caseBit(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? 0x20 : 0 }
 
   /// What stands behind a colon, without the line's end.
@@ -119,7 +131,6 @@ public struct ContentRange: Sendable, Equatable {
 public struct Validator: Sendable, Equatable, Codable {
   /// The entity tag as sent, with quotes and a possible `W/`.
   public var etag: String?
-  /// Last-Modified as sent.
   public var lastModified: String?
   /// Date as sent: it decides whether Last-Modified is strong.
   public var date: String?
@@ -139,8 +150,7 @@ public struct Validator: Sendable, Equatable, Codable {
 
   public var isEmpty: Bool { etag == nil && lastModified == nil }
 
-  /// Without values that must not be in a header line, because a server may send a bare CR in them, and metadata on
-  /// disk may have been written by another program.
+  /// Without values that a header line must not have: a server may send a bare CR, and others write to the disk.
   public var fitForHeaders: Validator {
     func clean(_ text: String?) -> String? {
       text.flatMap { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? nil : $0 }
@@ -156,7 +166,6 @@ public enum ContentCoding: Sendable, Equatable {
   case deflate
   case brotli
 
-  /// - Parameter token: lower case.
   fileprivate init?(_ token: some StringProtocol) {
     switch token {
     case "gzip", "x-gzip": self = .gzip
@@ -167,29 +176,8 @@ public enum ContentCoding: Sendable, Equatable {
   }
 }
 
-extension ResponseHead {
-  /// How a body is coded in addition to how it is stored at the origin (RFC 9110 §8.4).
-  public enum BodyCoding: Sendable, Equatable {
-    case none
-    /// The codings, in the order in which they were applied.
-    case known([ContentCoding])
-    /// One of them is unknown to dlm.
-    case unknown
-  }
-
-  /// The codings in Content-Encoding. dlm asks for `identity`, but some servers send another coding.
-  public var bodyCoding: BodyCoding {
-    guard let field = self["content-encoding"] else { return .none }
-    let tokens = field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
-    guard !tokens.isEmpty else { return .none }
-    let codings = tokens.compactMap { ContentCoding($0) }
-    return codings.count == tokens.count ? .known(codings) : .unknown
-  }
-}
-
-/// What a status code says about trying again (RFC 9110 §15, HTTP rule 11).
 public enum HTTPStatus {
-  /// Whether the failure is temporary: 408, 425, 429, and every status from 500 on except 501 and 505.
+  /// Whether a retry may help (RFC 9110 §15, HTTP rule 11).
   public static func isTransient(_ status: Int) -> Bool {
     switch status {
     case 408, 425, 429: true
@@ -204,18 +192,11 @@ public enum OptionalWhiteSpace {
   @inlinable
   public static func contains(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-  /// The bytes without what stands around them.
   @inlinable
   public static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
-    // By index, because removing bytes from a slice that shares its storage copies the storage.
-    var (start, end) = (bytes.startIndex, bytes.endIndex)
-    while start < end, contains(bytes[start]) { bytes.formIndex(after: &start) }
-    while start < end {
-      let last = bytes.index(before: end)
-      guard contains(bytes[last]) else { break }
-      end = last
-    }
-    return bytes[start..<end]
+    guard let start = bytes.firstIndex(where: { !contains($0) }), let last = bytes.lastIndex(where: { !contains($0) })
+    else { return bytes[bytes.endIndex...] }
+    return bytes[start...last]
   }
 
   @inlinable
