@@ -136,16 +136,16 @@ struct SettingsTests {
   /// A run to which every built-in value is given is the run that has none.
   @Test func builtInValuesAreThoseInForce() async throws {
     var variables: [String: String] = ["XDG_CONFIG_HOME": "/nowhere"]
-    func settings() async throws -> Settings {
-      try await Settings(.parse([]), [], .load(environment: variables))
+    func settings() throws -> Settings {
+      try Settings(.parse([]), [], .load(environment: variables))
     }
-    let usual = try await settings()
+    let usual = try settings()
     for row in OptionTable.rows where row.setting != .nowhere {
       if let text = row.builtIn.value { variables[SettingsSources.variable(row.name)] = text }
     }
     #expect(variables.count > 20)
     // Without the rate limiter and others that are objects, a value prints as what it is.
-    #expect("\(try await settings())" == "\(usual)")
+    #expect("\(try settings())" == "\(usual)")
   }
 
   /// The manual page is made from the help.

@@ -20,25 +20,17 @@ struct ClearCacheCommand: AsyncParsableCommand {
   var addresses: [CachedAddress] = []
 
   @Flag(
-    help: """
-      Remove unfinished files with what they hold, in this folder and those of earlier runs, and forget nothing.
-      """)
+    help: "Remove unfinished files with what they hold, in this folder and those of earlier runs, and forget nothing.")
   var partial = false
 
-  @Flag(
-    help: """
-      Remove also the files that dlm wrote and nobody changed since, finished and unfinished; asks first.
-      """)
+  @Flag(help: "Remove also the files that dlm wrote and nobody changed since, finished and unfinished; asks first.")
   var files = false
 
-  @Flag(help: "Answer the question of --files with yes.")
-  var yes = false
-
-  @Flag(help: "Say what was freed as one JSON object.")
-  var json = false
+  @Flag(help: "Answer the question of --files with yes.") var yes = false
+  @Flag(help: "Say what was freed as one JSON object.") var json = false
 
   func run() async throws {
-    let folders = CacheAtHand.folders(CacheAtHand.running())
+    let folders = CacheAtHand.folders()
     let keys = addresses.isEmpty ? nil : addresses.map(\.key)
     let freed = try await CacheAtHand.use { [self] cache in
       if files { return try await removeFiles(cache, keys, folders) }
@@ -50,16 +42,14 @@ struct ClearCacheCommand: AsyncParsableCommand {
     if json {
       try StandardOutput.write(CacheJSON.freed(freed))
     } else {
-      let text =
-        files || partial ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)
-      try StandardOutput.say([text])
+      let isRemoved = files || partial
+      try StandardOutput.say([isRemoved ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)])
     }
     if !freed.failures.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
   }
 
-  private func removeFiles(
-    _ cache: CacheAdministration, _ keys: [String]?, _ folders: [FilePath]
-  ) async throws -> Freed {
+  private func removeFiles(_ cache: CacheAdministration, _ keys: [String]?, _ folders: [FilePath]) async throws -> Freed
+  {
     let written = try await cache.written(of: keys)
     let unfinished = try await cache.unfinished(in: folders, of: keys)
     if !yes, written.files + unfinished.count > 0 { try confirm(written, unfinished) }

@@ -21,14 +21,15 @@ struct ConfigCommand: AsyncParsableCommand {
         dlm config --jobs 8 --progress plain     what dlm get would use with these
       """)
 
-  @Flag(help: "A JSON object a line, for programs.")
-  var json = false
-
+  @Flag(help: "A JSON object a line, for programs.") var json = false
   @OptionGroup var get: GetCommand
 
   func run() async throws {
-    if let source = get.sources.first { throw ValidationError(UsageMessages.configTakesNoSource(source)) }
-    let sources = try await SettingsSources.load(environment: ProcessInfo.processInfo.environment)
+    if let source = get.sources.first {
+      throw ValidationError(
+        "dlm config shows settings and takes no list: leave \"\(Redaction.redactedAddress(source))\" out.")
+    }
+    let sources = try SettingsSources.load(environment: ProcessInfo.processInfo.environment)
     let all = SettingInForce.all(get, sources)
     if json {
       try StandardOutput.write(all.map { $0.json.text + "\n" }.joined())
@@ -53,12 +54,9 @@ struct SettingInForce {
     } + [SettingInForce("loops", given: [], sources, .nothing("one a core, at most 8"))]
   }
 
-  private init(
-    _ name: String, given: [String], _ sources: SettingsSources, _ builtIn: OptionTable.BuiltIn
-  ) {
-    let set =
-      given.isEmpty
-      ? sources.found(name) : (text: given.joined(separator: "\n"), origin: .option("--\(name)"))
+  private init(_ name: String, given: [String], _ sources: SettingsSources, _ builtIn: OptionTable.BuiltIn) {
+    let option = (text: given.joined(separator: "\n"), origin: SettingOrigin.option("--\(name)"))
+    let set = given.isEmpty ? sources.found(name) : option
     self.name = name
     value = set.map { Self.shown($0.text, of: name) } ?? builtIn.value
     meaning = if case .nothing(let words) = builtIn { words } else { nil }
@@ -78,32 +76,24 @@ struct SettingInForce {
   }
 
   var json: JSONValue {
-    var place: JSONValue = .null
-    var line: JSONValue = .null
-    switch origin {
-    case .builtIn: break
-    case .file(let path, let number):
-      place = .text(path.string)
-      line = .number(orNull: number.map(Int64.init))
-    default: place = .text(origin.name)
-    }
+    let (kind, place, line): (String, String?, Int?) =
+      switch origin {
+      case .option(let name): ("option", name, nil)
+      case .variable(let name): ("environment", name, nil)
+      case .file(let path, let line): ("file", path.string, line)
+      case .builtIn: ("built-in", nil, nil)
+      }
     return .object([
-      "name": .text(name), "value": value.map { .text($0) } ?? .null, "from": .text(origin.kind),
-      "place": place, "line": line,
+      "name": .text(name), "value": .of(value), "from": .text(kind), "place": .of(place), "line": .of(line),
     ])
   }
 
   /// In columns: name, value, and where it is from.
   static func lines(_ all: [SettingInForce]) -> [String] {
-    let names = all.map(\.name.count).max() ?? 0
     let texts = all.map { $0.value.map { $0.isEmpty ? "\"\"" : $0 } ?? "(\($0.meaning ?? ""))" }
+    let names = all.map(\.name.count).max() ?? 0
     let width = min(32, texts.map(\.count).max() ?? 0)
-    return zip(all, texts).map { setting, text in
-      padded(setting.name, names) + "  " + padded(text, width) + "  " + setting.origin.name
-    }
-  }
-
-  private static func padded(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
+    // Two blanks stand behind a value that is wider too.
+    return TextColumns.lines(zip(all, texts).map { [$0.name, $1 + " ", $0.origin.name] }, [names + 2, width + 2, 0])
   }
 }

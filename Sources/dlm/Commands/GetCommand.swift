@@ -49,9 +49,9 @@ struct GetCommand: AsyncParsableCommand {
 
       EXIT STATUS
         0 everything there and right; 1 something failed for good, or is not what was compared with; 75 only \
-      temporary failures, or files skipped by key; 64 usage; 66 a source cannot be read; 73 the folder \
-      cannot be used; 74 the disk is \
-      full or broken, or output cannot be written; 129, 130, 143 hung up, interrupted, terminated (what has come is kept).
+      temporary failures, or files skipped by key; 64 usage; 66 a source cannot be read; 73 the folder cannot be \
+      used; 74 the disk is full or broken, or output cannot be written; 129, 130, 143 hung up, interrupted, \
+      terminated (what has come is kept).
 
       FILES
         ./.dlm.conf                         settings for one folder: how dlm works, not whom it trusts
@@ -72,32 +72,17 @@ struct GetCommand: AsyncParsableCommand {
   @Argument(help: .value("source", "A list file, - for standard input, or an address."), completion: .file())
   var sources: [String] = []
 
-  @Option(
-    name: [.customShort("m", allowingJoined: true), .long],
-    help: .value("mode", "How to run the list (default: parallel)."))
-  var mode: DownloadMode?
-
-  @Flag(
-    help: """
-      Addresses given are those of lists; their lines may be relative, and --header and --cert are for their \
-      servers only.
-      """)
-  var list = false
-
+  @Option("mode") var mode: DownloadMode?
+  @Flag("list") var list = false
   @OptionGroup(title: "Output") var output: OutputOptions
   @OptionGroup(title: "Proof") var proof: ProofOptions
   @OptionGroup(title: "Order") var order: OrderOptions
   @OptionGroup(title: "Connections") var connection: ConnectionOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
   @OptionGroup(title: "Records and keys") var records: RecordOptions
-
-  @Flag(help: "Without a source: fetch only what is missing or changed, also after a run in another mode.")
-  var noCompare = false
-
+  @Flag("no-compare") var noCompare = false
   @OptionGroup(title: "Watching") var watching: WatchOptions
-
-  @Flag(help: "Say what would be fetched under which name, and fetch nothing.")
-  var dryRun = false
+  @Flag("dry-run") var dryRun = false
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
@@ -111,7 +96,7 @@ struct GetCommand: AsyncParsableCommand {
   ///   - typed: the command without what is remembered.
   private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
     let sources = sources.map { Source($0, isList: list) }
-    var settings = try Settings(self, sources, await .load(environment: environment))
+    var settings = try Settings(self, sources, .load(environment: environment))
     if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     let fetching = Wiring.listFetching(settings, environment)
     if dryRun { throw ExitCode(try await sayNames(of: sources, settings, fetching).rawValue) }

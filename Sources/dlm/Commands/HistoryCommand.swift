@@ -20,11 +20,8 @@ struct HistoryCommand: AsyncParsableCommand {
   @Argument(help: .value("list", "Only runs of this list (default: all of this folder)."), completion: .file())
   var list: String?
 
-  @Option(name: [.customShort("n"), .long], help: .value("N", "The newest N of each list."))
-  var runs = 20
-
-  @Flag(help: "A JSON object a line, for programs.")
-  var json = false
+  @Option(name: [.customShort("n"), .long], help: .value("N", "The newest N of each list.")) var runs = 20
+  @Flag(help: "A JSON object a line, for programs.") var json = false
 
   func validate() throws {
     guard runs >= 1 else { throw ValidationError(UsageMessages.noRuns) }

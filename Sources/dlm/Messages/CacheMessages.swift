@@ -7,25 +7,19 @@ import TerminalProgress
 enum CacheMessages {
   static func warning(_ warning: CacheWarning) -> String {
     let detail = warning.detail.isEmpty ? "" : " (\(warning.detail))"
-    return switch warning.kind {
-    case .damagedIndexSetAside:
-      "dlm: the cache's index was damaged\(detail); \(begunAnew(warning))"
-    case .otherVersion:
-      "dlm: the cache's index was made by another version of dlm; \(begunAnew(warning))"
-    case .unusable:
-      "dlm: the cache \(warning.path) cannot be used\(detail); this run did without it: see dlm cache path"
-    case .storeUnusable:
-      "dlm: nothing can be kept in \(warning.path)\(detail); this run went on without: see --store"
-    case .noStandIn:
-      "dlm: an older file could not be used for one whose server failed: \(warning.path)\(detail)"
-    case .partialNotKept:
-      "dlm: what had come of \(warning.path) could not be kept\(detail)"
-    }
-  }
-
-  private static func begunAnew(_ warning: CacheWarning) -> String {
-    "a new one was begun, and files are known again as they are asked for. "
-      + "The old one was set aside as \(warning.path): dlm clear-cache removes it"
+    let begunAnew =
+      "a new one was begun, and files are known again as they are asked for. The old one was set aside as "
+      + "\(warning.path): dlm clear-cache removes it"
+    let what =
+      switch warning.kind {
+      case .damagedIndexSetAside: "the cache's index was damaged\(detail); \(begunAnew)"
+      case .otherVersion: "the cache's index was made by another version of dlm; \(begunAnew)"
+      case .unusable: "the cache \(warning.path) cannot be used\(detail); this run did without it: see dlm cache path"
+      case .storeUnusable: "nothing can be kept in \(warning.path)\(detail); this run went on without: see --store"
+      case .noStandIn: "an older file could not be used for one whose server failed: \(warning.path)\(detail)"
+      case .partialNotKept: "what had come of \(warning.path) could not be kept\(detail)"
+      }
+    return "dlm: \(what)"
   }
 
   static func status(_ status: CacheStatus) -> String {
@@ -38,13 +32,11 @@ enum CacheMessages {
   /// How far another process is: a line for all of its run, and below it some of its files.
   static func running(_ running: RunningDownloads) -> [String] {
     let bound = running.listIsComplete ? "" : "at least "
-    var parts = [
-      "\(Quantity.count(running.done)) of \(bound)\(Quantity.count(running.listed)) files done"
-    ]
-    if running.failed > 0 { parts.append("\(Quantity.count(running.failed)) failed") }
-    parts += [Quantity.bytes(running.bytes), Quantity.rate(Double(running.rate))]
+    let failed = running.failed > 0 ? ", \(Quantity.count(running.failed)) failed" : ""
     let head =
-      "Running (process \(running.process)): \(parts.joined(separator: ", ")), into \(running.directory)"
+      "Running (process \(running.process)): \(Quantity.count(running.done)) of \(bound)"
+      + "\(Quantity.count(running.listed)) files done\(failed), \(Quantity.bytes(running.bytes)), "
+      + "\(Quantity.rate(Double(running.rate))), into \(running.directory)"
     let files = running.active.map { file in
       "  \(file.url): \(Quantity.bytes(file.bytes))" + (file.total.map { " of \(Quantity.bytes($0))" } ?? "")
     }
@@ -61,23 +53,19 @@ enum CacheMessages {
 
   static func cleared(_ freed: Freed) -> String { "Cleared: \(text(freed)); your files stay" }
 
+  private static func text(_ freed: Freed) -> String {
+    "\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed"
+  }
+
   /// What `--partial` and `--files` have come to.
   /// - Parameter forgets: whether files were forgotten too.
   static func removed(_ freed: Freed, forgets: Bool) -> String {
-    var parts: [String] = []
-    if forgets {
-      parts.append("\(Quantity.files(freed.files)), \(Quantity.bytes(freed.fileBytes))")
-    }
-    if !forgets || freed.parts > 0 {
-      parts.append("\(unfinished(freed.parts)), \(Quantity.bytes(freed.partBytes))")
-    }
-    if forgets {
-      parts.append("\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed in the cache")
-    }
+    var parts = forgets ? ["\(Quantity.files(freed.files)), \(Quantity.bytes(freed.fileBytes))"] : []
+    if !forgets || freed.parts > 0 { parts.append("\(unfinished(freed.parts)), \(Quantity.bytes(freed.partBytes))") }
+    if forgets { parts.append("\(text(freed)) in the cache") }
     if freed.filesKept > 0 {
-      parts.append(
-        "\(Quantity.files(freed.filesKept)) kept, since changed after dlm wrote \(freed.filesKept == 1 ? "it" : "them")"
-      )
+      let changed = freed.filesKept == 1 ? "it" : "them"
+      parts.append("\(Quantity.files(freed.filesKept)) kept, since changed after dlm wrote \(changed)")
     }
     if freed.partsInUse > 0 { parts.append("\(unfinished(freed.partsInUse)) kept, in use by a running dlm") }
     return "Removed: " + parts.joined(separator: "; ")
@@ -87,15 +75,11 @@ enum CacheMessages {
 
   /// `3 files (1.2 MiB) and 1 unfinished file (512 KiB)`
   static func removable(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
-    var parts: [String] = []
-    if written.files > 0 || unfinished.isEmpty {
-      parts.append("\(Quantity.files(written.files)) (\(Quantity.bytes(written.fileBytes)))")
-    }
-    if !unfinished.isEmpty {
-      let bytes = unfinished.reduce(0) { $0 + $1.bytes }
-      parts.append("\(Self.unfinished(unfinished.count)) (\(Quantity.bytes(bytes)))")
-    }
-    return parts.joined(separator: " and ") + " that dlm wrote and nobody changed since"
+    let bytes = unfinished.reduce(0) { $0 + $1.bytes }
+    let whole = "\(Quantity.files(written.files)) (\(Quantity.bytes(written.fileBytes)))"
+    let parts = "\(Self.unfinished(unfinished.count)) (\(Quantity.bytes(bytes)))"
+    let all = unfinished.isEmpty ? whole : written.files == 0 ? parts : "\(whole) and \(parts)"
+    return "\(all) that dlm wrote and nobody changed since"
   }
 
   static func nobodyToAsk(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
@@ -152,15 +136,9 @@ enum CacheMessages {
       ("Cache-Control", file.cacheControl), ("Expires", file.expires), ("Age", file.age), ("Vary", file.vary),
       ("Answered by", file.effectiveURL), ("Checksum", file.digest),
     ]
-    return [
-      "  \(entry.path): \(Quantity.bytes(entry.size)), \(entry.condition.rawValue)"
-        + (file.isStored ? ", the cache's own" : "")
-    ]
+    let own = file.isStored ? ", the cache's own" : ""
+    return ["  \(entry.path): \(Quantity.bytes(entry.size)), \(entry.condition.rawValue)\(own)"]
       + facts.compactMap { name, value in value.map { "    \(name): \($0)" } }
-  }
-
-  private static func text(_ freed: Freed) -> String {
-    "\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed"
   }
 
   /// One line for a whole `dlm cache verify`, and what can be done where something is wrong.
@@ -168,21 +146,113 @@ enum CacheMessages {
     let found = [CacheEntry.Condition.proven, .intact, .touched, .missing, .corrupt, .unreadable]
       .compactMap { condition in counts[condition].map { "\(Quantity.count($0)) \(condition.rawValue)" } }
     let line = "Verified: " + ([Quantity.files(counts.values.reduce(0, +))] + found).joined(separator: ", ")
-    var remedies: [String] = []
-    if counts[.corrupt] != nil {
-      remedies.append("what is corrupt: remove it and get it again, and look after the disk")
-    }
-    if counts[.unreadable] != nil {
-      remedies.append("what is unreadable: the cause stands above; see to its permissions, or to the disk")
-    }
-    if counts[.touched] != nil || counts[.missing] != nil {
-      remedies.append("what is touched or missing: dlm cache prune forgets it, dlm get fetches it again")
-    }
-    return [line] + remedies
+    let remedies: [([CacheEntry.Condition], String)] = [
+      ([.corrupt], "what is corrupt: remove it and get it again, and look after the disk"),
+      ([.unreadable], "what is unreadable: the cause stands above; see to its permissions, or to the disk"),
+      ([.touched, .missing], "what is touched or missing: dlm cache prune forgets it, dlm get fetches it again"),
+    ]
+    return [line] + remedies.filter { $0.0.contains { counts[$0] != nil } }.map(\.1)
   }
 
   /// Fields of a row of `dlm cache list`: condition, size in bytes, address, path.
   static func entry(_ entry: CacheEntry) -> [String] {
     [entry.condition.rawValue, "\(entry.size)", entry.address, entry.path.string]
+  }
+}
+
+/// What `dlm cache` says to programs: one object, or an object a line. As in the lines of `--progress json`, an address
+/// is a `url`, a time is RFC 3339, what is not known is null, and readers must ignore fields that they do not know. The
+/// fields are listed in the article <doc:CacheCommands>.
+///
+/// Texts pass the gate here, as strings: behind it, quotes are escaped.
+enum CacheJSON {
+  static func path(_ folder: String) -> String { line(["folder": text(folder)]) }
+
+  static func status(
+    _ status: CacheStatus, _ running: [RunningDownloads], _ unfinished: [UnfinishedFile]
+  ) -> String {
+    line([
+      "entries": .of(status.entries), "fileBytes": .of(status.fileBytes),
+      "indexBytes": .of(status.indexBytes), "storeBytes": .of(status.storeBytes),
+      "folder": text(status.folder.string), "running": .list(running.map { value($0) }),
+      "unfinished": .list(unfinished.map { value($0) }),
+    ])
+  }
+
+  static func entry(_ entry: CacheEntry) -> String {
+    line([
+      "condition": .text(entry.condition.rawValue), "size": .of(entry.size), "url": text(entry.address),
+      "path": text(entry.path.string), "fetchedAt": time(entry.fetchedAt),
+      "message": text(entry.failure.map { FailureMessages($0).line }),
+    ])
+  }
+
+  /// What is known of an address.
+  static func known(_ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile]) -> String {
+    line([
+      "url": text(address), "files": .list(files.map { value($0) }),
+      "unfinished": .list(unfinished.map { value($0) }),
+    ])
+  }
+
+  static func freed(_ freed: Freed) -> String {
+    line([
+      "entries": .of(freed.entries), "bytes": .of(freed.bytes), "files": .of(freed.files),
+      "fileBytes": .of(freed.fileBytes), "filesKept": .of(freed.filesKept), "unfinished": .of(freed.parts),
+      "unfinishedBytes": .of(freed.partBytes), "unfinishedInUse": .of(freed.partsInUse),
+      "failures": .list(
+        freed.failures.map { error in
+          .object(["path": text(error.path), "message": text(FailureMessages(error).line)])
+        }),
+    ])
+  }
+
+  // MARK: Parts
+
+  private static func line(_ fields: [String: JSONValue]) -> String { JSONValue.object(fields).text + "\n" }
+
+  /// Null for nil.
+  private static func text(_ text: String?) -> JSONValue {
+    .of(text.map { TerminalText.sanitized($0) })
+  }
+
+  private static func time(_ seconds: Int64) -> JSONValue {
+    .text(TimeText.utc(milliseconds: seconds.multipliedReportingOverflow(by: 1000).partialValue))
+  }
+
+  private static func value(_ file: UnfinishedFile) -> JSONValue {
+    .object([
+      "url": text(file.address), "path": text(file.path.string), "bytes": .of(file.bytes),
+      "total": .of(file.total), "keyed": .flag(file.isKeyed),
+    ])
+  }
+
+  private static func value(_ running: RunningDownloads) -> JSONValue {
+    .object([
+      "process": .of(running.process), "directory": text(running.directory),
+      "listed": .of(running.listed), "listIsComplete": .flag(running.listIsComplete),
+      "done": .of(running.done), "failed": .of(running.failed),
+      "bytes": .of(running.bytes), "rate": .of(running.rate), "more": .of(running.more),
+      "active": .list(
+        running.active.map { file in
+          .object([
+            "url": text(file.url), "bytes": .of(file.bytes), "total": .of(file.total),
+          ])
+        }),
+    ])
+  }
+
+  private static func value(_ file: CacheDetail) -> JSONValue {
+    let (entry, validator) = (file.entry, file.entry.validator)
+    return .object([
+      "path": text(entry.path.string), "size": .of(entry.size), "condition": .text(entry.condition.rawValue),
+      "fetchedAt": time(entry.fetchedAt), "usedAt": time(file.usedAt),
+      "freshUntil": file.freshUntil.map { time($0) } ?? .null, "keyed": .flag(file.isKeyed),
+      "stored": .flag(file.isStored), "chosenName": text(file.chosenName), "status": .of(file.status),
+      "etag": text(validator.etag), "lastModified": text(validator.lastModified),
+      "date": text(validator.date), "cacheControl": text(file.cacheControl), "expires": text(file.expires),
+      "age": text(file.age), "vary": text(file.vary), "effectiveURL": text(file.effectiveURL),
+      "digest": text(file.digest),
+    ])
   }
 }

@@ -20,11 +20,6 @@ struct ComparisonMessages {
     }
   }
 
-  /// Said where no list is named.
-  static func again(_ last: LastList) -> String {
-    "Comparing with the last list of this folder: \(TerminalText.sanitized(last.names))"
-  }
-
   /// What `dlm demo` fetches, and from how far.
   /// - Parameter rate: bytes a second of one connection.
   static func demo(files: Int, bytes: Int, latency: Int, rate: Int) -> [String] {
@@ -34,11 +29,6 @@ struct ComparisonMessages {
       "one by one (sequential), in lanes made by async let, and a task a file in a task group (parallel).",
     ]
   }
-
-  static let serving = "Serving on loopback; stop with Ctrl-C."
-
-  static let emptyList =
-    "dlm: the list holds no address, so there is nothing to compare; name one that does: an address a line"
 
   /// Above the files of a run: `run 2 of 9: async-let, round 1`, and the table so far.
   static func heading(_ step: ComparisonPlan.Step, of plan: ComparisonPlan, _ table: [String]) -> RunHeading {
@@ -68,24 +58,12 @@ struct ComparisonMessages {
 
   /// Said when files are left out of all runs.
   static func leftOut(_ failures: [RunFailure]) -> [String] {
-    let count = failures.count == 1 ? "1 file fails" : "\(Quantity.count(failures.count)) files fail"
-    return [
-      "\(count), and no run has \(failures.count == 1 ? "it" : "them") from now on (--strict ends here):"
-    ]
+    let it = failures.count == 1 ? "it" : "them"
+    let count = Quantity.count(failures.count, "file fails", "files fail")
+    return ["\(count), and no run has \(it) from now on (--strict ends here):"]
       + failures.prefix(FailureLog.told).map {
         "    \(TerminalText.sanitized($0.address)): \(FailureMessages($0.error).line)"
-      }
-      + (failures.count > FailureLog.told ? ["    …"] : []) + [
-        "Beginning anew without \(failures.count == 1 ? "it" : "them")."
-      ]
-  }
-
-  /// Said when a report is there.
-  static func written(_ file: ReportFile) -> String { "Report: \(TerminalText.sanitized(file.name))" }
-
-  /// Said of a comparison that was broken off, when something had been measured.
-  static func interrupted(after runs: Int, of all: Int) -> String {
-    "Interrupted after \(runs) of \(all) runs; what they say:"
+      } + (failures.count > FailureLog.told ? ["    …"] : []) + ["Beginning anew without \(it)."]
   }
 
   /// The last line of `--progress json`.
@@ -103,31 +81,28 @@ struct ComparisonMessages {
   }
 
   var lines: [String] {
-    var lines = table
-    lines.append(Self.legend)
-    lines += effort
-    lines += ["", headline].filter { !($0.isEmpty && headline.isEmpty) }
-    lines += explanations
-    if let some = report.results.first, let run = some.runs.first {
-      if !report.leftOut.isEmpty {
-        let count = report.leftOut.count
-        lines.append(
-          "\(count == 1 ? "1 file that fails is" : "\(Quantity.count(count)) files that fail are") left out.")
-      }
-      let runs = Quantity.count(some.runs.count, "run", "runs")
-      lines.append(
-        "Every run fetched the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), "
-          + "byte for byte\(isInMemory ? ", into memory" : ""); \(runs) a mode\(width).")
-    }
-    lines += warnings
-    return lines
+    table + ["(spread: half the way from fastest to slowest; speed: ± a standard deviation)"] + effort
+      + (headline.isEmpty ? [] : ["", headline]) + explanations + work + warnings
+  }
+
+  /// What every run did.
+  private var work: [String] {
+    guard let some = report.results.first, let run = some.runs.first else { return [] }
+    let leftOut = Quantity.count(report.leftOut.count, "file that fails is", "files that fail are")
+    let runs = Quantity.count(some.runs.count, "run", "runs")
+    return (report.leftOut.isEmpty ? [] : ["\(leftOut) left out."]) + [
+      "Every run fetched the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), byte for byte"
+        + "\(isInMemory ? ", into memory" : ""); \(runs) a mode\(width)."
+    ]
   }
 
   /// The judgement in one sentence; empty with fewer than two modes.
   var headline: String { report.conclusion.map(Self.sentence) ?? "" }
 
   /// Why it came out so, what limits, and what mode auto would have done.
-  var explanations: [String] { reasons + [AutoForecast.of(report).map(Self.text)].compactMap(\.self) }
+  var explanations: [String] {
+    Explanation.all(report).map(Self.text) + [AutoForecast.of(report).map(Self.text)].compactMap(\.self)
+  }
 
   private static func text(_ forecast: AutoForecast) -> String {
     switch forecast {
@@ -141,29 +116,26 @@ struct ComparisonMessages {
     }
   }
 
-  private var reasons: [String] {
-    Explanation.all(report).map { explanation in
-      switch explanation {
-      case .sideBySide(let waiting, _) where waiting >= 0.7:
-        "One by one, \(Self.percent(waiting)) of a file's time is waiting for connections and answers; side by "
-          + "side files wait together."
-      case .sideBySide(let waiting, let rate) where waiting <= 0.3:
-        "A connection brings \(Quantity.rate(rate)), and waiting is only \(Self.percent(waiting)) of a file's "
-          + "time: several connections bring several times as much."
-      case .sideBySide(let waiting, let rate):
-        "One by one, \(Self.percent(waiting)) of a file's time is waiting, and the rest receiving at "
-          + "\(Quantity.rate(rate)); side by side files wait together, and each connection brings its own."
-      case .sharedLine(let rate):
-        "More files at a time share one line: it, or the server, gives \(Quantity.rate(rate)) in all."
-      case .busyServer(let answers):
-        "The server limits: however many ask, it answers about \(answers) at a time."
-      case .slowConnecting(let time):
-        "The server limits: side by side, a file waits \(Self.milliseconds(time)) longer for its connection. Fewer "
-          + "at a time may be faster: compare --jobs 1,4,16."
-      case .hostLimit(let host, let connections):
-        "The server limits: \(TerminalText.sanitized(host)) takes \(connections) "
-          + "\(connections == 1 ? "connection" : "connections") at a time."
-      }
+  private static func text(_ explanation: Explanation) -> String {
+    switch explanation {
+    case .sideBySide(let waiting, _) where waiting >= 0.7:
+      "One by one, \(percent(waiting)) of a file's time is waiting for connections and answers; side by side files wait "
+        + "together."
+    case .sideBySide(let waiting, let rate) where waiting <= 0.3:
+      "A connection brings \(Quantity.rate(rate)), and waiting is only \(percent(waiting)) of a file's time: several "
+        + "connections bring several times as much."
+    case .sideBySide(let waiting, let rate):
+      "One by one, \(percent(waiting)) of a file's time is waiting, and the rest receiving at \(Quantity.rate(rate)); "
+        + "side by side files wait together, and each connection brings its own."
+    case .sharedLine(let rate):
+      "More files at a time share one line: it, or the server, gives \(Quantity.rate(rate)) in all."
+    case .busyServer(let answers): "The server limits: however many ask, it answers about \(answers) at a time."
+    case .slowConnecting(let time):
+      "The server limits: side by side, a file waits \(milliseconds(time)) longer for its connection. Fewer at a time "
+        + "may be faster: compare --jobs 1,4,16."
+    case .hostLimit(let host, let connections):
+      "The server limits: \(TerminalText.sanitized(host)) takes \(connections) "
+        + "\(connections == 1 ? "connection" : "connections") at a time."
     }
   }
 
@@ -177,27 +149,19 @@ struct ComparisonMessages {
     let measured = runs.map { name, details in
       [
         name, time(details.timeToFirstByte), time(details.processorTime),
-        details.peakMemory.map(Quantity.bytes) ?? "–", Quantity.count(details.connections),
-        Quantity.count(details.requests), Quantity.count(details.retries), Quantity.count(details.mostAtOnce),
-      ]
+        details.peakMemory.map(Quantity.bytes) ?? "–",
+      ] + [details.connections, details.requests, details.retries, details.mostAtOnce].map { Quantity.count($0) }
     }
     let phases = runs.map { name, details in
       let timelines = FileTimeline.all(details)
       let shares = TimeShares(timelines)
       return [name] + FilePhase.allCases.map { time(shares[$0] / max(1, timelines.count)) }
     }
-    return [""]
-      + TextColumns.lines(
-        [["", "1ST BYTE", "CPU", "MEMORY", "CONNECTS", "REQUESTS", "RETRIES", "AT ONCE"]] + measured,
-        [nameWidth, -10, -9, -9, -9, -9, -8, -8])
-      + [""]
-      + TextColumns.lines(
-        [["A FILE: ", "QUEUED", "LOOKUP", "CONNECT", "TLS", "WAIT", "RECEIVE", "FINISH"]] + phases,
-        [nameWidth, -10, -9, -9, -9, -9, -9, -9])
+    let effort = [["", "1ST BYTE", "CPU", "MEMORY", "CONNECTS", "REQUESTS", "RETRIES", "AT ONCE"]] + measured
+    let shares = [["A FILE: ", "QUEUED", "LOOKUP", "CONNECT", "TLS", "WAIT", "RECEIVE", "FINISH"]] + phases
+    return [""] + TextColumns.lines(effort, [nameWidth, -10, -9, -9, -9, -9, -8, -8])
+      + [""] + TextColumns.lines(shares, [nameWidth, -10, -9, -9, -9, -9, -9, -9])
   }
-
-  private static let legend =
-    "(spread: half the way from fastest to slowest; speed: ± a standard deviation)"
 
   private func row(_ result: ModeResult) -> [String] {
     let speed = report.speed(of: result.mode, against: .sequential).map(Self.factor) ?? ""
@@ -225,37 +189,25 @@ struct ComparisonMessages {
 
   /// Equal notes of several modes are one line.
   var warnings: [String] {
-    var modes: [(note: String, modes: [String])] = []
-    for result in report.results {
-      for note in result.warnings.map(Self.text) {
-        if let index = modes.firstIndex(where: { $0.note == note }) {
-          modes[index].modes.append(result.mode.name)
-        } else {
-          modes.append((note, [result.mode.name]))
-        }
+    let notes = report.results.flatMap { result in result.warnings.map { (text: Self.text($0), mode: result.mode.name) }
+    }
+    let lines = Dictionary(grouping: notes.enumerated(), by: \.element.text).values
+      .sorted { $0[0].offset < $1[0].offset }.map { same in
+        let modes = same.count == report.results.count ? "" : ", \(same.map(\.element.mode).joined(separator: ", "))"
+        return "Note\(modes): \(same[0].element.text)"
       }
-    }
-    var lines = modes.map { entry in
-      entry.modes.count == report.results.count
-        ? "Note: \(entry.note)" : "Note, \(entry.modes.joined(separator: ", ")): \(entry.note)"
-    }
-    if let bytes = report.unequalBytes {
-      lines.append(
-        "Note: runs moved from \(Quantity.bytes(bytes.lowerBound)) to \(Quantity.bytes(bytes.upperBound)): "
-          + "not the same work.")
-    }
-    return lines
+    guard let bytes = report.unequalBytes else { return lines }
+    let (least, most) = (Quantity.bytes(bytes.lowerBound), Quantity.bytes(bytes.upperBound))
+    return lines + ["Note: runs moved from \(least) to \(most): not the same work."]
   }
 
   private static func text(_ warning: MeasurementWarning) -> String {
     switch warning {
     case .fewRuns(let count): "\(count) \(count == 1 ? "run says" : "runs say") little; try --runs 3 or more"
-    case .wideSpread(let part):
-      "the runs differ by ± \(percent(part)); is something else going on?"
+    case .wideSpread(let part): "the runs differ by ± \(percent(part)); is something else going on?"
     case .tooShort: "too short to measure well; a longer list says more"
     case .outliers(let rounds):
-      "round \(rounds.map(String.init).joined(separator: ", ")) stands far from the others; is something "
-        + "else going on?"
+      "round \(rounds.map(String.init).joined(separator: ", ")) stands far from the others; is something else going on?"
     case .clockJumped(let rounds):
       "in round \(rounds.map(String.init).joined(separator: ", ")) the clock was set, or the machine slept"
     }

@@ -1,4 +1,5 @@
 import DownloadModel
+import Glibc
 import TerminalProgress
 
 /// What `dlm history` says.
@@ -12,9 +13,7 @@ struct HistoryMessages {
   ///   - folder: whose paths are shown as they are typed there.
   ///   - most: of each list.
   init(_ runs: [PastRun], folder: String, most: Int) {
-    self.runs = runs
-    self.folder = folder
-    self.most = most
+    (self.runs, self.folder, self.most) = (runs, folder, most)
   }
 
   /// Said where there is nothing to show.
@@ -64,8 +63,7 @@ struct HistoryMessages {
   }
 
   private static func mode(_ past: PastRun) -> String {
-    past.mode == .sequential
-      ? past.mode.rawValue : "\(past.mode.rawValue)\(past.adaptsJobs ? "" : " -j \(past.jobs)")"
+    past.mode.rawValue + (past.mode == .sequential || past.adaptsJobs ? "" : " -j \(past.jobs)")
   }
 
   /// `parallel: 5 runs of the same work, 0.24 s to 1.20 s, the last 0.25 s ▇▂▁▁▁`
@@ -89,5 +87,23 @@ struct HistoryMessages {
     guard let most = values.max(), most > 0 else { return "" }
     let bars = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
     return values.map { bars[min(bars.count - 1, Int($0 / most * Double(bars.count)))] }.joined()
+  }
+}
+
+/// Points in time as people and programs read them (RFC 3339, ISO 8601).
+enum TimeText {
+  /// `2026-11-20T18:22:03.123Z`
+  static func utc(milliseconds: Int64) -> String {
+    let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+    var (time, fields) = (time_t(seconds), tm())
+    guard gmtime_r(&time, &fields) != nil else { return "" }
+    return fields.text("%04Y-%m-%dT%H:%M:%S") + ".\(String(1000 + rest).dropFirst())Z"
+  }
+
+  /// `2026-11-20 18:22`, in this user's time zone.
+  static func local(seconds: Int64) -> String {
+    var (time, fields) = (time_t(seconds), tm())
+    guard localtime_r(&time, &fields) != nil else { return "" }
+    return fields.text("%04Y-%m-%d %H:%M")
   }
 }

@@ -15,28 +15,31 @@ enum QuestionMessages {
     let more = waiting > 0 ? "   (\(waiting) more \(waiting == 1 ? "question waits" : "questions wait"))" : ""
     switch question.kind {
     case .conflict(let standing):
+      // Enter means what is said first.
+      let keys =
+        "[k]eep both (Enter; the new one is \(question.savedName))  [r]eplace  [s]kip the new one   capital letter: for all"
       return [
-        "\(outcome.wantedName) is here already (\(standing)). "
-          + "The new one: \(Quantity.bytes(outcome.size))\(type).\(more)",
-        (note.map { "\($0)   " } ?? "") + keys(saved: question.savedName),
+        "\(outcome.wantedName) is here already (\(standing)). The new one: \(Quantity.bytes(outcome.size))\(type).\(more)",
+        (note.map { "\($0)   " } ?? "") + keys,
       ]
     case .name:
+      // What is selected stands in brackets; else the cursor is a bar.
+      let (name, hint) =
+        editor.isSelected
+        ? ("[\(editor.text)]", "Enter takes it, typing replaces it, arrows edit it")
+        : ("\(editor.beforeCursor)|\(editor.afterCursor)", "Enter takes it, Escape leaves it as it was")
       return [
         "\(question.request.address) (\(Quantity.bytes(outcome.size))\(type))\(more)",
-        "Name: \(line(editor))   \(note ?? hint(editor))",
+        "Name: \(name)   \(note ?? hint)",
       ]
     }
   }
 
-  /// Enter means what is said first.
-  private static func keys(saved: String) -> String {
-    "[k]eep both (Enter; the new one is \(saved))  [r]eplace  [s]kip the new one   capital letter: for all"
-  }
-
   /// What cannot be asked, and what happens instead.
   static func unasked(_ output: OutputSettings) -> [String] {
-    let instead = output.asksNames ? "each file keeps the name that it has" : "both files are kept"
-    let option = output.asksNames ? "--ask-names" : "--on-conflict ask"
+    let (option, instead) =
+      output.asksNames
+      ? ("--ask-names", "each file keeps the name that it has") : ("--on-conflict ask", "both files are kept")
     return ["\(option): there is no terminal with bars to ask at, so \(instead)."]
   }
 
@@ -48,16 +51,6 @@ enum QuestionMessages {
   }
 
   static let unknownKey = "Not one of these keys."
-
-  /// What is selected stands in brackets; else the cursor is a bar.
-  private static func line(_ editor: LineEditor) -> String {
-    editor.isSelected ? "[\(editor.text)]" : "\(editor.beforeCursor)|\(editor.afterCursor)"
-  }
-
-  private static func hint(_ editor: LineEditor) -> String {
-    editor.isSelected
-      ? "Enter takes it, typing replaces it, arrows edit it" : "Enter takes it, Escape leaves it as it was"
-  }
 
   /// Why a name could not be given.
   static func refusal(_ error: DownloadError) -> String {

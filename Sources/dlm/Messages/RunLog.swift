@@ -20,14 +20,12 @@ struct RunLog: Sendable {
       metadata: [
         "mode": "\(settings.mode.rawValue)",
         "jobs": "\(settings.adaptsJobs ? "auto, up to \(settings.jobs) at once" : "\(settings.jobs)")",
-        "directory": "\(settings.output.directory)",
+        "directory": "\(settings.output.directory)", "libcurl": "\(CurlTransport.libcurlVersion)",
         "cache": "\((settings.output.usesCache ? cacheFolder?.string : nil) ?? "off")",
-        "libcurl": "\(CurlTransport.libcurlVersion)",
       ])
   }
 
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
-    guard logger.logLevel <= .debug else { return }
     switch result {
     case .success(let outcome):
       logger.debug(
@@ -41,8 +39,7 @@ struct RunLog: Sendable {
       logger.debug(
         "failed",
         metadata: [
-          "address": "\(request.address)", "code": "\(error.code.rawValue)",
-          "temporary": "\(error.isTransient)",
+          "address": "\(request.address)", "code": "\(error.code.rawValue)", "temporary": "\(error.isTransient)",
         ])
     }
   }
@@ -59,13 +56,11 @@ struct RunLog: Sendable {
 
   /// A temporary failure, and when the file is asked for again.
   func again(_ request: DownloadRequest, _ next: NextAttempt, _ error: DownloadError) {
-    guard logger.logLevel <= .debug else { return }
     logger.debug(
       "tried again",
       metadata: [
-        "address": "\(request.address)",
+        "address": "\(request.address)", "attempt": "\(next.attempt)",
         "because": "\(RetryMessages.text(FailureMessages(error).cause, next))",
-        "attempt": "\(next.attempt)",
       ])
   }
 

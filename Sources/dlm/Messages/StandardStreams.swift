@@ -1,5 +1,6 @@
 import DownloadModel
 import ArgumentParser
+import FoundationEssentials
 import Glibc
 import Synchronization
 import SystemPackage
@@ -22,12 +23,9 @@ struct StandardError: TextOutputStream, Sendable {
   static func lead(to writer: (@Sendable ([String]) -> Bool)?) { above.withLock { $0 = writer } }
 
   /// A terminal without Unicode may take bytes of other characters for commands. A log keeps them.
-  private static let isASCII: Bool = {
-    var variables: [String: String] = [:]
-    for name in ["LC_ALL", "LC_CTYPE", "LANG"] { variables[name] = getenv(name).map { String(cString: $0) } }
-    let isTerminal = isatty(STDERR_FILENO) == 1
-    return isTerminal && !TerminalEnvironment(isTerminal: true, variables: variables).isUTF8
-  }()
+  private static let isASCII =
+    isatty(STDERR_FILENO) == 1
+    && !TerminalEnvironment(isTerminal: true, variables: ProcessInfo.processInfo.environment).isUTF8
 
   static func say(_ lines: some Sequence<String>) {
     let lines = lines.map { line in
@@ -50,9 +48,7 @@ enum StandardOutput {
   /// - Parameter rows: lines, each of fields that a tab separates; a tab within a field becomes a blank.
   /// - Throws: the exit status: 74, having said why; 0 when the reader has gone (EPIPE).
   static func say(rows: some Sequence<[String]>) throws(ExitCode) {
-    var text = ""
-    for fields in rows { text += fields.map { TerminalText.sanitized($0) }.joined(separator: "\t") + "\n" }
-    try write(text)
+    try write(rows.map { $0.map { TerminalText.sanitized($0) }.joined(separator: "\t") + "\n" }.joined())
   }
 
   /// - Throws: as above.

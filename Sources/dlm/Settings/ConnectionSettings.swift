@@ -1,124 +1,36 @@
-public import ArgumentParser
+import ArgumentParser
 import CurlTransport
-public import DownloadModel
+import DownloadModel
 import Glibc
 
 // How a run speaks to servers: the options, and what they come to.
 
-extension TLSOptions.Version: ExpressibleByArgument {
-  public init?(argument: String) {
-    switch argument {
-    case "1.2": self = .tls12
-    case "1.3": self = .tls13
-    default: return nil
-    }
-  }
-  public static var allValueStrings: [String] { ["1.2", "1.3"] }
-  public var defaultValueDescription: String { self == .tls12 ? "1.2" : "1.3" }
-}
-
 struct ConnectionOptions: ParsableArguments {
-  @Option(
-    name: [.customShort("j", allowingJoined: true), .long],
-    help: .value("N|auto", "Files at a time; auto: up to 64 at once (default: auto)."))
-  var jobs: Jobs?
-
-  @Option(help: .value("N|auto", "Connections to one host, over all files and pieces (default: auto)."))
-  var perHost: Parallelism?
-
-  @Option(
-    name: [.customShort("s", allowingJoined: true), .long],
-    help: .value(
-      "N|auto",
-      "Pieces of one large file at a time; auto splits where it helps, sequential never (default: "
-        + "auto)."))
-  var segments: Parallelism?
-
-  @Option(help: .value("rate", "Bytes a second over everything: 500K, 5M (default: no limit)."))
-  var limitRate: ByteRate?
-
-  @Option(help: .value("N", "Attempts after the first, for temporary failures (default: 5)."))
-  var retries: Count?
-
-  @Option(help: .value("S", "No retry begins later than this after the first attempt (default: no limit)."))
-  var retryMaxTime: Seconds?
-
-  @Option(help: .value("S", "Seconds until a connection must be up (default: 10)."))
-  var connectTimeout: Seconds?
-
-  @Option(help: .value("S", "Seconds without a byte until a transfer has stalled (default: 30)."))
-  var stallTimeout: Seconds?
-
-  @Option(
-    name: [.customShort("H", allowingJoined: true), .long],
-    help: .value(
-      "line",
-      "A header line for the address's own server; @FILE takes them from a file, a line each "
-        + "(default: none)."))
-  var header: [HeaderArgument] = []
-
-  @Option(help: "How dlm names itself to servers (default: dlm/\(DLM.version)).")
-  var userAgent: String?
-
-  @Option(help: .value("file", "Certificates to trust, in PEM (default: the system's)."), completion: .file())
-  var cacert: String?
-
-  @Option(
-    help: .value("file", "Revoked certificates, in PEM: a list from each issuer, the root's too (default: none)."),
-    completion: .file())
-  var crlfile: String?
-
-  @Option(
-    help: .value(
-      "file",
-      "Your certificate, in PEM or PKCS #12 (default: none). Its pass phrase: DLM_CERT_PASSPHRASE, "
-        + "a file, or as asked at the terminal."), completion: .file())
-  var cert: String?
-
-  @Option(help: .value("PEM|P12", "What --cert holds (default: as it shows)."))
-  var certType: CertificateType?
-
-  @Option(
-    help: .value("file", "The private key of --cert, in PEM (default: in the certificate's file)."),
-    completion: .file())
-  var key: String?
-
-  @Option(
-    help: .value("file", "A file whose first line is the pass phrase of --cert or --key (default: asked for)."),
-    completion: .file())
-  var certPassphraseFile: String?
-
-  @Option(
-    help: .value(
-      "keys", "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file (default: " + "any)."),
-    completion: .file())
-  var pinnedpubkey: String?
-
-  @Flag(name: .customLong("tlsv1.2"), help: "TLS 1.2 or newer.")
-  var tls12 = false
-
-  @Flag(name: .customLong("tlsv1.3"), help: "TLS 1.3 or newer.")
-  var tls13 = false
-
-  @Option(help: .value("1.2|1.3", "The newest TLS to speak (default: the newest there is)."))
-  var tlsMax: TLSOptions.Version?
-
-  @Flag(help: "Accept any certificate.")
-  var insecure = false
-
-  @Option(help: .value("url", "The proxy to go through (default: http_proxy, https_proxy, all_proxy)."))
-  var proxy: String?
-
-  @Option(help: .value("file", "Logins by host (default: none)."), completion: .file())
-  var netrcFile: String?
-
-  @Option(
-    help: .value("file", "Keep cookies between runs, as curl does (default: none); without it they end with the run."),
-    completion: .file())
-  var cookieJar: String?
-
-  @Flag(name: .customLong("http2"), help: "Ask for HTTP/2 over TLS.")
-  var http2 = false
+  @Option("jobs") var jobs: Jobs?
+  @Option("per-host") var perHost: Parallelism?
+  @Option("segments") var segments: Parallelism?
+  @Option("limit-rate") var limitRate: ByteRate?
+  @Option("retries") var retries: Count?
+  @Option("retry-max-time") var retryMaxTime: Seconds?
+  @Option("connect-timeout") var connectTimeout: Seconds?
+  @Option("stall-timeout") var stallTimeout: Seconds?
+  @Option("header") var header: [HeaderArgument] = []
+  @Option("user-agent") var userAgent: String?
+  @Option("cacert") var cacert: String?
+  @Option("crlfile") var crlfile: String?
+  @Option("cert") var cert: String?
+  @Option("cert-type") var certType: CertificateType?
+  @Option("key") var key: String?
+  @Option("cert-passphrase-file") var certPassphraseFile: String?
+  @Option("pinnedpubkey") var pinnedpubkey: String?
+  @Flag("tlsv1.2") var tls12 = false
+  @Flag("tlsv1.3") var tls13 = false
+  @Option("tls-max") var tlsMax: TLSOptions.Version?
+  @Flag("insecure") var insecure = false
+  @Option("proxy") var proxy: String?
+  @Option("netrc-file") var netrcFile: String?
+  @Option("cookie-jar") var cookieJar: String?
+  @Flag("http2") var http2 = false
 }
 
 /// How a run speaks to servers.
@@ -158,13 +70,10 @@ struct ConnectionSettings {
   }
 
   /// The file of the certificates to trust.
-  private static func authorities(
-    _ options: ConnectionOptions, _ sources: SettingsSources
-  ) throws -> String? {
+  private static func authorities(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> String? {
     if let path = try readable("cacert", options.cacert, sources) { return path }
     for variable in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
-      guard let path = sources.environment[variable] else { continue }
-      return try requireReadable(variable, path)
+      if let path = sources.environment[variable] { return try requireReadable(variable, path) }
     }
     return nil
   }
@@ -172,14 +81,12 @@ struct ConnectionSettings {
   /// A line end in it would start another header line (RFC 9110 §5.5).
   private static func userAgent(_ text: String) throws -> String {
     guard !text.unicodeScalars.contains(where: HeaderArgument.isForbidden) else {
-      throw ValidationError(UsageMessages.badUserAgent(text))
+      throw ValidationError("--user-agent \"\(text)\" holds a line end or a control character: leave it out.")
     }
     return text
   }
 
-  private static func readable(
-    _ name: String, _ path: String?, _ sources: SettingsSources
-  ) throws -> String? {
+  private static func readable(_ name: String, _ path: String?, _ sources: SettingsSources) throws -> String? {
     try sources.naming(name, path) { try requireReadable("--\(name)", $0) }
   }
 
@@ -203,12 +110,11 @@ struct ConnectionSettings {
   /// transport looks up each host in the file by itself.
   /// - Throws: `ValidationError` naming file, cause and remedy.
   private static func logins(_ path: String) throws -> NetrcLogins {
-    do throws(UserFile.Refusal) {
-      // Not of a pipe, which can be read only once: a login is looked up for each connection.
-      return NetrcLogins(try UserFile.bytes(path, upTo: longestNetrc))
-    } catch {
-      throw ValidationError(UsageMessages.unusableNetrc(path, UsageMessages.cause(error)))
-    }
+    // Not of a pipe, which can be read only once: a login is looked up for each connection.
+    try NetrcLogins(
+      UserFile.usable(path, upTo: longestNetrc) {
+        "--netrc-file \(path) cannot be used: \($0). Name the file with the logins."
+      })
   }
 
   private static func tls(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> TLSOptions {
@@ -218,7 +124,8 @@ struct ConnectionSettings {
     if let oldest = tls.oldest, let newest = tls.newest, newest < oldest {
       let name = oldest.defaultValueDescription
       throw sources.conflict(
-        UsageMessages.noVersionLeft(newest: newest.defaultValueDescription, oldest: name), "tls-max", "tlsv\(name)")
+        "--tls-max \(newest.defaultValueDescription) allows nothing that --tlsv\(name) asks for: leave one of them out.",
+        "tls-max", "tlsv\(name)")
     }
     tls.pinnedKeys = options.pinnedpubkey
     tls.revocationList = try readable("crlfile", options.crlfile, sources)
@@ -226,13 +133,10 @@ struct ConnectionSettings {
       _ = try readable("pinnedpubkey", keys, sources)
     }
     if options.cert == nil, let key = options.key, sources.found("key") == nil {
-      throw ValidationError(UsageMessages.keyAlone(key))
+      throw ValidationError("--key \(key) goes with a --cert: name that too.")
     }
-    tls.identity = try sources.naming("cert", options.cert) { certificate in
-      try ClientCertificateFiles(
-        certificate: certificate, type: options.certType, key: options.key,
-        passphraseFile: options.certPassphraseFile, passphrase: sources.environment["DLM_CERT_PASSPHRASE"]
-      ).identity(ask: PassphrasePrompt.ask)
+    tls.identity = try sources.naming("cert", options.cert) {
+      try ClientCertificate.identity($0, options, passphrase: sources.environment["DLM_CERT_PASSPHRASE"])
     }
     return tls
   }
@@ -248,7 +152,10 @@ struct ConnectionSettings {
         http: try first(of: httpVariables, in: sources.environment),
         https: try first(of: httpsVariables, in: sources.environment))
     }
-    let place = sources.found("proxy").map { UsageMessages.proxy($0.origin) } ?? "--proxy"
+    var place = "--proxy"
+    if let origin = sources.found("proxy")?.origin {
+      place = if case .file = origin { "\(origin.name): proxy" } else { origin.name }
+    }
     return ProxyRoutes(text.isEmpty ? nil : Proxy(try address(text, from: place)))
   }
 
@@ -256,9 +163,7 @@ struct ConnectionSettings {
   private static let httpVariables = ["http_proxy", "all_proxy", "ALL_PROXY"]
   private static let httpsVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
 
-  private static func first(
-    of names: [String], in environment: [String: String]
-  ) throws -> ProxyAddress? {
+  private static func first(of names: [String], in environment: [String: String]) throws -> ProxyAddress? {
     for name in names {
       if let text = environment[name], !text.isEmpty { return try address(text, from: name) }
     }
@@ -269,7 +174,7 @@ struct ConnectionSettings {
     do {
       return try ProxyAddress(text)
     } catch {
-      throw ValidationError(UsageMessages.noProxy(ProxyAddress.redacted(text), from: place, error))
+      throw ValidationError("\(place) \"\(ProxyAddress.redacted(text))\": \(UsageMessages.text(error)).")
     }
   }
 }

@@ -18,12 +18,14 @@ struct CookieJarFile {
   init(_ path: String) throws {
     self.path = FilePath(path)
     do throws(Refusal) { lines = try Self.lines(of: self.path) } catch {
-      throw ValidationError(UsageMessages.unusableJar(path, error))
+      throw ValidationError("--cookie-jar \(path) cannot be used: \(error.text)")
     }
     // Reported before the run rather than after it.
     let folder = self.path.removingLastComponent()
     guard access(folder.isEmpty ? "." : folder.string, W_OK | X_OK) == 0 else {
-      throw ValidationError(UsageMessages.unwritableJar(path, String(cString: strerror(errno))))
+      let cause = String(cString: strerror(errno))
+      throw ValidationError(
+        "--cookie-jar \(path) could not be written: \(cause) (its folder). Name a file in a folder of yours.")
     }
   }
 
@@ -45,7 +47,10 @@ struct CookieJarFile {
       try draft.commit()
       return nil
     } catch {
-      return TroubleMessages.cookiesLost(path, error)
+      let cause = (error as? Refusal)?.text ?? "\(error)"
+      return
+        "dlm: the cookies could not be kept in \(path): \(cause); the files are there, and the next run begins with "
+        + "the cookies of before"
     }
   }
 
@@ -57,6 +62,15 @@ struct CookieJarFile {
     case foreignFormat
     /// By another process.
     case held
+
+    fileprivate var text: String {
+      switch self {
+      case .file(.system(.tooManySymbolicLinkLevels)): "it is a link. Name the file itself."
+      case .file(let why): "\(UsageMessages.cause(why)). Name a file of yours."
+      case .foreignFormat: "it holds something else than cookies in Netscape's format. Name another file."
+      case .held: "another process holds it"
+      }
+    }
   }
 
   private static func lines(of path: FilePath) throws(Refusal) -> [String] {
@@ -78,12 +92,6 @@ struct CookieJarFile {
     return lines
   }
 
-  private static func requireTrust(_ descriptor: Int32) throws(Refusal) {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw .file(.system(Errno(rawValue: errno))) }
-    if let why = Distrust(FileOwnership(status), user: geteuid()) { throw .file(.distrusted(why)) }
-  }
-
   // MARK: Writing
 
   /// Ten times a second, for five seconds: a holder writes a page.
@@ -97,20 +105,16 @@ struct CookieJarFile {
       guard raw >= 0 else { throw Refusal.file(.system(Errno(rawValue: errno))) }
       var isKept = false
       defer { if !isKept { _ = close(raw) } }
-      try requireTrust(raw)
-      if flock(raw, LOCK_EX | LOCK_NB) == 0 {
-        var ours = stat()
-        var named = stat()
-        // Another process may have replaced the file before this one got the lock.
-        if fstat(raw, &ours) == 0, lstat(path.string, &named) == 0, ours.st_ino == named.st_ino,
-          ours.st_dev == named.st_dev
-        {
-          isKept = true
-          return raw
-        }
+      var (ours, named) = (stat(), stat())
+      guard fstat(raw, &ours) == 0 else { throw Refusal.file(.system(Errno(rawValue: errno))) }
+      if let why = Distrust(FileOwnership(ours), user: geteuid()) { throw Refusal.file(.distrusted(why)) }
+      guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
+        usleep(100_000)
         continue
       }
-      usleep(100_000)
+      // Another process may have replaced the file before this one got the lock.
+      isKept = lstat(path.string, &named) == 0 && ours.st_ino == named.st_ino && ours.st_dev == named.st_dev
+      if isKept { return raw }
     }
     throw Refusal.held
   }

@@ -25,13 +25,14 @@ enum NamedFiles {
       + places(.read, command)
     for (index, output) in written.enumerated() {
       if let input = read.first(where: { $0.file == output.file }) {
-        throw ValidationError(UsageMessages.writesInput(output.name, input.name))
+        throw ValidationError(
+          "\(output.name) would overwrite what is read: \(input.name) is the same file. Name another file.")
       }
       // Streams that the caller has opened may be one.
       if let other = written[..<index].first(where: { $0.file == output.file }),
         [other, output].contains(where: { OutputFile.descriptor($0.path) == nil })
       {
-        throw ValidationError(UsageMessages.oneOutput(other.name, output.name))
+        throw ValidationError("\(other.name) and \(output.name) are one file: name two.")
       }
     }
   }

@@ -1,4 +1,5 @@
 public import ArgumentParser
+public import DownloadCaching
 public import DownloadModel
 import SystemPackage
 public import TerminalProgress
@@ -9,33 +10,49 @@ extension ArgumentHelp {
 }
 
 // Values of options, of the environment and of settings files: one parser for all three.
-//
-// The names of choices are written out for each type. The parser's own rule for them comes to the same, but is for any
-// type: so the runtime looks for what it needs among all conformances, at each start.
 
-extension DownloadMode: ExpressibleByArgument {
-  public init?(argument: String) {
-    switch argument {
-    case "task-group": self = .parallel
-    default: self.init(rawValue: argument)
-    }
-  }
+/// A value that is one of a few words.
+///
+/// The parser's own rule for their names comes to the same, but is for any type: so the runtime looks for what it needs
+/// among all conformances, at each start.
+public protocol Choice: ExpressibleByArgument, CaseIterable, RawRepresentable where RawValue == String {}
+
+extension Choice {
   public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
   public static var allValueDescriptions: [String: String] { [:] }
 }
 
-extension Proof: ExpressibleByArgument {
-  public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
-  public static var allValueDescriptions: [String: String] { [:] }
+extension Proof: Choice {}
+extension ProgressStyle: Choice {}
+extension RequestOrder: Choice {}
+extension ConflictPolicy: Choice {}
+extension StoreKind: Choice {}
+
+extension DownloadMode: Choice {
+  public init?(argument: String) { self.init(rawValue: argument == "task-group" ? "parallel" : argument) }
+}
+
+/// What a `--cert` holds.
+enum CertificateType: String, Choice {
+  case pem = "PEM"
+  case p12 = "P12"
+
+  init?(argument: String) { self.init(rawValue: argument.uppercased()) }
+}
+
+extension TLSOptions.Version: ExpressibleByArgument {
+  public init?(argument: String) {
+    guard let version = Self.named.first(where: { $0.value == argument })?.key else { return nil }
+    self = version
+  }
+  public static var allValueStrings: [String] { named.values.sorted() }
+  public var defaultValueDescription: String { Self.named[self] ?? "" }
+
+  private static let named: [Self: String] = [.tls12: "1.2", .tls13: "1.3"]
 }
 
 extension ContentDigest: ExpressibleByArgument {
   public init?(argument: String) { self.init(argument) }
-}
-
-extension ProgressStyle: ExpressibleByArgument {
-  public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
-  public static var allValueDescriptions: [String: String] { [:] }
 }
 
 // Their descriptions are what the same parser takes again.
@@ -45,9 +62,9 @@ enum Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
   case auto
   case exactly(Int)
 
-  var description: String {
-    if case .exactly(let number) = self { "\(number)" } else { "auto" }
-  }
+  /// Nil for auto.
+  var number: Int? { if case .exactly(let number) = self { number } else { nil } }
+  var description: String { number.map { "\($0)" } ?? "auto" }
 
   init?(argument: String) {
     if argument == "auto" {
@@ -66,11 +83,9 @@ struct Jobs: ExpressibleByArgument, Equatable, CustomStringConvertible {
   var description: String { widths.map(\.description).joined(separator: ",") }
 
   init?(argument: String) {
-    let widths = argument.split(separator: ",", omittingEmptySubsequences: false).map {
-      Parallelism(argument: String($0))
-    }
-    self.widths = widths.compactMap(\.self)
-    if self.widths.count < widths.count { return nil }
+    let parts = argument.split(separator: ",", omittingEmptySubsequences: false)
+    widths = parts.compactMap { Parallelism(argument: String($0)) }
+    if widths.count < parts.count { return nil }
   }
 }
 
@@ -184,24 +199,22 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
   /// - Throws: `ValidationError` that names the place of a line that is none, never its value.
   static func lines(of arguments: [HeaderArgument]) throws -> [String] {
     try arguments.flatMap { argument -> [String] in
-      guard argument.isFile else { return [try argument.line(from: UsageMessages.headerOption)] }
+      guard argument.isFile else { return [try argument.line(from: "--header (or -H)")] }
       let path = String(argument.text.dropFirst())
       // As curl has it: a line each, the rest of the world's line ends too; blank ones say nothing.
-      return try HeaderFile.text(of: path).split(
-        omittingEmptySubsequences: false, whereSeparator: \.endsLine
-      ).enumerated().compactMap { number, text in
-        text.allSatisfy(\.isWhitespace)
-          ? nil
-          : try HeaderArgument(argument: String(text))
-            .line(from: UsageMessages.place(path, line: number + 1))
-      }
+      return try text(ofFile: path).split(omittingEmptySubsequences: false, whereSeparator: \.endsLine)
+        .enumerated().filter { !$1.allSatisfy(\.isWhitespace) }
+        .map { try HeaderArgument(argument: String($1)).line(from: "\(path), line \($0 + 1)") }
     }
   }
 
   private func line(from place: String) throws -> String {
     guard let colon = text.firstIndex(where: { $0 == ":" || $0 == ";" }), colon != text.startIndex,
       !text.unicodeScalars.contains(where: Self.isForbidden)
-    else { throw ValidationError(UsageMessages.noHeaderLine(place)) }
+    else {
+      throw ValidationError(
+        "\(place) holds no header line: it looks like Name: value, on one line and without control characters.")
+    }
     if let refusal { throw ValidationError(refusal) }
     return text
   }
@@ -215,26 +228,34 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
   static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value < 0x20 && scalar != "\t" || scalar.value == 0x7f
   }
+
+  /// More than any request's head may be (8 to 64 KiB is common).
+  private static let longestFile = 256 * 1024
+
+  /// `-H @FILE`: header lines from a file, so that secrets stay off the command line, which every user can see (ps).
+  /// - Throws: `ValidationError` with path and cause.
+  private static func text(ofFile path: String) throws -> String {
+    // A pipe is what the caller has opened (`-H @<(…)`).
+    let bytes = try UserFile.usable(path, upTo: longestFile, orPipe: true) {
+      UsageMessages.unreadable("--header", "@\(path)", $0)
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw ValidationError(UsageMessages.unreadable("--header", "@\(path)", "it is not UTF-8"))
+    }
+    return text
+  }
 }
 
-/// `-H @FILE`: header lines from a file, so that secrets stay off the command line, which every user can see (ps).
-private enum HeaderFile {
-  /// More than any request's head may be (8 to 64 KiB is common).
-  static let longest = 256 * 1024
-
-  /// - Throws: `ValidationError` with path and cause.
-  static func text(of path: String) throws -> String {
-    func refusal(_ cause: String) -> ValidationError {
-      ValidationError(UsageMessages.unreadable("--header", "@\(path)", cause))
-    }
-    let bytes: [UInt8]
-    do throws(UserFile.Refusal) {
-      // A pipe is what the caller has opened (`-H @<(…)`).
-      bytes = try UserFile.bytes(path, upTo: longest, orPipe: true)
+extension UserFile {
+  /// - Parameter message: what to say of a cause.
+  /// - Throws: `ValidationError` with that.
+  static func usable(
+    _ path: String, upTo limit: Int, orPipe: Bool = false, _ message: (_ cause: String) -> String
+  ) throws -> [UInt8] {
+    do throws(Refusal) {
+      return try bytes(path, upTo: limit, orPipe: orPipe)
     } catch {
-      throw refusal(UsageMessages.cause(error))
+      throw ValidationError(message(UsageMessages.cause(error)))
     }
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw refusal(UsageMessages.notUTF8) }
-    return text
   }
 }

@@ -1,60 +1,52 @@
-import Glibc
 import ArgumentParser
 import DownloadModel
 import FoundationEssentials
+import Glibc
 import SystemPackage
 import TerminalProgress
 
+struct OrderOptions: ParsableArguments {
+  @Option("first") var first: [String] = []
+  @Option("order") var order: RequestOrder?
+  @Flag("background") var background = false
+}
+
 struct DisplayOptions: ParsableArguments {
-  @Option(help: .value("style", "How to show progress (default: auto)."))
-  var progress: ProgressStyle?
-
-  @Option(
-    help: .value("file", "Write a report: .html with drawings, .json, or .md (default: none)."), completion: .file())
-  var report: String?
-
-  @Flag(name: .shortAndLong, help: "Leave out what went well.")
-  var quiet = false
-
-  @Flag(name: .shortAndLong, help: "Say what is done and why, on standard error.")
-  var verbose = false
+  @Option("progress") var progress: ProgressStyle?
+  @Option("report") var report: String?
+  @Flag("quiet") var quiet = false
+  @Flag("verbose") var verbose = false
 }
 
 /// What one run leaves for programs, and takes from the keyboard; several runs that are compared do neither.
 struct RecordOptions: ParsableArguments {
-  @Option(
-    help: .value("file|-", "Write what failed, with the causes, as a list to get again (default: none)."),
-    completion: .file())
-  var failed: String?
-
-  @Option(
-    help: .value(
-      "file|-|fd:N",
-      "Write JSON lines, as --progress json has them, into a file, to standard output (-) or "
-        + "to fd:N, beside any display (default: none)."), completion: .file())
-  var events: String?
-
-  @Option(
-    name: .customLong("summary-json"),
-    help: .value(
-      "file|-", "Write the run's summary as a JSON object, - for standard output (default: none)."),
-    completion: .file())
-  var summaryJSON: String?
-
-  @Flag(help: "Take no keys as commands while bars stand; what is typed is for the next program.")
-  var noKeys = false
+  @Option("failed") var failed: String?
+  @Option("events") var events: String?
+  @Option("summary-json") var summaryJSON: String?
+  @Flag("no-keys") var noKeys = false
 }
 
 struct WatchOptions: ParsableArguments {
-  @Flag(help: "Go on with the lists as they change, until Ctrl-C.")
-  var watch = false
+  @Flag("watch") var watch = false
+  @Option("refresh-every") var refreshEvery: TimeSpan?
+}
 
-  @Option(
-    help: .value(
-      "time",
-      "With --watch: ask again about what has come, and about lists at addresses: 30s, 10m, 6h "
-        + "(default: never)."))
-  var refreshEvery: TimeSpan?
+/// Which files of a run go before others, and whether others go before the run.
+struct OrderSettings {
+  let first: [NamePattern]
+  let order: RequestOrder
+  let isBackground: Bool
+
+  init(_ options: OrderOptions) {
+    first = options.first.map { NamePattern($0) }
+    order = options.order ?? .list
+    isBackground = options.background
+  }
+
+  /// Whether another order than the list's may hold from the beginning.
+  var looksAhead: Bool { !first.isEmpty || order != .list }
+  /// Whether sizes decide.
+  var usesSizes: Bool { order == .small || order == .large }
 }
 
 /// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.conf`, else
@@ -91,11 +83,8 @@ struct Settings {
   var watches: Bool
   /// How often a watched run asks about everything again.
   var refreshEvery: TimeSpan?
-  /// `--failed`.
   var failedList: OutputFile?
-  /// `--events`.
   var events: OutputFile?
-  /// `--report`.
   var report: ReportFile?
   /// `--summary-json`.
   var summaryFile: OutputFile?
@@ -112,34 +101,32 @@ struct Settings {
 
   /// - Parameter lists: what the command downloads.
   /// - Throws: `ValidationError`, which names the option or setting and the remedy.
-  init(
-    _ typed: GetCommand, _ lists: [Source], _ sources: SettingsSources, comparesWidths: Bool = false
-  ) throws {
+  init(_ typed: GetCommand, _ lists: [Source], _ sources: SettingsSources, comparesWidths: Bool = false) throws {
     var (command, sources) = (typed, sources)
     try sources.complete(&command)
     try NamedFiles.check(command, lists, sources.environment)
     let (connection, display, records) = (command.connection, command.display, command.records)
     order = OrderSettings(command.order)
     mode = command.mode ?? .parallel
-    let widths = connection.jobs?.widths ?? [.auto]
-    if widths.count > 1, !comparesWidths { throw ValidationError(UsageMessages.severalWidths(widths)) }
-    self.widths = widths.map(Self.number)
-    let jobs = Self.number(widths.first)
-    self.jobs = jobs ?? Self.mostJobs
-    adaptsJobs = jobs == nil
-    perHost = Self.number(connection.perHost)
-    segments = Self.number(connection.segments) ?? Self.mostSegments
-    setLoops = Self.number(try sources.value("loops"))
+    widths = (connection.jobs?.widths ?? [.auto]).map(\.number)
+    if let several = connection.jobs, widths.count > 1, !comparesWidths {
+      throw ValidationError(
+        "--jobs \(several) names several numbers, and a download takes one: name one, or compare them with dlm compare."
+      )
+    }
+    adaptsJobs = widths[0] == nil
+    jobs = widths[0] ?? Self.mostJobs
+    perHost = connection.perHost?.number
+    segments = connection.segments?.number ?? Self.mostSegments
+    let loops: Parallelism? = try sources.value("loops")
+    setLoops = loops?.number
     retries = connection.retries?.number ?? 5
     retryMaxTime = connection.retryMaxTime?.duration
     self.connection = try ConnectionSettings(connection, sources)
     output = try OutputSettings(command.output, command.proof, lists, sources)
-    isQuiet = display.quiet
-    noCompare = command.noCompare
-    takesKeys = !records.noKeys
-    watches = command.watching.watch
-    refreshEvery = command.watching.refreshEvery
-    isVerbose = display.verbose
+    (isQuiet, isVerbose) = (display.quiet, display.verbose)
+    (noCompare, takesKeys) = (command.noCompare, !records.noKeys)
+    (watches, refreshEvery) = (command.watching.watch, command.watching.refreshEvery)
     func file(_ name: String, _ text: String?) throws -> OutputFile? {
       try sources.naming(name, text) { try OutputFile($0, option: "--\(name)") }
     }
@@ -149,8 +136,7 @@ struct Settings {
     failedList = try file("failed", records.failed)
     let style = display.progress ?? .auto
     // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
-    let isNeeded = style == .json || output.asks
-    progress = isQuiet && !isNeeded ? .none : style
+    progress = isQuiet && style != .json && !output.asks ? .none : style
   }
 
   /// Those of a run that is only measured: where its files go is not the user's to say.
@@ -167,9 +153,23 @@ struct Settings {
 
   /// More than the cores would only take turns; eight feed any link that one machine has.
   private static var usualLoops: Int { max(1, min(8, ProcessInfo.processInfo.activeProcessorCount)) }
+}
 
-  private static func number(_ value: Parallelism?) -> Int? {
-    if case .exactly(let number) = value { number } else { nil }
+/// Where the value of a setting is from, strongest first.
+enum SettingOrigin: Equatable {
+  case option(String)
+  /// Of the environment.
+  case variable(String)
+  case file(FilePath, line: Int)
+  case builtIn
+
+  /// As messages name it: `DLM_JOBS`, `.dlm.conf:3`.
+  var name: String {
+    switch self {
+    case .option(let name), .variable(let name): name
+    case .file(let path, let line): "\(path):\(line)"
+    case .builtIn: "built-in"
+    }
   }
 }
 
@@ -180,32 +180,28 @@ struct SettingsSources {
   /// Names of the options that a command has, which are stronger.
   private var given: Set<String> = []
 
-  private init(_ environment: [String: String], _ files: [SettingsFile]) {
-    (self.environment, self.files) = (environment, files)
-  }
-
   /// - Throws: `ValidationError` naming a settings file that cannot be understood.
-  static func load(environment: [String: String]) async throws -> SettingsSources {
-    StandardError.say(unknownVariables(environment.keys).map { UsageMessages.unknownVariable($0) })
-    let folders = XDGFolders(environment)
-    StandardError.say([folders.configWarning].compactMap(\.self))
-    sayOldNames(environment)
-    let own = try ownPath(environment).flatMap {
-      try SettingsFile(at: $0, .ownFolder, say: StandardError.say)
-    }
-    let here = try SettingsFile(at: folderPath, .workingFolder, besides: own, say: StandardError.say)
-    return SettingsSources(environment, [here, own].compactMap(\.self))
+  static func load(environment: [String: String]) throws -> SettingsSources {
+    StandardError.say(
+      unknownVariables(environment.keys).map { name in
+        let known = (OptionTable.settingKeys.map(variable) + ["DLM_CERT_PASSPHRASE"]).sorted()
+        let meant = NearestWord.to(name, among: known).map { "; did you mean \($0)?" }
+        return "dlm: \(name) in the environment is no setting of dlm, and does nothing\(meant ?? "")"
+      })
+    StandardError.say([XDGFolders(environment).configWarning].compactMap(\.self))
+    let own = ownPath(environment)
+    let old = own?.removingLastComponent().appending("config.yaml")
+    sayGone(".dlm.yaml", now: folderPath.string)
+    if let old { sayGone(old.string, now: "dlm.conf") }
+    let ownFile = try own.flatMap { try SettingsFile(at: $0, .ownFolder, say: StandardError.say) }
+    let here = try SettingsFile(at: folderPath, .workingFolder, besides: ownFile, say: StandardError.say)
+    return SettingsSources(environment: environment, files: [here, ownFile].compactMap(\.self))
   }
 
   /// The settings were YAML once.
-  private static func sayOldNames(_ environment: [String: String]) {
-    for (path, isOwn) in [(".dlm.yaml" as FilePath?, false), (ownPath(environment), true)] {
-      guard let path else { continue }
-      let old = isOwn ? path.removingLastComponent().appending("config.yaml") : path
-      if access(old.string, F_OK) == 0 {
-        StandardError.say([UsageMessages.oldSettings(old, now: isOwn ? path : folderPath)])
-      }
-    }
+  private static func sayGone(_ old: String, now: String) {
+    guard access(old, F_OK) == 0 else { return }
+    StandardError.say(["dlm: \(old) is not read: settings are lines name = value in \(now) now"])
   }
 
   static let folderPath: FilePath = ".dlm.conf"
@@ -219,14 +215,12 @@ struct SettingsSources {
   }
 
   /// Variables that set no key of a settings file: a secret, and what the tests of dlm itself read.
-  static let otherVariables: Set = ["DLM_CERT_PASSPHRASE", "DLM_BINARY", "DLM_TEST_LIMIT"]
+  private static let otherVariables: Set = ["DLM_CERT_PASSPHRASE", "DLM_BINARY", "DLM_TEST_LIMIT"]
 
   /// Those that look like dlm's and are not: likely typing errors, which would otherwise go unnoticed.
   static func unknownVariables(_ names: some Sequence<String>) -> [String] {
     let own = names.filter { $0.utf8.starts(with: "DLM_".utf8) && !otherVariables.contains($0) }
-    if own.isEmpty { return [] }
-    let known = Set(OptionTable.settingKeys.map(variable))
-    return own.filter { !known.contains($0) }.sorted()
+    return own.isEmpty ? [] : Set(own).subtracting(OptionTable.settingKeys.map(variable)).sorted()
   }
 
   /// Gives a command what is set of the options that it has not; only those are found from then on.
@@ -243,10 +237,7 @@ struct SettingsSources {
     if given.contains(key) { return nil }
     let variable = Self.variable(key)
     if let text = environment[variable] { return (text, .variable(variable)) }
-    for file in files {
-      if let text = file.text(key) { return (text, .file(file.path, line: file.line(of: key))) }
-    }
-    return nil
+    return files.lazy.compactMap { $0.found(key) }.first
   }
 
   func value<Value: ExpressibleByArgument>(_ key: String) throws -> Value? {
@@ -259,19 +250,18 @@ struct SettingsSources {
 
   /// What is made of a value. A mistake names the variable, or the file and its line, that it is from; an option names
   /// itself.
-  func naming<Given, Value>(
-    _ key: String, _ given: Given?, _ body: (Given) throws -> Value
-  ) throws -> Value? {
+  func naming<Given, Value>(_ key: String, _ given: Given?, _ body: (Given) throws -> Value) throws -> Value? {
     do {
       return try given.map(body)
     } catch let mistake as ValidationError {
       guard let origin = found(key)?.origin else { throw mistake }
-      throw ValidationError(UsageMessages.from(origin, mistake.message))
+      throw ValidationError("\(origin.name): \(mistake.message)")
     }
   }
 
   /// The mistake of settings that do not go together, with where those are from that are no options.
   func conflict(_ message: String, _ keys: String...) -> ValidationError {
-    ValidationError(UsageMessages.conflict(message, keys.compactMap { key in found(key).map { (key, $0.origin) } }))
+    let places = keys.compactMap { key in found(key).map { "\(key): \($0.origin.name)" } }
+    return ValidationError(places.isEmpty ? message : "\(message) (\(places.joined(separator: ", ")))")
   }
 }

@@ -1,0 +1,135 @@
+import DownloadModel
+
+/// The command that continues with what is missing, rebuilt from the parsed options and never from the typed text: a
+/// secret has many spellings on a command line (`-vHAuthorization:…`), but only one in the parsed options.
+///
+/// Secrets are not shown: logins, signatures, the values of header lines. An ellipsis replaces them, and a sentence
+/// says to give them again. An option that was set in the environment or a settings file applies again by itself.
+struct AgainMessages {
+  /// Quoted for a shell, with what must be given again.
+  let line: String
+
+  /// - Parameters:
+  ///   - isListKept: whether `dlm get` by itself would take this run's list again.
+  ///   - asksServers: leaves out `--offline`, where only that was in the way.
+  init(_ command: GetCommand, isListKept: Bool = true, asksServers: Bool = false) {
+    var spelling = Spelling()
+    // A list that came through a pipe is gone; `dlm get` knows it by now, if it was read to its end. Else only who
+    // wrote into the pipe has all of it.
+    if command.sources != ["-"] || !isListKept { command.sources.forEach { spelling.add(source: $0) } }
+    for row in OptionTable.rows where !asksServers || row.name != "offline" { spelling.add(row, of: command) }
+    let words = (["dlm", "get"] + spelling.words.map(CommandLineText.quoted)).joined(separator: " ")
+    let isPiped = command.sources.contains("-") && !isListKept
+    line =
+      (isPiped ? "… | \(words)   (the pipe was not read to its end: give it the whole list again)" : words)
+      + (spelling.hidesSecrets ? "   (secrets are not shown: give again what … stands for)" : "")
+  }
+
+  private struct Spelling {
+    var words: [String] = []
+    var hidesSecrets = false
+
+    mutating func add(_ row: OptionTable.Row, of command: GetCommand) {
+      for text in row.texts(command) {
+        switch row.kind {
+        case .flag: words.append(row.spelled)
+        case .value, .values: words += [row.spelled, text]
+        case .address: words += [row.spelled, shown(text)]
+        case .headers: words += ["-H", shown(header: text)]
+        }
+      }
+    }
+
+    /// - Parameter source: an address, or a list's path.
+    mutating func add(source: String) {
+      guard case .address(let text) = Source(source) else { return words.append(source) }
+      words.append(shown(text))
+    }
+
+    /// An address without its secrets; a login is replaced by an ellipsis.
+    private mutating func shown(_ text: String) -> String {
+      let redacted = Redaction.redactedAddress(text)
+      if redacted.contains(Redaction.mark) { hidesSecrets = true }
+      guard (try? Address(text))?.hasCredentials ?? text.contains("@") else { return redacted }
+      hidesSecrets = true
+      guard let scheme = redacted.firstRange(of: "://") else { return "\(Redaction.mark)@\(redacted)" }
+      return redacted[..<scheme.upperBound] + "\(Redaction.mark)@" + redacted[scheme.upperBound...]
+    }
+
+    /// Header lines whose values select an answer but do not unlock one.
+    private static let harmless: Set<String> = [
+      "accept", "accept-language", "accept-encoding", "cache-control", "pragma", "user-agent", "dnt",
+    ]
+
+    private mutating func shown(header text: String) -> String {
+      let header = HeaderArgument(argument: text)
+      if header.isFile || Self.harmless.contains(header.name.lowercased()) { return text }
+      hidesSecrets = true
+      return "\(header.name): \(Redaction.mark)"
+    }
+  }
+}
+
+/// Arguments, quoted for a shell.
+enum CommandLineText {
+  /// A path as it is typed in a folder.
+  static func quoted(_ path: String, from folder: String) -> String {
+    let here = folder.hasSuffix("/") ? folder : folder + "/"
+    return quoted(path.hasPrefix(here) ? String(path.dropFirst(here.count)) : path)
+  }
+
+  static func quoted(_ argument: String) -> String {
+    let isPlain = argument.utf8.allSatisfy { $0.isLetterOrDigit || "-_./:=,+%@".utf8.contains($0) }
+    if isPlain, !argument.isEmpty { return argument }
+    return "'" + argument.replacing("'", with: "'\\''") + "'"
+  }
+}
+
+/// What a run was given and dlm does not store: the user must give it again if the run is repeated.
+enum Withheld: Decodable, Equatable {
+  /// `-H`, by the field's name.
+  case header(name: String)
+  /// `--proxy` with a login.
+  case proxy
+  /// Addresses of the command line or of a pipe with logins.
+  case addressLogins
+}
+
+/// The options of a `get` as they would be typed, rebuilt from what was parsed: for `dlm get` without a SOURCE, which
+/// takes them again.
+///
+/// If an option is given twice, the last one counts; so the remembered options, followed by those given now, are the
+/// command of the repeated run.
+struct RememberedOptions: Equatable {
+  /// The options that also apply to a repeated run. No secrets.
+  private(set) var lasting: [String] = []
+  /// The options of this one run only, and those that are not stored.
+  private var once: [String] = []
+  private(set) var withheld: [Withheld] = []
+
+  var typed: [String] { lasting + once }
+
+  init(_ command: GetCommand) {
+    for row in OptionTable.rows {
+      for text in row.texts(command) {
+        let secret: Withheld? =
+          switch row.kind {
+          case .headers where text.utf8.first != UInt8(ascii: "@"):
+            .header(name: HeaderArgument(argument: text).name)
+          case .address where text.utf8.contains(UInt8(ascii: "@")): .proxy
+          default: nil
+          }
+        if let secret { withheld.append(secret) }
+        // Joined with its value, which may begin with a dash.
+        let option = row.kind == .flag ? row.spelled : "\(row.spelled)=\(text)"
+        if row.isLasting, secret == nil { lasting.append(option) } else { once.append(option) }
+      }
+    }
+    if command.sources.contains(where: Self.hasLogin) { withheld.append(.addressLogins) }
+  }
+
+  private static func hasLogin(_ source: String) -> Bool {
+    guard case .address(let text) = Source(source) else { return false }
+    return (try? Address(text))?.hasCredentials == true
+  }
+}
