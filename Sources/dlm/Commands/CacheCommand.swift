@@ -8,9 +8,9 @@ struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cache", abstract: "Look at what dlm remembers of the files it fetched.",
     discussion: """
-      The cache is an index: of each file its address, where it lies, how it looked, and what its server \
-      gave to tell one version from the next. The files themselves are where you put them; where the file \
-      system can share blocks, or --store asks for it, the cache has them as well.
+      The cache is an index: of each file its address, where it lies, how it looked, and what its server gave to tell \
+      one version from the next. The files themselves are where you put them; where the file system can share blocks, \
+      or --store asks for it, the cache has them as well.
       """,
     subcommands: [Status.self, List.self, Show.self, Verify.self, Prune.self, Path.self],
     defaultSubcommand: Status.self)
@@ -56,9 +56,9 @@ struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show", abstract: "Everything known of an address.",
       discussion: """
-        Its files in all folders, with and without logins: path, length, condition, when it was fetched and \
-        last used, what its server gave to tell one version from the next and for how long it may be used; \
-        and what there is of it unfinished. Exit status 1 if nothing is known.
+        Its files in all folders, with and without logins: path, length, condition, when it was fetched and last used, \
+        what its server gave to tell one version from the next and for how long it may be used; and what there is of \
+        it unfinished. Exit status 1 if nothing is known.
         """)
 
     @Argument(help: "The address; a user and a password in it make no difference.") var address: CachedAddress
@@ -78,7 +78,10 @@ struct CacheCommand: AsyncParsableCommand {
         return isKnown
       }
       guard !isKnown else { return }
-      StandardError.say([CacheMessages.nothingKnown(address.key)])
+      StandardError.say([
+        "dlm: nothing is known of \(address.key): it was not fetched with the cache on, or was forgotten since; dlm "
+          + "cache list names what is known"
+      ])
       throw ExitCode(ExitStatus.failed.rawValue)
     }
   }
@@ -87,10 +90,9 @@ struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "verify", abstract: "Compare every file known with what was fetched.",
       discussion: """
-        Files whose checksum was proved (--checksum, --checksums, or the server's own) are read again; of \
-        the others, size, time and inode are compared. A line each, as of dlm cache list, with the condition \
-        intact, proven, touched, missing, corrupt or unreadable. Exit status 1 if one of the last four was \
-        found.
+        Files whose checksum was proved (--checksum, --checksums, or the server's own) are read again; of the others, \
+        size, time and inode are compared. A line each, as of dlm cache list, with the condition intact, proven, \
+        touched, missing, corrupt or unreadable. Exit status 1 if one of the last four was found.
         """)
 
     @Flag(help: "As JSON, an object a line.") var json = false
@@ -113,8 +115,8 @@ struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "prune", abstract: "Forget files that are gone or were changed, and what was long not used.",
       discussion: """
-        No file of yours is removed. What is forgotten is fetched again when it is asked for, unless a file \
-        with the same bytes stands under its name: then that is taken again.
+        No file of yours is removed. What is forgotten is fetched again when it is asked for, unless a file with the \
+        same bytes stands under its name: then that is taken again.
         """)
 
     @Option(help: .value("time", "Forget also what was not used for so long: 30d, 12h, 90m, 45s."))
@@ -194,7 +196,6 @@ enum CacheAtHand {
     return (["."] + running.map(\.directory) + remembered).map { FilePath($0) }
   }
 
-  /// What other processes have under way.
   static func running() -> [RunningDownloads] {
     state.map { RunningDownloads.all(in: RunningSnapshots.folder(below: $0)) } ?? []
   }

@@ -62,13 +62,17 @@ struct ClearCacheCommand: AsyncParsableCommand {
   }
 
   private func confirm(_ written: Freed, _ unfinished: [UnfinishedFile]) throws {
-    switch Confirmation.ask(QuestionMessages.removal(written, unfinished)) {
+    let files = CacheMessages.removable(written, unfinished)
+    switch Confirmation.ask("Remove \(files)? This cannot be undone. [y/N] ") {
     case true?: return
     case false?:
-      StandardError.say([CacheMessages.nothingRemoved])
+      StandardError.say(["dlm: nothing was removed and nothing forgotten"])
       throw ExitCode(ExitStatus.failed.rawValue)
     case nil:
-      StandardError.say([CacheMessages.nobodyToAsk(written, unfinished)])
+      StandardError.say([
+        "dlm: \(files) would be removed, and there is no terminal to ask at: give --yes if that is meant; dlm cache "
+          + "list names them"
+      ])
       throw ExitCode.validationFailure
     }
   }

@@ -10,10 +10,9 @@ struct CompareCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compare", abstract: "Measure the three modes on your own list.",
     discussion: """
-      Downloads the list in each mode, several times over and interleaved, into a scratch folder below \
-      $TMPDIR and without the cache, checks that every run got the same bytes for every address, and prints \
-      a table. Nothing is left behind. Without a source: the list that the last get in this folder used. An \
-      empty list is no success (66).
+      Downloads the list in each mode, several times over and interleaved, into a scratch folder below $TMPDIR and \
+      without the cache, checks that every run got the same bytes for every address, and prints a table. Nothing is \
+      left behind. Without a source: the list that the last get in this folder used. An empty list is no success (66).
 
       EXAMPLES
         dlm compare urls.txt
@@ -90,13 +89,12 @@ struct MeasuringOptions: ParsableArguments {
         "--discard needs /dev/shm, a folder in memory, which is not there or may not be written; without it the files "
           + "go to a scratch folder below $TMPDIR")
     }
-    guard runs >= 1 else { throw ValidationError(UsageMessages.noRuns) }
+    guard runs >= 1 else { throw ValidationError("--runs needs at least 1.") }
     guard warmup >= 0 else { throw ValidationError("--warmup needs at least 0.") }
   }
 
   /// Measures, and prints the table on standard output.
   /// - Throws: the exit status when that cannot be written.
-  /// - Parameter list: as messages name it.
   func compare(
     _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ environment: [String: String],
     onReport: (ComparisonReport) -> Void = { _ in }

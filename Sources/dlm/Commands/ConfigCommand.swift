@@ -11,9 +11,9 @@ struct ConfigCommand: AsyncParsableCommand {
     // Made by the parser, it would name get, whose options these are.
     usage: "dlm config [--json] [<options of get>]",
     discussion: """
-      A line a setting: its name, its value, and what sets it: an option, a variable of the environment, a \
-      file with its line, or dlm itself (built-in). Strongest first: option, DLM_… in the environment, \
-      ./.dlm.conf, $XDG_CONFIG_HOME/dlm/dlm.conf, built-in. What may be secret is not shown.
+      A line a setting: its name, its value, and what sets it: an option, a variable of the environment, a file with \
+      its line, or dlm itself (built-in). Strongest first: option, DLM_… in the environment, ./.dlm.conf, \
+      $XDG_CONFIG_HOME/dlm/dlm.conf, built-in. What may be secret is not shown.
 
       EXAMPLES
         dlm config
@@ -88,7 +88,6 @@ struct SettingInForce {
     ])
   }
 
-  /// In columns: name, value, and where it is from.
   static func lines(_ all: [SettingInForce]) -> [String] {
     let texts = all.map { $0.value.map { $0.isEmpty ? "\"\"" : $0 } ?? "(\($0.meaning ?? ""))" }
     let names = all.map(\.name.count).max() ?? 0

@@ -3,14 +3,15 @@ import DemoOrigin
 import DownloadModel
 import FoundationEssentials
 import SystemPackage
+import TerminalProgress
 
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo", abstract: "See the three modes against a built-in server, without network.",
     discussion: """
-      Starts a server on loopback that is as far away as another continent (40 ms to the first byte, 4 MB/s \
-      a connection) and compares the modes on its three dozen files. Nothing is left behind but a page of it: \
-      where --report says, or from a terminal in $XDG_STATE_HOME/dlm.
+      Starts a server on loopback that is as far away as another continent (40 ms to the first byte, 4 MB/s a \
+      connection) and compares the modes on its three dozen files. Nothing is left behind but a page of it: where \
+      --report says, or from a terminal in $XDG_STATE_HOME/dlm.
 
       EXAMPLES
         dlm demo
@@ -53,9 +54,12 @@ struct DemoCommand: AsyncParsableCommand {
     // Who looks on gets the page too; a script only what it asks for.
     let page = settings.report == nil && StandardOutput.terminal != nil ? Self.page(environment) : nil
     settings.report = settings.report ?? page
-    StandardError.say(
-      ComparisonMessages.demo(
-        files: origin.catalogue.files.count, bytes: origin.catalogue.totalBytes, latency: latency, rate: rate))
+    let bytes = Quantity.bytes(Int64(origin.catalogue.totalBytes))
+    StandardError.say([
+      "\(origin.catalogue.files.count) files, \(bytes), from a server \(latency) ms away with "
+        + "\(Double(rate / 100_000) / 10) MB/s a connection:",
+      "one by one (sequential), in lanes made by async let, and a task a file in a task group (parallel).",
+    ])
     let status = try await origin.serving { [measuring, settings] addresses in
       let requests = try addresses.enumerated().map { index, text in
         DownloadRequest(id: index, address: try Address(text))

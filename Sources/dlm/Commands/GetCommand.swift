@@ -10,23 +10,21 @@ struct GetCommand: AsyncParsableCommand {
     // there, that for a shell's script, which takes a quarter of its time.
     _superCommandName: "dlm", abstract: "Download lists of files.",
     discussion: """
-      A SOURCE is a list file (an address a line; behind it and a tab each, a line may have first=yes and \
-      size=BYTES; one that starts with # is a comment), - for standard input, or an address. Without one: \
-      the list that the last get in this folder used, with its options; \
-      what is given now wins, and what may be secret (-H, logins) is to be given again. Standard input is \
-      read for - only.
+      A SOURCE is a list file (an address a line; behind it and a tab each, a line may have first=yes and size=BYTES; \
+      one that starts with # is a comment), - for standard input, or an address. Without one: the list that the last \
+      get in this folder used, with its options; what is given now wins, and what may be secret (-H, logins) is to be \
+      given again. Standard input is read for - only.
 
-      Did that run go through its list in another mode, the list is repeated to compare: everything is fetched \
-      again into a scratch folder, compared with what is here, and dropped; your files stay as they are, and \
-      the end says how the two modes compare, without what failed. --no-compare only fetches what is missing \
-      or has changed.
+      Did that run go through its list in another mode, the list is repeated to compare: everything is fetched again \
+      into a scratch folder, compared with what is here, and dropped; your files stay as they are, and the end says \
+      how the two modes compare, without what failed. --no-compare only fetches what is missing or has changed.
 
-      A second run fetches nothing that has not changed; an interrupted one goes on where it was. Unfinished \
-      files end in .part.
+      A second run fetches nothing that has not changed; an interrupted one goes on where it was. Unfinished files end \
+      in .part.
 
-      With --watch the run goes on with its lists as they change, until Ctrl-C: new lines are fetched, \
-      removed ones cancelled (a finished file stays), changed ones begun anew. Then 130 and 143 only say that \
-      something was still under way.
+      With --watch the run goes on with its lists as they change, until Ctrl-C: new lines are fetched, removed ones \
+      cancelled (a finished file stays), changed ones begun anew. Then 130 and 143 only say that something was still \
+      under way.
 
       MODES
         sequential   one file at a time over one connection, never split
@@ -48,10 +46,10 @@ struct GetCommand: AsyncParsableCommand {
         q stop and keep
 
       EXIT STATUS
-        0 everything there and right; 1 something failed for good, or is not what was compared with; 75 only \
-      temporary failures, or files skipped by key; 64 usage; 66 a source cannot be read; 73 the folder cannot be \
-      used; 74 the disk is full or broken, or output cannot be written; 129, 130, 143 hung up, interrupted, \
-      terminated (what has come is kept).
+        0 everything there and right; 1 something failed for good, or is not what was compared with; 75 only temporary \
+      failures, or files skipped by key; 64 usage; 66 a source cannot be read; 73 the folder cannot be used; 74 the \
+      disk is full or broken, or output cannot be written; 129, 130, 143 hung up, interrupted, terminated (what has \
+      come is kept).
 
       FILES
         ./.dlm.conf                         settings for one folder: how dlm works, not whom it trusts

@@ -40,7 +40,6 @@ struct AgainMessages {
       }
     }
 
-    /// - Parameter source: an address, or a list's path.
     mutating func add(source: String) {
       guard case .address(let text) = Source(source) else { return words.append(source) }
       words.append(shown(text))

@@ -3,7 +3,6 @@ import DownloadModel
 import SystemPackage
 import TerminalProgress
 
-/// Messages about the cache.
 enum CacheMessages {
   static func warning(_ warning: CacheWarning) -> String {
     let detail = warning.detail.isEmpty ? "" : " (\(warning.detail))"
@@ -71,8 +70,6 @@ enum CacheMessages {
     return "Removed: " + parts.joined(separator: "; ")
   }
 
-  static let nothingRemoved = "dlm: nothing was removed and nothing forgotten"
-
   /// `3 files (1.2 MiB) and 1 unfinished file (512 KiB)`
   static func removable(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
     let bytes = unfinished.reduce(0) { $0 + $1.bytes }
@@ -82,11 +79,6 @@ enum CacheMessages {
     return "\(all) that dlm wrote and nobody changed since"
   }
 
-  static func nobodyToAsk(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
-    "dlm: \(removable(written, unfinished)) would be removed, and there is no terminal to ask at: "
-      + "give --yes if that is meant; dlm cache list names them"
-  }
-
   private static func unfinished(_ count: Int) -> String {
     Quantity.count(count, "unfinished file", "unfinished files")
   }
@@ -94,7 +86,6 @@ enum CacheMessages {
   /// How many unfinished files a status names.
   private static let named = 20
 
-  /// A line for each of the first.
   static func unfinished(_ files: [UnfinishedFile]) -> [String] {
     let lines = files.prefix(named).map { "Unfinished: \(held($0)) of \($0.address) in \($0.path)" }
     return lines + (files.count > named ? ["and \(unfinished(files.count - named)) more"] : [])
@@ -103,11 +94,6 @@ enum CacheMessages {
   /// `512 KiB (of 3.0 MiB)`
   private static func held(_ file: UnfinishedFile) -> String {
     Quantity.bytes(file.bytes) + (file.total.map { " (of \(Quantity.bytes($0)))" } ?? "")
-  }
-
-  static func nothingKnown(_ address: String) -> String {
-    "dlm: nothing is known of \(address): it was not fetched with the cache on, or was forgotten since; "
-      + "dlm cache list names what is known"
   }
 
   /// What `dlm cache show` says: the address, and below it each file with what is known of it.
@@ -187,7 +173,6 @@ enum CacheJSON {
     ])
   }
 
-  /// What is known of an address.
   static func known(_ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile]) -> String {
     line([
       "url": text(address), "files": .list(files.map { value($0) }),
@@ -207,11 +192,8 @@ enum CacheJSON {
     ])
   }
 
-  // MARK: Parts
-
   private static func line(_ fields: [String: JSONValue]) -> String { JSONValue.object(fields).text + "\n" }
 
-  /// Null for nil.
   private static func text(_ text: String?) -> JSONValue {
     .of(text.map { TerminalText.sanitized($0) })
   }

@@ -20,16 +20,6 @@ struct ComparisonMessages {
     }
   }
 
-  /// What `dlm demo` fetches, and from how far.
-  /// - Parameter rate: bytes a second of one connection.
-  static func demo(files: Int, bytes: Int, latency: Int, rate: Int) -> [String] {
-    [
-      "\(files) files, \(Quantity.bytes(Int64(bytes))), from a server \(latency) ms away with "
-        + "\(Double(rate / 100_000) / 10) MB/s a connection:",
-      "one by one (sequential), in lanes made by async let, and a task a file in a task group (parallel).",
-    ]
-  }
-
   /// Above the files of a run: `run 2 of 9: async-let, round 1`, and the table so far.
   static func heading(_ step: ComparisonPlan.Step, of plan: ComparisonPlan, _ table: [String]) -> RunHeading {
     let (place, count) = (place(of: step, in: plan), plan.steps.count)
@@ -74,7 +64,6 @@ struct ComparisonMessages {
     ]).text + "\n"
   }
 
-  /// A row a mode.
   var table: [String] {
     TextColumns.lines(
       [["MODE", "MEDIAN", "SPREAD", "RATE", "SPEED"]] + report.results.map(row), [nameWidth, 12, 10, 15, 0])
@@ -85,7 +74,6 @@ struct ComparisonMessages {
       + (headline.isEmpty ? [] : ["", headline]) + explanations + work + warnings
   }
 
-  /// What every run did.
   private var work: [String] {
     guard let some = report.results.first, let run = some.runs.first else { return [] }
     let leftOut = Quantity.count(report.leftOut.count, "file that fails is", "files that fail are")
@@ -119,8 +107,8 @@ struct ComparisonMessages {
   private static func text(_ explanation: Explanation) -> String {
     switch explanation {
     case .sideBySide(let waiting, _) where waiting >= 0.7:
-      "One by one, \(percent(waiting)) of a file's time is waiting for connections and answers; side by side files wait "
-        + "together."
+      "One by one, \(percent(waiting)) of a file's time is waiting for connections and answers; side by side files "
+        + "wait together."
     case .sideBySide(let waiting, let rate) where waiting <= 0.3:
       "A connection brings \(Quantity.rate(rate)), and waiting is only \(percent(waiting)) of a file's time: several "
         + "connections bring several times as much."

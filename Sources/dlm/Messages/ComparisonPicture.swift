@@ -2,27 +2,12 @@ import DownloadModel
 import StrategyComparing
 import TerminalProgress
 
-/// The drawings of `dlm compare` for a terminal: a bar a mode, and the files of a run as a waterfall. Pure: values in,
-/// lines out.
+/// The drawings of `dlm compare` for a terminal: a bar a mode, and the files of a run as a waterfall.
 struct ComparisonPicture {
   let report: ComparisonReport
-  /// Cells a line.
   let width: Int
   let isUnicode: Bool
-  let isColored: Bool
-
-  /// - Parameter size: of the terminal; nil comes of nil, since what is piped is for programs, or for later.
-  init?(_ report: ComparisonReport, on size: TerminalSize?, _ variables: [String: String]) {
-    guard let size else { return nil }
-    let environment = TerminalEnvironment(isTerminal: true, variables: variables)
-    self.init(
-      report: report, width: min(size.columns, Self.mostCells), isUnicode: environment.drawsBlocks,
-      isColored: ColorChoice.auto.resolved(in: environment))
-  }
-
-  init(report: ComparisonReport, width: Int, isUnicode: Bool, isColored: Bool = false) {
-    (self.report, self.width, self.isUnicode, self.isColored) = (report, width, isUnicode, isColored)
-  }
+  var isColored = false
 
   /// Longer bars say nothing more.
   private static let mostCells = 120
@@ -34,8 +19,6 @@ struct ComparisonPicture {
     let waterfall = waterfall
     return bars + (waterfall.isEmpty ? [] : [""] + waterfall)
   }
-
-  // MARK: Bars
 
   /// `parallel ███▊ 214 ms ± 2 %`: the median time, and behind it how far the slowest run went.
   var bars: [String] {
@@ -72,8 +55,6 @@ struct ComparisonPicture {
     let rest = Int(slowest.rounded()) - text.count
     return rest > 0 ? text + String(repeating: "─", count: rest) : text
   }
-
-  // MARK: Waterfall
 
   /// The files of the slowest mode and of the fastest, on one time axis: why the one is a staircase.
   var waterfall: [String] {
@@ -162,8 +143,6 @@ struct ComparisonPicture {
       + parts.map { colored(glyph($0), Self.color(of: $0)) + " \($1)" }.joined(separator: "   ")
   }
 
-  // MARK: Colour
-
   /// SGR (ECMA-48 §8.3.117).
   private static func color(of phase: FilePhase?) -> String? {
     switch phase {
@@ -178,6 +157,17 @@ struct ComparisonPicture {
   private func colored(_ text: String, _ code: String?) -> String {
     guard isColored, !text.isEmpty, let code else { return text }
     return "\u{1b}[\(code)m\(text)\u{1b}[0m"
+  }
+}
+
+extension ComparisonPicture {
+  /// - Parameter size: of the terminal; nil comes of nil, since what is piped is for programs, or for later.
+  init?(_ report: ComparisonReport, on size: TerminalSize?, _ variables: [String: String]) {
+    guard let size else { return nil }
+    let environment = TerminalEnvironment(isTerminal: true, variables: variables)
+    self.init(
+      report: report, width: min(size.columns, Self.mostCells), isUnicode: environment.drawsBlocks,
+      isColored: ColorChoice.auto.resolved(in: environment))
   }
 }
 

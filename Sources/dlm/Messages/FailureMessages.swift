@@ -15,8 +15,9 @@ struct FailureMessages {
   private let kind: String
 
   init(_ error: DownloadError) {
-    var (what, detail, remedy) = (Self.what(error), Self.detail(error), Self.remedy(error))
-    if case .proxy(let refusal)? = error.cause { (what, detail, remedy) = Self.words(refusal) }
+    var (what, remedy) = (Self.what(error), Self.remedy(error))
+    if case .proxy(let refusal)? = error.cause { (what, remedy) = Self.words(refusal) }
+    let detail = Self.detail(error)
     cause = what + (error.path.map { " (\($0))" } ?? "") + (detail.isEmpty ? "" : ": \(detail)")
     kind = Self.differInDetail.contains(error.code) ? what : cause
     self.remedy = remedy
@@ -25,10 +26,8 @@ struct FailureMessages {
   /// One line, for the moment of the failure.
   var line: String { remedy.map { "\(cause); \($0)" } ?? cause }
 
-  /// One line of standard error, where the failure ends the command.
   var said: [String] { ["dlm: \(line)"] }
 
-  /// The heading of a group of equal failures.
   var heading: String { remedy.map { "\(kind); \($0)" } ?? kind }
 
   private static func what(_ error: DownloadError) -> String {
@@ -74,31 +73,21 @@ struct FailureMessages {
     "\(status)\(reasonPhrases[status].map { " \($0)" } ?? "")"
   }
 
-  private static func words(_ refusal: ProxyRefusal) -> (what: String, detail: String, remedy: String) {
+  private static func words(_ refusal: ProxyRefusal) -> (what: String, remedy: String) {
     let proxy = "the proxy \(refusal.proxy)"
     return switch refusal.answer {
     case .login where refusal.hadLogin:
-      (
-        "\(proxy) refused the login", "",
-        "check user and password in its address, where special signs are written as %XX"
-      )
+      ("\(proxy) refused the login", "check user and password in its address, where special signs are written as %XX")
     case .login:
-      (
-        "\(proxy) wants a login", "",
-        "give one in its address, user and password before the host (--proxy or DLM_PROXY)"
-      )
-    case .status(403): ("no connection: \(proxy) answered \(phrase(403))", "", ownersRules)
-    case .forbidden: ("\(proxy) does not allow a connection to this host", "", ownersRules)
-    case .status(let status): ("no connection: \(proxy) answered \(phrase(status))", "", proxyReachedNone)
-    case .unreachable(let why): ("no connection: \(proxy) said \(why)", "", proxyReachedNone)
-    case .away(let why): ("no connection to \(proxy)", why, "is the proxy up, and its port right?")
-    case .misunderstood(let why):
-      ("\(proxy) is not understood", why, "is it a proxy of this kind, and the port right?")
-    case .insecure(let why):
-      (
-        "no secure connection to \(proxy)", why,
-        "if you know its issuer, name it with --cacert FILE; is it an https proxy?"
-      )
+      ("\(proxy) wants a login", "give one in its address, user and password before the host (--proxy or DLM_PROXY)")
+    case .status(403): ("no connection: \(proxy) answered \(phrase(403))", ownersRules)
+    case .forbidden: ("\(proxy) does not allow a connection to this host", ownersRules)
+    case .status(let status): ("no connection: \(proxy) answered \(phrase(status))", proxyReachedNone)
+    case .unreachable(let why): ("no connection: \(proxy) said \(why)", proxyReachedNone)
+    case .away: ("no connection to \(proxy)", "is the proxy up, and its port right?")
+    case .misunderstood: ("\(proxy) is not understood", "is it a proxy of this kind, and the port right?")
+    case .insecure:
+      ("no secure connection to \(proxy)", "if you know its issuer, name it with --cacert FILE; is it an https proxy?")
     }
   }
 
@@ -111,7 +100,12 @@ struct FailureMessages {
     case .errno(let number): String(cString: strerror(number))
     case .detail(let text): text
     case .http(let status): error.code == .status ? "" : "status \(status)"
-    case .proxy, nil: ""
+    case .proxy(let refusal):
+      switch refusal.answer {
+      case .away(let why), .misunderstood(let why), .insecure(let why): why
+      default: ""
+      }
+    case nil: ""
     }
   }
 
@@ -144,7 +138,6 @@ struct FailureMessages {
     }
   }
 
-  /// Of what TLS refused.
   private static func securityRemedy(_ error: DownloadError) -> String? {
     switch error.code {
     case .tls
@@ -208,8 +201,8 @@ struct RejectionMessages {
   /// - Parameter lists: those that came over https and name files at http.
   static func downgrades(_ lists: Set<String>) -> [String] {
     lists.sorted().map {
-      "dlm: \(TerminalText.sanitized($0)) came over https, but names files at http: others can read and change those on "
-        + "their way"
+      "dlm: \(TerminalText.sanitized($0)) came over https, but names files at http: others can read and change those "
+        + "on their way"
     }
   }
 
@@ -276,8 +269,8 @@ enum TroubleMessages {
 
   /// `--background`, where the system allows no change of the class.
   static func noIdleClass(_ error: Errno) -> String {
-    "dlm: --background: the idle class of processor and disk time cannot be had: \(error); it goes on in the usual one, "
-      + "and still leaves hosts to others"
+    "dlm: --background: the idle class of processor and disk time cannot be had: \(error); it goes on in the usual "
+      + "one, and still leaves hosts to others"
   }
 
   static func temporaryFolder(_ path: String, _ error: Errno) -> String {

@@ -4,24 +4,12 @@ import TerminalProgress
 
 /// What `dlm history` says.
 struct HistoryMessages {
-  private let runs: [PastRun]
-  private let folder: String
-  private let most: Int
-
-  /// - Parameters:
-  ///   - runs: the oldest first.
-  ///   - folder: whose paths are shown as they are typed there.
-  ///   - most: of each list.
-  init(_ runs: [PastRun], folder: String, most: Int) {
-    (self.runs, self.folder, self.most) = (runs, folder, most)
-  }
-
-  /// Said where there is nothing to show.
-  static func nothing(_ list: String?) -> String {
-    let what = list.map { "of \(TerminalText.sanitized($0))" } ?? "in this folder"
-    return
-      "dlm: no run \(what) is remembered that went through its list and fetched something: dlm get LIST is one"
-  }
+  /// The oldest first.
+  let runs: [PastRun]
+  /// Its paths are shown as they are typed there.
+  let folder: String
+  /// Of each list.
+  let most: Int
 
   /// The list that was run last comes last.
   var lines: [String] { Array(byList.map(table).joined(separator: [""])) }

@@ -1,4 +1,3 @@
-import DownloadCaching
 import DownloadModel
 import Glibc
 import TerminalProgress
@@ -16,11 +15,11 @@ enum QuestionMessages {
     switch question.kind {
     case .conflict(let standing):
       // Enter means what is said first.
-      let keys =
-        "[k]eep both (Enter; the new one is \(question.savedName))  [r]eplace  [s]kip the new one   capital letter: for all"
       return [
-        "\(outcome.wantedName) is here already (\(standing)). The new one: \(Quantity.bytes(outcome.size))\(type).\(more)",
-        (note.map { "\($0)   " } ?? "") + keys,
+        "\(outcome.wantedName) is here already (\(standing)). "
+          + "The new one: \(Quantity.bytes(outcome.size))\(type).\(more)",
+        (note.map { "\($0)   " } ?? "") + "[k]eep both (Enter; the new one is \(question.savedName))  [r]eplace  "
+          + "[s]kip the new one   capital letter: for all",
       ]
     case .name:
       // What is selected stands in brackets; else the cursor is a bar.
@@ -43,7 +42,6 @@ enum QuestionMessages {
     return ["\(option): there is no terminal with bars to ask at, so \(instead)."]
   }
 
-  /// What a key has changed.
   /// - Parameter count: files at a time; nil where there is always one.
   static func width(_ count: Int?) -> String {
     guard let count else { return "one file at a time: that is what --mode sequential means" }
@@ -52,17 +50,9 @@ enum QuestionMessages {
 
   static let unknownKey = "Not one of these keys."
 
-  /// Why a name could not be given.
   static func refusal(_ error: DownloadError) -> String {
     error.cause == .errno(EEXIST) ? "that name is taken" : error.reason
   }
-
-  /// - Parameter written: what finished files there are.
-  static func removal(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
-    "Remove \(CacheMessages.removable(written, unfinished))? This cannot be undone. [y/N] "
-  }
-
-  static func passphrase(of path: String) -> String { "Pass phrase for \(path): " }
 
   /// `1.2 MiB, of 2026-11-20 18:22`
   static func standing(_ path: String) -> String {

@@ -76,7 +76,8 @@ enum RepeatMessages {
     let leftOut = failed > 0 ? "; \(Quantity.count(failed, "that failed is", "that failed are")) left out" : ""
     if differences.isEmpty {
       return lines + [
-        "The same bytes as here, in \(Quantity.files(verdict.compared))\(leftOut); what was fetched to compare is dropped."
+        "The same bytes as here, in \(Quantity.files(verdict.compared))\(leftOut); what was fetched to compare is "
+          + "dropped."
       ]
     }
     return lines + [

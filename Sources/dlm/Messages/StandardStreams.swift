@@ -51,7 +51,6 @@ enum StandardOutput {
     try write(rows.map { $0.map { TerminalText.sanitized($0) }.joined(separator: "\t") + "\n" }.joined())
   }
 
-  /// - Throws: as above.
   static func say(_ lines: some Sequence<String>) throws(ExitCode) { try say(rows: lines.map { [$0] }) }
 
   /// The size of the terminal that standard output is; nil if it is none.
@@ -67,7 +66,6 @@ enum StandardOutput {
   }
 
   /// Text of the program's own, as it is: help, completion scripts.
-  /// - Throws: as above.
   static func write(_ text: String) throws(ExitCode) {
     do throws(Errno) {
       try FileDescriptor.standardOutput.writeWhole(text.utf8)
@@ -81,8 +79,8 @@ enum StandardOutput {
 
 /// Descriptors 0 to 2, which a caller may have closed.
 enum StandardDescriptors {
-  /// Opens /dev/null where nothing is open: else the first file or connection would get the number, and progress or a
-  /// message would be written into it. To be called before anything else opens a descriptor.
+  /// Opens /dev/null where nothing is open, before anything else gets the number: else progress or a message would be
+  /// written into a file or connection.
   ///
   /// Input is opened for writing and output for reading, so that reading a list there, or writing data, fails with "Bad
   /// file descriptor" as it would have without, and silence is not taken for success.

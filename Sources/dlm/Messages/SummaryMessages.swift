@@ -163,36 +163,27 @@ enum LessonMessages {
     if case .noGain(_, let limit, _) = lesson {
       choice = limit > 1 ? "a task group of \(limit)" : "one after the other"
     }
-    return "auto chose \(choice): \(reason(lesson, atOnce))"
+    return "auto chose \(choice): \(words(lesson, atOnce).reason)"
   }
 
-  private static func reason(_ lesson: WidthLesson, _ atOnce: Int) -> String {
+  /// The word for it in JSON.
+  static func word(_ lesson: WidthLesson) -> String { words(lesson, 0).word }
+
+  private static func words(_ lesson: WidthLesson, _ atOnce: Int) -> (reason: String, word: String) {
     switch lesson {
-    case .nothing where atOnce > 1: "the list was over before more could show a gain"
-    case .nothing: "there was no more to do at a time"
-    case .littleWasLeft: "more would not have paid for what was left"
-    case .allowed(let gain): "as many as may be, which brought \(times(gain)) what half as many did"
+    case .nothing where atOnce > 1: ("the list was over before more could show a gain", "too-short")
+    case .nothing: ("there was no more to do at a time", "too-short")
+    case .littleWasLeft: ("more would not have paid for what was left", "little-was-left")
+    case .allowed(let gain):
+      ("as many as may be, which brought \(times(gain)) what half as many did", "as-many-as-allowed")
     case .noGain(let tried, _, let gain) where gain > 1.05:
-      "\(tried) at a time brought \(times(gain)) as much, which may be chance"
-    case .noGain(let tried, _, let gain): "\(tried) at a time brought no more (\(times(gain)))"
-    case .gained(let gain): "the last doubling brought \(times(gain)) as much"
-    case .slowAnswers: "answers took their time, so as many as may be were asked for at once"
-    case .broke: "transfers broke, so it took fewer"
+      ("\(tried) at a time brought \(times(gain)) as much, which may be chance", "no-gain")
+    case .noGain(let tried, _, let gain): ("\(tried) at a time brought no more (\(times(gain)))", "no-gain")
+    case .gained(let gain): ("the last doubling brought \(times(gain)) as much", "gained")
+    case .slowAnswers: ("answers took their time, so as many as may be were asked for at once", "slow-answers")
+    case .broke: ("transfers broke, so it took fewer", "transfers-broke")
     }
   }
 
   private static func times(_ factor: Double) -> String { "\(Quantity.decimal(factor, 100)) times" }
-
-  /// The word for it in JSON.
-  static func word(_ lesson: WidthLesson) -> String {
-    switch lesson {
-    case .nothing: "too-short"
-    case .littleWasLeft: "little-was-left"
-    case .allowed: "as-many-as-allowed"
-    case .noGain: "no-gain"
-    case .gained: "gained"
-    case .slowAnswers: "slow-answers"
-    case .broke: "transfers-broke"
-    }
-  }
 }

@@ -7,8 +7,6 @@ import TerminalProgress
 /// Messages about a command line, and about the files that it names, before anything is fetched: option, value, cause,
 /// remedy. What is said in one place only stands there.
 enum UsageMessages {
-  static let noRuns = "--runs needs at least 1."
-
   static func noReportForm(_ path: String) -> String {
     "--report \(path): the ending says what is written, and this is none of .html, .json and .md."
   }
@@ -35,8 +33,6 @@ enum UsageMessages {
     }
   }
 
-  // MARK: Commands
-
   /// - Parameter word: the first word of a command line, which is none of what can stand there.
   static func unknownWord(_ word: String, commands: [String]) -> String {
     if let meant = NearestWord.to(word, among: commands) {
@@ -58,10 +54,7 @@ enum UsageMessages {
     return "\"\(word)\" is no command of dlm \(command). \(meant ?? known)"
   }
 
-  /// Behind what is wrong with a command line.
   static func seeHelp(_ command: String) -> String { "  See '\(command) --help' for more information." }
-
-  // MARK: Values
 
   static func noValue(
     _ text: String, for key: String, from origin: SettingOrigin, _ type: any ExpressibleByArgument.Type
@@ -115,14 +108,6 @@ enum UsageMessages {
     }
   }
 
-  /// A few of a list's lines that do not count.
-  static func checksumsLeftOut(_ path: String, malformed: [Int], ambiguous: [String]) -> [String] {
-    malformed.prefix(5).map { "\(path):\($0): not a checksum line; left out" }
-      + ambiguous.prefix(5).map { "\(path): \($0) stands there with different checksums; none is used" }
-  }
-
-  // MARK: Watching
-
   static let refreshWithoutWatch =
     "--refresh-every asks again in a run that goes on: give --watch with it, or leave it out."
 
@@ -147,8 +132,6 @@ enum UsageMessages {
     "--watch needs a list that can change, and \(path) is no regular file (a pipe or a folder): name a list file."
   }
 
-  // MARK: The last list
-
   static let nothingRemembered =
     "There is nothing to get: name a list or an address (dlm get urls.txt), or - to read a list from a pipe."
 
@@ -172,8 +155,6 @@ enum UsageMessages {
     return "The last run had what dlm does not write down: give it again: \(names.joined(separator: ", "))."
   }
 
-  // MARK: Files that are written
-
   static func isFolder(_ option: String, _ path: String) -> String {
     "\(option) \(path) is a folder; name a file."
   }
@@ -194,9 +175,6 @@ enum UsageMessages {
 
 // Removes the user's secrets from the option parser's own messages, which repeat what was typed.
 extension UsageMessages {
-  /// - Parameters:
-  ///   - message: of the parser.
-  ///   - arguments: of this process, without its own name.
   static func withoutSecrets(_ message: String, _ arguments: [String]) -> String {
     secrets(in: arguments).reduce(message) { $0.replacing($1, with: "…") }
   }
@@ -211,18 +189,14 @@ extension UsageMessages {
       if argument.hasPrefix("--") {
         let (name, value) = split(argument.dropFirst(2), at: "=")
         guard takesSecret(name) else { continue }
-        if let value { found.append(String(value)) } else { isValue = true }
+        isValue = value == nil
+        found.append(String(value ?? ""))
       } else if argument.hasPrefix("-") {
         // A cluster: `-vH`, `-HX-Key: 1`, `-vHX-Key: 1`; or a letter of curl's, such as `-uNAME:PASSWORD`.
         guard let end = argument.dropFirst().firstIndex(where: takesSecret) else { continue }
         let value = argument[argument.index(after: end)...]
-        if argument[end] != "H" {
-          if value.contains(":") { found.append(String(value)) }
-        } else if value.isEmpty {
-          isValue = true
-        } else {
-          found.append(String(value))
-        }
+        isValue = argument[end] == "H" && value.isEmpty
+        if argument[end] == "H" || value.contains(":") { found.append(String(value)) }
       } else if looksLikeHeader(argument) || Redaction.isLoginWithoutScheme(argument) {
         found.append(argument)
       }
@@ -233,8 +207,7 @@ extension UsageMessages {
 
   /// Also what is nearly the option's name: the parser echoes the value of one that is mistyped.
   private static func takesSecret(_ name: Substring) -> Bool {
-    ["h", "pro", "use"].contains { name.lowercased().hasPrefix($0) } && name != "help"
-      && name != "http2"
+    ["h", "pro", "use"].contains { name.lowercased().hasPrefix($0) } && name != "help" && name != "http2"
   }
 
   /// `-H`, and what dlm has no letter for.

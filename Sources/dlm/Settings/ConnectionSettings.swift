@@ -3,8 +3,6 @@ import CurlTransport
 import DownloadModel
 import Glibc
 
-// How a run speaks to servers: the options, and what they come to.
-
 struct ConnectionOptions: ParsableArguments {
   @Option("jobs") var jobs: Jobs?
   @Option("per-host") var perHost: Parallelism?
@@ -69,7 +67,6 @@ struct ConnectionSettings {
     transport.onTransfer = onTransfer
   }
 
-  /// The file of the certificates to trust.
   private static func authorities(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> String? {
     if let path = try readable("cacert", options.cacert, sources) { return path }
     for variable in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
@@ -122,10 +119,10 @@ struct ConnectionSettings {
     tls.newest = options.tlsMax
     tls.oldest = options.tls13 ? .tls13 : options.tls12 ? .tls12 : nil
     if let oldest = tls.oldest, let newest = tls.newest, newest < oldest {
-      let name = oldest.defaultValueDescription
+      let (least, most) = (oldest.defaultValueDescription, newest.defaultValueDescription)
       throw sources.conflict(
-        "--tls-max \(newest.defaultValueDescription) allows nothing that --tlsv\(name) asks for: leave one of them out.",
-        "tls-max", "tlsv\(name)")
+        "--tls-max \(most) allows nothing that --tlsv\(least) asks for: leave one of them out.", "tls-max",
+        "tlsv\(least)")
     }
     tls.pinnedKeys = options.pinnedpubkey
     tls.revocationList = try readable("crlfile", options.crlfile, sources)
@@ -140,8 +137,6 @@ struct ConnectionSettings {
     }
     return tls
   }
-
-  // MARK: Proxies
 
   /// `--proxy`, else `DLM_PROXY`, else the settings file, else the variables that curl knows. What is none is refused
   /// before the first request; an empty one is no proxy.
@@ -175,6 +170,74 @@ struct ConnectionSettings {
       return try ProxyAddress(text)
     } catch {
       throw ValidationError("\(place) \"\(ProxyAddress.redacted(text))\": \(UsageMessages.text(error)).")
+    }
+  }
+}
+
+/// `--cert`, `--key` and the pass phrase, looked at before the run: a wrong path is one message, not one a file.
+///
+/// The pass phrase is never on the command line, which every user of the machine can see (ps): it comes from a file,
+/// from the environment, or from the terminal.
+enum ClientCertificate {
+  /// - Parameter passphrase: DLM_CERT_PASSPHRASE.
+  /// - Throws: `ValidationError` naming option, file and remedy.
+  static func identity(
+    _ certificate: String, _ options: ConnectionOptions, passphrase: String?
+  ) throws -> TLSOptions.Identity {
+    let key = options.key
+    let bytes = try bytes("--cert", certificate)
+    let isPKCS12 = options.certType.map { $0 == .p12 } ?? (bytes.first == 0x30)
+    if isPKCS12, key != nil {
+      throw ValidationError("--key is for a certificate in PEM: \(certificate) is PKCS #12, with its key in it.")
+    }
+    let isLocked = try isPKCS12 || isLockedPEM(certificate, bytes, key: key)
+    let name = key ?? certificate
+    var secret = try options.certPassphraseFile.map(firstLine) ?? passphrase
+    if secret == nil, isLocked { secret = PassphrasePrompt.ask("Pass phrase for \(name): ") }
+    if secret == nil, isLocked, !isPKCS12 {
+      throw ValidationError(
+        "\(name) is locked with a pass phrase: name a file that holds it with --cert-passphrase-file, or set "
+          + "DLM_CERT_PASSPHRASE.")
+    }
+    return TLSOptions.Identity(
+      certificate: certificate, digest: ContentHasher.digest(of: bytes).hex, isPKCS12: isPKCS12, key: key,
+      passphrase: secret ?? "")
+  }
+
+  private static func isLockedPEM(_ certificate: String, _ bytes: [UInt8], key: String?) throws -> Bool {
+    guard holds("-----BEGIN", bytes) else {
+      throw ValidationError("--cert \(certificate) is neither PEM nor PKCS #12: name a file with your certificate.")
+    }
+    let keyBytes = try key.map { try Self.bytes("--key", $0) } ?? bytes
+    guard holds("PRIVATE KEY-----", keyBytes) else {
+      throw ValidationError(
+        key.map { "--key \($0) holds no private key in PEM: name the file that does." }
+          ?? "--cert \(certificate) holds no private key: name its file with --key.")
+    }
+    return holds("ENCRYPTED", keyBytes)
+  }
+
+  private static func holds(_ text: String, _ bytes: [UInt8]) -> Bool { bytes.firstRange(of: text.utf8) != nil }
+
+  private static func firstLine(of path: String) throws -> String {
+    let bytes = try bytes("--cert-passphrase-file", path)
+    let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") && $0 != 0 }
+    return String(decoding: line, as: UTF8.self)
+  }
+
+  /// Certificates are a page.
+  private static let longest = 1 << 20
+
+  private static func bytes(_ option: String, _ path: String) throws -> [UInt8] {
+    // Not of a pipe, which gives what it holds once: libcurl reads the file again for each connection.
+    try UserFile.usable(path, upTo: longest) { cause in
+      // `curl --cert me.pem:secret` puts the pass phrase behind a colon. It is not said again.
+      guard option == "--cert", let colon = path.firstIndex(of: ":") else {
+        return UsageMessages.unreadable(option, path, cause)
+      }
+      return "--cert \(path[..<colon]):… cannot be read: \(cause). It takes a file only. A pass phrase on the command "
+        + "line is seen by every user; name a file that holds it with --cert-passphrase-file, or set "
+        + "DLM_CERT_PASSPHRASE."
     }
   }
 }

@@ -30,10 +30,7 @@ struct CookieJarFile {
   }
 
   /// Writes what this run has changed into what stands there by now: another run may have written meanwhile.
-  /// - Parameters:
-  ///   - before: the cookies at this run's start, as libcurl writes them.
-  ///   - after: those at its end.
-  ///   - now: seconds since 1970.
+  /// - Parameter now: seconds since 1970.
   /// - Returns: why it failed, with the remedy; nil if it did not.
   func save(before: [String], after: [String], now: Int64) -> String? {
     if Set(before) == Set(after) { return nil }
@@ -54,13 +51,9 @@ struct CookieJarFile {
     }
   }
 
-  // MARK: Reading
-
-  /// Why a file is not used as a jar.
   enum Refusal: Error {
     case file(UserFile.Refusal)
     case foreignFormat
-    /// By another process.
     case held
 
     fileprivate var text: String {
@@ -91,8 +84,6 @@ struct CookieJarFile {
     }
     return lines
   }
-
-  // MARK: Writing
 
   /// Ten times a second, for five seconds: a holder writes a page.
   private static let attempts = 50

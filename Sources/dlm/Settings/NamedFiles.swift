@@ -8,7 +8,6 @@ enum NamedFiles {
   private typealias Place = (name: String, path: String, file: FileIdentity)
 
   /// To be called before anything is opened for writing.
-  /// - Parameter command: with what is set elsewhere.
   /// - Throws: `ValidationError` naming both places of a file.
   static func check(_ command: GetCommand, _ lists: [Source], _ environment: [String: String]) throws {
     let written = places(.written, command)

@@ -8,16 +8,53 @@ import TerminalProgress
 ///
 /// Options are written again in the table's order (`AgainMessages`, `RememberedOptions`).
 enum OptionTable {
-  /// Where an option can be set besides the command line.
-  enum Setting: Equatable {
+  /// Where an option can be set besides the command line. The last six are bounds and proof, of which a working
+  /// folder's file may ask for more than its user does, never for less (HTTP rule 45).
+  enum Setting {
     /// It is of the one thing that is typed beside it.
     case nowhere
     /// DLM_… in the environment, `dlm.conf`, and the working folder's `.dlm.conf`.
     case anywhere
-    /// Likewise, but in the working folder only what is no looser than the user's own: proof, and bounds.
-    case bounded(Strictness)
-    /// Not in the working folder: whom dlm trusts, and where it writes (HTTP rule 45).
+    /// Not in the working folder: whom dlm trusts, and where it writes.
     case byOwner
+    /// The smaller number is stricter; `auto` bounds nothing.
+    case less
+    case proof, on, off
+    /// None is stricter: the user's own holds.
+    case own
+    /// What keeps the files that dlm did not write, whether or not the user says something.
+    case keeping
+
+    /// Whether a value in the working folder's file holds.
+    /// - Parameter own: that of the user's own file; nil for none, beside which nothing is looser.
+    func holds(_ text: String, besides own: String?) -> Bool {
+      switch self {
+      case .nowhere, .byOwner: return false
+      case .anywhere: return true
+      case .keeping: return text != "overwrite" || own == "overwrite"
+      case .own: return own == nil || text == own
+      case .less, .proof, .on, .off:
+        // What is no value is a mistake to be told.
+        guard let own, let here = looseness(of: text), let bound = looseness(of: own) else { return true }
+        return here <= bound
+      }
+    }
+
+    /// Greater for what is looser; nil for what is no value.
+    private func looseness(of text: String) -> Double? {
+      switch self {
+      case .proof: Proof(argument: text).map { proof in -Double(Proof.allCases.count { $0 < proof }) }
+      case .on: YesOrNo(argument: text).map { $0.isOn ? 0 : 1 }
+      case .off: YesOrNo(argument: text).map { $0.isOn ? 1 : 0 }
+      // `3`, `0.5`, `500K`, `1,4,16` and `auto`.
+      default:
+        if let jobs = Jobs(argument: text) {
+          jobs.widths.map { $0.number.map(Double.init) ?? .infinity }.max()
+        } else {
+          Double(text) ?? ByteRate(argument: text).map { Double($0.bytesPerSecond) }
+        }
+      }
+    }
   }
 
   /// What is done with the file that an option names; what is read and written counts as written.
@@ -37,9 +74,7 @@ enum OptionTable {
   }
 
   struct Row: Sendable {
-    /// Without its dashes.
     let name: String
-    /// As in `-j`.
     let letter: Character?
     let help: ArgumentHelp
     let kind: Kind
@@ -70,16 +105,6 @@ enum OptionTable {
       if name == "directory" { return .directory }
       return file != nil && kind != .headers ? .file() : nil
     }
-
-    /// Whether a value in the working folder's file holds.
-    /// - Parameter own: that of the user's own file.
-    func counts(_ text: String, besides own: String?) -> Bool {
-      switch setting {
-      case .nowhere, .byOwner: false
-      case .bounded(let strictness): !strictness.isLooser(text, than: own)
-      case .anywhere: true
-      }
-    }
   }
 
   static let rows: [Row] = [
@@ -94,61 +119,53 @@ enum OptionTable {
       "output", letter: "o", "name", "The name, for a single address", without: "by address or server", .nowhere,
       \.output.output),
     value(
-      "on-conflict", "policy", "What to do with a file that dlm did not write", usually: "rename", .bounded(.keeping),
+      "on-conflict", "policy", "What to do with a file that dlm did not write", usually: "rename", .keeping,
       \.output.onConflict),
     value(
-      "max-filesize", "size", "A file that is, or becomes, longer fails: 500K, 2G", without: "any length",
-      .bounded(.less), \.output.maxFilesize),
+      "max-filesize", "size", "A file that is, or becomes, longer fails: 500K, 2G", without: "any length", .less,
+      \.output.maxFilesize),
     flag(
       "ask-names", "Ask a name for each file, one at a time, while others go on.", .anywhere, once: true,
       \.output.askNames),
-    flag("no-cache", "Neither use nor fill the cache.", .bounded(.on), \.output.noCache),
+    flag("no-cache", "Neither use nor fill the cache.", .on, \.output.noCache),
     value("store", "kind", "How the cache keeps what outlives your files", usually: "auto", .anywhere, \.output.store),
     value(
       "cache-max-size", "size", "How much the cache may keep of its own: 500M, 20G",
       without: "10G, or a tenth of the disk", .byOwner, \.output.cacheMaxSize),
     flag("refresh", "Fetch anew what the cache knows.", .anywhere, once: true, \.output.refresh),
+    flag("offline", "Take everything from the cache; the network is not asked.", .on, once: true, \.output.offline),
     flag(
-      "offline", "Take everything from the cache; the network is not asked.", .bounded(.on), once: true,
-      \.output.offline),
-    flag(
-      "revalidate", "Ask about every file, also where the server said for how long it is fresh.", .bounded(.on),
-      once: true, \.output.revalidate),
-    flag(
-      "heuristic", "Guess how long a file is fresh where the server does not say.", .bounded(.off), \.output.heuristic),
+      "revalidate", "Ask about every file, also where the server said for how long it is fresh.", .on, once: true,
+      \.output.revalidate),
+    flag("heuristic", "Guess how long a file is fresh where the server does not say.", .off, \.output.heuristic),
     value(
-      "max-age", "seconds", "Ask about files that are older, fresh or not", without: "any age", .bounded(.less),
-      \.output.maxAge),
-    value(
-      "max-stale", "seconds", "Use a file unasked until it has been stale for so long", .bounded(.less),
-      \.output.maxStale),
-    flag(
-      "fsync", "Have each file on the disk itself, then its name, before it counts as done.", .bounded(.on),
-      \.output.fsync),
+      "max-age", "seconds", "Ask about files that are older, fresh or not", without: "any age", .less, \.output.maxAge),
+    value("max-stale", "seconds", "Use a file unasked until it has been stale for so long", .less, \.output.maxStale),
+    flag("fsync", "Have each file on the disk itself, then its name, before it counts as done.", .on, \.output.fsync),
     flag("remote-time", "Give files the server's time of their last change.", .anywhere, \.output.remoteTime),
     flag(
-      "no-content-disposition", "Name files by their address, whatever the server suggests.", .bounded(.on),
+      "no-content-disposition", "Name files by their address, whatever the server suggests.", .on,
       \.output.noContentDisposition),
     value(
       "checksum", "algo:hex",
       "The checksum that a single address's file must have: sha256:HEX, also sha512, sha384, sha1, md5", .nowhere,
       \.proof.checksum),
     value(
-      "checksums", "file", "Checksums for a list, by file name, as sha256sum writes them", .bounded(.own), file: .read,
+      "checksums", "file", "Checksums for a list, by file name, as sha256sum writes them", .own, file: .read,
       \.proof.checksums),
     value(
-      "require-proof", "proof", "Refuse a file that less than this proves", usually: "none", .bounded(.proof),
+      "require-proof", "proof", "Refuse a file that less than this proves", usually: "none", .proof,
       \.proof.requireProof),
     value(
-      "jobs", letter: "j", "N|auto", "Files at a time; auto: up to 64 at once", usually: "auto", .bounded(.less),
+      "jobs", letter: "j", "N|auto", "Files at a time; auto: up to 64 at once", usually: "auto", .less,
       \.connection.jobs),
     value(
-      "per-host", "N|auto", "Connections to one host, over all files and pieces", usually: "auto", .bounded(.less),
+      "per-host", "N|auto", "Connections to one host, over all files and pieces", usually: "auto", .less,
       \.connection.perHost),
     value(
       "segments", letter: "s", "N|auto",
-      "Pieces of one large file at a time; auto splits where it helps, sequential never", usually: "auto",
-      .bounded(.less), \.connection.segments),
+      "Pieces of one large file at a time; auto splits where it helps, sequential never", usually: "auto", .less,
+      \.connection.segments),
     values(
       "first", "pattern",
       "What matches goes first: names as the shell matches them, *.pdf, or the end of a path, docs/*; may be repeated",
@@ -158,21 +175,20 @@ enum OptionTable {
       .anywhere, \.order.order),
     flag(
       "background", "Give way: idle processor and disk time only, one connection a host, none that another dlm uses.",
-      .bounded(.on), \.order.background),
+      .on, \.order.background),
     value(
-      "limit-rate", "rate", "Bytes a second over everything: 500K, 5M", without: "no limit", .bounded(.less),
+      "limit-rate", "rate", "Bytes a second over everything: 500K, 5M", without: "no limit", .less,
       \.connection.limitRate),
     value(
-      "retries", "N", "Attempts after the first, for temporary failures", usually: "5", .bounded(.less),
-      \.connection.retries),
+      "retries", "N", "Attempts after the first, for temporary failures", usually: "5", .less, \.connection.retries),
     value(
-      "retry-max-time", "S", "No retry begins later than this after the first attempt", without: "no limit",
-      .bounded(.less), \.connection.retryMaxTime),
+      "retry-max-time", "S", "No retry begins later than this after the first attempt", without: "no limit", .less,
+      \.connection.retryMaxTime),
     value(
-      "connect-timeout", "S", "Seconds until a connection must be up", usually: "10", .bounded(.less),
+      "connect-timeout", "S", "Seconds until a connection must be up", usually: "10", .less,
       \.connection.connectTimeout),
     value(
-      "stall-timeout", "S", "Seconds without a byte until a transfer has stalled", usually: "30", .bounded(.less),
+      "stall-timeout", "S", "Seconds without a byte until a transfer has stalled", usually: "30", .less,
       \.connection.stallTimeout),
     values(
       "header", letter: "H", kind: .headers, "line",
@@ -223,8 +239,8 @@ enum OptionTable {
       "Write JSON lines, as --progress json has them, into a file, to standard output (-) or to fd:N, beside any "
         + "display", .byOwner, once: true, file: .written, \.records.events),
     value(
-      "summary-json", "file|-", "Write the run's summary as a JSON object, - for standard output", .byOwner,
-      once: true, file: .written, \.records.summaryJSON),
+      "summary-json", "file|-", "Write the run's summary as a JSON object, - for standard output", .byOwner, once: true,
+      file: .written, \.records.summaryJSON),
     value(
       "report", "file", "Write a report: .html with drawings, .json, or .md", .byOwner, once: true, file: .written,
       \.display.report),
@@ -233,8 +249,7 @@ enum OptionTable {
       once: true, \.records.noKeys),
     flag("quiet", letter: "q", "Leave out what went well.", .anywhere, once: true, \.display.quiet),
     flag(
-      "verbose", letter: "v", "Say what is done and why, on standard error.", .anywhere, once: true,
-      \.display.verbose),
+      "verbose", letter: "v", "Say what is done and why, on standard error.", .anywhere, once: true, \.display.verbose),
     flag(
       "no-compare", "Without a source: fetch only what is missing or changed, also after a run in another mode.",
       .anywhere, once: true, \.noCompare),
@@ -243,8 +258,7 @@ enum OptionTable {
       "refresh-every", "time",
       "With --watch: ask again about what has come, and about lists at addresses: 30s, 10m, 6h", without: "never",
       .anywhere, once: true, \.watching.refreshEvery),
-    flag(
-      "dry-run", "Say what would be fetched under which name, and fetch nothing.", .nowhere, once: true, \.dryRun),
+    flag("dry-run", "Say what would be fetched under which name, and fetch nothing.", .nowhere, once: true, \.dryRun),
   ]
 
   private static let byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
@@ -254,13 +268,11 @@ enum OptionTable {
     return row
   }
 
-  /// What may be given several times.
   static let repeated = Set(rows.filter { [.values, .headers].contains($0.kind) }.map(\.name))
 
   /// Every key that a settings file, or DLM_… in the environment, may set. Loops have no option.
   static let settingKeys = Set(rows.filter { $0.setting != .nowhere }.map(\.name) + ["loops"])
 
-  /// The values of a setting that has a line for each.
   static func lines(of text: String) -> [String] {
     text.split(whereSeparator: \.endsLine).filter { !$0.allSatisfy(\.isWhitespace) }.map(String.init)
   }
@@ -327,48 +339,5 @@ extension Flag where Value == Bool {
   init(wrappedValue: Bool, _ name: String) {
     let row = OptionTable.row(name)
     self.init(wrappedValue: wrappedValue, name: row.names, help: row.help)
-  }
-}
-
-/// Which of two values of a setting is the stricter one: a working folder's file may ask for more than its user does,
-/// never for less (HTTP rule 45).
-enum Strictness: Equatable {
-  /// The smaller number; `auto` bounds nothing.
-  case less
-  /// More proof.
-  case proof
-  case on, off
-  /// None: the user's own holds.
-  case own
-  /// What keeps the files that dlm did not write, whether or not the user says something.
-  case keeping
-
-  /// - Parameter own: the user's own value; nil for none, beside which nothing is looser.
-  /// - Returns: false too for what is no value, which is a mistake to be told.
-  func isLooser(_ text: String, than own: String?) -> Bool {
-    if self == .keeping { return text == "overwrite" && own != "overwrite" }
-    guard let own else { return false }
-    if self == .own { return text != own }
-    guard let here = looseness(of: text), let bound = looseness(of: own) else { return false }
-    return here > bound
-  }
-
-  /// Greater for what is looser; nil for what is no value.
-  private func looseness(of text: String) -> Double? {
-    switch self {
-    case .less: Self.bound(text)
-    case .proof: Proof(argument: text).map { proof in -Double(Proof.allCases.count { $0 < proof }) }
-    case .on: YesOrNo(argument: text).map { $0.isOn ? 0 : 1 }
-    case .off: YesOrNo(argument: text).map { $0.isOn ? 1 : 0 }
-    case .own, .keeping: nil
-    }
-  }
-
-  /// Of `3`, `0.5`, `500K`, `1,4,16` and `auto`.
-  private static func bound(_ text: String) -> Double? {
-    if let jobs = Jobs(argument: text) {
-      return jobs.widths.map { if case .exactly(let number) = $0 { Double(number) } else { .infinity } }.max()
-    }
-    return Double(text) ?? ByteRate(argument: text).map { Double($0.bytesPerSecond) }
   }
 }

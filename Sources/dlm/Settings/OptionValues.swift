@@ -5,7 +5,6 @@ import SystemPackage
 public import TerminalProgress
 
 extension ArgumentHelp {
-  /// Of an option with a value.
   static func value(_ name: String, _ abstract: String) -> Self { Self(abstract, valueName: name) }
 }
 
@@ -57,22 +56,14 @@ extension ContentDigest: ExpressibleByArgument {
 
 // Their descriptions are what the same parser takes again.
 
-/// `N` or `auto`.
-enum Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
-  case auto
-  case exactly(Int)
-
-  /// Nil for auto.
-  var number: Int? { if case .exactly(let number) = self { number } else { nil } }
+/// `N`, or `auto`, which is nil.
+struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let number: Int?
   var description: String { number.map { "\($0)" } ?? "auto" }
 
   init?(argument: String) {
-    if argument == "auto" {
-      self = .auto
-    } else {
-      guard let number = Int(argument), number >= 1 else { return nil }
-      self = .exactly(number)
-    }
+    number = Int(argument)
+    guard argument == "auto" || number ?? 0 >= 1 else { return nil }
   }
 }
 
@@ -100,7 +91,6 @@ struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {
   }
 }
 
-/// A number from zero.
 struct Count: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let number: Int
   var description: String { "\(number)" }
@@ -184,7 +174,6 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
 
   init(argument: String) { text = argument }
 
-  /// Whether it names a file with header lines.
   var isFile: Bool { text.utf8.first == UInt8(ascii: "@") }
 
   /// `Accept` of `Accept: text/html`.
@@ -195,7 +184,6 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
         .filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
   }
 
-  /// The header lines that all of them come to.
   /// - Throws: `ValidationError` that names the place of a line that is none, never its value.
   static func lines(of arguments: [HeaderArgument]) throws -> [String] {
     try arguments.flatMap { argument -> [String] in
@@ -248,7 +236,6 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
 
 extension UserFile {
   /// - Parameter message: what to say of a cause.
-  /// - Throws: `ValidationError` with that.
   static func usable(
     _ path: String, upTo limit: Int, orPipe: Bool = false, _ message: (_ cause: String) -> String
   ) throws -> [UInt8] {

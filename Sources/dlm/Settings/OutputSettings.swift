@@ -3,9 +3,6 @@ import DownloadCaching
 import DownloadModel
 import SystemPackage
 
-// Where files go, what happens to those that stand there, and what proves the new ones: the options, and what they come
-// to.
-
 struct OutputOptions: ParsableArguments {
   @Option("directory") var directory: String?
   @Option("output") var output: String?
@@ -37,9 +34,7 @@ struct OutputSettings {
   /// As the user wrote it.
   var directory: String
   let asksNames: Bool
-  /// The checksum of the single address's file.
   let checksum: ContentDigest?
-  /// `--checksums`.
   let checksumsFile: String?
   let usesCache: Bool
   /// Without what is the run's own: its folders, and what an answer depends on (see `Wiring`).
@@ -49,7 +44,6 @@ struct OutputSettings {
   var asks: Bool { asksNames || cache.conflictPolicy == .ask }
 
   /// - Parameter lists: what the command downloads.
-  /// - Throws: `ValidationError`.
   init(_ output: OutputOptions, _ proof: ProofOptions, _ lists: [Source], _ sources: SettingsSources) throws {
     directory = output.directory ?? "."
     asksNames = output.askNames
@@ -98,7 +92,6 @@ struct OutputSettings {
     "\(directory)/\(request.outputName ?? FileNaming.name(of: request))"
   }
 
-  /// Reads `--checksums`.
   /// - Throws: `ExitCode` 66 when it cannot be read, having said why.
   mutating func readChecksums(_ path: String) throws {
     do {
@@ -106,8 +99,10 @@ struct OutputSettings {
       let bytes = try file.closeAfter { try file.bytes(upTo: Self.longestChecksums) }
       guard bytes.count <= Self.longestChecksums else { throw Errno.fileTooLarge }
       let list = ChecksumList(bytes)
+      // A few of the lines that do not count.
       StandardError.say(
-        UsageMessages.checksumsLeftOut(path, malformed: list.malformedLines, ambiguous: list.ambiguousNames))
+        list.malformedLines.prefix(5).map { "\(path):\($0): not a checksum line; left out" }
+          + list.ambiguousNames.prefix(5).map { "\(path): \($0) stands there with different checksums; none is used" })
       if list.count > 0 { return cache.checksums = list }
       StandardError.say(["dlm: \(path) holds no checksum; its lines look like \"HEX  name\""])
     } catch {

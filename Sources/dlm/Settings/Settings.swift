@@ -45,7 +45,6 @@ struct OrderSettings {
 
   /// Whether another order than the list's may hold from the beginning.
   var looksAhead: Bool { !first.isEmpty || order != .list }
-  /// Whether sizes decide.
   var usesSizes: Bool { order == .small || order == .large }
 }
 
@@ -64,7 +63,6 @@ struct Settings {
   /// Network loops, each with a thread.
   var loops: Int { setLoops ?? Self.usualLoops }
   private var setLoops: Int?
-  /// Attempts after the first.
   var retries: Int
   /// No retry begins later than this after the first attempt; nil is without limit.
   var retryMaxTime: Duration?
@@ -72,21 +70,17 @@ struct Settings {
   var output: OutputSettings
   var order: OrderSettings
   var progress: ProgressStyle
-  /// Whether keys are commands while bars stand.
   var takesKeys: Bool
-  /// Whether what went well is left out (`-q`).
   var isQuiet: Bool
   var isVerbose: Bool
   /// Whether a list that is taken again is never repeated to compare.
   var noCompare: Bool
-  /// Whether lists are watched, where there are some.
   var watches: Bool
   /// How often a watched run asks about everything again.
   var refreshEvery: TimeSpan?
   var failedList: OutputFile?
   var events: OutputFile?
   var report: ReportFile?
-  /// `--summary-json`.
   var summaryFile: OutputFile?
 
   /// Whether nothing is said of what went well.
@@ -108,7 +102,7 @@ struct Settings {
     let (connection, display, records) = (command.connection, command.display, command.records)
     order = OrderSettings(command.order)
     mode = command.mode ?? .parallel
-    widths = (connection.jobs?.widths ?? [.auto]).map(\.number)
+    widths = connection.jobs?.widths.map(\.number) ?? [nil]
     if let several = connection.jobs, widths.count > 1, !comparesWidths {
       throw ValidationError(
         "--jobs \(several) names several numbers, and a download takes one: name one, or compare them with dlm compare."
@@ -140,7 +134,6 @@ struct Settings {
   }
 
   /// Those of a run that is only measured: where its files go is not the user's to say.
-  /// - Throws: as above.
   init(
     measuring connection: ConnectionOptions, _ display: DisplayOptions, _ lists: [Source], _ sources: SettingsSources
   ) throws {
@@ -158,7 +151,6 @@ struct Settings {
 /// Where the value of a setting is from, strongest first.
 enum SettingOrigin: Equatable {
   case option(String)
-  /// Of the environment.
   case variable(String)
   case file(FilePath, line: Int)
   case builtIn
@@ -209,7 +201,6 @@ struct SettingsSources {
     XDGFolders(environment).config?.appending("dlm.conf")
   }
 
-  /// The variable of the environment that sets a key.
   static func variable(_ key: String) -> String {
     "DLM_" + String(key.uppercased().map { $0 == "-" || $0 == "." ? "_" : $0 })
   }

@@ -9,7 +9,6 @@ import SystemPackage
 /// the sign, without outer blanks. Lines that begin with `#` are comments. `first` and `header` may stand there several
 /// times; of the others the last one counts.
 struct SettingsFile {
-  /// Where the file is from.
   enum Place {
     /// `./.dlm.conf`: another user may have written it, so it may choose how dlm works, but never whom dlm trusts or
     /// where it writes, nor loosen what its user demands.
@@ -21,7 +20,6 @@ struct SettingsFile {
   private let path: FilePath
   /// By name, with the numbers of their lines, from 1.
   private var settings: [String: (text: String, line: Int)] = [:]
-  /// Names that stand there and do not count.
   private var uncounted: Set<String> = []
 
   /// - Returns: nil where there is no file, or where it is not to be believed.
@@ -80,7 +78,7 @@ struct SettingsFile {
     for row in OptionTable.rows {
       guard let (value, line) = settings[row.name] else { continue }
       let place = "\(path):\(line): \(row.name)"
-      if !row.counts(value, besides: own?.demand(row.name)) {
+      if !row.setting.holds(value, besides: own?.demand(row.name)) {
         if !Self.saysNothing(row.name, value) { say(["\(place)\(Self.uncounted(row, value))"]) }
       } else if row.file != nil, Self.isStream(value) {
         say(["\(place): \(value) does not count, since it is no regular file; name one"])
@@ -94,10 +92,9 @@ struct SettingsFile {
   private static func uncounted(_ row: OptionTable.Row, _ value: String) -> String {
     let why =
       switch row.setting {
-      case .bounded(.keeping): ": \(value) does not count in a working folder"
-      case .bounded:
-        ": \(value) does not count, as a working folder loosens nothing that your own dlm.conf says"
-      default: " does not count in a working folder"
+      case .nowhere, .byOwner: " does not count in a working folder"
+      case .keeping: ": \(value) does not count in a working folder"
+      default: ": \(value) does not count, as a working folder loosens nothing that your own dlm.conf says"
       }
     return "\(why); set it in your own dlm.conf, in \(SettingsSources.variable(row.name)), or with \(row.spelled)"
   }
