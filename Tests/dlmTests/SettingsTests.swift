@@ -118,13 +118,8 @@ struct SettingsTests {
     let help = try await Workplace().dlm("get", "--help").outputText
     let words = help.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     for row in OptionTable.rows {
-      let text: String? =
-        switch row.builtIn {
-        case .value("no"): nil
-        case .value(let text): text
-        case .nothing(let words): words
-        }
-      guard let text else { continue }
+      let text = row.usual ?? row.meaning
+      if row.kind == .flag { continue }
       let start = try #require(words.range(of: "\(row.spelled) <"), "\(row.spelled)").upperBound
       let next = words.range(of: " --", range: start..<words.endIndex)?.lowerBound ?? words.endIndex
       #expect(words[start...].contains("(default: \(text))"), "\(row.spelled): \(words[start..<next])")
@@ -141,7 +136,7 @@ struct SettingsTests {
     }
     let usual = try settings()
     for row in OptionTable.rows where row.setting != .nowhere {
-      if let text = row.builtIn.value { variables[SettingsSources.variable(row.name)] = text }
+      if let text = row.usual { variables[SettingsSources.variable(row.name)] = text }
     }
     #expect(variables.count > 20)
     // Without the rate limiter and others that are objects, a value prints as what it is.

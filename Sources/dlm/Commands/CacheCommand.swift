@@ -169,9 +169,7 @@ enum CacheAtHand {
   }
 
   /// Says entries a page at a time, a row or a JSON object each.
-  /// - Parameters:
-  ///   - next: the page behind an entry; the first for nil; an empty one at the end.
-  ///   - each: told of each entry that was said.
+  /// - Parameter next: the page behind an entry; the first for nil; an empty one at the end.
   static func say(
     pages next: (CacheEntry?) async throws -> [CacheEntry], json: Bool, each: (CacheEntry) -> Void = { _ in }
   ) async throws {

@@ -45,22 +45,20 @@ struct SettingInForce {
   /// Without what may be secret; nil where nothing is set.
   let value: String?
   /// What it means that nothing is.
-  let meaning: String?
+  let meaning: String
   let origin: SettingOrigin
 
   static func all(_ command: GetCommand, _ sources: SettingsSources) -> [SettingInForce] {
-    OptionTable.rows.filter { $0.setting != .nowhere }.map {
-      SettingInForce($0.name, given: $0.texts(command), sources, $0.builtIn)
-    } + [SettingInForce("loops", given: [], sources, .nothing("one a core, at most 8"))]
+    OptionTable.rows.filter { $0.setting != .nowhere }.map { row in
+      let given = row.texts(command)
+      let option = (text: given.joined(separator: "\n"), origin: SettingOrigin.option(row.spelled))
+      return SettingInForce(row.name, given.isEmpty ? sources.found(row.name) : option, row.usual, row.meaning)
+    } + [SettingInForce("loops", sources.found("loops"), nil, "one a core, at most 8")]
   }
 
-  private init(_ name: String, given: [String], _ sources: SettingsSources, _ builtIn: OptionTable.BuiltIn) {
-    let option = (text: given.joined(separator: "\n"), origin: SettingOrigin.option("--\(name)"))
-    let set = given.isEmpty ? sources.found(name) : option
-    self.name = name
-    value = set.map { Self.shown($0.text, of: name) } ?? builtIn.value
-    meaning = if case .nothing(let words) = builtIn { words } else { nil }
-    origin = set?.origin ?? .builtIn
+  private init(_ name: String, _ set: (text: String, origin: SettingOrigin)?, _ usual: String?, _ meaning: String) {
+    (self.name, self.meaning, origin) = (name, meaning, set?.origin ?? .builtIn)
+    value = set.map { Self.shown($0.text, of: name) } ?? usual
   }
 
   private static func shown(_ text: String, of name: String) -> String {
@@ -89,7 +87,7 @@ struct SettingInForce {
   }
 
   static func lines(_ all: [SettingInForce]) -> [String] {
-    let texts = all.map { $0.value.map { $0.isEmpty ? "\"\"" : $0 } ?? "(\($0.meaning ?? ""))" }
+    let texts = all.map { $0.value.map { $0.isEmpty ? "\"\"" : $0 } ?? "(\($0.meaning))" }
     let names = all.map(\.name.count).max() ?? 0
     let width = min(32, texts.map(\.count).max() ?? 0)
     // Two blanks stand behind a value that is wider too.

@@ -1,10 +1,9 @@
 import DownloadModel
 
-/// The command that continues with what is missing, rebuilt from the parsed options and never from the typed text: a
-/// secret has many spellings on a command line (`-vHAuthorization:…`), but only one in the parsed options.
+/// The command that continues with what is missing, rebuilt from the parsed options and never from the typed text, where
+/// a secret has many spellings (`-vHAuthorization:…`).
 ///
-/// Secrets are not shown: logins, signatures, the values of header lines. An ellipsis replaces them, and a sentence
-/// says to give them again. An option that was set in the environment or a settings file applies again by itself.
+/// An ellipsis stands for logins, signatures and the values of header lines, and a sentence says to give them again.
 struct AgainMessages {
   /// Quoted for a shell, with what must be given again.
   let line: String
@@ -94,11 +93,8 @@ enum Withheld: Decodable, Equatable {
   case addressLogins
 }
 
-/// The options of a `get` as they would be typed, rebuilt from what was parsed: for `dlm get` without a SOURCE, which
-/// takes them again.
-///
-/// If an option is given twice, the last one counts; so the remembered options, followed by those given now, are the
-/// command of the repeated run.
+/// The options of a `get` as they would be typed, rebuilt from what was parsed: for `dlm get` without a SOURCE. As the
+/// last one counts, they are followed by those given now.
 struct RememberedOptions: Equatable {
   /// The options that also apply to a repeated run. No secrets.
   private(set) var lasting: [String] = []

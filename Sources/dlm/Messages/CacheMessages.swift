@@ -146,10 +146,7 @@ enum CacheMessages {
   }
 }
 
-/// What `dlm cache` says to programs: one object, or an object a line. As in the lines of `--progress json`, an address
-/// is a `url`, a time is RFC 3339, what is not known is null, and readers must ignore fields that they do not know. The
-/// fields are listed in the article <doc:CacheCommands>.
-///
+/// What `dlm cache` says to programs: one object, or an object a line, as the article <doc:CacheCommands> lists them.
 /// Texts pass the gate here, as strings: behind it, quotes are escaped.
 enum CacheJSON {
   static func path(_ folder: String) -> String { line(["folder": text(folder)]) }

@@ -8,9 +8,8 @@ import TerminalProgress
 
 /// Standard error, for messages to users. A failed write is ignored, since there is nowhere else to report it.
 ///
-/// It is a gate: every text that passes loses its secrets and everything that acts on a terminal
-/// (`TerminalText.sanitized`), wherever the text was made, swift-log's handler included. A wall keeps other code away
-/// from the descriptor.
+/// It is a gate, swift-log's too: every text that passes loses its secrets and everything that acts on a terminal
+/// (`TerminalText.sanitized`). A wall keeps other code away from the descriptor.
 struct StandardError: TextOutputStream, Sendable {
   /// - Parameter text: one line, with or without its end. Line ends within it come from outside, and become blanks.
   mutating func write(_ text: String) { Self.say([text.last == "\n" ? String(text.dropLast()) : text]) }

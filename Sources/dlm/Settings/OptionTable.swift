@@ -4,9 +4,7 @@ import DownloadModel
 import TerminalProgress
 
 /// Every option of `dlm get`, once: how it is typed and explained, where else it may be set, and whether a repeated run
-/// uses it again. The parser, settings files, `dlm config`, help and completion come from it.
-///
-/// Options are written again in the table's order (`AgainMessages`, `RememberedOptions`).
+/// uses it again. The parser, settings files, `dlm config`, help, completion and what is typed again come from it.
 enum OptionTable {
   /// Where an option can be set besides the command line. The last six are bounds and proof, of which a working
   /// folder's file may ask for more than its user does, never for less (HTTP rule 45).
@@ -64,15 +62,6 @@ enum OptionTable {
   /// several times; an `address` may have a login.
   enum Kind { case flag, value, values, headers, address }
 
-  /// What holds where nothing is set.
-  enum BuiltIn: Equatable {
-    case value(String)
-    /// Nothing, which means what the words say.
-    case nothing(String)
-
-    var value: String? { if case .value(let text) = self { text } else { nil } }
-  }
-
   struct Row: Sendable {
     let name: String
     let letter: Character?
@@ -82,7 +71,9 @@ enum OptionTable {
     /// this one run's output. A path of a file with secrets is not a secret.
     let isLasting: Bool
     let setting: Setting
-    let builtIn: BuiltIn
+    /// What holds where nothing is set; nil for nothing, which means what `meaning` says.
+    let usual: String?
+    let meaning: String
     /// Nil where its value names no file.
     let file: FileUse?
     /// The values that a command has for it, as they would be typed; of a flag that is on, `yes`.
@@ -285,14 +276,10 @@ enum OptionTable {
   ) -> Row {
     Row(
       name: name, letter: letter, help: .init(help), kind: .flag, isLasting: !once, setting: setting,
-      builtIn: .value("no"), file: nil, texts: { $0[keyPath: field] ? ["yes"] : [] },
+      usual: "no", meaning: "", file: nil, texts: { $0[keyPath: field] ? ["yes"] : [] },
       set: { if let value: YesOrNo = try $1.value(name) { $0[keyPath: field] = value.isOn } })
   }
 
-  /// - Parameters:
-  ///   - help: what stands before the default.
-  ///   - end: what stands behind it.
-  ///   - usual: the built-in value; nil where there is none, which means what `meaning` says.
   private static func value<Value: ExpressibleByArgument>(
     _ name: String, letter: Character? = nil, kind: Kind = .value, _ valueName: String, _ help: String,
     then end: String = ".", usually usual: String? = nil, without meaning: String = "none", _ setting: Setting,
@@ -301,7 +288,7 @@ enum OptionTable {
     Row(
       name: name, letter: letter,
       help: .value(valueName, "\(help) (default: \(usual ?? meaning))\(end)"), kind: kind, isLasting: !once,
-      setting: setting, builtIn: usual.map { .value($0) } ?? .nothing(meaning), file: file,
+      setting: setting, usual: usual, meaning: meaning, file: file,
       texts: { $0[keyPath: field].map { [$0.defaultValueDescription] } ?? [] },
       set: { if let value: Value = try $1.value(name) { $0[keyPath: field] = value } })
   }
@@ -312,7 +299,7 @@ enum OptionTable {
   ) -> Row {
     Row(
       name: name, letter: letter, help: .value(valueName, "\(help) (default: none)."), kind: kind,
-      isLasting: true, setting: setting, builtIn: .nothing("none"), file: file,
+      isLasting: true, setting: setting, usual: nil, meaning: "none", file: file,
       texts: { $0[keyPath: field].map(\.defaultValueDescription) },
       set: { command, sources in
         guard let text = sources.found(name)?.text else { return }

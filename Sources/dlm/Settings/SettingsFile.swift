@@ -22,10 +22,8 @@ struct SettingsFile {
   private var settings: [String: (text: String, line: Int)] = [:]
   private var uncounted: Set<String> = []
 
+  /// - Parameter say: told, in a line each, of what is not read or does not count, and what to do instead.
   /// - Returns: nil where there is no file, or where it is not to be believed.
-  /// - Parameters:
-  ///   - own: the user's own file, beside that of a working folder.
-  ///   - say: told, in a line each, of what is not read or does not count, and what to do instead.
   /// - Throws: `ValidationError` naming a file that cannot be read, or a line of it that is no setting.
   init?(at path: FilePath, _ place: Place, besides own: SettingsFile? = nil, say: ([String]) -> Void) throws {
     guard let bytes = try Self.bytes(of: path, place, say: say) else { return nil }
@@ -146,9 +144,8 @@ struct SettingsFile {
 
 /// Where dlm keeps things of its own (XDG Base Directory Specification): a relative value counts as unset.
 ///
-/// Each is nil where there is neither a variable nor a home folder. There is no fallback: a folder that every user can
-/// write, such as /tmp/.config, is not this user's. Nil is also one that another user owns or may write: what is in it
-/// is not believed (`Distrust`).
+/// Each is nil where there is neither a variable nor a home folder, since a folder that every user can write is not this
+/// user's; and where another user owns it or may write it, since what is in it is not believed (`Distrust`).
 struct XDGFolders {
   let config: FilePath?
   let cache: FilePath?
