@@ -1,7 +1,7 @@
 import DownloadModel
 
-/// The command that continues with what is missing, rebuilt from the parsed options and never from the typed text, where
-/// a secret has many spellings (`-vHAuthorization:…`).
+/// The command that continues with what is missing, rebuilt from the parsed options and never from the typed text,
+/// where a secret has many spellings (`-vHAuthorization:…`).
 ///
 /// An ellipsis stands for logins, signatures and the values of header lines, and a sentence says to give them again.
 struct AgainMessages {

@@ -144,8 +144,8 @@ struct SettingsFile {
 
 /// Where dlm keeps things of its own (XDG Base Directory Specification): a relative value counts as unset.
 ///
-/// Each is nil where there is neither a variable nor a home folder, since a folder that every user can write is not this
-/// user's; and where another user owns it or may write it, since what is in it is not believed (`Distrust`).
+/// Each is nil where there is neither a variable nor a home folder, since a folder that every user can write is not
+/// this user's; and where another user owns it or may write it, since what is in it is not believed (`Distrust`).
 struct XDGFolders {
   let config: FilePath?
   let cache: FilePath?
