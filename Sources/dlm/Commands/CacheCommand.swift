@@ -158,7 +158,81 @@ struct CacheCommand: AsyncParsableCommand {
   }
 }
 
-/// The user's cache, without a transport.
+struct ClearCacheCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "clear-cache", abstract: "Forget what was fetched; your files stay, unless --files says otherwise.",
+    discussion: """
+      EXAMPLES
+        dlm clear-cache                      forget everything; no file of yours is touched
+        dlm clear-cache https://a/b          forget one address
+        dlm clear-cache --partial            remove unfinished files (.part) that no running dlm has in use
+        dlm clear-cache --files https://a/b  back to the beginning: its file goes too, after a question
+
+      --files removes only what is as dlm wrote it: a file that was changed, moved or replaced since stays.
+      """)
+
+  @Argument(help: "Addresses: only what belongs to them is meant. Without any, everything is.")
+  var addresses: [CachedAddress] = []
+
+  @Flag(
+    help: "Remove unfinished files with what they hold, in this folder and those of earlier runs, and forget nothing.")
+  var partial = false
+
+  @Flag(help: "Remove also the files that dlm wrote and nobody changed since, finished and unfinished; asks first.")
+  var files = false
+
+  @Flag(help: "Answer the question of --files with yes.") var yes = false
+  @Flag(help: "Say what was freed as one JSON object.") var json = false
+
+  func run() async throws {
+    let folders = CacheAtHand.folders()
+    let keys = addresses.isEmpty ? nil : addresses.map(\.key)
+    let freed = try await CacheAtHand.use { [self] cache in
+      if files { return try await removeFiles(cache, keys, folders) }
+      if partial { return try await cache.removeUnfinished(in: folders, of: keys) }
+      guard let keys else { return try await cache.clear() }
+      return try await cache.clear(keys)
+    }
+    for failure in freed.failures { StandardError.say(FailureMessages(failure).said) }
+    if json {
+      try StandardOutput.write(CacheJSON.freed(freed))
+    } else {
+      let isRemoved = files || partial
+      try StandardOutput.say([isRemoved ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)])
+    }
+    if !freed.failures.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
+  }
+
+  private func removeFiles(_ cache: CacheAdministration, _ keys: [String]?, _ folders: [FilePath]) async throws -> Freed
+  {
+    let written = try await cache.written(of: keys)
+    let unfinished = try await cache.unfinished(in: folders, of: keys)
+    if !yes, written.files + unfinished.count > 0 { try confirm(written, unfinished) }
+    // The index's rows name the folders of unfinished files, so those go first.
+    var freed = try await cache.removeUnfinished(in: folders, of: keys)
+    freed.add(try await cache.removeWritten(of: keys))
+    let isAll = keys == nil && freed.failures.isEmpty
+    freed.add(isAll ? try await cache.clear() : try await cache.clear([]))
+    return freed
+  }
+
+  private func confirm(_ written: Freed, _ unfinished: [UnfinishedFile]) throws {
+    let files = CacheMessages.removable(written, unfinished)
+    switch Confirmation.ask("Remove \(files)? This cannot be undone. [y/N] ") {
+    case true?: return
+    case false?:
+      StandardError.say(["dlm: nothing was removed and nothing forgotten"])
+      throw ExitCode(ExitStatus.failed.rawValue)
+    case nil:
+      StandardError.say([
+        "dlm: \(files) would be removed, and there is no terminal to ask at: give --yes if that is meant; dlm cache "
+          + "list names them"
+      ])
+      throw ExitCode.validationFailure
+    }
+  }
+}
+
 enum CacheAtHand {
   /// - Throws: the exit status where there is none, having said why.
   static func folder() throws(ExitCode) -> FilePath {
@@ -168,8 +242,7 @@ enum CacheAtHand {
     throw ExitCode(ExitStatus.failed.rawValue)
   }
 
-  /// Says entries a page at a time, a row or a JSON object each.
-  /// - Parameter next: the page behind an entry; the first for nil; an empty one at the end.
+  /// - Parameter next: the page behind an entry, for nil the first one; an empty one at the end.
   static func say(
     pages next: (CacheEntry?) async throws -> [CacheEntry], json: Bool, each: (CacheEntry) -> Void = { _ in }
   ) async throws {
@@ -187,8 +260,7 @@ enum CacheAtHand {
     }
   }
 
-  /// Folders that may hold unfinished files, beside those that the index knows: this one, and those of running and of
-  /// remembered runs.
+  /// Folders that may hold unfinished files, beside those that the index knows.
   static func folders(_ running: [RunningDownloads] = running()) -> [FilePath] {
     let remembered = state.map { RunHistoryStore.outputFolders(below: $0) } ?? []
     return (["."] + running.map(\.directory) + remembered).map { FilePath($0) }

@@ -1,13 +1,10 @@
 import ArgumentParser
 import Glibc
 
-/// From the words of a command line to a command.
-///
-/// The parser goes down its tree of commands, and looks on the way at every option of each several times. Nearly every
-/// command line begins with a command's name, and has no mistake: so that command alone gets it first. All else (a
-/// mistake, `--help`, a script) goes the long way, whose texts name the whole command.
+/// From the words of a command line to a command. From its root, the parser looks at every option of all commands
+/// several times: so the command that is named first gets the words alone. Only what it does not take (a mistake,
+/// `--help`, a completion script) goes through the root, whose texts name the whole command.
 enum CommandLineParse {
-  /// - Throws: what the parser says, and a `ValidationError` for a first word that is nothing at all.
   static func command(_ words: [String]) throws -> any ParsableCommand {
     let words = withCommand(words)
     if let command = directly(words) { return command }
@@ -35,8 +32,7 @@ enum CommandLineParse {
     commands.compactMap { $0.configuration.commandName }
   }
 
-  /// What to say of a first word that is no command, no list and no address, and of one behind `dlm cache` that is no
-  /// command; nil where the parser has the better words.
+  /// - Returns: nil where the parser has the better words.
   private static func unknownWord(_ words: [String]) -> String? {
     guard let first = words.first, !isOption(first) else { return nil }
     guard let command = command(named: first) else {
@@ -49,7 +45,7 @@ enum CommandLineParse {
     return UsageMessages.unknownCommand(words[1], of: first, commands: below)
   }
 
-  /// - Returns: nil for what has to go the long way.
+  /// - Returns: nil for what has to go through the root.
   static func directly(_ words: [String]) -> (any ParsableCommand)? {
     guard let type = command(named: words.first), let command = try? type.parseAsRoot(Array(words.dropFirst()))
     else { return nil }
@@ -74,9 +70,8 @@ enum CommandLineParse {
   }
 }
 
-/// The word that was likely meant where one was mistyped: a pure rule.
+/// The word that was likely meant where one was mistyped.
 enum NearestWord {
-  /// - Returns: the one of the words that is fewest slips away, if that is few enough for a slip; nil if none is.
   static func to(_ typed: String, among words: some Sequence<String>) -> String? {
     let typed = Array(typed.lowercased().utf8.prefix(longest + 1))
     guard !typed.isEmpty, typed.count <= longest else { return nil }
@@ -84,7 +79,7 @@ enum NearestWord {
     for word in words {
       let letters = Array(word.lowercased().utf8)
       let slips = slips(typed, letters)
-      // Of a short word a single slip leaves little; a half of it must be right.
+      // One slip in three letters, and one in a shorter word.
       guard slips <= max(1, min(typed.count, letters.count) / 3), slips < (nearest?.slips ?? .max) else {
         // What was only begun counts too: "comp" is compare.
         if nearest == nil, typed.count >= 2, letters.starts(with: typed) { nearest = (word, letters.count) }
@@ -95,11 +90,9 @@ enum NearestWord {
     return nearest?.word
   }
 
-  /// Longer words are no names of anything.
   private static let longest = 40
 
-  /// Letters to be added, dropped, changed or swapped with their neighbour (Damerau's distance, where no letter is
-  /// touched twice).
+  /// Letters to be added, dropped, changed or swapped with their neighbour (optimal string alignment).
   private static func slips(_ one: [UInt8], _ other: [UInt8]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...other.count)

@@ -57,7 +57,6 @@ struct CompareCommand: AsyncParsableCommand {
     throw ExitCode((status == .success ? rejected : status).rawValue)
   }
 
-  /// The sources that are named, else those of the last `get` in this folder.
   private func namedOrLast(_ environment: [String: String]) throws -> [Source] {
     if !sources.isEmpty { return sources.map { Source($0, isList: list) } }
     let last = try LastList(RunHistoryStore(environment))
@@ -68,7 +67,6 @@ struct CompareCommand: AsyncParsableCommand {
   }
 }
 
-/// What `compare` and `demo` measure, and how often.
 struct MeasuringOptions: ParsableArguments {
   @Option(help: .value("N", "Runs of each mode.")) var runs = 3
   @Option(help: .value("N", "Rounds before those, which are not measured.")) var warmup = 0
@@ -93,8 +91,7 @@ struct MeasuringOptions: ParsableArguments {
     guard warmup >= 0 else { throw ValidationError("--warmup needs at least 0.") }
   }
 
-  /// Measures, and prints the table on standard output.
-  /// - Throws: the exit status when that cannot be written.
+  /// - Throws: the exit status when standard output cannot be written.
   func compare(
     _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ environment: [String: String],
     onReport: (ComparisonReport) -> Void = { _ in }
@@ -133,7 +130,7 @@ struct MeasuringOptions: ParsableArguments {
       failing: strict ? .fatal : .leftOut, requests: requests,
       temporaryFolder: discard ? TemporaryFolder.inMemory : TemporaryFolder.path(output.environment),
       table: { output.messages($0).table },
-      // So that what was measured is there, however this ends.
+      // Written at once, so that what was measured is there however this ends.
       onMeasured: { _ = output.write(ComparisonReport(measurements: $0)) })
   }
 }
@@ -163,7 +160,6 @@ private struct ComparisonOutput {
     }
   }
 
-  /// What had been measured until the comparison was cancelled; else why it failed.
   func show(_ error: ComparisonError, runs: Int) throws(ExitCode) {
     guard case .cancelled(let measured) = error, !measured.isEmpty else {
       return StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
@@ -172,8 +168,7 @@ private struct ComparisonOutput {
     try show(ComparisonReport(measurements: measured))
   }
 
-  /// Writes `--report`, and says so.
-  /// - Returns: false if it is wanted and could not be written.
+  /// - Returns: false if the report is wanted and could not be written.
   func keep(_ report: ComparisonReport) -> Bool {
     guard let file = settings.report else { return true }
     let trouble = write(report)
@@ -181,7 +176,7 @@ private struct ComparisonOutput {
     return trouble == nil
   }
 
-  /// - Returns: what to say where it could not be written.
+  /// - Returns: the message where it could not be written.
   func write(_ report: ComparisonReport) -> String? { settings.report?.write(report, facts(report)) }
 
   private func facts(_ report: ComparisonReport) -> ReportFacts {

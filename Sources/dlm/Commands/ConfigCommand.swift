@@ -39,12 +39,11 @@ struct ConfigCommand: AsyncParsableCommand {
   }
 }
 
-/// The value that a run would use for one setting, and where it is from.
 struct SettingInForce {
   let name: String
   /// Without what may be secret; nil where nothing is set.
   let value: String?
-  /// What it means that nothing is.
+  /// What it means that nothing is set.
   let meaning: String
   let origin: SettingOrigin
 
@@ -90,7 +89,7 @@ struct SettingInForce {
     let texts = all.map { $0.value.map { $0.isEmpty ? "\"\"" : $0 } ?? "(\($0.meaning))" }
     let names = all.map(\.name.count).max() ?? 0
     let width = min(32, texts.map(\.count).max() ?? 0)
-    // Two blanks stand behind a value that is wider too.
+    // The blank keeps a wider value apart from the next column.
     return TextColumns.lines(zip(all, texts).map { [$0.name, $1 + " ", $0.origin.name] }, [names + 2, width + 2, 0])
   }
 }

@@ -51,7 +51,7 @@ struct DemoCommand: AsyncParsableCommand {
     if serve { return try await Self.serve(origin) }
     let environment = ProcessInfo.processInfo.environment
     var settings = try Settings(measuring: connection, display, [], .load(environment: environment))
-    // Who looks on gets the page too; a script only what it asks for.
+    // A script gets a page only if it asks for one.
     let page = settings.report == nil && StandardOutput.terminal != nil ? Self.page(environment) : nil
     settings.report = settings.report ?? page
     let bytes = Quantity.bytes(Int64(origin.catalogue.totalBytes))
@@ -69,7 +69,6 @@ struct DemoCommand: AsyncParsableCommand {
     throw ExitCode(status.rawValue)
   }
 
-  /// Replaced by each demo; nil where there is no place for it.
   private static func page(_ environment: [String: String]) -> ReportFile? {
     guard let folder = XDGFolders(environment).state else { return nil }
     do {

@@ -6,8 +6,8 @@ import TerminalProgress
 struct GetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
-    // Parsed by itself (`CommandLineParse`), it is still dlm's: so the parser need not look for an option of its own
-    // there, that for a shell's script, which takes a quarter of its time.
+    // Parsed alone (`CommandLineParse`), a command without a parent would be searched for the parser's own option for
+    // completion scripts, which takes a quarter of the time.
     _superCommandName: "dlm", abstract: "Download lists of files.",
     discussion: """
       A SOURCE is a list file (an address a line; behind it and a tab each, a line may have first=yes and size=BYTES; \
@@ -89,9 +89,7 @@ struct GetCommand: AsyncParsableCommand {
     try await last.command(self).get(environment, again: last, typed: self)
   }
 
-  /// - Parameters:
-  ///   - again: the list is taken again, because none is named.
-  ///   - typed: the command without what is remembered.
+  /// - Parameter again: nil where a list is named; else this command has what is remembered, and `typed` has not.
   private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
     let sources = sources.map { Source($0, isList: list) }
     var settings = try Settings(self, sources, .load(environment: environment))
@@ -115,8 +113,7 @@ struct GetCommand: AsyncParsableCommand {
     throw ExitCode(await DownloadSession.run(order).rawValue)
   }
 
-  /// `--dry-run`: reads the sources and says what would be fetched under which name. No file, and no network but for
-  /// lists at addresses.
+  /// `--dry-run`: no file is fetched, and no network used but for lists at addresses.
   private func sayNames(
     of sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching
   ) async throws -> ExitStatus {
