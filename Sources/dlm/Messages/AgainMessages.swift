@@ -1,20 +1,17 @@
 import DownloadModel
 
-/// The command that continues with what is missing, rebuilt from the parsed options and never from the typed text,
-/// where a secret has many spellings (`-vHAuthorization:…`).
-///
-/// An ellipsis stands for logins, signatures and the values of header lines, and a sentence says to give them again.
+/// The command that goes on with what is missing. It is rebuilt from the parsed options, since a secret has many
+/// spellings in the typed text (`-vHAuthorization:…`); an ellipsis stands for what may be secret.
 struct AgainMessages {
   /// Quoted for a shell, with what must be given again.
   let line: String
 
   /// - Parameters:
   ///   - isListKept: whether `dlm get` by itself would take this run's list again.
-  ///   - asksServers: leaves out `--offline`, where only that was in the way.
+  ///   - asksServers: leaves out `--offline`.
   init(_ command: GetCommand, isListKept: Bool = true, asksServers: Bool = false) {
     var spelling = Spelling()
-    // A list that came through a pipe is gone; `dlm get` knows it by now, if it was read to its end. Else only who
-    // wrote into the pipe has all of it.
+    // `dlm get` keeps a list that came through a pipe, if it was read to its end.
     if command.sources != ["-"] || !isListKept { command.sources.forEach { spelling.add(source: $0) } }
     for row in OptionTable.rows where !asksServers || row.name != "offline" { spelling.add(row, of: command) }
     let words = (["dlm", "get"] + spelling.words.map(CommandLineText.quoted)).joined(separator: " ")
@@ -44,7 +41,6 @@ struct AgainMessages {
       words.append(shown(text))
     }
 
-    /// An address without its secrets; a login is replaced by an ellipsis.
     private mutating func shown(_ text: String) -> String {
       let redacted = Redaction.redactedAddress(text)
       if redacted.contains(Redaction.mark) { hidesSecrets = true }
@@ -68,9 +64,7 @@ struct AgainMessages {
   }
 }
 
-/// Arguments, quoted for a shell.
 enum CommandLineText {
-  /// A path as it is typed in a folder.
   static func quoted(_ path: String, from folder: String) -> String {
     let here = folder.hasSuffix("/") ? folder : folder + "/"
     return quoted(path.hasPrefix(here) ? String(path.dropFirst(here.count)) : path)
@@ -93,12 +87,12 @@ enum Withheld: Decodable, Equatable {
   case addressLogins
 }
 
-/// The options of a `get` as they would be typed, rebuilt from what was parsed: for `dlm get` without a SOURCE. As the
-/// last one counts, they are followed by those given now.
+/// The options of a `get` as they would be typed, for `dlm get` without a SOURCE. Those given then are typed behind
+/// them, as the last one counts.
 struct RememberedOptions: Equatable {
-  /// The options that also apply to a repeated run. No secrets.
+  /// Those that a repeated run uses too, without secrets.
   private(set) var lasting: [String] = []
-  /// The options of this one run only, and those that are not stored.
+  /// Those of this one run only, and secrets, which are not stored.
   private var once: [String] = []
   private(set) var withheld: [Withheld] = []
 
@@ -115,7 +109,7 @@ struct RememberedOptions: Equatable {
           default: nil
           }
         if let secret { withheld.append(secret) }
-        // Joined with its value, which may begin with a dash.
+        // One word, as the value may begin with a dash.
         let option = row.kind == .flag ? row.spelled : "\(row.spelled)=\(text)"
         if row.isLasting, secret == nil { lasting.append(option) } else { once.append(option) }
       }

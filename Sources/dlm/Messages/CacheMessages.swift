@@ -28,7 +28,6 @@ enum CacheMessages {
       + "the cache itself takes \(Quantity.bytes(all)) in \(status.folder)\(store)"
   }
 
-  /// How far another process is: a line for all of its run, and below it some of its files.
   static func running(_ running: RunningDownloads) -> [String] {
     let bound = running.listIsComplete ? "" : "at least "
     let failed = running.failed > 0 ? ", \(Quantity.count(running.failed)) failed" : ""
@@ -56,7 +55,6 @@ enum CacheMessages {
     "\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed"
   }
 
-  /// What `--partial` and `--files` have come to.
   /// - Parameter forgets: whether files were forgotten too.
   static func removed(_ freed: Freed, forgets: Bool) -> String {
     var parts = forgets ? ["\(Quantity.files(freed.files)), \(Quantity.bytes(freed.fileBytes))"] : []
@@ -83,12 +81,10 @@ enum CacheMessages {
     Quantity.count(count, "unfinished file", "unfinished files")
   }
 
-  /// How many unfinished files a status names.
-  private static let named = 20
-
   static func unfinished(_ files: [UnfinishedFile]) -> [String] {
-    let lines = files.prefix(named).map { "Unfinished: \(held($0)) of \($0.address) in \($0.path)" }
-    return lines + (files.count > named ? ["and \(unfinished(files.count - named)) more"] : [])
+    let most = 20
+    let lines = files.prefix(most).map { "Unfinished: \(held($0)) of \($0.address) in \($0.path)" }
+    return lines + (files.count > most ? ["and \(unfinished(files.count - most)) more"] : [])
   }
 
   /// `512 KiB (of 3.0 MiB)`
@@ -96,7 +92,6 @@ enum CacheMessages {
     Quantity.bytes(file.bytes) + (file.total.map { " (of \(Quantity.bytes($0)))" } ?? "")
   }
 
-  /// What `dlm cache show` says: the address, and below it each file with what is known of it.
   /// - Parameter now: seconds since 1970.
   static func known(
     _ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile], now: Int64
@@ -127,7 +122,6 @@ enum CacheMessages {
       + facts.compactMap { name, value in value.map { "    \(name): \($0)" } }
   }
 
-  /// One line for a whole `dlm cache verify`, and what can be done where something is wrong.
   static func verified(_ counts: [CacheEntry.Condition: Int]) -> [String] {
     let found = [CacheEntry.Condition.proven, .intact, .touched, .missing, .corrupt, .unreadable]
       .compactMap { condition in counts[condition].map { "\(Quantity.count($0)) \(condition.rawValue)" } }
@@ -140,14 +134,13 @@ enum CacheMessages {
     return [line] + remedies.filter { $0.0.contains { counts[$0] != nil } }.map(\.1)
   }
 
-  /// Fields of a row of `dlm cache list`: condition, size in bytes, address, path.
   static func entry(_ entry: CacheEntry) -> [String] {
     [entry.condition.rawValue, "\(entry.size)", entry.address, entry.path.string]
   }
 }
 
-/// What `dlm cache` says to programs: one object, or an object a line, as the article <doc:CacheCommands> lists them.
-/// Texts pass the gate here, as strings: behind it, quotes are escaped.
+/// What `dlm cache` says to programs, as the article <doc:CacheCommands> lists it. Texts are sanitized here, before
+/// JSON escapes what is in them.
 enum CacheJSON {
   static func path(_ folder: String) -> String { line(["folder": text(folder)]) }
 

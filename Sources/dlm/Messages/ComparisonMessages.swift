@@ -6,11 +6,10 @@ import TerminalProgress
 /// The table and the sentences of `dlm compare`.
 struct ComparisonMessages {
   private let report: ComparisonReport
-  /// ", 16 files at a time" or ", up to 64 files at once"; nothing where each mode's name tells it.
+  /// ", 16 files at a time" or ", up to 64 files at once"; empty where each mode's name tells it.
   private let width: String
   private let isInMemory: Bool
 
-  /// - Parameter inMemory: whether no file of the runs was on a disk (`--discard`).
   init(_ report: ComparisonReport, jobs: Int, adapts: Bool, inMemory: Bool = false) {
     (self.report, isInMemory) = (report, inMemory)
     if report.results.contains(where: { $0.mode.jobs != nil }) {
@@ -37,7 +36,7 @@ struct ComparisonMessages {
     plan.steps.firstIndex(of: step).map { $0 + 1 } ?? 0
   }
 
-  /// Said when a run has ended: `run 2 of 9 async-let 412 ms`.
+  /// `run 2 of 9 async-let 412 ms`
   static func runLine(
     _ step: ComparisonPlan.Step, _ observation: RunObservation, of plan: ComparisonPlan
   ) -> String {
@@ -46,7 +45,6 @@ struct ComparisonMessages {
     return TextColumns.line([number, step.mode.name, milliseconds(observation.wall)], [13, nameWidth, 0])
   }
 
-  /// Said when files are left out of all runs.
   static func leftOut(_ failures: [RunFailure]) -> [String] {
     let it = failures.count == 1 ? "it" : "them"
     let count = Quantity.count(failures.count, "file fails", "files fail")
@@ -87,7 +85,6 @@ struct ComparisonMessages {
   /// The judgement in one sentence; empty with fewer than two modes.
   var headline: String { report.conclusion.map(Self.sentence) ?? "" }
 
-  /// Why it came out so, what limits, and what mode auto would have done.
   var explanations: [String] {
     Explanation.all(report).map(Self.text) + [AutoForecast.of(report).map(Self.text)].compactMap(\.self)
   }
@@ -129,7 +126,7 @@ struct ComparisonMessages {
 
   private static func percent(_ part: Double) -> String { "\(Int((part * 100).rounded())) %" }
 
-  /// What the median run of each mode took, where that is known.
+  /// What the median run of each mode took.
   private var effort: [String] {
     let runs = report.results.map { ($0.mode.name, $0.medianRun.details) }.filter { !$0.1.transfers.isEmpty }
     guard !runs.isEmpty else { return [] }

@@ -12,7 +12,7 @@ struct ComparisonPicture {
   /// Longer bars say nothing more.
   private static let mostCells = 120
   private static let leastBar = 10
-  /// A waterfall shows this many files, evenly drawn from all.
+  /// Files of a waterfall, evenly drawn from all.
   private static let mostRows = 16
 
   var lines: [String] {
@@ -42,7 +42,6 @@ struct ComparisonPicture {
     return "\(time) \(isUnicode ? "±" : "+-") \(Int((result.times.spread * 100).rounded())) %"
   }
 
-  /// Whole cells, then an eighth of one; a line to where the slowest run ended.
   private func bar(_ median: Double, _ slowest: Double) -> String {
     if !isUnicode {
       let whole = max(1, Int(median.rounded()))
@@ -56,7 +55,7 @@ struct ComparisonPicture {
     return rest > 0 ? text + String(repeating: "─", count: rest) : text
   }
 
-  /// The files of the slowest mode and of the fastest, on one time axis: why the one is a staircase.
+  /// The files of the slowest mode and of the fastest, on one time axis.
   var waterfall: [String] {
     let ranked = report.results.sorted { $0.times.median > $1.times.median }
     guard let slowest = ranked.first else { return [] }
@@ -76,7 +75,6 @@ struct ComparisonPicture {
     return lines + [axis(end), legend]
   }
 
-  /// At most so many, the first and the last among them.
   private static func some(_ files: [FileTimeline]) -> [FileTimeline] {
     guard files.count > mostRows else { return files }
     return (0..<mostRows).map { files[$0 * (files.count - 1) / (mostRows - 1)] }
@@ -109,7 +107,7 @@ struct ComparisonPicture {
     var best: (phase: FilePhase, length: Duration)?
     for span in file.spans where span.end > from && span.begin < to {
       let length = min(span.end, to) - max(span.begin, from)
-      // Waiting for its turn is what is behind everything else: any work in a cell is worth showing.
+      // Any work in a cell is shown rather than waiting for a turn.
       let weight = span.phase == .queued ? length / 1000 : length
       if weight > best?.length ?? .zero { best = (span.phase, weight) }
     }
@@ -161,7 +159,7 @@ struct ComparisonPicture {
 }
 
 extension ComparisonPicture {
-  /// - Parameter size: of the terminal; nil comes of nil, since what is piped is for programs, or for later.
+  /// Nil without a terminal, since what is piped is for programs, or for later.
   init?(_ report: ComparisonReport, on size: TerminalSize?, _ variables: [String: String]) {
     guard let size else { return nil }
     let environment = TerminalEnvironment(isTerminal: true, variables: variables)
@@ -171,10 +169,10 @@ extension ComparisonPicture {
   }
 }
 
-/// What addresses are called where there is little room: by their ends, and those that end alike by what differs.
+/// Short names of addresses: their ends, and of those that end alike the part that differs.
 struct RowNames {
   private let cells: Int
-  /// What stands for what is left out.
+  /// The mark for what is left out.
   private let more: String
   private var names: [String: String] = [:]
 

@@ -11,7 +11,7 @@ struct FailureMessages {
   /// "check the address: the server has nothing there"; nil when there is nothing to advise.
   let remedy: String?
 
-  /// What equal failures have in common: the cause without what differs from one to the next (ports, milliseconds).
+  /// The cause without what differs between equal failures (ports, milliseconds).
   private let kind: String
 
   init(_ error: DownloadError) {
@@ -23,7 +23,6 @@ struct FailureMessages {
     self.remedy = remedy
   }
 
-  /// One line, for the moment of the failure.
   var line: String { remedy.map { "\(cause); \($0)" } ?? cause }
 
   var said: [String] { ["dlm: \(line)"] }
@@ -64,7 +63,7 @@ struct FailureMessages {
     }
   }
 
-  /// Failures whose details are libcurl's own words on one connection, or one file's path.
+  /// Failures whose details are libcurl's words on one connection, or one file's path.
   private static let differInDetail: Set<DownloadError.Code> = [
     .resolve, .connect, .timeout, .stalled, .reset, .shortBody, .tooLarge, .diskFull, .digest, .resources,
   ]
@@ -183,7 +182,6 @@ struct FailureMessages {
   ]
 }
 
-/// Failures of one cause.
 struct FailureGroup {
   let heading: String
   let errors: [DownloadError]
@@ -261,13 +259,11 @@ struct RejectionMessages {
   }
 }
 
-/// What goes wrong beside the files: with descriptors, folders, and what is written behind a run.
 enum TroubleMessages {
   static func tooFewDescriptors(_ free: Int, least: Int) -> String {
     "dlm: Too many open files: \(free) more may be opened, and a run needs \(least); allow more with ulimit -n"
   }
 
-  /// `--background`, where the system allows no change of the class.
   static func noIdleClass(_ error: Errno) -> String {
     "dlm: --background: the idle class of processor and disk time cannot be had: \(error); it goes on in the usual "
       + "one, and still leaves hosts to others"
@@ -283,7 +279,6 @@ enum TroubleMessages {
     return "dlm: standard output cannot be written: \(String(cString: strerror(error.rawValue))); \(remedy)"
   }
 
-  /// What `--events`, `--summary-json` or `--report` name.
   static func notWritten(_ name: String, _ error: any Error, option: String = "--events") -> String {
     let remedy =
       (error as? Errno) == .tooManySymbolicLinkLevels
@@ -300,7 +295,6 @@ enum TroubleMessages {
   }
 }
 
-/// The words of the front door for the displays.
 enum DisplayWords {
   static let all = ProgressMessages(
     failure: { FailureMessages($0).line }, cause: { FailureMessages($0).cause },

@@ -2,19 +2,14 @@ import DownloadModel
 import Glibc
 import TerminalProgress
 
-/// What is asked at the terminal.
 enum QuestionMessages {
-  /// - Parameters:
-  ///   - editor: the name as far as it was typed.
-  ///   - note: why the last answer could not be taken; nil for a first one.
-  ///   - waiting: questions behind this one.
+  /// - Parameter note: why the last answer could not be taken.
   static func lines(_ question: Question, _ editor: LineEditor, note: String?, waiting: Int) -> [String] {
     let outcome = question.outcome
     let type = outcome.mediaType.map { ", \($0)" } ?? ""
     let more = waiting > 0 ? "   (\(waiting) more \(waiting == 1 ? "question waits" : "questions wait"))" : ""
     switch question.kind {
     case .conflict(let standing):
-      // Enter means what is said first.
       return [
         "\(outcome.wantedName) is here already (\(standing)). "
           + "The new one: \(Quantity.bytes(outcome.size))\(type).\(more)",
@@ -22,7 +17,7 @@ enum QuestionMessages {
           + "[s]kip the new one   capital letter: for all",
       ]
     case .name:
-      // What is selected stands in brackets; else the cursor is a bar.
+      // Brackets hold what is selected; else a bar is the cursor.
       let (name, hint) =
         editor.isSelected
         ? ("[\(editor.text)]", "Enter takes it, typing replaces it, arrows edit it")
@@ -34,7 +29,6 @@ enum QuestionMessages {
     }
   }
 
-  /// What cannot be asked, and what happens instead.
   static func unasked(_ output: OutputSettings) -> [String] {
     let (option, instead) =
       output.asksNames

@@ -1,7 +1,7 @@
 import DownloadModel
 import TerminalProgress
 
-/// What is said by a `dlm get` that takes the last list of its folder again.
+/// The messages of a `dlm get` that takes the last list of its folder again.
 enum RepeatMessages {
   /// `Taking the last list of this folder: urls.txt, with --directory=data`
   static func again(_ last: LastList, _ why: NotRepeated) -> [String] {
@@ -36,7 +36,7 @@ enum RepeatMessages {
     ]
   }
 
-  /// What is known, and else what it comes to if each file takes the time that it took.
+  /// The time of an earlier run in this mode, else what follows from the other mode's.
   static func estimate(_ plan: RepeatPlan) -> String? {
     if let own = plan.ownRun { return "about \(rounded(own.seconds))" }
     guard let other = plan.otherRun else { return nil }

@@ -4,7 +4,7 @@ import Logging
 import SystemPackage
 import TerminalProgress
 
-/// The messages of `--verbose`: which settings apply, and what was done for each file.
+/// The messages of `--verbose`.
 struct RunLog: Sendable {
   private let logger: Logger
 
@@ -44,7 +44,7 @@ struct RunLog: Sendable {
     }
   }
 
-  /// A large file is to be fetched by more transfers at a time, because so many bytes a second came of fewer.
+  /// - Parameter rate: bytes a second.
   func split(_ request: DownloadRequest, _ count: Int, _ rate: Double?) {
     logger.debug(
       "fetched in parts",
@@ -54,7 +54,6 @@ struct RunLog: Sendable {
       ])
   }
 
-  /// A temporary failure, and when the file is asked for again.
   func again(_ request: DownloadRequest, _ next: NextAttempt, _ error: DownloadError) {
     logger.debug(
       "tried again",

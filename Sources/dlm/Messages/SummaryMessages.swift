@@ -2,18 +2,15 @@ import DownloadModel
 import StrategyComparing
 import TerminalProgress
 
-/// The messages at the end of a run: how many, how much, how long, how fast, what failed and what to do about it.
+/// The messages at the end of a run.
 struct SummaryMessages {
   private let report: RunReport
   private let comparison: RunTimes.Comparison?
-  /// Made where something is to be tried again.
+  /// The command that goes on with what is missing, made only where it is shown.
   private let again: () -> String
+  /// Whether the run was only to be compared, and nothing of it is kept.
   private let isRepeat: Bool
 
-  /// - Parameters:
-  ///   - comparison: the same list in another mode.
-  ///   - again: the command that goes on with what is missing.
-  ///   - isRepeat: the run was only to be compared with an earlier one; nothing of it is kept.
   init(
     _ report: RunReport, comparedWith comparison: RunTimes.Comparison?, again: @autoclosure @escaping () -> String,
     isRepeat: Bool = false
@@ -46,7 +43,6 @@ struct SummaryMessages {
   /// What `-q` leaves: what did not go well, and how to go on.
   var quietLines: [String] { failureLines + (isRepeat ? [] : [interruption].compactMap(\.self)) }
 
-  /// Where a signal ended the run: how far it came, and how to go on.
   private var interruption: String? {
     report.signal.map { "\($0 == 2 ? "Interrupted" : "Stopped"): \(standing); to go on: \(again())" }
   }
@@ -59,7 +55,7 @@ struct SummaryMessages {
     let isBroken = report.signal != nil && report.received > tally.finishedBytes
     let bytes = isBroken ? "\(Quantity.bytes(report.received)) received" : Quantity.bytes(tally.finishedBytes)
     var line = "\(Quantity.files(tally.done)), \(bytes) in \(Quantity.duration(report.elapsed))"
-    // Most of a watch's time nothing was to be fetched.
+    // A watch mostly waits, so it has no rate.
     if report.received > 0, !report.isWatch { line += " (\(Quantity.rate(rate)))" }
     line += ", \(report.mode.rawValue)"
     if report.mode != .sequential {
@@ -78,7 +74,6 @@ struct SummaryMessages {
       .joined(separator: ", ")
   }
 
-  /// `24 begun`, of each that there is.
   private static func counted(_ parts: [(count: Int, what: String)]) -> [String] {
     parts.filter { $0.count > 0 }.map { "\(Quantity.count($0.count)) \($0.what)" }
   }
@@ -98,7 +93,7 @@ struct SummaryMessages {
     return (fetched + others).joined(separator: ", ")
   }
 
-  /// How the files were proved, where that is more or less than their length.
+  /// What was proved by more, or by less, than its length.
   private var proof: [String] {
     Self.counted([
       (report.tally.provenByDigest, "proved by checksum"),
@@ -106,7 +101,6 @@ struct SummaryMessages {
     ])
   }
 
-  /// Names of a checksum list that no file had; such a list usually names more files than one run fetches.
   static func unusedChecksums(_ names: [String]) -> [String] {
     guard !names.isEmpty else { return [] }
     let shown = names.prefix(3).map { TerminalText.sanitized($0) }.joined(separator: ", ")
@@ -114,7 +108,6 @@ struct SummaryMessages {
     return ["Named in the checksum list, but not in this run: \(shown)\(more)"]
   }
 
-  /// Grouped by cause, each with its address.
   var failureLines: [String] {
     var lines = report.rejections.map { "\(TerminalText.sanitized(RejectionMessages($0).line))" }
     for group in FailureGroup.groups(of: report.failures) {
@@ -166,7 +159,7 @@ enum LessonMessages {
     return "auto chose \(choice): \(words(lesson, atOnce).reason)"
   }
 
-  /// The word for it in JSON.
+  /// In JSON.
   static func word(_ lesson: WidthLesson) -> String { words(lesson, 0).word }
 
   private static func words(_ lesson: WidthLesson, _ atOnce: Int) -> (reason: String, word: String) {

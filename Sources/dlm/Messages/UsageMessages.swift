@@ -4,8 +4,7 @@ import DownloadModel
 import SystemPackage
 import TerminalProgress
 
-/// Messages about a command line, and about the files that it names, before anything is fetched: option, value, cause,
-/// remedy. What is said in one place only stands there.
+/// Messages about a command line, and about the files that it names, before anything is fetched.
 enum UsageMessages {
   static func noReportForm(_ path: String) -> String {
     "--report \(path): the ending says what is written, and this is none of .html, .json and .md."
@@ -33,7 +32,6 @@ enum UsageMessages {
     }
   }
 
-  /// - Parameter word: the first word of a command line, which is none of what can stand there.
   static func unknownWord(_ word: String, commands: [String]) -> String {
     if let meant = NearestWord.to(word, among: commands) {
       return "\"\(word)\" is no command, and no list of that name is here. Did you mean \"dlm \(meant)\"?"
@@ -171,10 +169,8 @@ enum UsageMessages {
   }
 
   static func descriptor(_ number: Int32) -> String { "descriptor \(number)" }
-}
 
-// Removes the user's secrets from the option parser's own messages, which repeat what was typed.
-extension UsageMessages {
+  /// Removes secrets from the option parser's own messages, which repeat what was typed.
   static func withoutSecrets(_ message: String, _ arguments: [String]) -> String {
     secrets(in: arguments).reduce(message) { $0.replacing($1, with: "…") }
   }
@@ -205,17 +201,15 @@ extension UsageMessages {
     return found.filter { !$0.isEmpty && $0.first != "@" }.sorted { $0.utf8.count > $1.utf8.count }
   }
 
-  /// Also what is nearly the option's name: the parser echoes the value of one that is mistyped.
+  /// Also of what is nearly an option's name, since the parser echoes the value of a mistyped one.
   private static func takesSecret(_ name: Substring) -> Bool {
     ["h", "pro", "use"].contains { name.lowercased().hasPrefix($0) } && name != "help" && name != "http2"
   }
 
-  /// `-H`, and what dlm has no letter for.
   private static func takesSecret(_ letter: Character) -> Bool {
     letter == "H" || !OptionTable.rows.contains { $0.letter == letter }
   }
 
-  /// `Name: value`, which is no file's name and no address.
   private static func looksLikeHeader(_ text: String) -> Bool {
     let (name, value) = split(text[...], at: ":")
     guard let value, !value.hasPrefix("//"), !name.isEmpty, !name.contains(where: { $0 == "/" || $0 == " " })

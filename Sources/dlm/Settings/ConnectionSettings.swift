@@ -31,11 +31,9 @@ struct ConnectionOptions: ParsableArguments {
   @Flag("http2") var http2 = false
 }
 
-/// How a run speaks to servers.
 struct ConnectionSettings {
-  /// Without what is the run's own: its cookies and its width (see `Wiring`).
+  /// `Wiring` adds what is the run's own: its cookies and its width.
   private(set) var transport: TransportOptions
-  /// `--cookie-jar`, with the cookies of earlier runs.
   let cookieJar: CookieJarFile?
 
   /// - Throws: `ValidationError` that names the option, never a secret.
@@ -62,7 +60,6 @@ struct ConnectionSettings {
     transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
   }
 
-  /// Has each transfer of the run tell when it did what.
   mutating func report(to onTransfer: @escaping @Sendable (TransferTimes) -> Void) {
     transport.onTransfer = onTransfer
   }
@@ -87,27 +84,24 @@ struct ConnectionSettings {
     try sources.naming(name, path) { try requireReadable("--\(name)", $0) }
   }
 
-  /// - Returns: the path.
   private static func requireReadable(_ option: String, _ path: String) throws -> String {
     var status = stat()
     guard access(path, R_OK) == 0, stat(path, &status) == 0 else {
       throw ValidationError(UsageMessages.unreadable(option, path, String(cString: strerror(errno))))
     }
-    // libcurl reads it for each connection, and would wait for a pipe with all transfers of its loop.
+    // libcurl reads it for each connection, and a pipe would block all transfers of the loop.
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw ValidationError(UsageMessages.unreadable(option, path, UsageMessages.notRegular))
     }
     return path
   }
 
-  /// Logins are a page; a file of more is something else.
   private static let longestNetrc = 1 << 20
 
-  /// Reads `--netrc-file` for the cache's keys, as entries serve only the logins that made them (RFC 9111 §3.5); the
-  /// transport looks up each host in the file by itself.
-  /// - Throws: `ValidationError` naming file, cause and remedy.
+  /// For the cache's keys, as entries serve only the logins that made them (RFC 9111 §3.5); libcurl reads the file by
+  /// itself.
   private static func logins(_ path: String) throws -> NetrcLogins {
-    // Not of a pipe, which can be read only once: a login is looked up for each connection.
+    // No pipe, which can be read only once: libcurl looks up a login for each connection.
     try NetrcLogins(
       UserFile.usable(path, upTo: longestNetrc) {
         "--netrc-file \(path) cannot be used: \($0). Name the file with the logins."
@@ -138,8 +132,7 @@ struct ConnectionSettings {
     return tls
   }
 
-  /// `--proxy`, else `DLM_PROXY`, else the settings file, else the variables that curl knows. What is none is refused
-  /// before the first request; an empty one is no proxy.
+  /// `--proxy` or its setting, else the variables that curl knows. An empty one is no proxy.
   /// - Throws: `ValidationError` that names the place, never the login.
   private static func proxies(_ text: String?, _ sources: SettingsSources) throws -> ProxyRoutes {
     guard let text else {
@@ -174,13 +167,10 @@ struct ConnectionSettings {
   }
 }
 
-/// `--cert`, `--key` and the pass phrase, looked at before the run: a wrong path is one message, not one a file.
-///
-/// The pass phrase is never on the command line, which every user of the machine can see (ps): it comes from a file,
-/// from the environment, or from the terminal.
+/// `--cert`, `--key` and the pass phrase, checked before the run, so that a wrong path is one message.
+/// The pass phrase is never on the command line, which every user of the machine can see (ps).
 enum ClientCertificate {
   /// - Parameter passphrase: DLM_CERT_PASSPHRASE.
-  /// - Throws: `ValidationError` naming option, file and remedy.
   static func identity(
     _ certificate: String, _ options: ConnectionOptions, passphrase: String?
   ) throws -> TLSOptions.Identity {
@@ -225,13 +215,12 @@ enum ClientCertificate {
     return String(decoding: line, as: UTF8.self)
   }
 
-  /// Certificates are a page.
   private static let longest = 1 << 20
 
   private static func bytes(_ option: String, _ path: String) throws -> [UInt8] {
-    // Not of a pipe, which gives what it holds once: libcurl reads the file again for each connection.
+    // No pipe, which can be read only once: libcurl reads the file for each connection.
     try UserFile.usable(path, upTo: longest) { cause in
-      // `curl --cert me.pem:secret` puts the pass phrase behind a colon. It is not said again.
+      // curl takes FILE:PASSPHRASE here, and no message may repeat a pass phrase.
       guard option == "--cert", let colon = path.firstIndex(of: ":") else {
         return UsageMessages.unreadable(option, path, cause)
       }

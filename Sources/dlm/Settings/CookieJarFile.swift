@@ -3,24 +3,22 @@ import ArgumentParser
 import Glibc
 import SystemPackage
 
-/// `--cookie-jar FILE`: cookies in Netscape's format, as curl keeps them. Read before the run, written behind it where
-/// something has changed, as a whole and for this user alone (0600). They are secrets: no message holds one.
+/// `--cookie-jar FILE`: cookies in Netscape's format, as curl keeps them. It is written after the run if something has
+/// changed, as a whole and for this user alone (0600). Cookies are secrets: no message holds one.
 struct CookieJarFile {
   let path: FilePath
-  /// The cookies that stood there before the run, a line each.
+  /// The cookies of earlier runs, a line each.
   let lines: [String]
 
-  /// Bytes; what is longer holds something else.
   private static let longest = 16 << 20
   private static let heading = "# Netscape HTTP Cookie File"
 
-  /// - Throws: `ValidationError` naming path, cause and remedy.
   init(_ path: String) throws {
     self.path = FilePath(path)
     do throws(Refusal) { lines = try Self.lines(of: self.path) } catch {
       throw ValidationError("--cookie-jar \(path) cannot be used: \(error.text)")
     }
-    // Reported before the run rather than after it.
+    // Checked now, so that it is said before the run and not after it.
     let folder = self.path.removingLastComponent()
     guard access(folder.isEmpty ? "." : folder.string, W_OK | X_OK) == 0 else {
       let cause = String(cString: strerror(errno))
@@ -29,9 +27,9 @@ struct CookieJarFile {
     }
   }
 
-  /// Writes what this run has changed into what stands there by now: another run may have written meanwhile.
+  /// Writes only what this run has changed, since another run may have written meanwhile.
   /// - Parameter now: seconds since 1970.
-  /// - Returns: why it failed, with the remedy; nil if it did not.
+  /// - Returns: the message where it failed.
   func save(before: [String], after: [String], now: Int64) -> String? {
     if Set(before) == Set(after) { return nil }
     do {
@@ -78,18 +76,17 @@ struct CookieJarFile {
     }
     let text = String(decoding: bytes, as: UTF8.self)
     let lines = CookieLines.cookies(in: text)
-    // The file would be overwritten.
+    // A file of something else would be overwritten.
     guard !lines.isEmpty || bytes.isEmpty || text.hasPrefix("# ") && text.contains("HTTP Cookie File") else {
       throw .foreignFormat
     }
     return lines
   }
 
-  /// Ten times a second, for five seconds: a holder writes a page.
+  /// Ten times a second, for five seconds; a holder only writes a page.
   private static let attempts = 50
 
-  /// Locks the file that has the name, made if missing.
-  /// - Returns: a descriptor that holds the lock until it is closed.
+  /// - Returns: a descriptor that holds the lock of the file, made if missing, until it is closed.
   private static func lock(_ path: FilePath) throws -> Int32 {
     for _ in 0..<attempts {
       let raw = open(path.string, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0o600)
@@ -114,12 +111,11 @@ struct CookieJarFile {
 /// Cookies in Netscape's format: domain, whether its subdomains get it, path, whether only over TLS, when it ends
 /// (seconds since 1970; 0 with the session), name and value, between tabs.
 enum CookieLines {
-  /// The lines of a file that hold a cookie.
   static func cookies(in text: String) -> [String] {
     text.split(whereSeparator: \.endsLine).map(String.init).filter { fields($0) != nil }
   }
 
-  /// The content of a jar after a run: the run's changes, applied to the cookies that are in the file by then.
+  /// The run's changes, from `before` to `after`, applied to the cookies that are in the file by then.
   static func merged(before: [String], after: [String], there: [String], now: Int64) -> [String] {
     let old = table(before)
     let new = table(after)

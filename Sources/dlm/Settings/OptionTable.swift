@@ -3,28 +3,24 @@ import DownloadCaching
 import DownloadModel
 import TerminalProgress
 
-/// Every option of `dlm get`, once: how it is typed and explained, where else it may be set, and whether a repeated run
-/// uses it again. The parser, settings files, `dlm config`, help, completion and what is typed again come from it.
+/// Every option of `dlm get`, once: parser, help, completion, settings files, `dlm config` and repeated runs use it.
 enum OptionTable {
-  /// Where an option can be set besides the command line. The last six are bounds and proof, of which a working
-  /// folder's file may ask for more than its user does, never for less (HTTP rule 45).
+  /// Where an option can be set besides the command line. From `less` on, a working folder's file may be stricter than
+  /// its user is, never looser (HTTP rule 45).
   enum Setting {
-    /// It is of the one thing that is typed beside it.
     case nowhere
-    /// DLM_… in the environment, `dlm.conf`, and the working folder's `.dlm.conf`.
     case anywhere
-    /// Not in the working folder: whom dlm trusts, and where it writes.
+    /// Not in a working folder: whom dlm trusts, and where it writes.
     case byOwner
     /// The smaller number is stricter; `auto` bounds nothing.
     case less
     case proof, on, off
-    /// None is stricter: the user's own holds.
+    /// No value is stricter than another: the user's own holds.
     case own
-    /// What keeps the files that dlm did not write, whether or not the user says something.
+    /// `overwrite` holds only if the user's own file says it too.
     case keeping
 
-    /// Whether a value in the working folder's file holds.
-    /// - Parameter own: that of the user's own file; nil for none, beside which nothing is looser.
+    /// Whether the working folder's value holds beside the user's own, if there is one.
     func holds(_ text: String, besides own: String?) -> Bool {
       switch self {
       case .nowhere, .byOwner: return false
@@ -32,7 +28,7 @@ enum OptionTable {
       case .keeping: return text != "overwrite" || own == "overwrite"
       case .own: return own == nil || text == own
       case .less, .proof, .on, .off:
-        // What is no value is a mistake to be told.
+        // What is no value has to reach the parser, which says so.
         guard let own, let here = looseness(of: text), let bound = looseness(of: own) else { return true }
         return here <= bound
       }
@@ -55,11 +51,10 @@ enum OptionTable {
     }
   }
 
-  /// What is done with the file that an option names; what is read and written counts as written.
+  /// What is both read and written counts as written.
   enum FileUse { case read, written }
 
-  /// What a value is, for those who write it again. `values` and `headers` (a line, or @FILE with some) may be given
-  /// several times; an `address` may have a login.
+  /// `values` and `headers` (a line, or @FILE with some) may be given several times; an `address` may have a login.
   enum Kind { case flag, value, values, headers, address }
 
   struct Row: Sendable {
@@ -67,27 +62,23 @@ enum OptionTable {
     let letter: Character?
     let help: ArgumentHelp
     let kind: Kind
-    /// Whether it holds for the next run of the same list too, as mode, folder and connections do; not what is about
-    /// this one run's output. A path of a file with secrets is not a secret.
+    /// Whether the next run of the same list uses it too: not where it is about one run's output.
     let isLasting: Bool
     let setting: Setting
-    /// What holds where nothing is set; nil for nothing, which means what `meaning` says.
+    /// What holds where nothing is set; nil if that means what `meaning` says.
     let usual: String?
     let meaning: String
-    /// Nil where its value names no file.
     let file: FileUse?
     /// The values that a command has for it, as they would be typed; of a flag that is on, `yes`.
     let texts: @Sendable (GetCommand) -> [String]
-    /// Gives a command what is set elsewhere. Throws a `ValidationError` that says what is no value of this option, and
-    /// where it is from.
+    /// Gives a command what is set elsewhere.
     let set: @Sendable (inout GetCommand, SettingsSources) throws -> Void
 
-    /// As it is written on the command line.
     var spelled: String { "--\(name)" }
 
     fileprivate var names: NameSpecification {
       guard let letter else { return .customLong(name) }
-      // Completion scripts have them in this order.
+      // The order that completion scripts have.
       return kind == .flag
         ? [.customLong(name), .customShort(letter)] : [.customShort(letter, allowingJoined: true), .customLong(name)]
     }
@@ -261,7 +252,7 @@ enum OptionTable {
 
   static let repeated = Set(rows.filter { [.values, .headers].contains($0.kind) }.map(\.name))
 
-  /// Every key that a settings file, or DLM_… in the environment, may set. Loops have no option.
+  /// What a settings file, or DLM_… in the environment, may set. Loops have no option.
   static let settingKeys = Set(rows.filter { $0.setting != .nowhere }.map(\.name) + ["loops"])
 
   static func lines(of text: String) -> [String] {
@@ -307,8 +298,6 @@ enum OptionTable {
       })
   }
 }
-
-// How commands declare what the table has.
 
 extension Option {
   init<Item: ExpressibleByArgument>(_ name: String) where Value == Item? {

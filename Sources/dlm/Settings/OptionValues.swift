@@ -8,12 +8,8 @@ extension ArgumentHelp {
   static func value(_ name: String, _ abstract: String) -> Self { Self(abstract, valueName: name) }
 }
 
-// Values of options, of the environment and of settings files: one parser for all three.
-
-/// A value that is one of a few words.
-///
-/// The parser's own rule for their names comes to the same, but is for any type: so the runtime looks for what it needs
-/// among all conformances, at each start.
+/// A value that is one of a few words. The parser's own rule gives the same names, but has the runtime search all
+/// conformances at each start.
 public protocol Choice: ExpressibleByArgument, CaseIterable, RawRepresentable where RawValue == String {}
 
 extension Choice {
@@ -31,7 +27,6 @@ extension DownloadMode: Choice {
   public init?(argument: String) { self.init(rawValue: argument == "task-group" ? "parallel" : argument) }
 }
 
-/// What a `--cert` holds.
 enum CertificateType: String, Choice {
   case pem = "PEM"
   case p12 = "P12"
@@ -54,9 +49,7 @@ extension ContentDigest: ExpressibleByArgument {
   public init?(argument: String) { self.init(argument) }
 }
 
-// Their descriptions are what the same parser takes again.
-
-/// `N`, or `auto`, which is nil.
+/// `N`, or nil for `auto`. As with the types below, the description is what `init(argument:)` takes.
 struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let number: Int?
   var description: String { number.map { "\($0)" } ?? "auto" }
@@ -67,7 +60,7 @@ struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
   }
 }
 
-/// `--jobs`: a number of files at a time, or, to compare several, more of them: `1,4,16`.
+/// `--jobs`: files at a time, or several such numbers to compare: `1,4,16`.
 struct Jobs: ExpressibleByArgument, Equatable, CustomStringConvertible {
   /// At least one.
   let widths: [Parallelism]
@@ -80,7 +73,6 @@ struct Jobs: ExpressibleByArgument, Equatable, CustomStringConvertible {
   }
 }
 
-/// A time in seconds, fractions allowed.
 struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let duration: Duration
   var description: String { "\(duration / .seconds(1))" }
@@ -116,7 +108,7 @@ struct ByteRate: ExpressibleByArgument, Equatable, CustomStringConvertible {
   }
 }
 
-/// Bytes: `500K`, `5M`, `1.5G`, `0`.
+/// Written as a `ByteRate`, or `0`.
 struct ByteCount: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let bytes: Int64
   var description: String { "\(bytes)" }
@@ -141,7 +133,7 @@ struct TimeSpan: ExpressibleByArgument, Equatable, CustomStringConvertible {
   }
 }
 
-/// An address as the cache knows it: without what identifies a user. So it can be shown, and compared.
+/// An address as the cache knows it: without what identifies a user.
 struct CachedAddress: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let key: String
   var description: String { key }
@@ -152,7 +144,7 @@ struct CachedAddress: ExpressibleByArgument, Equatable, CustomStringConvertible 
   }
 }
 
-/// `yes` or `no`, for a flag in the environment or a settings file.
+/// A flag in the environment or a settings file.
 struct YesOrNo: ExpressibleByArgument, Equatable {
   let isOn: Bool
 
@@ -165,9 +157,8 @@ struct YesOrNo: ExpressibleByArgument, Equatable {
   }
 }
 
-/// What was given with `-H`: a header line, or `@FILE` with some.
-///
-/// The option parser takes any text, since it would echo one that it refuses, and this may be a password.
+/// What was given with `-H`: a header line, or `@FILE` with some. Any text is taken, since the option parser would echo
+/// one that is refused, and this may be a password.
 struct HeaderArgument: ExpressibleByArgument, Equatable {
   let text: String
   var defaultValueDescription: String { text }
@@ -176,7 +167,6 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
 
   var isFile: Bool { text.utf8.first == UInt8(ascii: "@") }
 
-  /// `Accept` of `Accept: text/html`.
   var name: String {
     // By bytes, because a combining mark after the colon forms one `Character` with it.
     String(
@@ -189,7 +179,6 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
     try arguments.flatMap { argument -> [String] in
       guard argument.isFile else { return [try argument.line(from: "--header (or -H)")] }
       let path = String(argument.text.dropFirst())
-      // As curl has it: a line each, the rest of the world's line ends too; blank ones say nothing.
       return try text(ofFile: path).split(omittingEmptySubsequences: false, whereSeparator: \.endsLine)
         .enumerated().filter { !$1.allSatisfy(\.isWhitespace) }
         .map { try HeaderArgument(argument: String($1)).line(from: "\(path), line \($0 + 1)") }
@@ -207,7 +196,7 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
     return text
   }
 
-  /// Why the user may not send it; nil if it may be sent. Names the field only, because its value may be a secret.
+  /// Why the user may not send it. Names the field only, because its value may be a secret.
   var refusal: String? {
     ReservedMatter(field: name.lowercased()).map { UsageMessages.header(name, meddlesWith: $0) }
   }
@@ -220,10 +209,8 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
   /// More than any request's head may be (8 to 64 KiB is common).
   private static let longestFile = 256 * 1024
 
-  /// `-H @FILE`: header lines from a file, so that secrets stay off the command line, which every user can see (ps).
-  /// - Throws: `ValidationError` with path and cause.
   private static func text(ofFile path: String) throws -> String {
-    // A pipe is what the caller has opened (`-H @<(…)`).
+    // A pipe may be what the caller has opened: `-H @<(…)`.
     let bytes = try UserFile.usable(path, upTo: longestFile, orPipe: true) {
       UsageMessages.unreadable("--header", "@\(path)", $0)
     }
@@ -235,7 +222,6 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
 }
 
 extension UserFile {
-  /// - Parameter message: what to say of a cause.
   static func usable(
     _ path: String, upTo limit: Int, orPipe: Bool = false, _ message: (_ cause: String) -> String
   ) throws -> [UInt8] {

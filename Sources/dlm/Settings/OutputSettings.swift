@@ -29,7 +29,6 @@ struct ProofOptions: ParsableArguments {
   @Option("require-proof") var requireProof: Proof?
 }
 
-/// How a run uses the disk and the cache.
 struct OutputSettings {
   /// As the user wrote it.
   var directory: String
@@ -37,13 +36,12 @@ struct OutputSettings {
   let checksum: ContentDigest?
   let checksumsFile: String?
   let usesCache: Bool
-  /// Without what is the run's own: its folders, and what an answer depends on (see `Wiring`).
+  /// `Wiring` adds what is the run's own: its folders, and what an answer depends on.
   var cache: CacheConfiguration
 
   /// Whether names or conflicts are questions for the user.
   var asks: Bool { asksNames || cache.conflictPolicy == .ask }
 
-  /// - Parameter lists: what the command downloads.
   init(_ output: OutputOptions, _ proof: ProofOptions, _ lists: [Source], _ sources: SettingsSources) throws {
     directory = output.directory ?? "."
     asksNames = output.askNames
@@ -99,7 +97,6 @@ struct OutputSettings {
       let bytes = try file.closeAfter { try file.bytes(upTo: Self.longestChecksums) }
       guard bytes.count <= Self.longestChecksums else { throw Errno.fileTooLarge }
       let list = ChecksumList(bytes)
-      // A few of the lines that do not count.
       StandardError.say(
         list.malformedLines.prefix(5).map { "\(path):\($0): not a checksum line; left out" }
           + list.ambiguousNames.prefix(5).map { "\(path): \($0) stands there with different checksums; none is used" })

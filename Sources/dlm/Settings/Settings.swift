@@ -31,7 +31,6 @@ struct WatchOptions: ParsableArguments {
   @Option("refresh-every") var refreshEvery: TimeSpan?
 }
 
-/// Which files of a run go before others, and whether others go before the run.
 struct OrderSettings {
   let first: [NamePattern]
   let order: RequestOrder
@@ -53,16 +52,16 @@ struct OrderSettings {
 struct Settings {
   var mode: DownloadMode
   var jobs: Int
-  /// All that `--jobs` names, nil for auto; more than one is for `dlm compare`.
+  /// What `--jobs` names, nil for auto; more than one only for `dlm compare`.
   var widths: [Int?]
-  /// Whether `jobs` is only the most, and the run finds out what is good.
+  /// Whether the run finds out how many files at a time are good, up to `jobs`.
   var adaptsJobs: Bool
   var perHost: Int?
   /// Transfers of one large file at a time, at most.
   var segments: Int
   /// Network loops, each with a thread.
-  var loops: Int { setLoops ?? Self.usualLoops }
-  private var setLoops: Int?
+  var loops: Int { setLoops?.number ?? Self.usualLoops }
+  private var setLoops: Parallelism?
   var retries: Int
   /// No retry begins later than this after the first attempt; nil is without limit.
   var retryMaxTime: Duration?
@@ -73,27 +72,21 @@ struct Settings {
   var takesKeys: Bool
   var isQuiet: Bool
   var isVerbose: Bool
-  /// Whether a list that is taken again is never repeated to compare.
   var noCompare: Bool
   var watches: Bool
-  /// How often a watched run asks about everything again.
   var refreshEvery: TimeSpan?
   var failedList: OutputFile?
   var events: OutputFile?
   var report: ReportFile?
   var summaryFile: OutputFile?
 
-  /// Whether nothing is said of what went well.
   var isSilent: Bool { isQuiet || progress == .none }
 
-  /// Connections to one host for `auto`, as long as it refuses none.
+  // What `auto` goes up to, as long as hosts refuse none and more bring more.
   static let mostPerHost = 64
-  /// Transfers of one file for `auto`, as long as each brings more.
   static let mostSegments = 32
-  /// Files at a time for `auto`, as long as more bring more.
   static let mostJobs = 64
 
-  /// - Parameter lists: what the command downloads.
   /// - Throws: `ValidationError`, which names the option or setting and the remedy.
   init(_ typed: GetCommand, _ lists: [Source], _ sources: SettingsSources, comparesWidths: Bool = false) throws {
     var (command, sources) = (typed, sources)
@@ -112,8 +105,7 @@ struct Settings {
     jobs = widths[0] ?? Self.mostJobs
     perHost = connection.perHost?.number
     segments = connection.segments?.number ?? Self.mostSegments
-    let loops: Parallelism? = try sources.value("loops")
-    setLoops = loops?.number
+    setLoops = try sources.value("loops")
     retries = connection.retries?.number ?? 5
     retryMaxTime = connection.retryMaxTime?.duration
     self.connection = try ConnectionSettings(connection, sources)
@@ -133,14 +125,14 @@ struct Settings {
     progress = isQuiet && style != .json && !output.asks ? .none : style
   }
 
-  /// Those of a run that is only measured: where its files go is not the user's to say.
+  /// Those of a run that is only measured, where the user does not choose where files go.
   init(
     measuring connection: ConnectionOptions, _ display: DisplayOptions, _ lists: [Source], _ sources: SettingsSources
   ) throws {
     var command = try GetCommand.parse([])
     (command.connection, command.display) = (connection, display)
     try self.init(command, lists, sources, comparesWidths: true)
-    // All modes are to run alike, and a measured one not in the way that others leave it.
+    // All modes are to run alike, and none gives way to others.
     order = OrderSettings(try .parse([]))
   }
 
@@ -155,7 +147,7 @@ enum SettingOrigin: Equatable {
   case file(FilePath, line: Int)
   case builtIn
 
-  /// As messages name it: `DLM_JOBS`, `.dlm.conf:3`.
+  /// For messages: `DLM_JOBS`, `.dlm.conf:3`.
   var name: String {
     switch self {
     case .option(let name), .variable(let name): name
@@ -169,10 +161,9 @@ enum SettingOrigin: Equatable {
 struct SettingsSources {
   let environment: [String: String]
   private let files: [SettingsFile]
-  /// Names of the options that a command has, which are stronger.
+  /// The command's own options, which are stronger.
   private var given: Set<String> = []
 
-  /// - Throws: `ValidationError` naming a settings file that cannot be understood.
   static func load(environment: [String: String]) throws -> SettingsSources {
     StandardError.say(
       unknownVariables(environment.keys).map { name in
@@ -208,14 +199,12 @@ struct SettingsSources {
   /// Variables that set no key of a settings file: a secret, and what the tests of dlm itself read.
   private static let otherVariables: Set = ["DLM_CERT_PASSPHRASE", "DLM_BINARY", "DLM_TEST_LIMIT"]
 
-  /// Those that look like dlm's and are not: likely typing errors, which would otherwise go unnoticed.
   static func unknownVariables(_ names: some Sequence<String>) -> [String] {
     let own = names.filter { $0.utf8.starts(with: "DLM_".utf8) && !otherVariables.contains($0) }
     return own.isEmpty ? [] : Set(own).subtracting(OptionTable.settingKeys.map(variable)).sorted()
   }
 
   /// Gives a command what is set of the options that it has not; only those are found from then on.
-  /// - Throws: `ValidationError` that says what is no value, and where it is from.
   mutating func complete(_ command: inout GetCommand) throws {
     given = Set(OptionTable.rows.filter { !$0.texts(command).isEmpty }.map(\.name))
     // Who asks for TLS 1.2 does not get what a setting asks for.
@@ -239,8 +228,7 @@ struct SettingsSources {
     return value
   }
 
-  /// What is made of a value. A mistake names the variable, or the file and its line, that it is from; an option names
-  /// itself.
+  /// Has a mistake in `body` name the variable or the line that the value is from; an option names itself.
   func naming<Given, Value>(_ key: String, _ given: Given?, _ body: (Given) throws -> Value) throws -> Value? {
     do {
       return try given.map(body)
@@ -250,7 +238,7 @@ struct SettingsSources {
     }
   }
 
-  /// The mistake of settings that do not go together, with where those are from that are no options.
+  /// A mistake of several settings, with the places of those that are no options.
   func conflict(_ message: String, _ keys: String...) -> ValidationError {
     let places = keys.compactMap { key in found(key).map { "\(key): \($0.origin.name)" } }
     return ValidationError(places.isEmpty ? message : "\(message) (\(places.joined(separator: ", ")))")

@@ -3,11 +3,8 @@ import ArgumentParser
 import Glibc
 import SystemPackage
 
-/// A settings file, and which of its settings count (HTTP rule 45).
-///
-/// A setting a line, `name = value`, as in aria2.conf: the name is that of the option, and the value is what is behind
-/// the sign, without outer blanks. Lines that begin with `#` are comments. `first` and `header` may stand there several
-/// times; of the others the last one counts.
+/// A settings file, and which of its settings count (HTTP rule 45). A line is `name = value`, with an option's name, or
+/// a comment that begins with `#`. Only `first` and `header` add up; of the others the last one counts.
 struct SettingsFile {
   enum Place {
     /// `./.dlm.conf`: another user may have written it, so it may choose how dlm works, but never whom dlm trusts or
@@ -22,7 +19,6 @@ struct SettingsFile {
   private var settings: [String: (text: String, line: Int)] = [:]
   private var uncounted: Set<String> = []
 
-  /// - Parameter say: told, in a line each, of what is not read or does not count, and what to do instead.
   /// - Returns: nil where there is no file, or where it is not to be believed.
   /// - Throws: `ValidationError` naming a file that cannot be read, or a line of it that is no setting.
   init?(at path: FilePath, _ place: Place, besides own: SettingsFile? = nil, say: ([String]) -> Void) throws {
@@ -65,7 +61,6 @@ struct SettingsFile {
     return text
   }
 
-  /// The value of a setting, as written, and where; nil where it does not stand there, or does not count.
   func found(_ name: String) -> (text: String, origin: SettingOrigin)? {
     guard !uncounted.contains(name), let (text, line) = settings[name] else { return nil }
     return (text, .file(path, line: line))
@@ -118,7 +113,6 @@ struct SettingsFile {
     }
   }
 
-  /// Settings are a page.
   private static let longest = 64 * 1024
 
   private static func bytes(of path: FilePath, _ place: Place, say: ([String]) -> Void) throws -> [UInt8]? {
@@ -142,10 +136,8 @@ struct SettingsFile {
   }
 }
 
-/// Where dlm keeps things of its own (XDG Base Directory Specification): a relative value counts as unset.
-///
-/// Each is nil where there is neither a variable nor a home folder, since a folder that every user can write is not
-/// this user's; and where another user owns it or may write it, since what is in it is not believed (`Distrust`).
+/// Where dlm keeps things of its own (XDG Base Directory Specification, so a relative value counts as unset): nil where
+/// there is neither a variable nor a home folder, and where others own or may write the folder (`Distrust`).
 struct XDGFolders {
   let config: FilePath?
   let cache: FilePath?
@@ -153,7 +145,7 @@ struct XDGFolders {
   /// Why a folder that is there is not believed.
   let (configWarning, cacheWarning, stateWarning): (String?, String?, String?)
 
-  /// - Parameter homeByLogin: what the system's list of users says, for services and containers that run without HOME.
+  /// - Parameter homeByLogin: for services and containers that run without HOME.
   init(_ environment: [String: String], homeByLogin: () -> String? = Self.homeByLogin) {
     func absolute(_ text: String?) -> FilePath? {
       guard let text, FilePath(text).isAbsolute else { return nil }
@@ -175,7 +167,6 @@ struct XDGFolders {
     (state, stateWarning) = folder("XDG_STATE_HOME", ".local/state")
   }
 
-  /// The messages, shown once, where cache and state cannot be had.
   var warnings: [String] {
     let missing = [
       cache == nil && cacheWarning == nil ? "the cache" : nil,
