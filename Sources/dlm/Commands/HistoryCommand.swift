@@ -86,11 +86,8 @@ struct HistoryMessages {
     let lines = TextColumns.lines(
       [["WHEN", "COMMAND", "MODE", "FILES", "FETCHED", "TIME", "RATE", ""]] + rows, [18, 9, 16, -7, -10, -10, -12, 0])
     let earlier = runs.count > most ? ["(\(Quantity.count(runs.count - most)) earlier)"] : []
-    return [names(newest.sources), lines[0]] + earlier + lines.dropFirst() + trends(runs)
-  }
-
-  private func names(_ sources: [String]) -> String {
-    sources.map { TerminalText.sanitized(CommandLineText.quoted($0, from: folder)) }.joined(separator: " ")
+    let names = newest.sources.map { TerminalText.sanitized(CommandLineText.quoted($0, from: folder)) }
+    return [names.joined(separator: " "), lines[0]] + earlier + lines.dropFirst() + trends(runs)
   }
 
   private static func mode(_ past: PastRun) -> String {

@@ -47,7 +47,14 @@ struct ConnectionSettings {
     transport.isInsecure = options.insecure
     transport.proxies = try Self.proxies(options.proxy, sources)
     transport.netrcFile = try Self.readable("netrc-file", options.netrcFile, sources)
-    transport.logins = try sources.naming("netrc-file", options.netrcFile, Self.logins)
+    // For the cache's keys, as entries serve only the logins that made them (RFC 9111 §3.5). No pipe, which can be read
+    // only once: libcurl reads the file by itself for each connection.
+    transport.logins = try sources.naming("netrc-file", options.netrcFile) { path in
+      try NetrcLogins(
+        UserFile.usable(path, upTo: 1 << 20) {
+          "--netrc-file \(path) cannot be used: \($0). Name the file with the logins."
+        })
+    }
     transport.tls = try Self.tls(options, sources)
     for path in [transport.caFile, transport.tls.pinnedKeys, transport.tls.revocationList].compactMap(\.self)
     where !path.hasPrefix("sha256//") {
@@ -94,18 +101,6 @@ struct ConnectionSettings {
       throw ValidationError(UsageMessages.unreadable(option, path, UsageMessages.notRegular))
     }
     return path
-  }
-
-  private static let longestNetrc = 1 << 20
-
-  /// For the cache's keys, as entries serve only the logins that made them (RFC 9111 §3.5); libcurl reads the file by
-  /// itself.
-  private static func logins(_ path: String) throws -> NetrcLogins {
-    // No pipe, which can be read only once: libcurl looks up a login for each connection.
-    try NetrcLogins(
-      UserFile.usable(path, upTo: longestNetrc) {
-        "--netrc-file \(path) cannot be used: \($0). Name the file with the logins."
-      })
   }
 
   private static func tls(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> TLSOptions {
@@ -215,11 +210,9 @@ enum ClientCertificate {
     return String(decoding: line, as: UTF8.self)
   }
 
-  private static let longest = 1 << 20
-
   private static func bytes(_ option: String, _ path: String) throws -> [UInt8] {
     // No pipe, which can be read only once: libcurl reads the file for each connection.
-    try UserFile.usable(path, upTo: longest) { cause in
+    try UserFile.usable(path, upTo: 1 << 20) { cause in
       // curl takes FILE:PASSPHRASE here, and no message may repeat a pass phrase.
       guard option == "--cert", let colon = path.firstIndex(of: ":") else {
         return UsageMessages.unreadable(option, path, cause)

@@ -10,7 +10,6 @@ struct CookieJarFile {
   /// The cookies of earlier runs, a line each.
   let lines: [String]
 
-  private static let longest = 16 << 20
   private static let heading = "# Netscape HTTP Cookie File"
 
   init(_ path: String) throws {
@@ -68,7 +67,7 @@ struct CookieJarFile {
     let bytes: [UInt8]
     do throws(UserFile.Refusal) {
       // Other users who can write it could choose as whom dlm logs in.
-      bytes = try UserFile.bytes(path.string, upTo: longest, behindLink: false, trustsRoot: false)
+      bytes = try UserFile.bytes(path.string, upTo: 16 << 20, behindLink: false, trustsRoot: false)
     } catch .system(.noSuchFileOrDirectory) {
       return []
     } catch {

@@ -206,12 +206,9 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
     scalar.value < 0x20 && scalar != "\t" || scalar.value == 0x7f
   }
 
-  /// More than any request's head may be (8 to 64 KiB is common).
-  private static let longestFile = 256 * 1024
-
   private static func text(ofFile path: String) throws -> String {
-    // A pipe may be what the caller has opened: `-H @<(…)`.
-    let bytes = try UserFile.usable(path, upTo: longestFile, orPipe: true) {
+    // More than any server takes. A pipe may be what the caller has opened: `-H @<(…)`.
+    let bytes = try UserFile.usable(path, upTo: 256 * 1024, orPipe: true) {
       UsageMessages.unreadable("--header", "@\(path)", $0)
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {

@@ -59,8 +59,8 @@ struct Settings {
   var perHost: Int?
   /// Transfers of one large file at a time, at most.
   var segments: Int
-  /// Network loops, each with a thread.
-  var loops: Int { setLoops?.number ?? Self.usualLoops }
+  /// Network loops, each with a thread. More than the cores would only take turns; eight feed any link of one machine.
+  var loops: Int { setLoops?.number ?? max(1, min(8, ProcessInfo.processInfo.activeProcessorCount)) }
   private var setLoops: Parallelism?
   var retries: Int
   /// No retry begins later than this after the first attempt; nil is without limit.
@@ -135,9 +135,6 @@ struct Settings {
     // All modes are to run alike, and none gives way to others.
     order = OrderSettings(try .parse([]))
   }
-
-  /// More than the cores would only take turns; eight feed any link that one machine has.
-  private static var usualLoops: Int { max(1, min(8, ProcessInfo.processInfo.activeProcessorCount)) }
 }
 
 /// Where the value of a setting is from, strongest first.

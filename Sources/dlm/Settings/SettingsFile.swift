@@ -113,12 +113,10 @@ struct SettingsFile {
     }
   }
 
-  private static let longest = 64 * 1024
-
   private static func bytes(of path: FilePath, _ place: Place, say: ([String]) -> Void) throws -> [UInt8]? {
     do throws(UserFile.Refusal) {
       // In the user's own folder a link is a dotfile manager's; its target is checked like any file.
-      return try UserFile.bytes(path.string, upTo: longest, behindLink: place == .ownFolder)
+      return try UserFile.bytes(path.string, upTo: 64 * 1024, behindLink: place == .ownFolder)
     } catch .system(.noSuchFileOrDirectory), .system(.notDirectory) {
       return nil
     } catch .system(.permissionDenied) where access(path.string, F_OK) != 0 {
