@@ -17,8 +17,6 @@ struct Wiring: Sendable {
   ///   - files: how many there are to fetch, where that is known; a loop that would have none is not made.
   ///   - claimsFolder: where other processes say what they have under way; nil for a run in a folder of its
   ///     own.
-  ///   - names: the numbers of the list's names, as its reader gave them.
-  ///   - watches: whether the list may change while it is downloaded.
   ///   - cacheFolder: nil for a run that neither uses nor fills the cache.
   ///   - keyFolder: where the user's secret is kept, by which such a run recognises its own parts too.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
@@ -98,11 +96,9 @@ struct Wiring: Sendable {
   /// Holds the run, or lets it go on.
   func pause(_ isPaused: Bool) { downloads.pause(isPaused) }
 
-  /// Takes one file at a time more, or one less.
   /// - Returns: how many; nil for a mode that has one at a time, always.
   func widen(by change: Int) -> Int? { mode == .sequential ? nil : downloads.widen(by: change) }
 
-  /// Gives one file up for this run, and keeps what has come of it.
   func skip(_ id: Int, _ meter: TransferMeter) async { await downloads.skip(id, meter) }
 
   /// What is known of the transfers that fill a file, the one that began it first.

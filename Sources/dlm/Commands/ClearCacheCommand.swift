@@ -72,7 +72,7 @@ struct ClearCacheCommand: AsyncParsableCommand {
   }
 
   private func confirm(_ written: Freed, _ unfinished: [UnfinishedFile]) throws {
-    switch Confirmation.ask(QuestionMessages.removal(written, unfinished)) {
+    switch TerminalPrompt.confirm(QuestionMessages.removal(written, unfinished)) {
     case true?: return
     case false?:
       StandardError.say([CacheMessages.nothingRemoved])

@@ -36,9 +36,10 @@ struct CompareCommand: AsyncParsableCommand {
     let sources = try namedOrLast(environment)
     let settings = try Settings(measuring: connection, display, sources, values)
     let failures = FailureLog()
-    let (requests, digest, downgrading) = await ListReader.all(
+    let reader = ListReader(
       sources, fetching: Wiring.listFetching(settings, environment), onReject: { failures.add($0) })
-    StandardError.say(RejectionMessages.downgrades(downgrading))
+    let (requests, digest) = (await reader.all(), await reader.listDigest)
+    StandardError.say(RejectionMessages.downgrades(await reader.downgrading))
     StandardError.say(failures.rejections.map { RejectionMessages($0).line })
     let rejected = ExitStatus(failures: [], rejections: failures.rejections)
     guard !requests.isEmpty else {

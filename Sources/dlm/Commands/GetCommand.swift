@@ -139,9 +139,7 @@ struct GetCommand: AsyncParsableCommand {
   ) async throws -> ExitStatus {
     let failures = FailureLog()
     let source = ListSource(
-      ListReader(
-        sources, outputName: output.output, feed: ProgressFeed(), fetching: fetching,
-        spool: nil, onReject: { failures.add($0) }))
+      ListReader(sources, RequestMarks(outputName: output.output), fetching: fetching, onReject: { failures.add($0) }))
     while let request = await source.next() {
       try StandardOutput.say(rows: [[request.address.redacted, settings.output.path(of: request)]])
     }

@@ -20,9 +20,6 @@ struct ListDecoder {
     case gzip(ContentDecoder)
   }
 
-  /// Bytes that the magic number of gzip begins with.
-  private static let magic: [UInt8] = [0x1F, 0x8B]
-
   /// Whether `next` gives something without more bytes.
   var isPending: Bool {
     switch form {
@@ -38,9 +35,9 @@ struct ListDecoder {
     switch form {
     case .unknown(let first):
       let bytes = first + block
-      if bytes.count < Self.magic.count, !block.isEmpty {
+      if bytes.count < 2, !block.isEmpty {
         form = .unknown(bytes)
-      } else if bytes.starts(with: Self.magic) {
+      } else if bytes.starts(with: [0x1F, 0x8B]) {
         form = .gzip(try ContentDecoder(.gzip))
         (self.block, hasMore) = (bytes, true)
       } else {

@@ -5,8 +5,7 @@ import DownloadModel
 enum ListLine {
   /// Nothing: blank, or a comment.
   case blank
-  case address(Address)
-  case addressWith(Address, LineOptions)
+  case address(Address, LineOptions?)
   case bad(Rejection.Reason, text: String)
 
   /// Longer than any address that servers take (8 KiB is common), so it is no list.
@@ -30,7 +29,7 @@ enum ListLine {
       return
     }
     do throws(Address.Malformed) {
-      self = .address(try Address(utf8: text))
+      self = .address(try Address(utf8: text), nil)
     } catch {
       // An address has no tab, so only a line that is none is searched for one.
       if error == .controlCharacter, let tab = text.firstIndex(of: 0x09) {
@@ -41,20 +40,18 @@ enum ListLine {
       if let base, error == .noScheme, !Self.namesScheme(content),
         let address = AddressReference.resolve(text, against: base)
       {
-        self = .address(address)
+        self = .address(address, nil)
       } else {
         self = .bad(.malformed(error), text: Self.shown(text))
       }
     }
   }
 
-  private static func line(
-    _ address: ArraySlice<UInt8>, options: ArraySlice<UInt8>, base: Address?
-  ) -> ListLine {
+  private static func line(_ address: ArraySlice<UInt8>, options: ArraySlice<UInt8>, base: Address?) -> ListLine {
     let line = ListLine(address, base: base)
-    guard case .address(let address) = line else { return line }
+    guard case .address(let address, _) = line else { return line }
     do throws(LineOptions.Unknown) {
-      return .addressWith(address, try LineOptions(String(decoding: options, as: UTF8.self)))
+      return .address(address, try LineOptions(String(decoding: options, as: UTF8.self)))
     } catch {
       return .bad(.option(shown(error.text)), text: address.redacted)
     }
@@ -78,6 +75,50 @@ enum ListLine {
   private static func shown(_ text: String) -> String {
     let text = Redaction.redactedAddress(text)
     return text.count > 120 ? text.prefix(119) + "…" : text
+  }
+}
+
+/// What a line of a list says of its address, behind it and a tab each: `first=yes`, `size=12M`, `by=stranger`. A tab,
+/// since blanks may be part of an address.
+struct LineOptions: Equatable {
+  /// Whether it goes first; nil for what `--first` says.
+  var isFirst: Bool?
+  /// Its length in bytes, for `--order`.
+  var size: Int64?
+  /// Who named it first, in a list of what failed: a list at an address.
+  var provenance: Provenance?
+
+  struct Unknown: Error, Equatable { let text: String }
+
+  init(isFirst: Bool? = nil, size: Int64? = nil, provenance: Provenance? = nil) {
+    (self.isFirst, self.size, self.provenance) = (isFirst, size, provenance)
+  }
+
+  /// - Parameter text: what follows the address's tab.
+  init(_ text: String) throws(Unknown) {
+    for word in text.split(separator: "\t") {
+      let option = word.split(separator: "=", maxSplits: 1).map(String.init)
+      let value = option.count == 2 ? option[1] : ""
+      switch option.first {
+      case "first":
+        isFirst = value.isEmpty ? nil : YesOrNo(argument: value)?.isOn
+        if isFirst != nil { continue }
+      case "size":
+        size = ByteCount(argument: value)?.bytes
+        if size != nil { continue }
+      case "by":
+        provenance = Provenance(rawValue: value)
+        if provenance != nil { continue }
+      default: break
+      }
+      throw Unknown(text: String(word))
+    }
+  }
+
+  /// As a line has them; empty for none.
+  var text: String {
+    (isFirst.map { $0 ? "\tfirst=yes" : "\tfirst=no" } ?? "") + (size.map { "\tsize=\($0)" } ?? "")
+      + (provenance.map { "\tby=\($0.rawValue)" } ?? "")
   }
 }
 
@@ -112,5 +153,62 @@ struct LineSplitter {
 
   private mutating func append(_ bytes: ArraySlice<UInt8>) {
     rest += bytes.prefix(max(0, ListLine.limit + 1 - rest.count))
+  }
+}
+
+/// Whether what is read as a list is one: a rule over its first bytes, and over how many of its lines are addresses.
+/// Else a film that was meant to be downloaded would be refused line by line, thousands of times.
+struct ListDoubt {
+  struct BadLine: Equatable {
+    let line: Int
+    let text: String
+    let reason: Rejection.Reason
+  }
+
+  /// Bad lines without one that is an address, which no list has at its beginning.
+  static let mostAtStart = 8
+  /// Bad lines further on that are some slips in a long list, as long as most lines are addresses.
+  static let mostLater = 50
+  /// How many bad lines one address may make up for, beyond those.
+  private static let badPerAddress = 20
+
+  private var (addresses, bad) = (0, 0)
+  private var held: [BadLine] = []
+
+  /// A line was an address.
+  /// - Returns: the bad lines before it that are to be told now.
+  mutating func address() -> [BadLine] {
+    addresses += 1
+    return held.isEmpty ? [] : release()
+  }
+
+  /// - Returns: the bad lines that are to be told now; none as long as more must be known.
+  /// - Throws: where nothing more is to be read.
+  mutating func take(_ line: BadLine) throws(Rejection.NoList) -> [BadLine] {
+    bad += 1
+    let isTooMany =
+      addresses == 0 ? bad >= Self.mostAtStart : bad > Self.mostLater && bad / Self.badPerAddress > addresses
+    if isTooMany { throw .lines(bad) }
+    if addresses > 0 { return [line] }
+    held.append(line)
+    return []
+  }
+
+  /// The list ended, or cannot be read any further.
+  /// - Returns: the bad lines that are to be told now.
+  mutating func release() -> [BadLine] {
+    defer { held = [] }
+    return held
+  }
+
+  /// What the first bytes show by themselves; nil for what may be a list.
+  static func look(at start: some Collection<UInt8>) -> Rejection.NoList? {
+    if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) { return .utf16 }
+    let text = start.prefix(1024).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
+    let head = text.prefix(14).map { $0 < 0x80 ? $0 | 0x20 : $0 }
+    if head.starts(with: "<!doctype html".utf8.map { $0 | 0x20 }) || head.starts(with: "<html".utf8) {
+      return .page
+    }
+    return start.contains(0) ? .binary : nil
   }
 }

@@ -25,7 +25,9 @@ enum Source: Equatable, Sendable {
 
   var isListAt: Bool { if case .listAt = self { true } else { false } }
 
-  /// Its name in messages.
+  /// Of a list file.
+  var path: String? { if case .list(let path) = self { path } else { nil } }
+
   var name: String {
     switch self {
     case .standardInput: "standard input"
@@ -36,10 +38,9 @@ enum Source: Equatable, Sendable {
   }
 }
 
-/// The requests of a run: command-line addresses, list files and standard input, in the order they were named.
-///
-/// Lists are read in blocks as requests are wanted, on the reader's own thread, so a pipe that is slow holds up nothing
-/// but the next request, and one that never ends is never held in memory.
+/// The requests of a run: command-line addresses, list files and standard input, in the order they were named. Lists
+/// are read in blocks as requests are wanted, on the reader's own thread, so a pipe that is slow holds up nothing but
+/// the next request, and one that never ends is never held in memory.
 final class ListSource: RequestSource {
   private let buffer = Lock(Buffer())
   private let reader: ListReader

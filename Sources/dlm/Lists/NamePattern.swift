@@ -1,11 +1,10 @@
 import DownloadModel
 
-/// A pattern of `--first`, as the shell's: `*`, `?`, `[a-z]`, `[!a-z]`, and `\` before what stands for itself.
-///
-/// Without a slash it is compared with the last component of the address's path. With slashes its components are
-/// compared with as many last ones, so `docs/*.pdf` is any PDF in any folder `docs`; with one at its start, with the
-/// whole path. `*` does not pass a slash. Percent-encoding is decoded first, and the query is no part of the path. A
-/// bracket that is never closed stands for itself.
+/// A pattern of `--first`, as the shell's: `*`, `?`, `[a-z]`, `[!a-z]`, and `\` before what stands for itself. Without
+/// a slash it is compared with the last component of the address's path. With slashes its components are compared with
+/// as many last ones, so `docs/*.pdf` is any PDF in any folder `docs`; with one at its start, with the whole path. `*`
+/// does not pass a slash. Percent-encoding is decoded first, and the query is no part of the path. A bracket that is
+/// never closed stands for itself.
 struct NamePattern: Sendable, Equatable {
   private enum Piece: Sendable, Equatable {
     case one(Unicode.Scalar)
@@ -15,7 +14,6 @@ struct NamePattern: Sendable, Equatable {
     case set([ClosedRange<Unicode.Scalar>], isNegated: Bool)
   }
 
-  /// As written.
   let text: String
   private let components: [[Piece]]
   private let isWhole: Bool

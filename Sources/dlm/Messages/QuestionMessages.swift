@@ -18,7 +18,7 @@ enum QuestionMessages {
       return [
         "\(outcome.wantedName) is here already (\(standing)). "
           + "The new one: \(Quantity.bytes(outcome.size))\(type).\(more)",
-        (note.map { "\($0)   " } ?? "") + keys(saved: question.savedName),
+        (note.map { "\($0)   " } ?? "") + keys(saved: question.outcome.name),
       ]
     case .name:
       return [

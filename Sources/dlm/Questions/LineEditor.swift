@@ -1,7 +1,6 @@
-/// A line as it is typed and edited at a terminal: a value, which draws nothing itself.
-///
-/// What it begins with is a suggestion and is selected as a whole: the first character that is typed replaces it, an
-/// arrow begins to edit it, Enter takes it as it is.
+/// A line as it is typed and edited at a terminal: a value, which draws nothing itself. What it begins with is a
+/// suggestion and is selected as a whole: the first character that is typed replaces it, an arrow begins to edit it,
+/// Enter takes it as it is.
 struct LineEditor: Sendable, Equatable {
   private var characters: [Character]
   /// Before which character the cursor stands.
@@ -18,7 +17,6 @@ struct LineEditor: Sendable, Equatable {
   var beforeCursor: String { String(characters[..<cursor]) }
   var afterCursor: String { String(characters[cursor...]) }
 
-  /// What a key has led to.
   enum Step: Sendable, Equatable {
     case editing
     /// Enter: the line is the answer.

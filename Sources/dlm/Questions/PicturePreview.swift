@@ -2,9 +2,8 @@ import FoundationEssentials
 import Glibc
 import SystemPackage
 
-/// A small picture of the image that a question is about, for terminals that decode images themselves.
-///
-/// Sixel is not among them: it takes pixels, and dlm decodes no images.
+/// A small picture of the image that a question is about, for terminals that decode images themselves. Sixel is not
+/// among them: it takes pixels, and dlm decodes no images.
 enum PicturePreview {
   /// How a terminal is sent an image.
   enum Way: Sendable, Equatable {
@@ -41,7 +40,6 @@ enum PicturePreview {
     return environment["LC_TERMINAL"] == "iTerm2" ? .iTerm : nil
   }
 
-  /// - Parameter bytes: a whole file.
   /// - Returns: what shows it, and leaves the cursor behind it; nil for a file that the terminal cannot show.
   static func text(_ bytes: [UInt8], _ way: Way) -> String? {
     let isPNG = isPNG(bytes)

@@ -19,8 +19,7 @@ struct Question: Sendable {
   /// - Returns: nil if there is nothing to ask.
   init?(_ request: DownloadRequest, _ outcome: DownloadOutcome, asksConflicts: Bool, asksNames: Bool) {
     guard outcome.kind == .fetched || outcome.kind == .copied, outcome.remark != .sameAsHere else { return nil }
-    self.request = request
-    self.outcome = outcome
+    (self.request, self.outcome) = (request, outcome)
     if asksNames {
       kind = .name
     } else if asksConflicts, let path = outcome.renamedFrom {
@@ -29,8 +28,6 @@ struct Question: Sendable {
       return nil
     }
   }
-
-  var savedName: String { outcome.name }
 
   /// What a key says to a conflict, and whether it says so for all that follow; nil for one that says nothing.
   static func decision(for key: TerminalKey) -> (NameDecision, forAll: Bool)? {
@@ -46,10 +43,9 @@ struct Question: Sendable {
   }
 }
 
-/// Questions about finished files, asked one at a time below the bars while other files go on.
-///
-/// Nothing waits for an answer: each file stands, whole, under a numbered name until its question is answered. So its
-/// lane is free at once, nothing is lost if the run is killed, and an interrupted queue means "keep both".
+/// Questions about finished files, asked one at a time below the bars while other files go on. Nothing waits for an
+/// answer: each file stands, whole, under a numbered name until its question is answered. So its lane is free at once,
+/// nothing is lost if the run is killed, and an interrupted queue means "keep both".
 final class QuestionQueue: Sendable {
   private let questions: AsyncStream<Question>
   private let continuation: AsyncStream<Question>.Continuation
@@ -60,9 +56,7 @@ final class QuestionQueue: Sendable {
   private let asksNames: Bool
   private let showPicture: @Sendable (_ path: String) -> Void
 
-  /// - Parameters:
-  ///   - keys: nil where there is no terminal to ask at.
-  ///   - showPicture: shows a file that is to be named, if it is an image.
+  /// - Parameter showPicture: shows a file that is to be named, if it is an image.
   /// - Returns: nil when nothing is to be asked, or it cannot be.
   init?(
     asksConflicts: Bool, asksNames: Bool, keys: TerminalKeys?, feed: ProgressFeed,
@@ -71,15 +65,12 @@ final class QuestionQueue: Sendable {
     self.showPicture = showPicture
     guard asksConflicts || asksNames, let keys else { return nil }
     (questions, continuation) = AsyncStream<Question>.makeStream()
-    self.keys = keys
-    self.feed = feed
-    self.asksConflicts = asksConflicts
-    self.asksNames = asksNames
+    (self.keys, self.feed, self.asksConflicts, self.asksNames) = (keys, feed, asksConflicts, asksNames)
   }
 
-  /// Called when a file ended; a question about it waits for its turn.
-  func consider(_ request: DownloadRequest, _ outcome: DownloadOutcome) {
-    guard
+  /// A file ended; a question about it waits for its turn.
+  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    guard case .success(let outcome) = result,
       let question = Question(request, outcome, asksConflicts: asksConflicts, asksNames: asksNames)
     else { return }
     waiting.wrappingAdd(1, ordering: .relaxed)
@@ -90,9 +81,6 @@ final class QuestionQueue: Sendable {
   func finish() { continuation.finish() }
 
   /// Asks until `finish` was called and all is answered, or the task is cancelled.
-  /// - Parameters:
-  ///   - carryOut: does what was decided.
-  ///   - onFailure: told of what could not be carried out.
   func run(
     carryOut: @Sendable (NameDecision, Question) async throws(DownloadError) -> Void,
     onFailure: @Sendable (DownloadError) -> Void
@@ -125,11 +113,9 @@ final class QuestionQueue: Sendable {
   }
 
   /// - Returns: nil when the task is cancelled or the terminal has gone.
-  private func decide(_ question: Question, _ forAll: inout NameDecision?, _ note: String?) async
-    -> NameDecision?
-  {
+  private func decide(_ question: Question, _ forAll: inout NameDecision?, _ note: String?) async -> NameDecision? {
     if case .conflict = question.kind, let forAll { return forAll }
-    var (editor, note) = (LineEditor(question.savedName), note)
+    var (editor, note) = (LineEditor(question.outcome.name), note)
     keys.ask()
     while true {
       feed.prompt(QuestionMessages.lines(question, editor, note: note, waiting: waiting.load(ordering: .relaxed)))

@@ -34,10 +34,8 @@ extension TerminalKey {
 }
 
 /// From the bytes that a terminal sends to keys (ECMA-48; xterm's control sequences): a value, which reads nothing
-/// itself.
-///
-/// A character comes as up to four bytes, an arrow as three, a paste as many. What is begun waits for the rest; Escape
-/// alone begins like an arrow, so whoever reads calls `flush` when nothing has followed it for a moment.
+/// itself. A character comes as up to four bytes, an arrow as three, a paste as many. What is begun waits for the rest;
+/// Escape alone begins like an arrow, so whoever reads calls `flush` when nothing has followed it for a moment.
 struct KeyDecoder: Sendable {
   private enum State: Equatable {
     case plain

@@ -79,9 +79,7 @@ private actor KeyReader {
   private static let foregroundTime = Duration.milliseconds(50)
 
   init?() {
-    // Not standard input: the list may come through it.
-    let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    guard descriptor >= 0 else { return nil }
+    guard let descriptor = TerminalPrompt.open() else { return nil }
     guard isatty(descriptor) == 1 else {
       close(descriptor)
       return nil
@@ -99,7 +97,7 @@ private actor KeyReader {
     await withTaskCancellationHandler {
       _ = self
       while true {
-        if decoder.isWithin, !interruption.isReadable(descriptor, within: Self.escapeTime) {
+        if decoder.isWithin, !interruption.waitUntilReadable(descriptor, within: Self.escapeTime) {
           let keys = decoder.flush()
           if !keys.isEmpty { return (keys, asked()) }
           continue
@@ -107,7 +105,7 @@ private actor KeyReader {
         guard interruption.waitUntilReadable(descriptor) else { return nil }
         // What is typed while the shell has the terminal is the shell's.
         guard isInForeground else {
-          interruption.wait(for: Self.foregroundTime)
+          _ = interruption.waitUntilReadable(-1, within: Self.foregroundTime)
           continue
         }
         let before = asked()
@@ -138,58 +136,4 @@ private actor KeyReader {
 
   /// Forgets what was typed and not read yet.
   nonisolated func forget() { tcflush(descriptor, TCIFLUSH) }
-}
-
-/// Asks for a secret at the terminal, unseen, before the run: nothing else moves meanwhile.
-enum PassphrasePrompt {
-  /// - Returns: what was typed up to the end of the line; nil where there is no terminal, or it was left with Ctrl-C.
-  static func ask(_ question: String) -> String? {
-    // Not standard input: the list may come through it.
-    let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    guard terminal >= 0 else { return nil }
-    defer { close(terminal) }
-    var found = termios()
-    guard tcgetattr(terminal, &found) == 0 else { return nil }
-    var mode = found
-    // Ctrl-C arrives as a key, since Ctrl-Z as a signal would leave the terminal without echo.
-    mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
-    return Signals.hold { () -> String? in
-      guard tcsetattr(terminal, TCSAFLUSH, &mode) == 0 else { return nil }
-      say(TerminalText.sanitized(question), terminal)
-      let answer = line(terminal)
-      say("\n", terminal)
-      tcsetattr(terminal, TCSAFLUSH, &found)
-      if answer == nil, Signals.ending == nil { Signals.note(SIGINT) }
-      return answer
-    }
-  }
-
-  /// - Returns: nil for Ctrl-C, and for a signal.
-  private static func line(_ terminal: Int32) -> String? {
-    var bytes: [UInt8] = []
-    while true {
-      var wanted = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
-      // The signal may be another thread's, whose handler wakes nobody here.
-      while poll(&wanted, 1, 100) <= 0 { if Signals.ending != nil { return nil } }
-      var byte: UInt8 = 0
-      let count = read(terminal, &byte, 1)
-      if count < 0, errno == EINTR { continue }
-      // A terminal that has gone, or Ctrl-D.
-      if count != 1 || byte == 4 { return String(decoding: bytes, as: UTF8.self) }
-      switch byte {
-      case 3: return nil
-      case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return String(decoding: bytes, as: UTF8.self)
-      case 8, 0x7f:
-        // The last character, however many bytes it has.
-        while let last = bytes.popLast(), last & 0xC0 == 0x80 {}
-      case 21: bytes = []  // Ctrl-U
-      default: bytes.append(byte)
-      }
-    }
-  }
-
-  private static func say(_ text: String, _ terminal: Int32) {
-    // If the prompt cannot be written, it is not seen, but the answer is read all the same.
-    try? FileDescriptor(rawValue: terminal).writeWhole(text.utf8)
-  }
 }

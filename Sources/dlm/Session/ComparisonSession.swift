@@ -14,9 +14,7 @@ struct ComparisonSession: Sendable {
   let requests: [DownloadRequest]
   /// Which disk is measured is the user's to say, by `$TMPDIR`.
   let temporaryFolder: String
-  /// The table of what has been measured so far.
   let table: @Sendable (ComparisonReport) -> [String]
-  /// Told of what has been measured, after each run.
   let onMeasured: @Sendable ([RunMeasurement]) -> Void
 
   /// - Returns: the report, or why there is none; and the signal that ended it.
@@ -56,7 +54,6 @@ struct ComparisonSession: Sendable {
     }
   }
 
-  /// One run, whose files are read and removed again.
   private func observe(
     _ step: ComparisonPlan.Step, _ leftOut: Set<String>, _ report: ComparisonReport, below scratch: FilePath
   ) async throws(DownloadError) -> RunObservation {
@@ -73,7 +70,7 @@ struct ComparisonSession: Sendable {
         let wall = try await fetch(requests, into: folder, step.mode, feed, files, failures, recorder)
         if Task.isCancelled { throw .cancelled }
         let fetched = files.all
-        let manifest = try await RunManifest.read(fetched)
+        let manifest = try await Self.manifest(of: fetched)
         try ScratchFolder.removeWhole(folder)
         return .success(
           RunObservation(
@@ -104,45 +101,29 @@ struct ComparisonSession: Sendable {
     // Cancelled and awaited at the end of this scope.
     async let _: Void = recorder.watchHosts(of: feed)
     let width = await wiring.run(RequestList(requests, count: requests.count)) { request, result in
-      recorder.end(of: request, result)
-      switch result {
-      case .success(let outcome): files.add(request, outcome)
-      case .failure(let error): failures.add(error)
-      }
+      recorder.ended(request, result)
+      files.ended(request, result)
+      if case .failure(let error) = result { failures.add(error) }
     }
     let wall = start.duration(to: .now)
     recorder.end(mostAtOnce: width.peak)
     _ = await wiring.close()  // without a cache there is nothing to be warned of
     return wall
   }
-}
 
-/// What a run brought, as requests with the SHA-256 digests of their files.
-enum RunManifest {
-  /// Reads every byte, on the cooperative pool: it is no part of what is measured.
-  /// - Throws: `.disk` with the path that cannot be read; `.cancelled`.
+  /// What a run brought, with the SHA-256 digests of its files. Reads every byte, on the cooperative pool: it is no
+  /// part of what is measured.
   @concurrent
-  static func read(_ files: [FetchedFiles.File]) async throws(DownloadError) -> ContentManifest {
+  private static func manifest(of files: [FetchedFiles.File]) async throws(DownloadError) -> ContentManifest {
     // Equal addresses of a list are one file.
-    var digests: [String: String] = [:]
+    var digests = FileDigests(activity: "reading what was downloaded")
     var entries: [ContentManifest.File] = []
     entries.reserveCapacity(files.count)
     for file in files {
-      let known = digests[file.path]
-      let digest: String
-      // Not by `??`, whose autoclosure would throw any error.
-      if let known { digest = known } else { digest = try Self.digest(of: file.path) }
-      digests[file.path] = digest
-      entries.append(ContentManifest.File(id: file.request.id, address: file.request.address.key, digest: digest))
+      entries.append(
+        ContentManifest.File(
+          id: file.request.id, address: file.request.address.key, digest: try digests.digest(of: file.path)))
     }
     return ContentManifest(files: entries)
-  }
-
-  private static func digest(of path: String) throws(DownloadError) -> String {
-    do { return try ContentDigest.ofFile(path).hex } catch {
-      if let error = error as? DownloadError { throw error }
-      throw DownloadError(
-        .disk, cause: .errno(Errno(error).rawValue), path: path, activity: "reading what was downloaded")
-    }
   }
 }

@@ -28,8 +28,7 @@ final class FailureLog: Sendable {
   }
 
   init(spool: FailureSpool? = nil, limit: Int = told) {
-    self.spool = spool
-    self.limit = limit
+    (self.spool, self.limit) = (spool, limit)
   }
 
   func add(_ error: DownloadError) {
@@ -54,7 +53,6 @@ final class FailureLog: Sendable {
 
   var failures: [DownloadError] { state.withLock { $0.failures } }
   var rejections: [Rejection] { state.withLock { $0.rejections } }
-  /// How many failures were only counted.
   var more: Int { state.withLock { $0.more } }
 }
 
@@ -65,7 +63,6 @@ final class FailureSpool: Sendable {
   private struct State {
     let file: FileDescriptor
     var heading = ""
-    /// Lines that are not in the file yet.
     var waiting = ""
     var failure: Errno?
   }
@@ -114,10 +111,8 @@ final class FailureSpool: Sendable {
 }
 
 /// The failures as a list that `dlm get` can read again: addresses under comments that give the cause.
-struct FailedList {
-  let text: String
-
-  init(_ report: RunReport) {
+enum FailedList {
+  static func text(_ report: RunReport) -> String {
     var lines: [String] = []
     if report.failures.isEmpty, report.rejections.isEmpty { lines.append("# nothing failed") }
     lines += report.rejections.map { "# " + Self.oneLine(RejectionMessages($0).line) }
@@ -125,7 +120,7 @@ struct FailedList {
       lines.append("# " + Self.oneLine(group.heading))
       lines += group.errors.map(Self.line)
     }
-    text = lines.joined(separator: "\n") + "\n"
+    return lines.joined(separator: "\n") + "\n"
   }
 
   /// A failure without an address concerns a folder or file, so there is nothing to fetch again.

@@ -1,4 +1,5 @@
 import DownloadModel
+import FoundationEssentials
 import Glibc
 import SystemPackage
 
@@ -8,9 +9,7 @@ extension FileDescriptor {
   /// 64 KiB: larger blocks read no faster.
   static var blockSize: Int { 64 * 1024 }
 
-  /// Reads with read(2), so that fewer bytes may come than were asked for.
-  /// - Parameter size: the most bytes.
-  /// - Returns: the next bytes; empty at the end of the file.
+  /// Reads with read(2), so that fewer bytes may come than were asked for; none at the end of the file.
   func block(_ size: Int = blockSize) throws(Errno) -> [UInt8] {
     do {
       return try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -21,8 +20,7 @@ extension FileDescriptor {
     }
   }
 
-  /// Reads until the file ends or is longer than expected.
-  /// - Parameter limit: bytes. A caller that gets more than that knows that the file is longer.
+  /// Reads until the file ends, or is longer than a limit, as its caller sees by what comes.
   func bytes(upTo limit: Int = .max) throws(Errno) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count <= limit {
@@ -58,7 +56,8 @@ extension ContentDigest {
   /// The SHA-256 digest of a file, which is read whole.
   /// - Throws: `DownloadError.cancelled` in a cancelled task; errno.
   static func ofFile(_ path: String) throws -> ContentDigest {
-    let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
+    // Does not wait, should the path be a pipe.
+    let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
     return try file.closeAfter {
       var hasher = ContentHasher(.sha256)
       while true {
@@ -74,6 +73,11 @@ extension ContentDigest {
 extension Character {
   /// Whether a file's line ends with it. U+2028 and its like, also newlines to Swift, stand within lines.
   var endsLine: Bool { self == "\n" || self == "\r\n" || self == "\r" }
+}
+
+extension FileManager {
+  /// What is in a folder; nothing where it cannot be read.
+  func names(in folder: String) -> [String] { (try? contentsOfDirectory(atPath: folder)) ?? [] }
 }
 
 extension Errno {
@@ -126,11 +130,9 @@ enum TemporaryFolder {
   /// Whose files are in memory, on every Linux that has mounted it (shm_overview(7)).
   static let inMemory = "/dev/shm"
 
-  /// Whether it is there and this user may write to it.
   static var hasMemory: Bool { access(inMemory, W_OK | X_OK) == 0 }
 
   /// A new file, whose name is removed at once, so that the file disappears with the process, however that ends.
-  /// - Parameter purpose: a word for its short-lived name.
   static func unnamedFile(in folder: String, _ purpose: String) throws(Errno) -> FileDescriptor {
     var template = Array("\(folder)/dlm-\(purpose)-XXXXXX".utf8CString)
     let raw = mkstemp(&template)  // not closed on exec, as dlm starts no program
@@ -180,7 +182,6 @@ struct DraftFile: ~Copyable {
   }
 
   /// Gives the file its name before it is whole, for what is read while it grows.
-  /// - Returns: the file, open.
   /// - Throws: Errno. Then nothing has changed.
   mutating func publish() throws(Errno) -> FileDescriptor {
     guard rename(path.string, target.string) == 0 else { throw Errno(rawValue: errno) }

@@ -1,12 +1,17 @@
 import ArgumentParser
+import DownloadCaching
+import DownloadModel
+import FoundationEssentials
 import Glibc
+import ReportPages
+import StrategyComparing
+import Synchronization
 import SystemPackage
+import TerminalProgress
 
 /// Where `--failed`, `--events`, `--summary-json` and `--report` write: a file, which is replaced as a whole, or
-/// something that takes a stream (a pipe, a terminal, `-` for standard output, `fd:3`).
-///
-/// What is written may hold addresses as they must be fetched again, signatures and all, so the file is this user's
-/// alone (0600).
+/// something that takes a stream (a pipe, a terminal, `-` for standard output, `fd:3`). What is written may hold
+/// addresses as they must be fetched again, signatures and all, so the file is this user's alone (0600).
 enum OutputFile {
   case file(FilePath)
   /// A device, opened by its name when there is something to write.
@@ -51,7 +56,6 @@ enum OutputFile {
     }
   }
 
-  /// As messages name it.
   var name: String {
     switch self {
     case .file(let path), .device(let path), .pipe(let path): path.string
@@ -93,7 +97,6 @@ enum OutputFile {
   // MARK: Writing
 
   /// Writes a text; a file is there as a whole or not at all.
-  /// - Parameter spool: what comes behind it.
   /// - Throws: Errno of the file, or of the spool.
   func write(_ text: String, more spool: FailureSpool? = nil) throws {
     func write(to file: FileDescriptor) throws {
@@ -139,5 +142,107 @@ enum OutputFile {
     let raw = Glibc.open(path.string, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)
     guard raw >= 0 else { throw Errno(rawValue: errno) }
     return FileDescriptor(rawValue: raw)
+  }
+}
+
+/// The JSON lines of a run, beside its display (`--events`): another reader of the same feed.
+final class EventRecord: Sendable {
+  private let target: OutputFile
+  private let descriptor: FileDescriptor
+  private let lost = Lock<OutputLost?>(nil)
+
+  /// Begins a new file. A pipe waits for its reader.
+  /// - Throws: Errno.
+  init(_ target: OutputFile) throws(Errno) {
+    self.target = target
+    descriptor = try target.open()
+  }
+
+  deinit {
+    if case .descriptor = target { return }
+    try? descriptor.close()  // a write that failed has been told
+  }
+
+  /// Whether lines were lost: they are data.
+  var hasLostData: Bool { lost.withLock { $0 != nil } }
+
+  /// Writes the lines of a run while `work` runs.
+  func record<Value: Sendable>(_ feed: ProgressFeed, while work: @Sendable () async -> Value) async -> Value {
+    guard
+      let renderer = ProgressRenderer(
+        feed: feed, style: .json, isColored: false, output: TerminalOutput(descriptor: descriptor.rawValue),
+        environment: TerminalEnvironment(isTerminal: false, variables: [:]), words: DisplayWords.all)
+    else { return await work() }
+    async let writing: Void = renderer.run()
+    let value = await work()
+    await renderer.finish()
+    await writing
+    if let loss = await renderer.lost {
+      lost.withLock { $0 = loss }
+      StandardError.say([TroubleMessages.notWritten(target.name, Errno(rawValue: loss.errno))])
+    }
+    return value
+  }
+}
+
+/// The file of `--report`, whose ending says what it is.
+struct ReportFile {
+  enum Form: String, CaseIterable { case html, json, md }
+
+  let form: Form
+  private let file: OutputFile
+
+  /// - Throws: `ValidationError` for an ending that is none of a report, a folder, or a link.
+  init(_ path: String) throws {
+    let ending = path.split(separator: "/").last?.split(separator: ".").last.map { String($0).lowercased() }
+    guard path.contains("."), let form = ending.flatMap(Form.init) else {
+      throw ValidationError(UsageMessages.noReportForm(path))
+    }
+    self.form = form
+    file = try OutputFile(path, option: "--report")
+  }
+
+  var name: String { file.name }
+
+  /// What keeps it from being written now; nil if nothing does.
+  var obstacle: Errno? { file.obstacle }
+
+  /// Replaces the file as a whole.
+  /// - Returns: what to say where it cannot be written; nil when it was.
+  func write(_ report: ComparisonReport, _ facts: ReportFacts) -> String? {
+    let pages = ReportPages(report, facts)
+    do {
+      let text =
+        switch form {
+        case .html: pages.html
+        case .json: pages.json + "\n"
+        case .md: pages.markdown
+        }
+      try file.write(text)
+      return nil
+    } catch {
+      return TroubleMessages.notWritten(name, error, option: "--report")
+    }
+  }
+}
+
+extension ReportFacts {
+  /// Of a report that is made now, on this machine.
+  /// - Parameter command: without its options, which may be secret.
+  init(list: String, command: String, headline: String, notes: [String] = []) {
+    var system = utsname()
+    func text(_ field: some Any) -> String {
+      withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+    let kernel =
+      uname(&system) == 0
+      ? "\(text(system.sysname)) \(text(system.release)), \(text(system.machine))" : "unknown"
+    self.init(
+      list: list, command: "\(command) \(list)",
+      date: TimeText.utc(milliseconds: WallClock.milliseconds()), headline: headline, notes: notes,
+      machine: [
+        (name: "program", value: DLM.configuration.version), (name: "system", value: kernel),
+        (name: "cores", value: "\(ProcessInfo.processInfo.activeProcessorCount)"),
+      ])
   }
 }

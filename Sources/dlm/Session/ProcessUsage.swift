@@ -1,3 +1,5 @@
+import CLinux
+import FoundationEssentials
 import Glibc
 import SystemPackage
 
@@ -19,10 +21,8 @@ enum ProcessUsage {
   /// From now on `peakMemory` is that of the time since (proc_pid_clear_refs(5)). Where the kernel refuses, it stays
   /// that of the whole process.
   static func forgetPeakMemory() {
-    guard let file = try? FileDescriptor.open("/proc/self/clear_refs", .writeOnly, options: [.closeOnExec]) else {
-      return
-    }
-    _ = try? file.closeAfter { try file.writeAll("5".utf8) }
+    let file = try? FileDescriptor.open("/proc/self/clear_refs", .writeOnly, options: [.closeOnExec])
+    _ = try? file?.closeAfter { try file?.writeAll("5".utf8) }
   }
 
   /// Bytes in memory at their peak; nil where the kernel does not tell (proc_pid_status(5), VmHWM).
@@ -51,5 +51,42 @@ enum ProcessUsage {
       let moved = time(of: CLOCK_REALTIME) - wall - (time(of: CLOCK_MONOTONIC) - measuring)
       return moved < .zero ? .zero - moved : moved
     }
+  }
+}
+
+/// The classes of processor and disk time that get what nobody else wants (`--background`). They belong to threads, and
+/// a new thread inherits those of the one that makes it. So all threads that there are get them, again and again until
+/// a look finds no new one; from then on every new one has them.
+enum IdleClass {
+  /// SCHED_IDLE, which Swift's Glibc module does not export.
+  private static let scheduling: Int32 = 5
+  /// Each look takes moments, and few threads are made meanwhile.
+  private static let mostLooks = 16
+
+  /// - Returns: why the system refuses; nil if it does not.
+  static func enter() -> Errno? {
+    var done: Set<pid_t> = []
+    for _ in 0..<mostLooks {
+      let new = threads().subtracting(done)
+      if new.isEmpty { return nil }
+      for thread in new {
+        if let errno = enter(thread) { return errno }
+      }
+      done.formUnion(new)
+    }
+    return nil
+  }
+
+  private static func enter(_ thread: pid_t) -> Errno? {
+    var parameters = sched_param()
+    guard sched_setscheduler(thread, scheduling, &parameters) == 0, dlm_set_idle_io(thread) == 0 else {
+      // A thread may have ended since it was seen.
+      return errno == ESRCH ? nil : Errno(rawValue: errno)
+    }
+    return nil
+  }
+
+  private static func threads() -> Set<pid_t> {
+    Set(FileManager.default.names(in: "/proc/self/task").compactMap { pid_t($0) })
   }
 }

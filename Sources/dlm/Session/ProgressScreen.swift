@@ -41,14 +41,10 @@ final class ProgressScreen: Sendable {
   // MARK: Showing
 
   /// Shows a run while `work` runs. Only the end of the run waits for the terminal.
-  /// - Parameters:
-  ///   - heading: of a run that is one of several.
-  ///   - keys: what is typed; nil for a run that takes none.
-  ///   - control: what keys command; nil where they only answer questions.
-  /// - Returns: what `work` returned.
+  /// - Parameter control: what keys command; nil where they only answer questions.
   func show<Value: Sendable>(
     _ feed: ProgressFeed, _ detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
-    keys: TerminalKeys? = nil, control: RunControl? = nil, while work: @Sendable () async -> Value
+    keys: TerminalKeys? = nil, control: Wiring? = nil, while work: @Sendable () async -> Value
   ) async -> Value {
     guard let renderer = renderer(of: feed, detail, heading) else { return await work() }
     current.withLock { $0 = renderer }
@@ -165,7 +161,6 @@ struct RunningSnapshots {
     self.directory = directory
   }
 
-  /// - Parameter state: `$XDG_STATE_HOME/dlm`.
   static func folder(below state: FilePath) -> FilePath { state.appending("running") }
 
   /// Writes a snapshot a second until the task is cancelled, and takes it away then. A run that is over sooner leaves

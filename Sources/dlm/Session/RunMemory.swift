@@ -4,13 +4,10 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What one `get` remembers for the next in its folder.
-///
-/// Remembered is a run whose list could be read and names something, from its first address on, so that a killed run
-/// can be repeated by name; a list from a pipe from its end on, since half of it is none. All else (a mistyped list, an
-/// empty pipe, a list that breaks off) leaves what was remembered before.
-///
-/// It only adds to what is kept, and reads nothing of it before it is asked for `times`.
+/// What one `get` remembers for the next in its folder. Remembered is a run whose list could be read and names
+/// something, from its first address on, so that a killed run can be repeated by name; a list from a pipe from its end
+/// on, since half of it is none. All else (a mistyped list, an empty pipe, a list that breaks off) leaves what was
+/// remembered before. It only adds to what is kept, and reads nothing of it before it is asked for `times`.
 final class RunMemory: Sendable {
   private let store: RunHistoryStore
   /// The run among those of its folder.
@@ -34,21 +31,13 @@ final class RunMemory: Sendable {
     _ store: RunHistoryStore, _ sources: [Source], _ options: RememberedOptions, _ log: RunLog,
     directory: String, mode: DownloadMode
   ) {
-    self.store = store
-    self.log = log
-    isPiped = sources.contains(.standardInput)
-    lists = sources.compactMap { Self.listPath($0, store) }
+    (self.store, self.log, isPiped) = (store, log, sources.contains(.standardInput))
+    lists = sources.compactMap(\.path).map { Self.absolute($0, store) }
     state = Lock(
       State(
         command: RunHistory.Command(
           sources: sources.compactMap { Self.name(of: $0, store) }, options: options.lasting,
           withheld: options.withheld, directory: Self.absolute(directory, store), mode: mode)))
-  }
-
-  /// Absolute; nil for what is no list file.
-  private static func listPath(_ source: Source, _ store: RunHistoryStore) -> String? {
-    guard case .list(let text) = source else { return nil }
-    return absolute(text, store)
   }
 
   private static func absolute(_ text: String, _ store: RunHistoryStore) -> String {
@@ -61,7 +50,7 @@ final class RunMemory: Sendable {
     switch source {
     case .standardInput: store.spoolPath?.string
     case .address(let text), .listAt(let text): (try? Address(text))?.key
-    case .list: listPath(source, store)
+    case .list(let path): absolute(path, store)
     }
   }
 
@@ -71,9 +60,7 @@ final class RunMemory: Sendable {
   /// The list was read so far. From any thread.
   func read(_ reading: ListReader.Reading) {
     let isNew = state.withLock { state in
-      guard !state.isRemembered, reading.count > 0, isPiped ? reading.isWhole && reading.isKept : true else {
-        return false
-      }
+      guard !state.isRemembered, reading.count > 0, !isPiped || reading.isWhole && reading.isKept else { return false }
       if reading.spooledLogins { state.command.withheld.append(.addressLogins) }
       state.isRemembered = true
       return true
@@ -204,5 +191,66 @@ struct LastList {
     history.command.sources.map {
       $0 == spoolPath ? UsageMessages.pipedList : CommandLineText.quoted($0, from: history.folder)
     }.joined(separator: " ")
+  }
+}
+
+/// Keeps a list that came through a pipe, so that `dlm get` can repeat it. Addresses are kept without credentials, and
+/// only this user can read them. The file gets its name only when it is whole: an empty pipe, or one that breaks off,
+/// replaces nothing.
+final class ListSpool {
+  private let path: FilePath
+  private var pending: [UInt8] = []
+  private var draft: DraftFile?
+  private var state = State.open
+  /// Whether some of its addresses had logins.
+  private(set) var hadLogins = false
+
+  private enum State { case open, broken, kept }
+
+  init(_ path: FilePath) { self.path = path }
+
+  var isKept: Bool { state == .kept }
+
+  /// The list was not read to its end, and half of it must not be taken for the whole.
+  func discard() {
+    guard state == .open else { return }
+    state = .broken
+    pending = []
+    draft = nil  // which removes it
+  }
+
+  func add(_ address: Address, _ options: LineOptions?) {
+    if address.hasCredentials { hadLogins = true }
+    pending += address.key.utf8
+    if let options { pending += options.text.utf8 }
+    pending.append(0x0A)
+    if pending.count > FileDescriptor.blockSize { write() }
+  }
+
+  /// The list is whole. Further calls do nothing.
+  func close() {
+    guard state == .open else { return }
+    write(isLast: true)
+    if state == .open { discard() }
+  }
+
+  /// A spool that cannot be written costs the convenience of repeating the list and nothing else, so it ends silently;
+  /// the list that was remembered before stays.
+  private func write(isLast: Bool = false) {
+    guard state == .open else { return pending.removeAll() }
+    do throws(Errno) {
+      if !pending.isEmpty, draft == nil {
+        try OwnFiles.makeFolder(path.removingLastComponent())
+        draft = try DraftFile(for: path)
+      }
+      try draft?.write(pending)
+      pending.removeAll(keepingCapacity: true)
+      guard isLast, draft != nil else { return }
+      try draft?.commit()
+      state = .kept
+    } catch {
+      state = .broken
+    }
+    draft = nil
   }
 }

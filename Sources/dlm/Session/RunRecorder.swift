@@ -18,7 +18,6 @@ final class RunRecorder: Sendable {
   /// How often it is asked which hosts keep files waiting.
   private static let lookInterval = Duration.milliseconds(100)
 
-  /// The run begins.
   func begin() {
     ProcessUsage.forgetPeakMemory()
     state.withLock { state in
@@ -32,13 +31,12 @@ final class RunRecorder: Sendable {
   func add(_ times: TransferTimes) { state.withLock { $0.transfers.append(times) } }
 
   /// A file ended; from any thread.
-  func end(of request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     let now = Self.now
     guard case .success = result else { return }
     state.withLock { $0.ends[request.address.key] = .nanoseconds(Int64(clamping: now - $0.start)) }
   }
 
-  /// The run is over.
   func end(mostAtOnce: Int) {
     let (processorTime, peakMemory) = (ProcessUsage.processorTime, ProcessUsage.peakMemory)
     state.withLock { state in

@@ -23,6 +23,10 @@ struct RunReport: Sendable {
   var isListWhole = true
   /// The signal that ended it.
   var signal: Int32?
+  /// Of the cache; none of these problems failed a download.
+  var warnings: [CacheWarning] = []
+  /// How a run that should be compared compares with the files that are here; nil where that is unknown.
+  var verdict: RepeatVerdict?
   /// Whether it watched its lists, so that its time says nothing.
   private(set) var isWatch = false
 
@@ -58,7 +62,6 @@ struct RunReport: Sendable {
     rejections.contains(where: \.isOfList)
   }
 
-  /// It, as later runs know it.
   func past(_ listDigest: String) -> PastRun {
     PastRun(
       mode: mode, adaptsJobs: adaptsJobs, listDigest: listDigest, jobs: jobs, fetched: tally.bodies,
@@ -102,20 +105,13 @@ enum ExitStatus: Int32 {
   }
 
   /// That of a whole `dlm get`: first what became of the files, then of what is written behind them.
-  /// - Parameters:
-  ///   - hasKeptAll: whether the list of failures and the cookies are written, where they were asked for.
-  ///   - isAsHere: false where a run that was to be compared brought other bytes than stand here.
-  ///   - hasLostData: whether JSON lines could not be written.
-  init(_ report: RunReport, hasKeptAll: Bool, isAsHere: Bool, hasLostData: Bool) {
-    if report.status != .success {
-      self = report.status
-    } else if !hasKeptAll {
-      self = .unwritten
-    } else if !isAsHere {
-      self = .failed
-    } else {
-      self = hasLostData ? .unwritten : .success
-    }
+  /// - Parameter hasLostData: whether JSON lines could not be written.
+  init(_ report: RunReport, hasKeptAll: Bool, hasLostData: Bool) {
+    self = report.status
+    if self != .success { return }
+    // Of a run that was to be compared: it brought other bytes than stand here.
+    let isOther = report.verdict?.isAsHere == false
+    if !hasKeptAll || hasLostData && !isOther { self = .unwritten } else if isOther { self = .failed }
   }
 
   /// What ended a comparison.

@@ -3,9 +3,8 @@ import FoundationEssentials
 import Glibc
 import SystemPackage
 
-/// A folder of the run's own for what is downloaded only to be measured or compared; removed with all that is in it.
-///
-/// It is locked as long as its process lives. What a killed one left is removed by the next that makes such a folder in
+/// A folder of the run's own for what is downloaded only to be measured or compared; removed with all that is in it. It
+/// is locked as long as its process lives. What a killed one left is removed by the next that makes such a folder in
 /// the same place: it is this user's alone, has the mark, and nobody holds its lock.
 final class ScratchFolder: Sendable {
   let path: FilePath
@@ -57,8 +56,7 @@ final class ScratchFolder: Sendable {
   }
 
   private static func removeAbandoned(_ beginning: String, in folder: String) {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    for name in names where name.hasPrefix(beginning) {
+    for name in FileManager.default.names(in: folder) where name.hasPrefix(beginning) {
       let path = FilePath(folder).appending(name)
       guard let descriptor = try? open(path) else { continue }
       if isAbandoned(descriptor.rawValue) { remove(path) }
@@ -82,14 +80,14 @@ final class ScratchFolder: Sendable {
       clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
   }
 
-  /// At the end of the run.
   func remove() { Self.remove(path) }
 
   /// The mark goes last, so that a folder that a kill left half removed is still known.
   private static func remove(_ path: FilePath) {
     do throws(DownloadError) {
-      let names = (try? FileManager.default.contentsOfDirectory(atPath: path.string)) ?? []
-      for name in names where name != mark { try removeWhole(path.appending(name)) }
+      for name in FileManager.default.names(in: path.string) where name != mark {
+        try removeWhole(path.appending(name))
+      }
       try removeWhole(path)
     } catch {
       StandardError.say([TroubleMessages.notRemoved(path, error)])

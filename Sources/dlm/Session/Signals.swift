@@ -4,11 +4,10 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Signals of the process as an async sequence.
-///
-/// The handler only writes the number into a pipe, so that a signal counts from the moment in which the handler is
-/// installed, whether or not the sequence is read yet. (A Dispatch signal source is registered some time after it was
-/// resumed, and a Ctrl-C in between was lost.) A signal that is ignored stays ignored.
+/// Signals of the process as an async sequence. The handler only writes the number into a pipe, so that a signal counts
+/// from the moment in which the handler is installed, whether or not the sequence is read yet. (A Dispatch signal
+/// source is registered some time after it was resumed, and a Ctrl-C in between was lost.) A signal that is ignored
+/// stays ignored.
 final class Signals: AsyncSequence, Sendable {
   /// What the signals are for; one sequence each at a time.
   enum Purpose {
@@ -38,14 +37,20 @@ final class Signals: AsyncSequence, Sendable {
     let value = work()
     for (index, number) in numbers.enumerated() { sigaction(number, &found[index], nil) }
     if let number = ending {
-      // Threads of Dispatch block signals.
-      var one = sigset_t()
-      sigemptyset(&one)
-      sigaddset(&one, number)
-      pthread_sigmask(SIG_UNBLOCK, &one, nil)
+      _ = unblock(number)
       raise(number)
     }
     return value
+  }
+
+  /// Threads of Dispatch block signals.
+  /// - Returns: which this thread blocked.
+  private static func unblock(_ number: Int32) -> sigset_t {
+    var (one, before) = (sigset_t(), sigset_t())
+    sigemptyset(&one)
+    sigaddset(&one, number)
+    pthread_sigmask(SIG_UNBLOCK, &one, &before)
+    return before
   }
 
   /// Acts as if a signal had come that is caught.
@@ -60,8 +65,7 @@ final class Signals: AsyncSequence, Sendable {
   /// - Parameter beforeExit: restores the terminal before a second signal ends the process.
   init(_ purpose: Purpose, beforeExit: @escaping @Sendable () -> Void = {}) {
     let (stream, continuation) = AsyncStream<Int32>.makeStream()
-    self.stream = stream
-    self.continuation = continuation
+    (self.stream, self.continuation) = (stream, continuation)
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
       // Out of descriptors at the start: signals keep their default action, which ends the process.
@@ -89,22 +93,15 @@ final class Signals: AsyncSequence, Sendable {
   /// Acts as if a first signal had come: one that comes after it is the second.
   func deliver(_ number: Int32) { if seen.next() == 1 { continuation.yield(number) } }
 
-  /// Stops the process, as SIGTSTP would have done by itself, and returns when it goes on.
-  ///
-  /// The signal is sent to this thread and not to the process: a thread deals with its own signal before its next step,
-  /// whereas the process's goes to some thread, and this one would run on beside the shell's prompt until the stop
-  /// reaches it. SIGTSTP and not SIGSTOP, because the kernel drops it where no shell could continue the process (an
-  /// orphaned process group); then this returns at once.
+  /// Stops the process, as SIGTSTP would have done by itself, and returns when it goes on. The signal is sent to this
+  /// thread and not to the process: a thread deals with its own signal before its next step, whereas the process's goes
+  /// to some thread, and this one would run on beside the shell's prompt until the stop reaches it. SIGTSTP and not
+  /// SIGSTOP, because the kernel drops it where no shell could continue the process (an orphaned process group); then
+  /// this returns at once.
   static func stopProcess() {
-    var standard = sigaction()
-    var caught = sigaction()
-    var stop = sigset_t()
-    var before = sigset_t()
-    sigemptyset(&stop)
-    sigaddset(&stop, SIGTSTP)
+    var (standard, caught) = (sigaction(), sigaction())
     sigaction(SIGTSTP, &standard, &caught)
-    // Threads of Dispatch block signals.
-    pthread_sigmask(SIG_UNBLOCK, &stop, &before)
+    var before = unblock(SIGTSTP)
     raise(SIGTSTP)
     pthread_sigmask(SIG_SETMASK, &before, nil)
     sigaction(SIGTSTP, &caught, nil)
@@ -208,40 +205,19 @@ final class Interruption: Sendable {
     if !raised.exchange(true, ordering: .acquiringAndReleasing) { pipe?.wake() }
   }
 
-  /// Whether a read would not wait: more is there, or the end.
-  func isReadableNow(_ descriptor: Int32) -> Bool { isReadable(descriptor, within: .zero) }
-
-  /// Whether something is to be read before a time has passed, or this is raised.
-  func isReadable(_ descriptor: Int32, within time: Duration) -> Bool {
-    var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&wanted, 1, Int32(time / .milliseconds(1))) > 0
-  }
-
-  /// Waits so long, unless it is raised.
-  func wait(for time: Duration) { _ = isReadable(pipe?.descriptor ?? -1, within: time) }
-
   /// Waits until something is to be read, a time has passed, or it is raised.
-  func wait(for descriptor: Int32, within time: Duration) {
-    guard !isRaised else { return }
-    var wanted = [descriptor, pipe?.descriptor ?? -1].map {
-      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-    }
-    // A signal that ends the wait early has the caller look once more.
-    _ = poll(&wanted, nfds_t(wanted.count), Int32(max(0, (time / .milliseconds(1)).rounded(.up))))
-  }
-
-  /// - Returns: false when it was raised before there was anything to read.
-  func waitUntilReadable(_ descriptor: Int32) -> Bool {
+  /// - Parameter time: nil for as long as it takes.
+  /// - Returns: whether a read would not wait: more is there, or the end; false once it is raised.
+  func waitUntilReadable(_ descriptor: Int32, within time: Duration? = nil) -> Bool {
     while !isRaised {
       // poll(2) leaves negative descriptors out.
-      var wanted = [descriptor, pipe?.descriptor ?? -1].map {
-        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-      }
-      if poll(&wanted, nfds_t(wanted.count), -1) < 0 {
-        if errno == EINTR { continue }
-        return true  // let the read itself say what is wrong
-      }
-      if wanted[0].revents != 0 { return !isRaised }
+      var wanted = [descriptor, pipe?.descriptor ?? -1].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      let milliseconds = time.map { Int32(max(0, ($0 / .milliseconds(1)).rounded(.up))) } ?? -1
+      let count = poll(&wanted, nfds_t(wanted.count), milliseconds)
+      // A signal that ends a limited wait early has the caller look once more; else the read says what is wrong.
+      if count < 0, time == nil, errno == EINTR { continue }
+      if wanted[0].revents != 0 || count < 0 && time == nil { return !isRaised }
+      if time != nil { return false }
     }
     return false
   }

@@ -232,7 +232,7 @@ struct ConnectionSettings {
       try ClientCertificateFiles(
         certificate: certificate, type: options.certType, key: options.key,
         passphraseFile: options.certPassphraseFile, passphrase: sources.environment["DLM_CERT_PASSPHRASE"]
-      ).identity(ask: PassphrasePrompt.ask)
+      ).identity(ask: TerminalPrompt.secret)
     }
     return tls
   }

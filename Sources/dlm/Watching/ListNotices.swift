@@ -2,11 +2,9 @@ import DownloadModel
 import Glibc
 import SystemPackage
 
-/// Tells when lists may have changed, on a thread that may wait.
-///
-/// It watches the lists' folders and not the lists, since an editor puts another file in a list's place. Where the
-/// kernel does not tell (a network's file system, changes by another machine), whoever waits looks by himself now and
-/// then.
+/// Tells when lists may have changed, on a thread that may wait. It watches the lists' folders and not the lists, since
+/// an editor puts another file in a list's place. Where the kernel does not tell (a network's file system, changes by
+/// another machine), whoever waits looks by himself now and then.
 actor ListNotices {
   private nonisolated let executor = BlockingExecutor(label: "list-notices")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -49,11 +47,11 @@ actor ListNotices {
     arm()
     let end = ContinuousClock.now.advanced(by: time)
     while true {
-      interruption.wait(for: queue?.rawValue ?? -1, within: ContinuousClock.now.duration(to: end))
+      _ = interruption.waitUntilReadable(queue?.rawValue ?? -1, within: ContinuousClock.now.duration(to: end))
       let told = take()
       let left = ContinuousClock.now.duration(to: end)
       if !told.isEmpty || left <= .zero || interruption.isRaised { return told }
-      interruption.wait(for: -1, within: min(Self.pace, left))
+      _ = interruption.waitUntilReadable(-1, within: min(Self.pace, left))
     }
   }
 
@@ -64,24 +62,13 @@ actor ListNotices {
     let wanted = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE
     for (list, path) in paths.enumerated() {
       guard let path else { continue }
-      for place in Set([path, Self.resolved(path)].compactMap { $0 }) {
-        let (folder, name) = Self.split(place)
-        let watch = inotify_add_watch(queue.rawValue, folder, UInt32(wanted))
+      for place in Set([path, RunMemory.canonical(path)].compactMap { $0.map { FilePath($0) } }) {
+        let folder = place.removingLastComponent().string
+        let watch = inotify_add_watch(queue.rawValue, folder.isEmpty ? "." : folder, UInt32(wanted))
+        let name = place.lastComponent?.string ?? ""
         if watch >= 0 { places[Place(watch: watch, name: name), default: []].insert(list) }
       }
     }
-  }
-
-  private static func resolved(_ path: String) -> String? {
-    guard let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(cString: resolved)
-  }
-
-  private static func split(_ path: String) -> (folder: String, name: String) {
-    let path = FilePath(path)
-    let folder = path.removingLastComponent().string
-    return (folder.isEmpty ? "." : folder, path.lastComponent?.string ?? "")
   }
 
   private func take() -> [Told] {
@@ -113,5 +100,73 @@ actor ListNotices {
     if mask & UInt32(IN_Q_OVERFLOW) != 0 { return .differs }
     if mask & UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE) != 0 { return .closed }
     return mask & UInt32(IN_CREATE | IN_MODIFY) != 0 ? .written : nil
+  }
+}
+
+/// When a list that changes is read, and whether what is missing in it is believed: a pure rule. A list is often seen
+/// half written: emptied and filled again, or gone for a moment. New lines may begin at once, since they can only be
+/// too early; what is missing is believed when the writer has closed the list or another has taken its name, and the
+/// list has been still since. Where nobody can tell whether it is being written, it must have been still for longer.
+struct ListStillness {
+  enum Notice: Equatable {
+    /// Bytes were written, or it was made or emptied: somebody has it open.
+    case written
+    /// Who wrote it has closed it, or it was renamed to its name, or removed: it is as it is meant to be.
+    case closed
+    /// It is another than before; how, nobody told.
+    case differs
+  }
+
+  enum Step: Equatable {
+    case rest
+    case wait(until: Duration)
+    case look(believesLosses: Bool)
+  }
+
+  /// Between the parts of one change.
+  static let settling = Duration.milliseconds(200)
+  /// For a list that changes without a pause.
+  private static let longest = Duration.seconds(1)
+  /// Where nobody tells who writes.
+  static let doubt = Duration.seconds(5)
+  /// For a writer that keeps the list open and writes nothing.
+  static let openDoubt = Duration.seconds(30)
+
+  private struct Change {
+    var first: Duration
+    var last: Duration
+    /// It was read, and what is missing was not believed.
+    var isSeen = false
+  }
+
+  private var change: Change?
+  private var latest = Notice.closed
+
+  mutating func note(_ notice: Notice, at now: Duration) {
+    // Whoever looks again learns nothing of who writes.
+    if notice != .differs || change == nil { latest = notice }
+    change = Change(first: change.flatMap { $0.isSeen ? nil : $0.first } ?? now, last: now)
+  }
+
+  func step(at now: Duration) -> Step {
+    guard let change else { return .rest }
+    let believed = change.last + patience
+    if now >= believed { return .look(believesLosses: true) }
+    if change.isSeen { return .wait(until: believed) }
+    let glance = min(change.last + Self.settling, change.first + Self.longest)
+    return now >= glance ? .look(believesLosses: false) : .wait(until: glance)
+  }
+
+  /// It was read, and has not changed since.
+  mutating func looked(believesLosses: Bool) {
+    if believesLosses { change = nil } else { change?.isSeen = true }
+  }
+
+  private var patience: Duration {
+    switch latest {
+    case .closed: Self.settling
+    case .differs: Self.doubt
+    case .written: Self.openDoubt
+    }
   }
 }

@@ -1,9 +1,8 @@
 import DownloadModel
 
-/// The lines of the watched lists, and how far each has come: the rules of `WatchedLines`, without its lock.
-///
-/// Each piece of work lives as long as its line. What must be cancelled ends by itself, and that is told to `ended`
-/// like any other end.
+/// The lines of the watched lists, and how far each has come: the rules of `WatchedLines`, without its lock. Each piece
+/// of work lives as long as its line. What must be cancelled ends by itself, and that is told to `ended` like any other
+/// end.
 struct LivingLines {
   struct Effects {
     /// The numbers of requests that the run has, and that must end.
@@ -61,16 +60,13 @@ struct LivingLines {
 
   /// All lines, those included that are removed and not ended yet.
   var count: Int { lines.count }
-  /// The lines of one list.
   func count(of list: Int) -> Int { lists[list].count }
-  /// What they ask for.
   func keys(of list: Int) -> [DownloadRequest.Key] { lists[list].compactMap { lines[$0]?.request.key } }
   /// Whether nothing is under way or waiting.
   var isIdle: Bool { active == 0 }
   /// Whether every line has come to something: none waits, and none was cut short by the end of the run.
   var isSettled: Bool { lines.values.allSatisfy { $0.isLeaving || $0.result != nil && !$0.isCutShort } }
 
-  /// Why lines failed, in their order.
   var failures: [DownloadError] {
     lists.joined().compactMap { id in
       guard let line = lines[id], !line.isCutShort, case .failure(let error) = line.result else { return nil }
@@ -79,8 +75,6 @@ struct LivingLines {
   }
 
   // MARK: Work begins
-
-  var hasWaiting: Bool { !waiting.isEmpty }
 
   /// The next request for the run.
   mutating func take() -> DownloadRequest? { waiting.popFirst() }
@@ -103,7 +97,6 @@ struct LivingLines {
   }
 
   /// Has every line that has come to something be asked about again, but for those that the user gave up.
-  /// - Returns: how many.
   mutating func askAgain() -> Int {
     let before = active
     for id in lists.joined() {
@@ -120,11 +113,8 @@ struct LivingLines {
 
   /// - Parameters:
   ///   - change: from what the list had (`keys(of:)`) to what it has now.
-  ///   - new: its lines as they are now.
   ///   - mayLose: whether lines may go; else only new ones begin.
-  ///   - isUnderWay: whether a line's download has begun.
   ///   - numbered: gives a request its name's number, among the names of all lines there ever were.
-  /// - Returns: what is to be done.
   mutating func change(
     _ list: Int, by change: ListChange, to new: [DownloadRequest], mayLose: Bool,
     isUnderWay: (Int) -> Bool = { _ in false }, numbered: (DownloadRequest) -> DownloadRequest
@@ -215,5 +205,52 @@ struct LivingLines {
     leaving[address]?.count -= 1
     guard leaving[address]?.count == 0 else { return }
     for next in leaving.removeValue(forKey: address)?.behind ?? [] { start(next) }
+  }
+}
+
+/// What a changed list means for the lines that were in it: a function of the old lines and the new ones. Lines are
+/// told apart by what they ask for, not by where they stand: a list that is sorted anew changes nothing. Of equal lines
+/// the first ones stay. A line that asks for the same address in another way (another name, another checksum) is the
+/// old one, begun anew.
+struct ListChange: Equatable {
+  /// What a new line is to the old list.
+  enum Line: Equatable {
+    /// The old line at this place, which goes on undisturbed.
+    case kept(Int)
+    /// The old line at this place, which ends before the new one begins.
+    case restarted(Int)
+    case started
+  }
+
+  /// For each new line, in order.
+  private(set) var lines: [Line]
+  /// The places of the old lines that are in the list no more, in order.
+  private(set) var removed: [Int]
+
+  init(from old: [DownloadRequest.Key], to new: [DownloadRequest.Key]) {
+    // Mostly lines are appended: what is before them need not be looked up.
+    let same = zip(old, new).prefix { Exactly($0) == Exactly($1) }.count
+    // The places of equal lines, the first one last.
+    var equal = Dictionary(grouping: (same..<old.count).reversed()) { Exactly(old[$0]) }
+    lines = (0..<same).map(Line.kept)
+    lines += new[same...].map { equal[Exactly($0)]?.popLast().map(Line.kept) ?? .started }
+    removed = equal.values.joined().sorted()
+    if removed.isEmpty { return }
+    var alike = Dictionary(grouping: removed.reversed()) { old[$0].address.resource }
+    for index in lines.indices where lines[index] == .started {
+      if let place = alike[new[index].address.resource]?.popLast() { lines[index] = .restarted(place) }
+    }
+    removed = alike.values.joined().sorted()
+  }
+
+  var started: Int { lines.count { $0 == .started } }
+  var restarted: Int { lines.count { if case .restarted = $0 { true } else { false } } }
+
+  /// A line with its credentials and signatures: with new ones, what the old ones could not get is asked for again.
+  struct Exactly: Hashable {
+    private let key: DownloadRequest.Key
+    private let address: Address
+
+    init(_ key: DownloadRequest.Key) { (self.key, address) = (key, key.address) }
   }
 }
