@@ -73,7 +73,6 @@ struct DLM: AsyncParsableCommand {
   }
 
   /// Says what the parser, or a command, ended with: help on standard output, what is wrong on standard error.
-  /// - Returns: the exit status.
   private static func say(_ error: any Error) -> ExitCode {
     // Most commands end with one, of which nothing is said; the parser would make its usage text all the same.
     if let code = error as? ExitCode { return code }

@@ -15,15 +15,13 @@ struct Wiring: Sendable {
 
   /// - Parameters:
   ///   - files: how many there are to fetch, where that is known; a loop that would have none is not made.
-  ///   - claimsFolder: where other processes say what they have under way; nil for a run in a folder of its
-  ///     own.
+  ///   - claimsFolder: where other processes say what they have under way; nil for a run in a folder of its own.
   ///   - cacheFolder: nil for a run that neither uses nor fills the cache.
   ///   - keyFolder: where the user's secret is kept, by which such a run recognises its own parts too.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
   init(
     _ settings: Settings, mode: DownloadMode, files: Int?, cacheFolder: FilePath?, keyFolder: FilePath? = nil,
-    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, watches: Bool = false, feed: ProgressFeed,
-    log: RunLog = RunLog(isVerbose: false)
+    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, watches: Bool = false, feed: ProgressFeed, log: RunLog
   ) async throws(DownloadError) {
     let concurrency = RunConcurrency(
       mode, jobs: settings.jobs, segments: settings.segments,
@@ -51,7 +49,6 @@ struct Wiring: Sendable {
     (self.mode, self.log) = (mode, log)
   }
 
-  /// How a run uses the disk.
   static func configuration(_ settings: Settings, cacheFolder: FilePath?) -> CacheConfiguration {
     var configuration = settings.output.cache
     configuration.directory = FilePath(settings.output.directory)

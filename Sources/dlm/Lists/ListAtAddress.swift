@@ -10,7 +10,6 @@ final class ListAtAddress: Sendable {
   /// How lists at addresses are fetched, which is as files are. `Wiring` makes it.
   struct Fetching: Sendable {
     var transport: TransportOptions
-    /// Where bytes that have not been read yet are kept.
     var folder: String
     /// The pause before the next attempt; nil to give up.
     var delay: @Sendable (_ after: DownloadError, _ failures: Int, _ elapsed: Duration) -> Duration?
@@ -129,7 +128,6 @@ final class ArrivingBytes: ByteSink {
     var position: Int64 = 0
     var end: Result<Void, DownloadError>?
     var base: Address
-    /// How much of it was read.
     var read: Int64 = 0
     var isHeld = false
     /// Since the last question.

@@ -175,7 +175,6 @@ struct ListDoubt {
   private var (addresses, bad) = (0, 0)
   private var held: [BadLine] = []
 
-  /// A line was an address.
   /// - Returns: the bad lines before it that are to be told now.
   mutating func address() -> [BadLine] {
     addresses += 1

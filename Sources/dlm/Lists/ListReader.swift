@@ -22,7 +22,6 @@ actor ListReader {
   /// Whether a source could not be read to its end.
   private var isBrokenOff = false
 
-  /// How far the sources are read.
   struct Reading: Sendable {
     var count: Int
     /// Whether the last source was read to its end and none broke off.
@@ -93,7 +92,6 @@ actor ListReader {
   /// Lists that came over https and name files that others can read and change on their way.
   var downgrading: Set<String> { made.downgrading }
 
-  /// Whether every source was read to its end.
   var isWhole: Bool { open == nil && sources.isEmpty && !isBrokenOff }
 
   /// Ends a wait for a slow pipe; the rest of the pipe is not read. From any thread.
@@ -198,7 +196,6 @@ actor ListReader {
 
   // MARK: A list
 
-  /// Reads the next lines of a list.
   /// - Throws: `NoList`; what keeps it from being read any further.
   private func read(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
     let lines = try nextLines(of: &list)

@@ -46,24 +46,18 @@ final class ListSource: RequestSource {
   private let reader: ListReader
 
   private struct Buffer {
+    /// The next one last, which is taken without a copy.
     var requests: [DownloadRequest] = []
-    var next = 0
     var isComplete = false
     /// What the reader said of the rest.
     var outlook = SourceOutlook(goesOn: true, hasFirst: false)
-
-    mutating func take() -> DownloadRequest? {
-      guard next < requests.count else { return nil }
-      defer { next += 1 }
-      return requests[next]
-    }
   }
 
   init(_ reader: ListReader) { self.reader = reader }
 
   nonisolated(nonsending) func next() async -> DownloadRequest? {
     while true {
-      let (request, isComplete) = buffer.withLock { ($0.take(), $0.isComplete) }
+      let (request, isComplete) = buffer.withLock { ($0.requests.popLast(), $0.isComplete) }
       if request != nil || isComplete { return request }
       await withTaskCancellationHandler {
         await reader.refill(self)
@@ -73,12 +67,12 @@ final class ListSource: RequestSource {
     }
   }
 
-  func takeAtOnce() -> DownloadRequest? { buffer.withLock { $0.take() } }
+  func takeAtOnce() -> DownloadRequest? { buffer.withLock { $0.requests.popLast() } }
 
   var outlook: SourceOutlook {
     buffer.withLock { buffer in
       var outlook = buffer.outlook
-      outlook.left? -= buffer.next
+      if outlook.left != nil { outlook.left = buffer.requests.count }
       return outlook
     }
   }
@@ -90,7 +84,7 @@ final class ListSource: RequestSource {
   }
 
   /// Whether the list goes on and nothing of it is buffered; another lane may have refilled meanwhile.
-  var isEmpty: Bool { buffer.withLock { $0.next >= $0.requests.count && !$0.isComplete } }
+  var isEmpty: Bool { buffer.withLock { $0.requests.isEmpty && !$0.isComplete } }
 
   func put(
     _ requests: [DownloadRequest], isComplete: Bool,
@@ -98,9 +92,7 @@ final class ListSource: RequestSource {
   ) {
     buffer.withLock { buffer in
       // A stopped source stays stopped, also if a block was on its way.
-      if !buffer.isComplete {
-        buffer = Buffer(requests: requests, next: 0, isComplete: isComplete, outlook: outlook)
-      }
+      if !buffer.isComplete { buffer = Buffer(requests: requests.reversed(), isComplete: isComplete, outlook: outlook) }
     }
   }
 }

@@ -5,7 +5,6 @@ import SystemPackage
 /// A small picture of the image that a question is about, for terminals that decode images themselves. Sixel is not
 /// among them: it takes pixels, and dlm decodes no images.
 enum PicturePreview {
-  /// How a terminal is sent an image.
   enum Way: Sendable, Equatable {
     /// kitty's graphics protocol (`f=100`: PNG).
     case kitty
@@ -13,7 +12,6 @@ enum PicturePreview {
     case iTerm
   }
 
-  /// Rows of the picture.
   static let rows = 8
   /// A window with less is too small for that.
   static let leastRows = 24

@@ -7,7 +7,6 @@ struct Question: Sendable {
   enum Kind: Sendable, Equatable {
     /// Another file stands under its name, as `QuestionMessages.standing` describes it.
     case conflict(standing: String)
-    /// How it is to be called.
     case name
   }
 

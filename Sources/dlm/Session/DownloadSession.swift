@@ -64,7 +64,6 @@ struct DownloadSession: Sendable {
   /// What `--report` shows.
   private let recorder: RunRecorder?
 
-  /// Why a session does not begin.
   private struct Refusal: Error {
     let lines: [String]
     let status: ExitStatus
@@ -289,14 +288,10 @@ struct DownloadSession: Sendable {
 
   /// - Returns: how long the list took in earlier runs, where the summary may say something about it.
   private func remember(_ report: RunReport, _ listDigest: String) -> RunTimes? {
-    let directory = order.settings.output.directory
-    if trial == nil {
-      guard memory.ended(report, listDigest: listDigest, directory: directory) else { return nil }
-    } else {
-      guard report.isThrough, report.verdict?.isSame == true else { return nil }
-      memory.compared(report, listDigest: listDigest, directory: directory)
+    guard memory.ended(report, listDigest: listDigest, isTrial: trial != nil), report.isThrough, !order.isQuiet else {
+      return nil
     }
-    return report.isThrough && !order.isQuiet ? memory.times(of: listDigest) : nil
+    return memory.times(of: listDigest)
   }
 
   /// Writes `--failed`.

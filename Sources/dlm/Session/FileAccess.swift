@@ -111,9 +111,7 @@ enum UserFile {
       throw .distrusted(why)
     }
     let bytes: [UInt8]
-    do throws(Errno) {
-      bytes = try FileDescriptor(rawValue: raw).bytes(upTo: limit)
-    } catch {
+    do throws(Errno) { bytes = try FileDescriptor(rawValue: raw).bytes(upTo: limit) } catch {
       throw .system(error)
     }
     if bytes.count > limit { throw .longer(than: limit) }

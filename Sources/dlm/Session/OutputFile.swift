@@ -166,7 +166,6 @@ final class EventRecord: Sendable {
   /// Whether lines were lost: they are data.
   var hasLostData: Bool { lost.withLock { $0 != nil } }
 
-  /// Writes the lines of a run while `work` runs.
   func record<Value: Sendable>(_ feed: ProgressFeed, while work: @Sendable () async -> Value) async -> Value {
     guard
       let renderer = ProgressRenderer(

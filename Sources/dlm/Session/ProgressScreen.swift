@@ -32,7 +32,6 @@ final class ProgressScreen: Sendable {
   /// Whether JSON lines were lost. They are data: the run's files are not affected, but the reader of the lines is.
   var hasLostData: Bool { lost.withLock { $0 != nil } }
 
-  /// Messages as the window has room for them.
   func wrapped(_ lines: [String]) -> [String] {
     guard environment.isTerminal, let columns = output.size?.columns else { return lines }
     return lines.flatMap { TextWrap.lines($0, columns: columns) }
@@ -84,7 +83,6 @@ final class ProgressScreen: Sendable {
 
   // MARK: Signals
 
-  /// A child of the root task that ended.
   private enum Event<Value: Sendable>: Sendable {
     case worked(Value)
     case signalled(Int32)

@@ -101,9 +101,7 @@ struct RepeatedFiles: Sendable {
       executor: BlockingExecutor(label: "standing-files"))
     var verdict = RepeatVerdict()
     var failure: DownloadError?
-    do throws(DownloadError) {
-      verdict = try await compare(with: settings.output.directory, cache)
-    } catch {
+    do throws(DownloadError) { verdict = try await compare(with: settings.output.directory, cache) } catch {
       failure = error
     }
     _ = await cache.close()  // nothing was written: there is nothing to be warned of

@@ -113,7 +113,6 @@ struct RunTimes: Equatable {
 
   subscript(mode: DownloadMode) -> PastRun? { runs[mode] }
 
-  /// An earlier run in another mode.
   struct Comparison: Equatable {
     var run: PastRun
     /// Both moved the same files over the network.
@@ -164,7 +163,6 @@ struct RunEvents: Equatable {
     var last: PastRun?
   }
 
-  /// How many runs are known by their commands.
   static let mostCommands = 16
 
   init(_ events: [RunEvent]) { for event in events { add(event) } }

@@ -15,6 +15,8 @@ final class RunMemory: Sendable {
   private let isPiped: Bool
   private let lists: [String]
   private let log: RunLog
+  /// The output folder, as the user wrote it.
+  private let directory: String
   private let state: Lock<State>
 
   private struct State {
@@ -26,12 +28,11 @@ final class RunMemory: Sendable {
     var hasEarlier = true
   }
 
-  /// - Parameter directory: the output folder, as the user wrote it.
   init(
     _ store: RunHistoryStore, _ sources: [Source], _ options: RememberedOptions, _ log: RunLog,
     directory: String, mode: DownloadMode
   ) {
-    (self.store, self.log, isPiped) = (store, log, sources.contains(.standardInput))
+    (self.store, self.log, self.directory, isPiped) = (store, log, directory, sources.contains(.standardInput))
     lists = sources.compactMap(\.path).map { Self.absolute($0, store) }
     state = Lock(
       State(
@@ -69,23 +70,27 @@ final class RunMemory: Sendable {
     note(nil)
   }
 
-  /// An ordinary run ended.
+  /// The run ended. Of one that was only to be compared, and so fetched all, only that it went through its list and
+  /// brought the same changes anything, because what is here is as it was.
   /// - Returns: whether it is remembered.
-  func ended(_ report: RunReport, listDigest: String, directory: String) -> Bool {
-    guard isRemembered else { return false }
+  func ended(_ report: RunReport, listDigest: String, isTrial: Bool) -> Bool {
+    guard isTrial ? report.isThrough && report.verdict?.isSame == true : isRemembered else { return false }
     if report.isListUnreadable {
-      forget()
+      // It broke off after it had been taken for readable.
+      if state.withLock({ $0.isNoted }) { append([.void(run: run)]) }
       return false
     }
-    // Where the user's own file was left under the name (`--on-conflict skip`), there is nothing to compare with.
-    note(past(report, listDigest, report.tally.skipped == 0 ? directory : nil))
+    var past: PastRun?
+    // Else its time says nothing.
+    if report.isThrough {
+      past = report.past(listDigest)
+      past?.sources = state.withLock { $0.command.sources }
+      // Where the user's own file was left under the name (`--on-conflict skip`), there is nothing to compare with.
+      past?.directory = isTrial || report.tally.skipped == 0 ? Self.canonical(directory) : nil
+      past?.isOfAll = isTrial
+    }
+    note(past)
     return true
-  }
-
-  /// A run that was only to be compared ended: what is here is as it was, so that only one that went through its list
-  /// changes anything. All of it was fetched, whatever an earlier run did.
-  func compared(_ report: RunReport, listDigest: String, directory: String) {
-    note(past(report, listDigest, directory, isOfAll: true))
   }
 
   /// How long the modes took for the run's list by now; nil if there was no run before this one.
@@ -93,28 +98,11 @@ final class RunMemory: Sendable {
     state.withLock { $0.hasEarlier } ? store.times(of: listDigest) : nil
   }
 
-  /// - Returns: nil for a run whose time says nothing.
-  private func past(
-    _ report: RunReport, _ listDigest: String, _ directory: String?, isOfAll: Bool = false
-  ) -> PastRun? {
-    guard report.isThrough else { return nil }
-    var past = report.past(listDigest)
-    past.sources = state.withLock { $0.command.sources }
-    past.directory = directory.flatMap(Self.canonical)
-    past.isOfAll = isOfAll
-    return past
-  }
-
   /// Absolute and without links; nil if there is no such folder.
   static func canonical(_ directory: String) -> String? {
     guard let path = realpath(directory.isEmpty ? "." : directory, nil) else { return nil }
     defer { free(path) }
     return String(cString: path)
-  }
-
-  /// The list broke off after it had been taken for readable.
-  private func forget() {
-    if state.withLock({ $0.isNoted }) { append([.void(run: run)]) }
   }
 
   /// Notes that the run began, unless that is noted, and how it ended.
@@ -161,9 +149,7 @@ struct LastList {
   /// - Throws: `ValidationError` that says what has to be given again.
   func command(_ now: GetCommand) throws -> GetCommand {
     var command: GetCommand
-    do {
-      command = try GetCommand.parse(history.command.options + RememberedOptions(now).typed)
-    } catch {
+    do { command = try GetCommand.parse(history.command.options + RememberedOptions(now).typed) } catch {
       throw ValidationError(UsageMessages.optionsDoNotFit(GetCommand.message(for: error)))
     }
     command.sources = history.command.sources

@@ -7,10 +7,8 @@ import Synchronization
 final class RunRecorder: Sendable {
   private struct State {
     var start: UInt64 = 0
-    var processorTime = Duration.zero
     var clock: ProcessUsage.ClockWatch?
     var transfers: [TransferTimes] = []
-    var ends: [String: Duration] = [:]
     var details = RunDetails()
   }
 
@@ -22,7 +20,7 @@ final class RunRecorder: Sendable {
     ProcessUsage.forgetPeakMemory()
     state.withLock { state in
       state.clock = ProcessUsage.ClockWatch()
-      state.processorTime = ProcessUsage.processorTime
+      state.details.processorTime = ProcessUsage.processorTime
       state.start = Self.now
     }
   }
@@ -34,13 +32,13 @@ final class RunRecorder: Sendable {
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     let now = Self.now
     guard case .success = result else { return }
-    state.withLock { $0.ends[request.address.key] = .nanoseconds(Int64(clamping: now - $0.start)) }
+    state.withLock { $0.details.ends[request.address.key] = .nanoseconds(Int64(clamping: now - $0.start)) }
   }
 
   func end(mostAtOnce: Int) {
     let (processorTime, peakMemory) = (ProcessUsage.processorTime, ProcessUsage.peakMemory)
     state.withLock { state in
-      state.details.processorTime = processorTime - state.processorTime
+      state.details.processorTime = processorTime - state.details.processorTime
       state.details.peakMemory = peakMemory
       state.details.clockJump = state.clock?.jump ?? .zero
       state.details.mostAtOnce = mostAtOnce
@@ -61,11 +59,8 @@ final class RunRecorder: Sendable {
 
   var details: RunDetails {
     state.withLock { state in
-      var details = RunDetails(transfers: state.transfers, since: state.start, ends: state.ends)
-      let noted = state.details
-      details.processorTime = noted.processorTime
-      (details.peakMemory, details.clockJump) = (noted.peakMemory, noted.clockJump)
-      (details.mostAtOnce, details.hostLimits) = (noted.mostAtOnce, noted.hostLimits)
+      var details = state.details
+      details.transfers = RunDetails(transfers: state.transfers, since: state.start).transfers
       details.retries = details.transfers.count { $0.times.hasFailed && !$0.times.isSegment }
       return details
     }

@@ -19,9 +19,7 @@ struct RunReport: Sendable {
   var rejections: [Rejection]
   /// How many failures were counted but not kept.
   var moreFailures = 0
-  /// Whether the list was read to its end.
   var isListWhole = true
-  /// The signal that ended it.
   var signal: Int32?
   /// Of the cache; none of these problems failed a download.
   var warnings: [CacheWarning] = []

@@ -20,9 +20,7 @@ final class ScratchFolder: Sendable {
   /// - Throws: `.folder`.
   convenience init(inside directory: String) throws(DownloadError) {
     let directory = directory.isEmpty ? "." : directory
-    do throws(Errno) {
-      try self.init(".dlm-compare-", in: directory)
-    } catch {
+    do throws(Errno) { try self.init(".dlm-compare-", in: directory) } catch {
       throw DownloadError(.folder, cause: .errno(error.rawValue), path: directory, activity: "making a scratch folder")
     }
   }
@@ -96,9 +94,7 @@ final class ScratchFolder: Sendable {
 
   static func removeWhole(_ folder: FilePath) throws(DownloadError) {
     guard access(folder.string, F_OK) == 0 else { return }
-    do {
-      try FileManager.default.removeItem(atPath: folder.string)
-    } catch {
+    do { try FileManager.default.removeItem(atPath: folder.string) } catch {
       throw DownloadError(.disk, cause: .detail("\(error)"), path: folder.string, activity: "removing a scratch folder")
     }
   }

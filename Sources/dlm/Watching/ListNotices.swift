@@ -9,7 +9,6 @@ actor ListNotices {
   private nonisolated let executor = BlockingExecutor(label: "list-notices")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// What was told of the list at a place.
   struct Told: Equatable {
     var list: Int
     var notice: ListStillness.Notice

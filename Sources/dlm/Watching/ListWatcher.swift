@@ -59,7 +59,6 @@ struct ListWatcher: Sendable {
 
   // MARK: One list
 
-  /// A list as it was seen last.
   private struct List {
     let place: Int
     let source: Source

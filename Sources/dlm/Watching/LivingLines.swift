@@ -44,7 +44,6 @@ struct LivingLines {
   }
 
   private var lines: [Int: Line] = [:]
-  /// The lines of each list, in its order.
   private var lists: [[Int]]
   /// Of addresses with removed lines whose work has not ended yet: how many there are, and the lines behind.
   private var leaving: [Address: (count: Int, behind: [Int])] = [:]
@@ -76,7 +75,6 @@ struct LivingLines {
 
   // MARK: Work begins
 
-  /// The next request for the run.
   mutating func take() -> DownloadRequest? { waiting.popFirst() }
 
   private mutating func start(_ id: Int) {
@@ -185,7 +183,6 @@ struct LivingLines {
 
   // MARK: Work ends
 
-  /// A line's work has ended.
   mutating func ended(_ id: Int, _ result: Result) -> Effects {
     var effects = Effects()
     end(id, result, &effects)

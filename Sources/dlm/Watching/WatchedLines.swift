@@ -18,7 +18,6 @@ final class WatchedLines: RequestSource {
     var rejections: [[Rejection]]
     /// Why a list was never read; nil for one that was.
     var unread: [Rejection?]
-    /// Whether every list was looked at once.
     var hasBegun = false
     var isStopped = false
     var nextLook: ContinuousClock.Instant?
@@ -92,7 +91,6 @@ final class WatchedLines: RequestSource {
     if !cancel.isEmpty { scopes.cancel(cancel) }
   }
 
-  /// Every list was looked at once.
   func begun() {
     state.withLock { state in
       state.hasBegun = true
@@ -136,7 +134,6 @@ final class WatchedLines: RequestSource {
   /// Lists that came over https and name files that others can read and change on their way.
   var downgrading: Set<String> { state.withLock { $0.downgrading } }
 
-  /// Lines that are in the lists.
   var count: Int { state.withLock { $0.lines.count } }
 
   var failures: [DownloadError] { state.withLock { $0.lines.failures } }
