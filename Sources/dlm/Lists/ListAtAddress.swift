@@ -3,26 +3,24 @@ import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// A list at an address (`--list`), read while it arrives. The bytes that have come are kept in a file without a name:
-/// a list is read as requests are needed, perhaps for hours. The transfer is held while much waits to be read. One that
-/// breaks off, perhaps because its server would not wait, is started again, and must bring the same bytes.
+/// A list at an address (`--list`), read while it arrives. What has come is kept in a file without a name, as reading
+/// may take hours. The transfer is held while much waits to be read; one that breaks off starts again, and must bring
+/// the same bytes.
 final class ListAtAddress: Sendable {
-  /// How lists at addresses are fetched, which is as files are. `Wiring` makes it.
+  /// `Wiring` makes it, so that lists are fetched as files are.
   struct Fetching: Sendable {
     var transport: TransportOptions
     var folder: String
     /// The pause before the next attempt; nil to give up.
     var delay: @Sendable (_ after: DownloadError, _ failures: Int, _ elapsed: Duration) -> Duration?
-    /// The failure that a status without a list means.
     var failure: @Sendable (ResponseHead) -> DownloadError
-    /// How long a list may be, in bytes as they come and in bytes of its text.
+    /// In bytes, as they come and of the text.
     var maxSize: Int64
-    /// Why none may be fetched (`--offline`); nil if they may.
+    /// Why none may be fetched (`--offline`).
     var refusal: DownloadError?
-    /// Of the version that was read last, so that only another one is sent; nil to ask for it in any case.
+    /// The version that was read last, so that only another one is sent; nil to ask in any case.
     var version: ListVersion?
 
-    /// - Throws: if a list is too long.
     func check(_ length: Int64) throws(DownloadError) {
       if length > maxSize {
         throw DownloadError(
@@ -34,16 +32,15 @@ final class ListAtAddress: Sendable {
   let bytes: ArrivingBytes
   private let fetching: Task<Void, Never>
 
-  /// How much of it may wait to be read before the transfer is held: some hundred thousand lines.
+  /// Bytes that may wait to be read before the transfer is held: some hundred thousand lines.
   static let window: Int64 = 16 << 20
 
-  /// Begins to fetch it.
   /// - Throws: when the temporary folder cannot be written, or no server may be asked.
   init(_ address: Address, _ how: Fetching) throws(DownloadError) {
     if let refusal = how.refusal { throw refusal.at(address) }
     let bytes = try ArrivingBytes(address, how)
     self.bytes = bytes
-    // Unstructured, because it goes on between two reads. It ends with the list that holds it.
+    // Unstructured, because it goes on between two reads; the list cancels it.
     fetching = Task { await Self.fetch(address, how, into: bytes) }
   }
 
@@ -74,7 +71,7 @@ final class ListAtAddress: Sendable {
         try arriving.finish()
         return .success(())
       } catch {
-        // A server need not wait for a reader.
+        // The server may have given up on a reader that was held.
         failures = arriving.takeWasHeld() ? 1 : failures + 1
         guard let delay = how.delay(error, failures, start.duration(to: .now)) else {
           return .failure(error.at(address))
@@ -85,7 +82,7 @@ final class ListAtAddress: Sendable {
   }
 }
 
-/// The version of a list at an address that was read last, by its validators.
+/// The validators of a list at an address that was read last.
 final class ListVersion: Sendable {
   private struct State {
     var read: [String] = []
@@ -94,7 +91,7 @@ final class ListVersion: Sendable {
 
   private let state = Lock(State())
 
-  /// The header lines that ask for another version only (RFC 9110 §13.1).
+  /// Header lines that ask for another version only (RFC 9110 §13.1).
   var conditions: [String] { state.withLock { $0.read } }
 
   fileprivate func note(_ head: ResponseHead) {
@@ -103,15 +100,14 @@ final class ListVersion: Sendable {
     state.withLock { $0.arriving = lines.compactMap { name, value in value.map { "\(name): \($0)" } } }
   }
 
-  /// What arrived last was read to its end.
   func isRead() { state.withLock { $0.read = $0.arriving } }
 }
 
-/// What has come of a list, between the thread that brings it and the one that reads it.
+/// What has come of a list, shared by the thread that brings it and the one that reads it.
 final class ArrivingBytes: ByteSink {
   enum Reading {
     case bytes([UInt8])
-    /// The next bytes are not here yet; the descriptor becomes readable with them.
+    /// Nothing is here yet; the descriptor becomes readable with it.
     case wait
     case end
   }
@@ -124,17 +120,16 @@ final class ArrivingBytes: ByteSink {
   private struct State {
     let file: FileDescriptor
     var length: Int64 = 0
-    /// How far the attempt that is under way has come.
+    /// How far the present attempt has come.
     var position: Int64 = 0
     var end: Result<Void, DownloadError>?
     var base: Address
     var read: Int64 = 0
     var isHeld = false
-    /// Since the last question.
     var wasHeld = false
     var hold: (@Sendable (Bool) -> Void)?
 
-    /// Holds the transfer while the reader is behind, and lets it go on when half of that was read.
+    /// Holds the transfer while the reader is behind, until half of that was read.
     mutating func pace() {
       let isBehind = length - read > (isHeld ? ListAtAddress.window / 2 : ListAtAddress.window)
       guard isBehind != isHeld else { return }
@@ -158,24 +153,22 @@ final class ArrivingBytes: ByteSink {
 
   // MARK: For the transfer
 
-  /// - Parameter hold: holds the transfer, or lets it go on.
   fileprivate func pace(_ hold: @escaping @Sendable (Bool) -> Void) { state.withLock { $0.hold = hold } }
 
-  /// An attempt begins.
   fileprivate func begin() { state.withLock { $0.position = 0 } }
 
   func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
     guard head.isWhole else { throw how.failure(head) }
     try how.check(head.contentLength ?? 0)
     how.version?.note(head)
-    // One that led elsewhere within the same origin keeps the login of the address.
+    // A redirect within the origin keeps the login of the address.
     if let place = head.effectiveURL.flatMap({ AddressReference.resolve($0, against: address) }) {
       state.withLock { $0.base = place }
     }
     return .write
   }
 
-  /// What is there already must be the same.
+  /// Bytes that an earlier attempt brought must be the same.
   func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
     do {
       try state.withLock { state in
@@ -204,7 +197,6 @@ final class ArrivingBytes: ByteSink {
     return .more
   }
 
-  /// Whether the transfer was held since the last call.
   fileprivate func takeWasHeld() -> Bool {
     state.withLock { state in
       defer { state.wasHeld = state.isHeld }
@@ -212,7 +204,7 @@ final class ArrivingBytes: ByteSink {
     }
   }
 
-  /// - Throws: if an attempt before the one that has come to its end brought more.
+  /// - Throws: if an earlier attempt brought more than this one, which has come to its end.
   fileprivate func finish() throws(DownloadError) {
     if state.withLock({ $0.position < $0.length }) { throw Self.changed }
   }
@@ -228,18 +220,17 @@ final class ArrivingBytes: ByteSink {
 
   // MARK: For the reader
 
-  /// Readable when something has happened since the last look.
+  /// Readable when something has happened since the last `read`.
   var descriptor: Int32 { pipe.descriptor }
 
-  /// What its lines are relative to: where it was found at last.
+  /// The place where it was found, to which its lines are relative.
   var base: Address { state.withLock { $0.base } }
 
-  /// Whether something is here behind an offset, or the end.
   func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }
 
-  /// - Throws: what ended the transfer, when all that it brought has been read.
+  /// - Throws: what ended the transfer, once all that it brought has been read.
   func read(at offset: Int64, _ count: Int) throws(DownloadError) -> Reading {
-    // Before the look: what happens after it is told again.
+    // Before the look, so that what happens after it wakes again.
     pipe.drain()
     do {
       return try state.withLock { state in

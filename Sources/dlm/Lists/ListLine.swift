@@ -1,17 +1,16 @@
 import CurlTransport
 import DownloadModel
 
-/// What one line of a list says: a function of its bytes (contract, "A list").
 enum ListLine {
-  /// Nothing: blank, or a comment.
+  /// Blank, or a comment.
   case blank
   case address(Address, LineOptions?)
   case bad(Rejection.Reason, text: String)
 
-  /// Longer than any address that servers take (8 KiB is common), so it is no list.
+  /// Bytes; servers commonly take addresses of 8 KiB.
   static let limit = 64 * 1024
 
-  /// - Parameter base: what the line may be relative to: the address of its list.
+  /// - Parameter base: the address of its list, to which the line may be relative.
   init(_ bytes: some Collection<UInt8>, base: Address? = nil) {
     guard bytes.count <= Self.limit else {
       self = .bad(.tooLong, text: String(Self.shown(String(decoding: bytes, as: UTF8.self)).prefix(80)))
@@ -23,7 +22,7 @@ enum ListLine {
       return
     }
     let text = Array(content)
-    // Nearly all are in ASCII, which is UTF-8.
+    // ASCII, which nearly all are, is UTF-8.
     guard text.allSatisfy({ $0 < 0x80 }) || String(validating: text, as: UTF8.self) != nil else {
       self = .bad(.notUTF8, text: Self.shown(String(decoding: text, as: UTF8.self)))
       return
@@ -31,7 +30,7 @@ enum ListLine {
     do throws(Address.Malformed) {
       self = .address(try Address(utf8: text), nil)
     } catch {
-      // An address has no tab, so only a line that is none is searched for one.
+      // An address has no tab, so only a bad one is searched for options.
       if error == .controlCharacter, let tab = text.firstIndex(of: 0x09) {
         self = Self.line(text[..<tab], options: text[tab...], base: base)
         return
@@ -57,7 +56,7 @@ enum ListLine {
     }
   }
 
-  /// `mailto:x` is no path (RFC 3986 §4.2).
+  /// `mailto:x` is no relative path (RFC 3986 §4.2).
   private static func namesScheme(_ bytes: some Collection<UInt8>) -> Bool {
     let first = bytes.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
     return first.contains(UInt8(ascii: ":"))
@@ -71,21 +70,21 @@ enum ListLine {
     return slice
   }
 
-  /// Short, and without a login or a signature: a line that is no address may still hold one.
+  /// A line that is no address may still hold a login or a signature.
   private static func shown(_ text: String) -> String {
     let text = Redaction.redactedAddress(text)
     return text.count > 120 ? text.prefix(119) + "…" : text
   }
 }
 
-/// What a line of a list says of its address, behind it and a tab each: `first=yes`, `size=12M`, `by=stranger`. A tab,
-/// since blanks may be part of an address.
+/// What stands behind an address, each after a tab, as an address may hold blanks: `first=yes`, `size=12M`,
+/// `by=stranger`.
 struct LineOptions: Equatable {
-  /// Whether it goes first; nil for what `--first` says.
+  /// Nil for what `--first` says.
   var isFirst: Bool?
-  /// Its length in bytes, for `--order`.
+  /// In bytes, for `--order`.
   var size: Int64?
-  /// Who named it first, in a list of what failed: a list at an address.
+  /// Who named it, in a list of what failed.
   var provenance: Provenance?
 
   struct Unknown: Error, Equatable { let text: String }
@@ -94,7 +93,6 @@ struct LineOptions: Equatable {
     (self.isFirst, self.size, self.provenance) = (isFirst, size, provenance)
   }
 
-  /// - Parameter text: what follows the address's tab.
   init(_ text: String) throws(Unknown) {
     for word in text.split(separator: "\t") {
       let option = word.split(separator: "=", maxSplits: 1).map(String.init)
@@ -115,20 +113,19 @@ struct LineOptions: Equatable {
     }
   }
 
-  /// As a line has them; empty for none.
   var text: String {
     (isFirst.map { $0 ? "\tfirst=yes" : "\tfirst=no" } ?? "") + (size.map { "\tsize=\($0)" } ?? "")
       + (provenance.map { "\tby=\($0.rawValue)" } ?? "")
   }
 }
 
-/// From blocks of bytes to lines, whatever the blocks cut through. A line ends with LF; a byte-order mark before the
-/// first one is dropped; an endless line is cut off at the limit of ListLine plus one, which refuses it.
+/// From blocks of bytes to lines. LF ends a line; a byte-order mark at the start is dropped; an endless line is cut off
+/// at ListLine's limit plus one, which refuses it.
 struct LineSplitter {
   private var rest: [UInt8] = []
   private var isFirst = true
 
-  /// - Parameter block: the next bytes; an empty block is the end, and gives the last line if it had no LF.
+  /// - Parameter block: an empty one is the end, and gives the last line if it had no LF.
   mutating func take(_ block: [UInt8]) -> [[UInt8]] {
     var lines: [[UInt8]] = []
     if block.isEmpty {
@@ -156,8 +153,8 @@ struct LineSplitter {
   }
 }
 
-/// Whether what is read as a list is one: a rule over its first bytes, and over how many of its lines are addresses.
-/// Else a film that was meant to be downloaded would be refused line by line, thousands of times.
+/// Judges by its first bytes, and by how many lines are addresses, whether it is a list. A film that was meant to be
+/// downloaded would else be refused line by line.
 struct ListDoubt {
   struct BadLine: Equatable {
     let line: Int
@@ -165,24 +162,23 @@ struct ListDoubt {
     let reason: Rejection.Reason
   }
 
-  /// Bad lines without one that is an address, which no list has at its beginning.
+  /// Bad lines before the first address.
   static let mostAtStart = 8
-  /// Bad lines further on that are some slips in a long list, as long as most lines are addresses.
+  /// Bad lines that are slips in a long list, as long as most lines are addresses.
   static let mostLater = 50
-  /// How many bad lines one address may make up for, beyond those.
+  /// Bad lines that one address makes up for, beyond those.
   private static let badPerAddress = 20
 
   private var (addresses, bad) = (0, 0)
   private var held: [BadLine] = []
 
-  /// - Returns: the bad lines before it that are to be told now.
   mutating func address() -> [BadLine] {
     addresses += 1
     return held.isEmpty ? [] : release()
   }
 
-  /// - Returns: the bad lines that are to be told now; none as long as more must be known.
-  /// - Throws: where nothing more is to be read.
+  /// - Returns: the bad lines to be told now; none as long as it is in doubt.
+  /// - Throws: if it is no list.
   mutating func take(_ line: BadLine) throws(Rejection.NoList) -> [BadLine] {
     bad += 1
     let isTooMany =
@@ -193,14 +189,11 @@ struct ListDoubt {
     return []
   }
 
-  /// The list ended, or cannot be read any further.
-  /// - Returns: the bad lines that are to be told now.
   mutating func release() -> [BadLine] {
     defer { held = [] }
     return held
   }
 
-  /// What the first bytes show by themselves; nil for what may be a list.
   static func look(at start: some Collection<UInt8>) -> Rejection.NoList? {
     if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) { return .utf16 }
     let text = start.prefix(1024).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
@@ -209,5 +202,77 @@ struct ListDoubt {
       return .page
     }
     return start.contains(0) ? .binary : nil
+  }
+}
+
+/// From the bytes of a list to its text; gzip is recognised by its magic number. Decoded a piece at a time, so that a
+/// few bytes that stand for gigabytes cost nothing before they are wanted.
+struct ListDecoder {
+  private var form = Form.unknown([])
+  /// Compressed bytes, and whether some are not decoded yet.
+  private var (block, hasMore): ([UInt8], Bool) = ([], false)
+  private var turn: UInt64 = 0
+  /// To be thrown after the text before it.
+  private var damage: DownloadError?
+
+  private enum Form {
+    /// Too few bytes to tell.
+    case unknown([UInt8])
+    case plain([UInt8])
+    case gzip(ContentDecoder)
+  }
+
+  var isPending: Bool {
+    switch form {
+    case .unknown: false
+    case .plain(let bytes): !bytes.isEmpty
+    case .gzip: hasMore
+    }
+  }
+
+  /// Called when nothing is pending; an empty block is the end.
+  /// - Throws: at an end in the middle of compressed data.
+  mutating func take(_ block: [UInt8]) throws(DownloadError) {
+    switch form {
+    case .unknown(let first):
+      let bytes = first + block
+      if bytes.count < 2, !block.isEmpty {
+        form = .unknown(bytes)
+      } else if bytes.starts(with: [0x1F, 0x8B]) {
+        form = .gzip(try ContentDecoder(.gzip))
+        (self.block, hasMore) = (bytes, true)
+      } else {
+        form = .plain(bytes)
+      }
+    case .plain: form = .plain(block)
+    case .gzip(let decoder):
+      if block.isEmpty, !decoder.isAtEnd { throw ContentDecoder.cut }
+      (self.block, hasMore) = (block, !block.isEmpty)
+    }
+  }
+
+  /// - Returns: the next bytes; empty if more input is needed.
+  /// - Throws: where compressed data is damaged, after the text before that.
+  mutating func next() throws(DownloadError) -> [UInt8] {
+    switch form {
+    case .unknown: return []
+    case .plain(let bytes):
+      form = .plain([])
+      return bytes
+    case .gzip(let decoder):
+      if let damage { throw damage }
+      var text: [UInt8] = []
+      turn += 1
+      let result = block.withUnsafeBytes { block in
+        Result { () throws(DownloadError) in
+          try decoder.decode(block, in: turn) { piece throws(DownloadError) in text += piece }
+        }
+      }
+      do throws(DownloadError) { hasMore = try !result.get() } catch {
+        if text.isEmpty { throw error }
+        damage = error
+      }
+      return text
+    }
   }
 }

@@ -15,36 +15,32 @@ actor ListReader {
   private let onRead: @Sendable (Reading) -> Void
   private let onReject: @Sendable (Rejection) -> Void
   private let interruption = Interruption()
-  /// Numbers repeated names, in the order in which they are read.
   nonisolated let names: NameNumbers
   private var made: ListedRequests
   private var open: OpenList?
-  /// Whether a source could not be read to its end.
   private var isBrokenOff = false
 
   struct Reading: Sendable {
     var count: Int
-    /// Whether the last source was read to its end and none broke off.
+    /// The last source was read to its end, and none broke off.
     var isWhole: Bool
-    /// Whether the list that came through standard input is kept.
+    /// The list from standard input is kept.
     var isKept = false
-    /// Whether some of its addresses had logins, which are not kept.
+    /// Some of its addresses had logins, which are not kept.
     var spooledLogins = false
   }
 
   private struct OpenList {
     let source: Source
     let bytes: Bytes
-    /// Its address, as the user wrote it.
+    /// As the user wrote it.
     var address: Address?
     var offset: Int64 = 0
-    /// Bytes of its text so far.
     var length: Int64 = 0
     var decoder = ListDecoder()
     var splitter = LineSplitter()
     var line = 0
     var doubt = ListDoubt()
-    /// Whether the last byte was read.
     var hasEnded = false
 
     enum Bytes {
@@ -54,10 +50,8 @@ actor ListReader {
   }
 
   /// - Parameters:
-  ///   - fetching: how lists at addresses are fetched.
   ///   - wantsWholeLines: leaves out a last line without its end, since more of it may come.
-  ///   - spool: keeps what comes from standard input, so that the run can be repeated.
-  ///   - onRead: told after each block, on the reader's own thread.
+  ///   - onRead: called after each block, on the reader's thread.
   init(
     _ sources: [Source], _ marks: RequestMarks = RequestMarks(), feed: ProgressFeed = ProgressFeed(),
     fetching: ListAtAddress.Fetching? = nil, wantsWholeLines: Bool = false, spool: ListSpool? = nil,
@@ -78,7 +72,6 @@ actor ListReader {
     return requests
   }
 
-  /// Identifies the list that the sources make: reads all of it, and keeps nothing.
   static func digest(of sources: [Source], fetching: ListAtAddress.Fetching? = nil) async -> String {
     let reader = ListReader(sources, fetching: fetching)
     let source = ListSource(reader)
@@ -86,18 +79,17 @@ actor ListReader {
     return await reader.listDigest
   }
 
-  /// Identifies the list: equal for equal addresses in equal order. Meaningful once the list was read to its end.
+  /// Equal for equal addresses in equal order; meaningful once all is read.
   var listDigest: String { made.digest }
 
-  /// Lists that came over https and name files that others can read and change on their way.
+  /// Lists from https that name files by http.
   var downgrading: Set<String> { made.downgrading }
 
   var isWhole: Bool { open == nil && sources.isEmpty && !isBrokenOff }
 
-  /// Ends a wait for a slow pipe; the rest of the pipe is not read. From any thread.
+  /// From any thread; the rest of the list is not read.
   nonisolated func interrupt() { interruption.raise() }
 
-  /// Gives the source its next requests, or the end.
   func refill(_ source: ListSource) {
     guard source.isEmpty else { return }
     var requests: [DownloadRequest] = []
@@ -115,13 +107,12 @@ actor ListReader {
         spooledLogins: made.spool?.hadLogins ?? false))
   }
 
-  /// The first request is worth waiting for. Requests that can be read without waiting are added, up to a number that
-  /// bounds memory, so that the length of a list is known early.
+  /// The first request is waited for. More are added while that needs no wait, up to a bound on memory, so that the
+  /// length of a list is known early.
   private func mayRead(beyond count: Int) -> Bool {
     !interruption.isRaised && (count == 0 || count < 4096 && isReadableAtOnce)
   }
 
-  /// Whether more, or the end, can be read without waiting.
   private var isReadableAtOnce: Bool {
     guard let open, !open.decoder.isPending else { return true }
     switch open.bytes {
@@ -132,7 +123,7 @@ actor ListReader {
 
   // MARK: A source
 
-  /// The requests of the next block; nil at the end of the last source.
+  /// Nil at the end of the last source.
   private func readBlock() -> [DownloadRequest]? {
     if open == nil {
       guard let source = sources.popFirst() else { return nil }
@@ -196,7 +187,6 @@ actor ListReader {
 
   // MARK: A list
 
-  /// - Throws: `NoList`; what keeps it from being read any further.
   private func read(_ list: inout OpenList, into requests: inout [DownloadRequest]) throws {
     let lines = try nextLines(of: &list)
     let first = list.line + 1
@@ -219,7 +209,7 @@ actor ListReader {
     }
   }
 
-  /// - Returns: none when the wait for the next block was interrupted, or it ends within a line.
+  /// - Returns: none when the wait was interrupted, or the block ends within a line.
   private func nextLines(of list: inout OpenList) throws -> [[UInt8]] {
     if !list.decoder.isPending {
       guard let block = try nextBlock(of: list) else { return [] }
@@ -236,7 +226,6 @@ actor ListReader {
     return lines
   }
 
-  /// Waits for the next bytes.
   /// - Returns: empty at the end; nil when the wait was interrupted.
   private func nextBlock(of list: OpenList) throws -> [UInt8]? {
     switch list.bytes {
@@ -266,7 +255,6 @@ actor ListReader {
 
   // MARK: What is wrong
 
-  /// A list ends before its end, after the lines that were read of it.
   private func breakOff(_ list: OpenList, _ error: any Error) {
     switch error {
     case let error as DownloadError where error.activity == "decoding":
@@ -292,18 +280,14 @@ actor ListReader {
   }
 }
 
-/// What a command says of the requests that its sources name.
 struct RequestMarks: Sendable {
-  /// Of the one address's file.
   var outputName: String?
   var checksum: ContentDigest?
-  /// `--first`.
   var first: [NamePattern] = []
-  /// Where the index is, if sizes that it knows are wanted; nil if not.
+  /// Where the index is, if its sizes are wanted.
   var indexFolder: FilePath?
 }
 
-/// What becomes of the addresses that sources name: requests, one after the other, and what they are as a list.
 private struct ListedRequests: ~Copyable {
   private let marks: RequestMarks
   private let names: NameNumbers
@@ -313,7 +297,7 @@ private struct ListedRequests: ~Copyable {
   private(set) var hasFirst = false
   private(set) var downgrading: Set<String> = []
   private var hasher = ContentHasher(.sha256)
-  /// Bytes for the digest: a block's addresses at once, because a call of the digest costs more than the bytes.
+  /// Hashed a block at a time, because a call costs more than the bytes.
   private var keys: [UInt8] = []
 
   init(_ marks: RequestMarks, _ names: NameNumbers, _ spool: ListSpool?) {
@@ -322,7 +306,7 @@ private struct ListedRequests: ~Copyable {
 
   var digest: String { String(hasher.finish().hex.prefix(32)) }
 
-  /// - Parameter list: the address of its list; nil where the user wrote the list.
+  /// - Parameter list: its list's address; nil where the user wrote the list.
   mutating func request(
     _ address: Address, _ options: LineOptions?, from source: Source, at list: Address? = nil
   ) -> DownloadRequest {
@@ -346,6 +330,5 @@ private struct ListedRequests: ~Copyable {
     keys.removeAll(keepingCapacity: true)
   }
 
-  /// There are no more: what the index was opened for is over.
   mutating func end() { sizes = nil }
 }

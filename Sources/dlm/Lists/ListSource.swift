@@ -1,20 +1,20 @@
 import DownloadModel
 import Synchronization
 
-/// One SOURCE of the command line; its form alone decides what it is.
+/// One SOURCE of the command line, known by its form alone.
 enum Source: Equatable, Sendable {
   case standardInput
   case address(String)
   case list(path: String)
-  /// The address of a list (`--list`).
+  /// `--list`
   case listAt(String)
 
-  /// - Parameter isList: whether addresses are addresses of lists.
+  /// - Parameter isList: whether addresses are those of lists (`--list`).
   init(_ argument: String, isList: Bool = false) {
     if argument == "-" {
       self = .standardInput
     } else if argument.contains("://") || Redaction.isLoginWithoutScheme(argument) {
-      // The second is refused as an address, and so neither shown nor remembered with its login.
+      // A login without a scheme is refused as an address, and so neither shown nor remembered.
       self = isList ? .listAt(argument) : .address(argument)
     } else {
       self = .list(path: argument)
@@ -25,7 +25,6 @@ enum Source: Equatable, Sendable {
 
   var isListAt: Bool { if case .listAt = self { true } else { false } }
 
-  /// Of a list file.
   var path: String? { if case .list(let path) = self { path } else { nil } }
 
   var name: String {
@@ -38,18 +37,16 @@ enum Source: Equatable, Sendable {
   }
 }
 
-/// The requests of a run: command-line addresses, list files and standard input, in the order they were named. Lists
-/// are read in blocks as requests are wanted, on the reader's own thread, so a pipe that is slow holds up nothing but
-/// the next request, and one that never ends is never held in memory.
+/// The requests of a run, in the order in which sources were named. Lists are read in blocks as requests are wanted, so
+/// that a slow pipe holds up nothing else and an endless one is never held in memory.
 final class ListSource: RequestSource {
   private let buffer = Lock(Buffer())
   private let reader: ListReader
 
   private struct Buffer {
-    /// The next one last, which is taken without a copy.
+    /// The next one is last, to be taken without a copy.
     var requests: [DownloadRequest] = []
     var isComplete = false
-    /// What the reader said of the rest.
     var outlook = SourceOutlook(goesOn: true, hasFirst: false)
   }
 
@@ -77,13 +74,12 @@ final class ListSource: RequestSource {
     }
   }
 
-  /// Gives nothing more. Lists that are being read are not read any further.
   func stop() {
     reader.interrupt()
     put([], isComplete: true)
   }
 
-  /// Whether the list goes on and nothing of it is buffered; another lane may have refilled meanwhile.
+  /// Whether the list goes on and nothing is buffered; another lane may have refilled it.
   var isEmpty: Bool { buffer.withLock { $0.requests.isEmpty && !$0.isComplete } }
 
   func put(

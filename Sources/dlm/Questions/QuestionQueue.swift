@@ -2,10 +2,9 @@ import DownloadCaching
 import DownloadModel
 import Synchronization
 
-/// What is asked about one finished file, and how keys answer it: a value, no terminal.
 struct Question: Sendable {
   enum Kind: Sendable, Equatable {
-    /// Another file stands under its name, as `QuestionMessages.standing` describes it.
+    /// Another file has its name; `QuestionMessages.standing` describes it.
     case conflict(standing: String)
     case name
   }
@@ -14,8 +13,6 @@ struct Question: Sendable {
   let outcome: DownloadOutcome
   let kind: Kind
 
-  /// - Parameter asksNames: `--ask-names`.
-  /// - Returns: nil if there is nothing to ask.
   init?(_ request: DownloadRequest, _ outcome: DownloadOutcome, asksConflicts: Bool, asksNames: Bool) {
     guard outcome.kind == .fetched || outcome.kind == .copied, outcome.remark != .sameAsHere else { return nil }
     (self.request, self.outcome) = (request, outcome)
@@ -28,7 +25,7 @@ struct Question: Sendable {
     }
   }
 
-  /// What a key says to a conflict, and whether it says so for all that follow; nil for one that says nothing.
+  /// - Returns: the decision on a conflict, and whether on all that follow; nil for other keys.
   static func decision(for key: TerminalKey) -> (NameDecision, forAll: Bool)? {
     switch key {
     case .text("k"), .enter: (.keep, false)
@@ -42,9 +39,8 @@ struct Question: Sendable {
   }
 }
 
-/// Questions about finished files, asked one at a time below the bars while other files go on. Nothing waits for an
-/// answer: each file stands, whole, under a numbered name until its question is answered. So its lane is free at once,
-/// nothing is lost if the run is killed, and an interrupted queue means "keep both".
+/// Questions about finished files, asked one at a time while other files go on. Each file stands whole under a numbered
+/// name until its question is answered, so its lane is free at once, and an interrupted queue means "keep both".
 final class QuestionQueue: Sendable {
   private let questions: AsyncStream<Question>
   private let continuation: AsyncStream<Question>.Continuation
@@ -56,7 +52,7 @@ final class QuestionQueue: Sendable {
   private let showPicture: @Sendable (_ path: String) -> Void
 
   /// - Parameter showPicture: shows a file that is to be named, if it is an image.
-  /// - Returns: nil when nothing is to be asked, or it cannot be.
+  /// - Returns: nil when nothing is to be asked, or cannot be.
   init?(
     asksConflicts: Bool, asksNames: Bool, keys: TerminalKeys?, feed: ProgressFeed,
     showPicture: @escaping @Sendable (_ path: String) -> Void
@@ -67,7 +63,6 @@ final class QuestionQueue: Sendable {
     (self.keys, self.feed, self.asksConflicts, self.asksNames) = (keys, feed, asksConflicts, asksNames)
   }
 
-  /// A file ended; a question about it waits for its turn.
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     guard case .success(let outcome) = result,
       let question = Question(request, outcome, asksConflicts: asksConflicts, asksNames: asksNames)
@@ -76,10 +71,9 @@ final class QuestionQueue: Sendable {
     continuation.yield(question)
   }
 
-  /// No more files will end: `run` returns once all questions are answered.
+  /// `run` then returns once all questions are answered.
   func finish() { continuation.finish() }
 
-  /// Asks until `finish` was called and all is answered, or the task is cancelled.
   func run(
     carryOut: @Sendable (NameDecision, Question) async throws(DownloadError) -> Void,
     onFailure: @Sendable (DownloadError) -> Void
@@ -111,7 +105,7 @@ final class QuestionQueue: Sendable {
     feed.prompt([])
   }
 
-  /// - Returns: nil when the task is cancelled or the terminal has gone.
+  /// - Returns: nil when the task is cancelled or the terminal is gone.
   private func decide(_ question: Question, _ forAll: inout NameDecision?, _ note: String?) async -> NameDecision? {
     if case .conflict = question.kind, let forAll { return forAll }
     var (editor, note) = (LineEditor(question.outcome.name), note)

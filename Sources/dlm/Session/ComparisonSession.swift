@@ -1,18 +1,18 @@
 import DownloadModel
+import Downloads
 import StrategyComparing
 import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// One `dlm compare`: downloads one list in every mode, several times over, each time into an empty folder and without
-/// the cache.
+/// Downloads one list in every mode, several times over, each time into an empty folder and without the cache.
 struct ComparisonSession: Sendable {
   let settings: Settings
   let screen: ProgressScreen
   let plan: ComparisonPlan
   let failing: ComparisonRunner.Failing
   let requests: [DownloadRequest]
-  /// Which disk is measured is the user's to say, by `$TMPDIR`.
+  /// The user chooses by `$TMPDIR` which disk is measured.
   let temporaryFolder: String
   let table: @Sendable (ComparisonReport) -> [String]
   let onMeasured: @Sendable ([RunMeasurement]) -> Void
@@ -20,7 +20,7 @@ struct ComparisonSession: Sendable {
   /// - Returns: the report, or why there is none; and the signal that ended it.
   /// - Throws: Errno of the temporary folder.
   func run() async throws(Errno) -> (Result<ComparisonReport, ComparisonError>, signal: Int32?) {
-    // From here on, no signal may end the process at once: that would leave the scratch folder behind.
+    // A signal that ends the process at once would leave the scratch folder behind.
     let signals = Signals(.ending) { screen.restoreNow() }
     let scratch = try ScratchFolder(below: temporaryFolder)
     defer { scratch.remove() }
@@ -31,7 +31,6 @@ struct ComparisonSession: Sendable {
     let measured = Lock<[RunMeasurement]>([])
     let runner = ComparisonRunner(plan: plan, failing: failing) { news in
       switch news {
-      // Bars have the growing table.
       case .ran(let step, let observation) where screen.style != .bars && !settings.isSilent:
         StandardError.say([ComparisonMessages.runLine(step, observation, of: plan)])
       case .ran: break
@@ -63,7 +62,7 @@ struct ComparisonSession: Sendable {
     feed.listed(requests.count, complete: true)
     let (failures, files, recorder) = (FailureLog(), FetchedFiles(), RunRecorder())
     let heading = ComparisonMessages.heading(step, of: plan, report.results.isEmpty ? [] : table(report))
-    // Checking is no part of what is measured, but of what is looked at.
+    // Reading the files for their digests is shown, but not measured.
     let result = await screen.show(feed, screen.style == .bars ? .events : .totals, heading: heading) {
       () -> Result<RunObservation, DownloadError> in
       do throws(DownloadError) {
@@ -84,7 +83,6 @@ struct ComparisonSession: Sendable {
     return try result.get()
   }
 
-  /// - Returns: how long it took, from the first request to the last file.
   private func fetch(
     _ requests: [DownloadRequest], into folder: FilePath, _ mode: ComparedMode, _ feed: ProgressFeed,
     _ files: FetchedFiles, _ failures: FailureLog, _ recorder: RunRecorder
@@ -98,7 +96,6 @@ struct ComparisonSession: Sendable {
       log: RunLog(isVerbose: settings.isVerbose))
     recorder.begin()
     let start = ContinuousClock.now
-    // Cancelled and awaited at the end of this scope.
     async let _: Void = recorder.watchHosts(of: feed)
     let width = await wiring.run(RequestList(requests, count: requests.count)) { request, result in
       recorder.ended(request, result)
@@ -107,12 +104,11 @@ struct ComparisonSession: Sendable {
     }
     let wall = start.duration(to: .now)
     recorder.end(mostAtOnce: width.peak)
-    _ = await wiring.close()  // without a cache there is nothing to be warned of
+    _ = await wiring.loops.close()  // without a cache there is nothing to be warned of
     return wall
   }
 
-  /// What a run brought, with the SHA-256 digests of its files. Reads every byte, on the cooperative pool: it is no
-  /// part of what is measured.
+  /// Reads every byte, on the cooperative pool: its time is not measured.
   @concurrent
   private static func manifest(of files: [FetchedFiles.File]) async throws(DownloadError) -> ContentManifest {
     // Equal addresses of a list are one file.

@@ -1,11 +1,11 @@
 import DownloadCaching
 import DownloadModel
+import Downloads
 import ReportPages
 import StrategyComparing
 import SystemPackage
 import TerminalProgress
 
-/// What one `dlm get` must do, by its command line and its settings.
 struct DownloadOrder: Sendable {
   let settings: Settings
   let sources: [Source]
@@ -13,15 +13,13 @@ struct DownloadOrder: Sendable {
   let environment: [String: String]
   let folders: XDGFolders
   let store: RunHistoryStore
-  /// The command as it was typed, which continues with what is missing.
   let typed: GetCommand
   let options: RememberedOptions
-  /// Set if the run is only to be compared with the one before it; nil for an ordinary one.
+  /// Nil for an ordinary run, which is not only to be compared.
   let plan: RepeatPlan?
-  /// `--watch`; nil for a run over its lists as they are.
   let watching: WatchOrder?
 
-  /// Where lasting entries are kept; nil for a run without the cache.
+  /// Nil for a run without the cache.
   var cacheFolder: FilePath? { settings.output.usesCache ? folders.cache : nil }
 
   var marks: RequestMarks {
@@ -30,20 +28,16 @@ struct DownloadOrder: Sendable {
       indexFolder: settings.order.usesSizes ? cacheFolder : nil)
   }
 
-  var isQuiet: Bool { settings.isSilent }
-
   var readsInput: Bool { sources.contains(.standardInput) }
 
-  /// Whether keys are commands, if there are bars.
   var takesCommands: Bool {
     ScreenKeys.areTaken(isWanted: settings.takesKeys, readsInput: readsInput, by: .ofProcess)
   }
 
-  /// How many files the sources name; nil where that is known only when their lists are read.
+  /// Nil where it is known only when the lists have been read.
   var fileCount: Int? { sources.allSatisfy(\.isAddress) ? sources.count : nil }
 }
 
-/// One `dlm get`: open, download, close.
 struct DownloadSession: Sendable {
   private let order: DownloadOrder
   private let screen: ProgressScreen
@@ -52,16 +46,12 @@ struct DownloadSession: Sendable {
   private let failures: FailureLog
   private let memory: RunMemory
   private let reader: ListReader
-  /// The lines of a run that watches its lists.
   private let watched: WatchedLines?
   private let wiring: Wiring
   private let keys: TerminalKeys?
   private let questions: QuestionQueue?
-  /// Of a run that is only to be compared.
   private let trial: RepeatedFiles?
-  /// `--events`.
   private let events: EventRecord?
-  /// What `--report` shows.
   private let recorder: RunRecorder?
 
   private struct Refusal: Error {
@@ -100,7 +90,7 @@ struct DownloadSession: Sendable {
     if let free = ScratchFolder.room(in: directory), free < plan.bytes {
       throw Refusal(RepeatMessages.noRoom(plan, free: free))
     }
-    if !order.isQuiet { StandardError.say(RepeatMessages.announcement(plan)) }
+    if !order.settings.isSilent { StandardError.say(RepeatMessages.announcement(plan)) }
     let signals = Signals(.ending) { screen.restoreNow() }
     do throws(DownloadError) {
       return RepeatedFiles(scratch: try ScratchFolder(inside: directory), signals: signals)
@@ -119,8 +109,7 @@ struct DownloadSession: Sendable {
     }
     log = RunLog(isVerbose: settings.isVerbose)
     (failures, events) = (try Self.failureLog(order), try Self.eventRecord(order))
-    // A report that cannot be written is better told before the run than after it. Its folder may be the output folder,
-    // which is not made yet.
+    // A report that cannot be written is told before the run. Its folder may be the output folder, which is made later.
     if let file = settings.report, let why = file.obstacle, why != .noSuchFileOrDirectory {
       throw Refusal(TroubleMessages.notWritten(file.name, why, option: "--report"))
     }
@@ -145,13 +134,12 @@ struct DownloadSession: Sendable {
     log.settings(settings, cacheFolder: order.folders.cache)
     let asked = trial == nil && settings.output.asks ? settings.output : nil
     keys = screen.style == .bars && (asked != nil || order.takesCommands) ? TerminalKeys() : nil
-    if let asked, keys == nil, !order.isQuiet { StandardError.say(QuestionMessages.unasked(asked)) }
+    if let asked, keys == nil, !order.settings.isSilent { StandardError.say(QuestionMessages.unasked(asked)) }
     questions = QuestionQueue(
       asksConflicts: asked?.cache.conflictPolicy == .ask, asksNames: asked?.asksNames == true, keys: keys, feed: feed
     ) { screen.showPicture($0) }
   }
 
-  /// The settings of a run into a scratch folder, where no file of the user can be in the way.
   private static func settings(
     _ order: DownloadOrder, _ trial: RepeatedFiles?, _ recorder: RunRecorder?
   ) -> Settings {
@@ -160,7 +148,7 @@ struct DownloadSession: Sendable {
     if let trial {
       settings.output.directory = trial.files.string
       settings.output.cache.conflictPolicy = .rename
-      // What comes is dropped, and so would be its index.
+      // All that comes is dropped, so storing it is pointless.
       settings.output.cache.store = .none
     }
     return settings
@@ -184,12 +172,11 @@ struct DownloadSession: Sendable {
   // MARK: Download
 
   private func download() async -> RunReport {
-    // Other processes may see how far it is, unless it is without the cache, or only to be compared.
+    // Not for a run without the cache, or one that is only compared.
     let snapshots =
       order.cacheFolder == nil || trial != nil
       ? nil : RunningSnapshots(state: order.folders.state, directory: order.settings.output.directory)
     let (fetched, signal) = await screen.runInterruptibly(early: trial?.signals) {
-      // The child is cancelled and awaited at the end of this closure.
       async let _: Void? = snapshots?.follow(feed)
       let control = order.takesCommands ? wiring : nil
       guard let events else { return await screen.show(feed, keys: keys, control: control) { await fetch() } }
@@ -208,18 +195,18 @@ struct DownloadSession: Sendable {
     let start = ContinuousClock.now
     async let asking: Void? = questions?.run(
       carryOut: { decision, question throws(DownloadError) in
-        try await wiring.carryOut(decision, on: question)
+        try await wiring.loops.carryOut(decision, on: question.outcome, of: question.request)
       }, onFailure: { failures.add($0) })
     let width = if let watched { await fetch(watched) } else { await fetchAll() }
     recorder?.end(mostAtOnce: width.peak)
     log.atOnce(width.peak, order.settings)
     questions?.finish()
     await asking
-    let warnings = await wiring.close()
+    let warnings = await wiring.loops.close()
     let elapsed = start.duration(to: .now)
     let verdict = await compare()
     let (mode, jobs) = (order.settings.mode, order.settings.jobs)
-    // The number may have been changed by keys.
+    // Keys may have changed the number.
     let adaptsJobs = order.settings.adaptsJobs || mode == .auto || width.peak > jobs
     return RunReport(
       mode: mode, jobs: adaptsJobs ? max(1, width.peak) : jobs, adaptsJobs: adaptsJobs,
@@ -241,11 +228,9 @@ struct DownloadSession: Sendable {
     }
   }
 
-  /// Runs until a signal, or a disk that takes nothing more, ends it.
   private func fetch(_ watched: WatchedLines) async -> RunWidth {
     let watcher = ListWatcher(
-      order: order, lines: watched, askAnew: { await wiring.askAnew() }, onRead: { memory.read($0) })
-    // The child is cancelled and awaited when the lanes have ended.
+      order: order, lines: watched, askAnew: { await wiring.loops.askAnew() }, onRead: { memory.read($0) })
     async let _: Void = watcher.run()
     return await wiring.run(watched, scopes: watched.scopes) { request, result in
       log.ended(request, result)
@@ -255,7 +240,7 @@ struct DownloadSession: Sendable {
     }
   }
 
-  /// Compares what came; what failed is left out, and told with the other failures.
+  /// What failed is left out, and told with the other failures.
   /// - Returns: nil for an ordinary run, and for one of which nothing can be said.
   private func compare() async -> RepeatVerdict? {
     guard let trial, !trial.fetched.all.isEmpty, !Task.isCancelled, !failures.failures.contains(where: \.stopsWriting)
@@ -270,12 +255,13 @@ struct DownloadSession: Sendable {
 
   // MARK: Close
 
-  /// Writes the summary, and saves what must be kept: failures, cookies, history.
   private func close(_ report: RunReport) async -> ExitStatus {
     let listDigest = await reader.listDigest
-    let times = remember(report, listDigest)
+    let isRemembered = memory.ended(report, listDigest: listDigest, isTrial: trial != nil)
+    let isTold = isRemembered && report.isThrough && !order.settings.isSilent
+    let times = isTold ? memory.times(of: listDigest) : nil
     let downgrading = await reader.downgrading.union(watched?.downgrading ?? [])
-    if !order.isQuiet { StandardError.say(RejectionMessages.downgrades(downgrading)) }
+    if !order.settings.isSilent { StandardError.say(RejectionMessages.downgrades(downgrading)) }
     StandardError.say(report.warnings.map { CacheMessages.warning($0) })
     StandardError.say(SummaryMessages.unusedChecksums(order.settings.output.cache.checksums?.unusedNames ?? []))
     // Each is tried, whatever became of those before it.
@@ -286,16 +272,7 @@ struct DownloadSession: Sendable {
     return keepSummary(report, status) || status != .success ? status : .unwritten
   }
 
-  /// - Returns: how long the list took in earlier runs, where the summary may say something about it.
-  private func remember(_ report: RunReport, _ listDigest: String) -> RunTimes? {
-    guard memory.ended(report, listDigest: listDigest, isTrial: trial != nil), report.isThrough, !order.isQuiet else {
-      return nil
-    }
-    return memory.times(of: listDigest)
-  }
-
-  /// Writes `--failed`.
-  /// - Returns: false if it is wanted and cannot be written; then the summary shows the failures.
+  /// - Returns: false if the file of `--failed` cannot be written; then the summary shows the failures.
   private func keepFailures(_ report: RunReport) -> Bool {
     guard let list = order.settings.failedList else { return true }
     return hasWritten {
@@ -305,11 +282,10 @@ struct DownloadSession: Sendable {
     }
   }
 
-  /// - Returns: false if there are cookies to keep and they could not be written.
   private func keepCookies() -> Bool {
     guard let file = order.settings.connection.cookieJar else { return true }
     do throws(DownloadError) {
-      guard let cookies = try wiring.cookies(),
+      guard let cookies = try wiring.loops.cookies(),
         let trouble = file.save(before: cookies.before, after: cookies.after, now: WallClock.seconds())
       else { return true }
       StandardError.say([trouble])
@@ -319,8 +295,6 @@ struct DownloadSession: Sendable {
     return false
   }
 
-  /// Writes `--report`.
-  /// - Returns: false if it is wanted and could not be written.
   private func keepReport(_ report: RunReport) -> Bool {
     guard let file = order.settings.report, let recorder else { return true }
     let run = RunMeasurement(
@@ -334,8 +308,6 @@ struct DownloadSession: Sendable {
     return trouble == nil
   }
 
-  /// Writes `--summary-json`.
-  /// - Returns: false if it is wanted and could not be written.
   private func keepSummary(_ report: RunReport, _ status: ExitStatus) -> Bool {
     guard let file = order.settings.summaryFile else { return true }
     let text = RunSummaryJSON.text(
@@ -370,8 +342,8 @@ struct DownloadSession: Sendable {
         order.typed, isListKept: memory.isRemembered,
         asksServers: report.signal == nil && report.failures.allSatisfy(FailureMessages.isOffline)
       ).line, isRepeat: order.plan != nil)
-    var lines = order.isQuiet ? messages.quietLines : messages.lines
-    if let plan = order.plan, !order.isQuiet || report.verdict?.isAsHere != true {
+    var lines = order.settings.isSilent ? messages.quietLines : messages.lines
+    if let plan = order.plan, !order.settings.isSilent || report.verdict?.isAsHere != true {
       lines +=
         report.verdict.map { RepeatMessages.verdict($0, failed: report.tally.failed) } ?? [RepeatMessages.nothing]
       if report.verdict?.isSame == true, comparison == nil {

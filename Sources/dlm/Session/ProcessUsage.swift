@@ -1,13 +1,13 @@
 import CLinux
+import DownloadModel
 import FoundationEssentials
 import Glibc
+import StrategyComparing
+import Synchronization
 import SystemPackage
 
-/// What this process takes of the machine.
 enum ProcessUsage {
-  /// Of all its threads.
   static var processorTime: Duration { time(of: CLOCK_PROCESS_CPUTIME_ID) }
-  /// Of the calling thread.
   static var threadTime: Duration { time(of: CLOCK_THREAD_CPUTIME_ID) }
 
   /// clock_gettime(2)
@@ -18,8 +18,8 @@ enum ProcessUsage {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// From now on `peakMemory` is that of the time since (proc_pid_clear_refs(5)). Where the kernel refuses, it stays
-  /// that of the whole process.
+  /// Has `peakMemory` count from now (proc_pid_clear_refs(5)); where the kernel refuses, it stays that of the whole
+  /// process.
   static func forgetPeakMemory() {
     let file = try? FileDescriptor.open("/proc/self/clear_refs", .writeOnly, options: [.closeOnExec])
     _ = try? file?.closeAfter { try file?.writeAll("5".utf8) }
@@ -41,8 +41,7 @@ enum ProcessUsage {
     return nil
   }
 
-  /// How far the clock on the wall has moved beside the one that measures: more where somebody set it, or where the
-  /// machine slept.
+  /// How far wall clock and monotonic clock have parted: somebody set the one, or the machine slept.
   struct ClockWatch {
     private let wall = time(of: CLOCK_REALTIME)
     private let measuring = time(of: CLOCK_MONOTONIC)
@@ -54,13 +53,12 @@ enum ProcessUsage {
   }
 }
 
-/// The classes of processor and disk time that get what nobody else wants (`--background`). They belong to threads, and
-/// a new thread inherits those of the one that makes it. So all threads that there are get them, again and again until
-/// a look finds no new one; from then on every new one has them.
+/// The idle classes of processor and disk time (`--background`). Threads have them and inherit them, so all threads get
+/// them, again and again until a look finds no new one.
 enum IdleClass {
   /// SCHED_IDLE, which Swift's Glibc module does not export.
   private static let scheduling: Int32 = 5
-  /// Each look takes moments, and few threads are made meanwhile.
+  /// Few threads are made during a look, so a handful of looks is enough.
   private static let mostLooks = 16
 
   /// - Returns: why the system refuses; nil if it does not.
@@ -89,4 +87,69 @@ enum IdleClass {
   private static func threads() -> Set<pid_t> {
     Set(FileManager.default.names(in: "/proc/self/task").compactMap { pid_t($0) })
   }
+}
+
+/// Notes what a run does and takes, for a report of it. From any thread.
+final class RunRecorder: Sendable {
+  private struct State {
+    var start: UInt64 = 0
+    var clock: ProcessUsage.ClockWatch?
+    var transfers: [TransferTimes] = []
+    var details = RunDetails()
+  }
+
+  private let state = Lock(State())
+  /// Between two looks at the limits of hosts.
+  private static let lookInterval = Duration.milliseconds(100)
+
+  func begin() {
+    ProcessUsage.forgetPeakMemory()
+    state.withLock { state in
+      state.clock = ProcessUsage.ClockWatch()
+      state.details.processorTime = ProcessUsage.processorTime
+      state.start = Self.now
+    }
+  }
+
+  func add(_ times: TransferTimes) { state.withLock { $0.transfers.append(times) } }
+
+  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    let now = Self.now
+    guard case .success = result else { return }
+    state.withLock { $0.details.ends[request.address.key] = .nanoseconds(Int64(clamping: now - $0.start)) }
+  }
+
+  func end(mostAtOnce: Int) {
+    let (processorTime, peakMemory) = (ProcessUsage.processorTime, ProcessUsage.peakMemory)
+    state.withLock { state in
+      state.details.processorTime = processorTime - state.details.processorTime
+      state.details.peakMemory = peakMemory
+      state.details.clockJump = state.clock?.jump ?? .zero
+      state.details.mostAtOnce = mostAtOnce
+    }
+  }
+
+  /// Notes how many connections hosts were found to take, until the task is cancelled.
+  func watchHosts(of feed: ProgressFeed) async {
+    let reader = feed.reader(of: .events)
+    while !Task.isCancelled {
+      for host in reader.take().hosts where host.isLearnt {
+        state.withLock { $0.details.hostLimits[host.host] = host.limit }
+      }
+      // A clock's sleep ends early only for a cancelled task.
+      try? await Task.sleep(for: Self.lookInterval)
+    }
+  }
+
+  var details: RunDetails {
+    state.withLock { state in
+      var details = state.details
+      details.transfers = RunDetails(transfers: state.transfers, since: state.start).transfers
+      details.retries = details.transfers.count { $0.times.hasFailed && !$0.times.isSegment }
+      return details
+    }
+  }
+
+  /// The clock of the transport's times, in nanoseconds.
+  private static var now: UInt64 { UInt64(max(0, ProcessUsage.time(of: CLOCK_MONOTONIC) / .nanoseconds(1))) }
 }

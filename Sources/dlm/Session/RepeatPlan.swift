@@ -4,23 +4,21 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The plan to fetch the last list of a folder once more in another mode, for a comparison.
+/// Fetches the last list of a folder once more in another mode, to compare.
 struct RepeatPlan: Sendable {
   let mode: DownloadMode
   let other: DownloadMode
-  /// The other mode's run; nil if it never fetched the whole list.
+  /// Nil if the other mode never fetched the whole list.
   let otherRun: PastRun?
   let ownRun: PastRun?
   let list: String
 
-  /// How many bytes will come, as far as an earlier run knows.
   var bytes: Int64 { otherRun?.transferredBytes ?? ownRun?.transferredBytes ?? 0 }
 }
 
 /// Why a list that is taken again is not repeated to compare.
 enum NotRepeated: Error {
-  /// The mode is the last run's; or the user asked to fetch anew or to use only the disk, which concerns the files
-  /// here.
+  /// The mode is the last run's; or the user asked to fetch anew, or from the disk only, which concerns the files here.
   case notAsked
   case because(Reason, other: DownloadMode)
 
@@ -28,7 +26,6 @@ enum NotRepeated: Error {
 }
 
 extension RepeatPlan {
-  /// Reads the list once to its end.
   init(
     _ last: LastList, _ sources: [Source], _ settings: Settings, noCompare: Bool, fetching: ListAtAddress.Fetching
   ) async throws(NotRepeated) {
@@ -60,40 +57,33 @@ extension RepeatPlan {
   }
 }
 
-/// How the files of a repeated run compare with the files that are here.
 struct RepeatVerdict: Sendable, Equatable {
   struct Difference: Sendable, Equatable {
     var address: String
-    /// The path of the file here, also if it is missing.
+    /// Where the file is here, or should be.
     var path: String
   }
 
-  /// Files that both runs brought, each once.
   var compared = 0
-  /// Of these, those with other bytes.
   var differences: [Difference] = []
-  /// Files that are not here: the other run did not bring them, or they were removed.
+  /// Files that the other run did not bring, or that were removed.
   var missing: [Difference] = []
-  /// Whether the two runs can be compared.
   var isSame: Bool { differences.isEmpty && compared > 0 }
-  /// Whether all that came is here too.
   var isAsHere: Bool { differences.isEmpty && missing.isEmpty }
 }
 
-/// A run that is only to be compared: what it fetches, and how that compares with the files of the earlier runs.
+/// What a run fetches only to be compared with the files of the earlier runs.
 struct RepeatedFiles: Sendable {
   let scratch: ScratchFolder
-  /// Caught since before the scratch folder was made: no signal may end the process at once and leave that behind.
+  /// Caught before the scratch folder is made, since no signal may leave that behind.
   let signals: Signals
   let fetched = FetchedFiles()
 
-  /// Where the run's files are written.
   var files: FilePath { scratch.path.appending("files") }
-  /// A separate index, so that the run does the work of a first one.
+  /// Its own, so that the run does the work of a first one.
   var index: FilePath { scratch.path.appending("index") }
 
-  /// Compares by digests, on the cooperative pool, because the time of this is not measured. The files here, and the
-  /// user's own index, are only read.
+  /// On the cooperative pool, as this time is not measured. The files here, and the user's index, are only read.
   @concurrent
   func compare(with settings: Settings, cacheFolder: FilePath?) async throws(DownloadError) -> RepeatVerdict {
     let cache = DownloadCache(
@@ -109,9 +99,8 @@ struct RepeatedFiles: Sendable {
     return verdict
   }
 
-  /// A file that the index does not know (`--no-cache`, `dlm clear-cache`) is searched for under the name that the
-  /// fetched file has now, and under the names of other files that wanted the same one, because the order of answers
-  /// may have decided which file got which.
+  /// A file that the index does not know (`--no-cache`, `dlm clear-cache`) is searched for under the names of all files
+  /// that wanted its name, because the order of answers decided which file got which.
   private func compare(with directory: String, _ cache: DownloadCache) async throws(DownloadError) -> RepeatVerdict {
     var verdict = RepeatVerdict()
     var digests = FileDigests(activity: "comparing")
@@ -146,9 +135,8 @@ struct RepeatedFiles: Sendable {
   }
 }
 
-/// SHA-256 digests of files, each of which is read once.
+/// SHA-256 digests of files, each read once.
 struct FileDigests {
-  /// As an error names it.
   let activity: String
   private var known: [String: String] = [:]
 
@@ -168,15 +156,14 @@ struct FileDigests {
   }
 }
 
-/// Where a run put the file of each request, noted when each ends: the store chooses names, and they may depend on
-/// answers of servers.
+/// Where the file of each request went: that may depend on answers of servers.
 final class FetchedFiles: Sendable {
   struct File: Sendable {
     let request: DownloadRequest
     let outcome: DownloadOutcome
 
     var path: String { outcome.path }
-    /// The path that it should have had; another file of the list may have it.
+    /// The path that it should have had; another file of the list may have that.
     var wanted: String { outcome.renamedFrom ?? outcome.path }
   }
 

@@ -3,16 +3,13 @@ import DownloadModel
 import FoundationEssentials
 import StrategyComparing
 
-/// What the last `get` in a folder was.
 struct RunHistory: Equatable {
   /// The working folder, absolute.
   var folder: String
-  /// The command of the last run.
   var command: Command
   /// Nil while a run is under way, and after one that says nothing about its mode (`RunReport.isThrough`).
   var last: PastRun?
 
-  /// What a run was asked for, as far as the next one may know it.
   struct Command: Equatable {
     /// Lists by their whole path, addresses without credentials.
     var sources: [String]
@@ -30,45 +27,40 @@ struct PastRun: Equatable {
   enum Command: String { case get, compare }
 
   var command = Command.get
-  /// The sources of its list, as the next command would name them; without credentials.
   var sources: [String] = []
   var mode: DownloadMode
-  /// Whether `jobs` was the most, and the run found out what is good.
+  /// Whether `jobs` is the most that the run found good.
   var adaptsJobs = false
   var listDigest: String
   var jobs: Int
-  /// Files whose bodies came over the network.
+  /// Whose bodies came over the network.
   var fetched: Int
-  /// Files and lines of the list that came to nothing.
+  /// Files and lines that came to nothing.
   var failed = 0
-  /// The bytes of the fetched files that were not here before.
+  /// Of fetched files, without what was here before.
   var transferredBytes: Int64
   var seconds: Double
   /// In milliseconds since 1970.
   var endedAt: Int64
-  /// Where its files stand, absolute and without links; nil where another run cannot be compared with them.
+  /// Absolute and without links; nil where another run cannot be compared with its files.
   var directory: String?
-  /// Whether it fetched all files, whatever an earlier run did.
+  /// Whether it fetched every file, whatever earlier runs had fetched.
   var isOfAll = false
 
-  /// Bytes a second over the network; nil where that is no time at all.
   var bytesPerSecond: Double? { seconds > 0 ? Double(transferredBytes) / seconds : nil }
 
-  /// Whether both moved the same files; a run that found most of them unchanged measures something else. For files
-  /// without a byte, this cannot tell whether they were fetched.
+  /// Whether both moved the same files. Files without a byte count only by number.
   func didSameWork(as other: PastRun) -> Bool {
     listDigest == other.listDigest && failed == other.failed && transferredBytes == other.transferredBytes
       && (transferredBytes > 0 || fetched == other.fetched)
   }
 
-  /// Whether both measured the same: the same work in the same way.
   func isLike(_ other: PastRun) -> Bool {
     mode == other.mode && adaptsJobs == other.adaptsJobs && (adaptsJobs || jobs == other.jobs)
       && didSameWork(as: other)
   }
 
-  /// Whether it takes the place of an earlier run of its list and mode. One that fetched nothing, or less, did other
-  /// work, so the measured time stays.
+  /// Whether it replaces an earlier run of its list and mode; one that fetched less did other work.
   func replaces(_ earlier: PastRun?) -> Bool {
     if isOfAll { return true }
     guard fetched > 0 else { return false }
@@ -76,7 +68,6 @@ struct PastRun: Equatable {
     return transferredBytes >= earlier.transferredBytes
   }
 
-  /// For programs; its line in the history has the same fields.
   var fields: [String: JSONValue] {
     [
       "command": .text(command.rawValue), "mode": .text(mode.rawValue), "jobs": .of(jobs),
@@ -85,7 +76,6 @@ struct PastRun: Equatable {
     ]
   }
 
-  /// The runs of a comparison, in the order of their rounds.
   static func all(
     of report: ComparisonReport, _ settings: Settings, sources: [String], listDigest: String
   ) -> [PastRun] {
@@ -100,11 +90,11 @@ struct PastRun: Equatable {
   }
 }
 
-/// How long the modes took for one list: for each the run whose time stands for it.
+/// For each mode, the run whose time stands for it with one list.
 struct RunTimes: Equatable {
   private var runs: [DownloadMode: PastRun] = [:]
 
-  /// - Parameter all: of any list, in the order in which they ended.
+  /// - Parameter all: runs of any list, in the order in which they ended.
   init(_ all: [PastRun], of listDigest: String) {
     for run in all where run.listDigest == listDigest && run.command == .get {
       if run.replaces(runs[run.mode]) { runs[run.mode] = run }
@@ -115,12 +105,10 @@ struct RunTimes: Equatable {
 
   struct Comparison: Equatable {
     var run: PastRun
-    /// Both moved the same files over the network.
     var isFair: Bool
   }
 
-  /// The newest run in another mode; one that can be compared goes before one that cannot. Nil also for a run that
-  /// fetched nothing, because it measures nothing.
+  /// The newest run in another mode, a comparable one first; nil also for a run that fetched nothing.
   func comparison(for this: PastRun) -> Comparison? {
     guard this.fetched > 0 else { return nil }
     return runs.values.filter { $0.mode != this.mode }
@@ -128,8 +116,7 @@ struct RunTimes: Equatable {
       .max { ($0.isFair ? 1 : 0, $0.run.endedAt) < ($1.isFair ? 1 : 0, $1.run.endedAt) }
   }
 
-  /// The known times without another run: the fastest mode, and sequential or the slowest, of those that did the same
-  /// work.
+  /// The fastest mode, and of those that did the same work sequential, else the slowest.
   var measured: (fast: PastRun, slow: PastRun)? {
     let all = runs.values.sorted { $0.seconds < $1.seconds }
     guard let fast = all.first else { return nil }
@@ -138,22 +125,19 @@ struct RunTimes: Equatable {
   }
 }
 
-/// What is noted of the runs in a folder, as they go: each event is a line of the folder's history, and what is
-/// remembered is what the lines come to (`RunEvents`).
+/// An event in a folder, a line of its history each (`RunEvents`).
 enum RunEvent: Equatable {
-  /// Its list could be read, and names something.
   case began(run: String, RunHistory.Command)
-  /// It went through its list.
   /// - Parameter run: nil for one that no command repeats (`dlm compare`).
   case ended(run: String?, PastRun)
-  /// Its list broke off after it had been taken for readable: as if it had never begun.
+  /// Its list broke off later: as if it had never begun.
   case void(run: String)
 
   var ended: PastRun? { if case .ended(_, let past) = self { past } else { nil } }
 }
 
-/// What the events of a folder come to. The run of the newest event is the last one. Runs before it are known too,
-/// because one that is void gives way to the one before it, and several may be under way at once.
+/// What a folder's events come to. Earlier runs are known too, because a void run gives way to the one before it, and
+/// several may be under way at once.
 struct RunEvents: Equatable {
   private var commands: [Begun] = []
 
@@ -191,20 +175,17 @@ struct RunEvents: Equatable {
     commands.last.map { RunHistory(folder: folder, command: $0.command, last: $0.last) }
   }
 
-  /// Where the runs that are known by their commands put their files.
   var outputFolders: [String] {
     commands.flatMap { [$0.command.directory, $0.last?.directory].compactMap(\.self) }
   }
 
-  /// Fewer events that come to the same, with the newer half of the runs that fetched something.
+  /// Fewer events that come to the same: the newer half of the runs that fetched, and those whose times stand.
   static func fewer(_ events: [RunEvent]) -> [RunEvent] {
     let commands = Dictionary(RunEvents(events).commands.map { ($0.run, $0.command) }) { $1 }
     let runs = events.compactMap(\.ended)
     let newest = runs.filter { $0.fetched > 0 }.suffix(runs.count { $0.fetched > 0 } / 2)
     var older = runs.count { $0.fetched > 0 } - newest.count
-    let times = Dictionary(newest.map { ($0.listDigest, $0.listDigest) }) { $1 }.mapValues {
-      RunTimes(runs, of: $0)
-    }
+    let times = Dictionary(newest.map { ($0.listDigest, $0.listDigest) }) { $1 }.mapValues { RunTimes(runs, of: $0) }
     return events.compactMap { event in
       switch event {
       case .began(let run, _): return commands[run].map { .began(run: run, $0) }
@@ -213,7 +194,6 @@ struct RunEvents: Equatable {
         if past.fetched > 0 { older -= 1 }
         let isNew = past.fetched > 0 && older < 0
         guard isStanding || isNew || run.map({ commands[$0] != nil }) ?? false else { return nil }
-        // What it replaced is gone.
         if isStanding { past.isOfAll = true }
         return .ended(run: run, past)
       case .void: return nil
@@ -222,26 +202,16 @@ struct RunEvents: Equatable {
   }
 }
 
-/// The events as text, a JSON object a line.
-///
-///     {"directory":"/home/a","event":"began","mode":"parallel","options":["--jobs=4"],"run":"2k9zq3x8",
-///      "sources":["/home/a/my urls.txt"],"v":1,"withheld":["proxy"]}
-///     {"at":1763816400123,"bytes":67108864,"directory":"/home/a","event":"ended","files":1000,"jobs":16,
-///      "list":"5d41…","mode":"parallel","run":"2k9zq3x8","seconds":4.1,…,"v":1}
-///     {"event":"void","run":"7bb01kq","v":1}
-///
-/// `withheld` is `proxy`, `logins`, or `header:` and a field's name. A line that is no such object (the power failed,
-/// the disk was full, another version wrote it), or has numbers that no run has, says nothing.
+/// The events as text, a JSON object a line. `withheld` is `proxy`, `logins`, or `header:` and a field's name. A line
+/// that is no such object (a torn write, another version), or has numbers that no run has, says nothing.
 enum RunEventLines {
   private static let format = 1
 
-  /// - Returns: text to be added behind whatever stands there. It begins with a line end, because the line before it
-  ///   may be torn.
+  /// - Returns: text to be appended. It begins with a line end, because the line before it may be torn.
   static func text(_ events: [RunEvent]) -> [UInt8] {
     Array(("\n" + events.map { JSONValue.object(fields($0)).text + "\n" }.joined()).utf8)
   }
 
-  /// The events of a text; lines that say nothing are left out.
   /// - Parameter word: of the lines that are wanted; nil for all.
   static func events(_ text: some Collection<UInt8>, with word: String? = nil) -> [RunEvent] {
     let decoder = JSONDecoder()
@@ -286,7 +256,6 @@ enum RunEventLines {
     let bytes, at: Int64?
     let seconds: Double?
 
-    /// Nil for a line that says nothing.
     var runEvent: RunEvent? {
       switch (v, event) {
       case (format, "began"):
@@ -314,9 +283,9 @@ enum RunEventLines {
     }
   }
 
-  /// In seconds: thirty years. No run takes longer, and it would be computed with and shown.
+  /// Thirty years in seconds.
   private static let longestRun = 1e9
-  /// In milliseconds since 1970: the year 9999.
+  /// The year 9999, in milliseconds since 1970.
   private static let latestEnd: Int64 = 253_402_300_799_999
 
   private static func word(_ withheld: Withheld) -> String {

@@ -2,34 +2,29 @@ import DownloadCaching
 import DownloadModel
 import StrategyComparing
 
-/// How a run went, as values: what the summary, the history and the exit status are made from.
 struct RunReport: Sendable {
   var mode: DownloadMode
-  /// Files at a time.
   var jobs: Int
   /// Whether `jobs` is the most that were under way, and the run found out what is good.
   var adaptsJobs = false
-  /// Why so many at a time, of a run that chose it (`--mode auto`).
+  /// Why so many at a time, in mode auto.
   var lesson: WidthLesson?
   var tally: ProgressTally
-  /// Body bytes received, also those of files that failed.
+  /// Body bytes, also those of files that failed.
   var received: Int64
   var elapsed: Duration
   var failures: [DownloadError]
   var rejections: [Rejection]
-  /// How many failures were counted but not kept.
   var moreFailures = 0
   var isListWhole = true
   var signal: Int32?
-  /// Of the cache; none of these problems failed a download.
+  /// Problems of the cache, of which none failed a download.
   var warnings: [CacheWarning] = []
-  /// How a run that should be compared compares with the files that are here; nil where that is unknown.
   var verdict: RepeatVerdict?
-  /// Whether it watched its lists, so that its time says nothing.
+  /// Whether it watched its lists; then its time says nothing.
   private(set) var isWatch = false
 
-  /// Makes it that of a run over what was in the lists last. A signal is how such a run ends: it only counts as one if
-  /// it cut something short.
+  /// Takes what the lists had last. A signal is how such a run ends: it only counts if it cut something short.
   mutating func watched(_ lines: WatchedLines) {
     isWatch = true
     failures = lines.failures + failures
@@ -37,8 +32,7 @@ struct RunReport: Sendable {
     if lines.isSettled { signal = nil }
   }
 
-  /// How many files never began, because the disk took no more bytes. A list that was not read to its end has further
-  /// ones.
+  /// How many files of the list, as far as it was read, never began because the disk took no more bytes.
   var notBegun: Int {
     guard signal == nil, failures.contains(where: \.stopsWriting) else { return 0 }
     let ended = tally.done + tally.failed - rejections.count + tally.cancelled
@@ -49,16 +43,13 @@ struct RunReport: Sendable {
     signal == nil ? ExitStatus(failures: failures, rejections: rejections) : ExitStatus(signal: signal)
   }
 
-  /// Whether it says something about the mode: it went through its list, whatever failed of it, and its time is that of
-  /// its work.
+  /// Whether it went through its list, whatever failed of it, and its time is that of its work.
   var isThrough: Bool {
     signal == nil && isListWhole && !isListUnreadable && !isWatch && tally.done > 0
       && !failures.contains { $0.stopsWriting || $0.isOfUser }
   }
 
-  var isListUnreadable: Bool {
-    rejections.contains(where: \.isOfList)
-  }
+  var isListUnreadable: Bool { rejections.contains(where: \.isOfList) }
 
   func past(_ listDigest: String) -> PastRun {
     PastRun(
@@ -68,7 +59,7 @@ struct RunReport: Sendable {
   }
 }
 
-/// The exit statuses of the contract (sysexits.h where it has one).
+/// The exit statuses; sysexits.h's where it has one.
 enum ExitStatus: Int32 {
   case success = 0
   case failed = 1
@@ -81,10 +72,10 @@ enum ExitStatus: Int32 {
   case terminated = 143
   case hungUp = 129
 
-  /// One status for a whole run: the failure that the user must deal with first decides.
+  /// Of all failures, the one that the user must deal with first decides.
   init(failures: [DownloadError], rejections: [Rejection]) {
     let codes = Set(failures.map(\.code))
-    // A list at an address that could not be had for now is a temporary failure like a file's.
+    // A list that cannot be fetched for now is a temporary failure like a file.
     let temporary = rejections.filter {
       if case .unfetched(let error) = $0.reason { error.isTransient } else { false }
     }
@@ -102,17 +93,16 @@ enum ExitStatus: Int32 {
     }
   }
 
-  /// That of a whole `dlm get`: first what became of the files, then of what is written behind them.
+  /// The files decide, then what is written behind them.
   /// - Parameter hasLostData: whether JSON lines could not be written.
   init(_ report: RunReport, hasKeptAll: Bool, hasLostData: Bool) {
     self = report.status
     if self != .success { return }
-    // Of a run that was to be compared: it brought other bytes than stand here.
+    // Compared, it brought other bytes than stand here.
     let isOther = report.verdict?.isAsHere == false
     if !hasKeptAll || hasLostData && !isOther { self = .unwritten } else if isOther { self = .failed }
   }
 
-  /// What ended a comparison.
   init(_ error: ComparisonError, signal: Int32?) {
     switch error {
     case .cancelled: self = ExitStatus(signal: signal)
@@ -126,7 +116,7 @@ enum ExitStatus: Int32 {
     }
   }
 
-  /// That of a run whose output could not be written: a signal may be why.
+  /// The status if output could not be written; a signal may be why.
   static var unwritten: ExitStatus { Signals.ending.map { ExitStatus(signal: $0) } ?? .diskFailed }
 
   init(signal: Int32?) {

@@ -2,9 +2,8 @@ import DownloadModel
 import Glibc
 import SystemPackage
 
-/// Tells when lists may have changed, on a thread that may wait. It watches the lists' folders and not the lists, since
-/// an editor puts another file in a list's place. Where the kernel does not tell (a network's file system, changes by
-/// another machine), whoever waits looks by himself now and then.
+/// Tells when lists may have changed. It watches their folders, since editors replace the file. Where the kernel does
+/// not tell (a network's file system), whoever waits looks now and then.
 actor ListNotices {
   private nonisolated let executor = BlockingExecutor(label: "list-notices")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -21,11 +20,10 @@ actor ListNotices {
 
   private let paths: [String?]
   private nonisolated let interruption = Interruption()
-  /// Nil where there is none to be had; then there are only looks.
+  /// Of inotify(7); nil where there is none to be had.
   private let queue: FileDescriptor?
   private var places: [Place: Set<Int>] = [:]
 
-  /// - Parameter paths: of the lists; nil for what is no file.
   init(_ paths: [String?]) {
     self.paths = paths
     let number = inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC))
@@ -34,14 +32,12 @@ actor ListNotices {
 
   deinit { try? queue?.close() }  // it was only read
 
-  /// Ends the wait, for good. From any thread.
+  /// From any thread, for good.
   nonisolated func interrupt() { interruption.raise() }
 
-  /// What others do in the same folder wakes it too, and files may be written there thousands of times a second: so it
-  /// looks no oftener than this.
+  /// It looks no oftener, since others may write files in the folder thousands of times a second.
   private static let pace = Duration.milliseconds(50)
 
-  /// Waits until something is told, or a time has passed.
   func next(within time: Duration) -> [Told] {
     arm()
     let end = ContinuousClock.now.advanced(by: time)
@@ -54,8 +50,8 @@ actor ListNotices {
     }
   }
 
-  /// Watches the folders, those besides to which links lead. Each time anew, since a folder may have come, or another
-  /// may have its name; it costs a system call a list.
+  /// Watches the folders, also those to which links lead. Each time anew, since another folder may have the name by
+  /// now.
   func arm() {
     guard let queue else { return }
     let wanted = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE
@@ -76,7 +72,7 @@ actor ListNotices {
     return told
   }
 
-  /// The kernel's `inotify_event`s: watch, mask, cookie, length of the name, name.
+  /// inotify(7): watch, mask, cookie, length of the name, name.
   private func told(_ bytes: [UInt8]) -> [Told] {
     var told: [Told] = []
     var offset = 0
@@ -102,17 +98,16 @@ actor ListNotices {
   }
 }
 
-/// When a list that changes is read, and whether what is missing in it is believed: a pure rule. A list is often seen
-/// half written: emptied and filled again, or gone for a moment. New lines may begin at once, since they can only be
-/// too early; what is missing is believed when the writer has closed the list or another has taken its name, and the
-/// list has been still since. Where nobody can tell whether it is being written, it must have been still for longer.
+/// When a changed list is read, and whether lines that it lacks are believed to be gone: it is often seen half written.
+/// New lines begin at once. A loss is believed when the writer has closed the list, or another has taken its name, and
+/// it has been still since; for longer where nobody tells who writes.
 struct ListStillness {
   enum Notice: Equatable {
-    /// Bytes were written, or it was made or emptied: somebody has it open.
+    /// Written, made or emptied: somebody has it open.
     case written
-    /// Who wrote it has closed it, or it was renamed to its name, or removed: it is as it is meant to be.
+    /// Closed by its writer, renamed or removed: it is as it is meant to be.
     case closed
-    /// It is another than before; how, nobody told.
+    /// It differs; how, nobody told.
     case differs
   }
 
@@ -124,7 +119,7 @@ struct ListStillness {
 
   /// Between the parts of one change.
   static let settling = Duration.milliseconds(200)
-  /// For a list that changes without a pause.
+  /// For a list that changes all the time.
   private static let longest = Duration.seconds(1)
   /// Where nobody tells who writes.
   static let doubt = Duration.seconds(5)
@@ -134,7 +129,7 @@ struct ListStillness {
   private struct Change {
     var first: Duration
     var last: Duration
-    /// It was read, and what is missing was not believed.
+    /// It was read, without believing what is missing.
     var isSeen = false
   }
 
@@ -142,7 +137,7 @@ struct ListStillness {
   private var latest = Notice.closed
 
   mutating func note(_ notice: Notice, at now: Duration) {
-    // Whoever looks again learns nothing of who writes.
+    // `.differs` says nothing of who writes.
     if notice != .differs || change == nil { latest = notice }
     change = Change(first: change.flatMap { $0.isSeen ? nil : $0.first } ?? now, last: now)
   }
@@ -156,7 +151,6 @@ struct ListStillness {
     return now >= glance ? .look(believesLosses: false) : .wait(until: glance)
   }
 
-  /// It was read, and has not changed since.
   mutating func looked(believesLosses: Bool) {
     if believesLosses { change = nil } else { change?.isSeen = true }
   }

@@ -4,15 +4,14 @@ import DownloadModel
 import Glibc
 import Synchronization
 
-/// Follows the lists of a run: reads them, reads them again when they have changed and are still, and has everything
-/// asked about again when that is due. A child of the run; it ends when that is cancelled.
+/// Reads the lists of a run again when they have changed and are still, and has everything asked about again when due.
+/// A child of the run, which ends it by cancelling.
 struct ListWatcher: Sendable {
   let order: DownloadOrder
   let lines: WatchedLines
   let askAnew: @Sendable () async -> Void
   let onRead: @Sendable (ListReader.Reading) -> Void
 
-  /// How often a list is looked at of whose changes nobody tells.
   private static let pace = Duration.seconds(2)
 
   func run() async {
@@ -27,7 +26,7 @@ struct ListWatcher: Sendable {
   private func follow(_ notices: ListNotices) async {
     let start = ContinuousClock.now
     var lists = order.sources.enumerated().map { List(place: $0, source: $1) }
-    // What happens from now on is told.
+    // From now on changes are told.
     await notices.arm()
     for place in lists.indices { await look(at: &lists[place], believesLosses: true) }
     var schedule = order.watching?.every.map { RefreshSchedule(every: $0, from: start.duration(to: .now)) }
@@ -65,12 +64,8 @@ struct ListWatcher: Sendable {
     let version = ListVersion()
     var stillness = ListStillness()
     var standing: [Int]?
-    /// What was said last of why it cannot be read.
     var trouble: Rejection.Reason?
 
-    init(place: Int, source: Source) { (self.place, self.source) = (place, source) }
-
-    /// What stat(2) says of its file; nil if there is none.
     var standingNow: [Int]? {
       var status = stat()
       guard let path = source.path, stat(path, &status) == 0 else { return nil }
@@ -80,7 +75,7 @@ struct ListWatcher: Sendable {
       ]
     }
 
-    /// It is another than at the last look: if nobody tells, this does.
+    /// For changes of which nobody tells.
     mutating func noteDifference(at now: Duration) {
       let standing = standingNow
       if standing != self.standing { stillness.note(.differs, at: now) }
@@ -107,15 +102,14 @@ struct ListWatcher: Sendable {
     }
     list.trouble = nil
     list.version.isRead()
-    // What changed while it was read is looked at again, and nothing is missed by then.
+    // If it changed while it was read, it is looked at again, and nothing is missed by then.
     let isStill = list.standingNow == list.standing
     lines.read(requests, rejections.filter { !$0.isOfList }, of: list.place, mayLose: believesLosses && isStill)
     onRead(ListReader.Reading(count: lines.count, isWhole: true))
   }
 
-  /// Says once why a list cannot be read.
   private func say(_ why: Rejection, of list: inout List) {
-    // As it was when it was read last.
+    // Unchanged since it was read.
     if case .unfetched(let error) = why.reason, error.cause == .http(status: 304) { return }
     guard list.trouble != why.reason else { return }
     list.trouble = why.reason
@@ -123,15 +117,15 @@ struct ListWatcher: Sendable {
   }
 }
 
-/// When everything is asked about again (`--refresh-every`), counted from one round's beginning to the next; rounds
-/// that a sleeping machine has missed are one.
+/// When everything is asked about again (`--refresh-every`), from one round's beginning to the next; rounds missed by a
+/// sleeping machine are one.
 struct RefreshSchedule {
   let every: Duration
   private(set) var next: Duration
 
   init(every: Duration, from now: Duration) { (self.every, next) = (every, now + every) }
 
-  /// - Returns: whether a round is due; the one after it is counted from now.
+  /// - Returns: whether a round is due; the next is counted from now.
   mutating func isDue(at now: Duration) -> Bool {
     guard now >= next else { return false }
     next = now + every
@@ -139,14 +133,13 @@ struct RefreshSchedule {
   }
 }
 
-/// What `--watch` asks for.
 struct WatchOrder: Sendable {
-  /// `--refresh-every`; nil to ask about nothing again.
+  /// `--refresh-every`
   let every: Duration?
 
   /// - Parameters:
-  ///   - isAsked: whether `--watch` stands on the command line, and not in the settings: those are for runs with
-  ///     something to watch, and others go their usual way.
+  ///   - isAsked: whether `--watch` stands on the command line. If only a setting asks, a run without something to
+  ///     watch goes its usual way.
   ///   - every: what is given on the command line.
   /// - Returns: nil for a run that does not watch.
   /// - Throws: `ValidationError`.
@@ -164,7 +157,6 @@ struct WatchOrder: Sendable {
     self.every = span.map { .seconds($0.seconds) }
   }
 
-  /// - Returns: why these sources cannot be watched; nil if they can.
   private static func refusal(_ sources: [Source], _ settings: Settings, refreshes: Bool) -> String? {
     for source in sources {
       switch source {
@@ -182,7 +174,7 @@ struct WatchOrder: Sendable {
 }
 
 extension WatchedLines {
-  /// The lines of a run, numbered by the names that its cache knows of.
+  /// Numbered by the names that the run's cache knows of.
   convenience init(_ sources: [Source], _ names: NameNumbers, _ feed: ProgressFeed) {
     self.init(lists: sources.map(\.name), feed: feed) { request in
       var request = request

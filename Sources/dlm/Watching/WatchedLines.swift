@@ -1,11 +1,9 @@
 import DownloadModel
 import DownloadScheduling
 
-/// The requests of a run that watches its lists: a source that waits for more until it is stopped, and the owner of
-/// each line's work. `LivingLines` holds the rules; this is the lock around them. The feed is told inside the lock, so
-/// that what it counts is always what the lines are.
+/// The source of a run that watches its lists, which waits for more until it is stopped: the lock around `LivingLines`.
+/// The feed is told inside the lock, so that its counts are always those of the lines.
 final class WatchedLines: RequestSource {
-  /// By which the run cancels single downloads.
   let scopes = DownloadScopes()
   private let names: [String]
   private let feed: ProgressFeed
@@ -14,21 +12,17 @@ final class WatchedLines: RequestSource {
 
   private struct State {
     var lines: LivingLines
-    /// Lines of each list that are none.
     var rejections: [[Rejection]]
     /// Why a list was never read; nil for one that was.
     var unread: [Rejection?]
     var hasBegun = false
     var isStopped = false
     var nextLook: ContinuousClock.Instant?
-    /// As `ListReader.downgrading`.
     var downgrading: Set<String> = []
 
     mutating func take() -> DownloadRequest? { isStopped ? nil : lines.take() }
   }
 
-  /// - Parameters:
-  ///   - numbered: gives a request its name's number.
   init(lists names: [String], feed: ProgressFeed, numbered: @escaping @Sendable (DownloadRequest) -> DownloadRequest) {
     (self.names, self.feed, self.numbered) = (names, feed, numbered)
     state = Waiters(
@@ -42,7 +36,7 @@ final class WatchedLines: RequestSource {
 
   func takeAtOnce() -> DownloadRequest? { state.withLock { $0.take() } }
 
-  /// What has been read can be taken at once; for more, somebody must change a list.
+  /// Without a change to a list there is no more.
   var outlook: SourceOutlook { SourceOutlook(goesOn: false, hasFirst: state.withLock { $0.lines.hasFirst }) }
 
   nonisolated(nonsending) func next() async -> DownloadRequest? {
@@ -54,7 +48,7 @@ final class WatchedLines: RequestSource {
 
   func stop() { state.withLock { $0.isStopped = true } }
 
-  /// A line's work has ended, and does not come again by itself.
+  /// The line's work has ended, and does not come again by itself.
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     scopes.forget(request.id)
     state.withLock { state in
@@ -65,12 +59,9 @@ final class WatchedLines: RequestSource {
 
   // MARK: For the watcher
 
-  /// A list was read.
-  /// - Parameters:
-  ///   - rejections: lines that are no addresses.
-  ///   - mayLose: whether lines that it does not have are gone.
+  /// - Parameter mayLose: whether lines that are missing are gone.
   func read(_ requests: [DownloadRequest], _ rejections: [Rejection], of list: Int, mayLose: Bool) {
-    // Outside the lock, for which the lanes wait: only the watcher, who calls this, changes lists.
+    // Outside the lock, for which lanes wait; only the watcher, who calls this, changes lists.
     let change = ListChange(from: state.withLock { $0.lines.keys(of: list) }, to: requests.map(\.key))
     let cancel = state.withLock { state in
       let mended = mayLose ? reject(rejections, of: list, &state) : 0
@@ -98,7 +89,7 @@ final class WatchedLines: RequestSource {
     }
   }
 
-  /// Tells of bad lines that were not there before.
+  /// Tells of new bad lines.
   /// - Returns: how many are gone.
   private func reject(_ now: [Rejection], of list: Int, _ state: inout State) -> Int {
     var known = Dictionary(grouping: state.rejections[list], by: \.text)
@@ -107,7 +98,7 @@ final class WatchedLines: RequestSource {
     return known.values.joined().count
   }
 
-  /// A list cannot be read. What it named before goes on.
+  /// What the list named before goes on.
   /// - Parameter isMissing: there is no file of its name.
   func unread(_ list: Int, _ why: Rejection, isMissing: Bool) {
     state.withLock { state in
@@ -124,26 +115,23 @@ final class WatchedLines: RequestSource {
     }
   }
 
-  /// When `askAgain` is called next.
   func nextLook(at time: ContinuousClock.Instant?) { state.withLock { $0.nextLook = time } }
 
   func note(downgrading lists: Set<String>) { state.withLock { $0.downgrading.formUnion(lists) } }
 
   // MARK: For the report
 
-  /// Lists that came over https and name files that others can read and change on their way.
   var downgrading: Set<String> { state.withLock { $0.downgrading } }
 
   var count: Int { state.withLock { $0.lines.count } }
 
   var failures: [DownloadError] { state.withLock { $0.lines.failures } }
 
-  /// Lines that are none, and lists that were never read.
   var rejections: [Rejection] {
     state.withLock { zip($0.unread, $0.rejections).flatMap { unread, lines in (unread.map { [$0] } ?? []) + lines } }
   }
 
-  /// Whether every line has come to something, so that a signal cuts nothing short.
+  /// If so, a signal cuts nothing short.
   var isSettled: Bool { state.withLock { $0.lines.isSettled } }
 
   // MARK: Inside the lock
