@@ -17,7 +17,6 @@ struct LineEditor: Sendable, Equatable {
 
   enum Step: Sendable, Equatable {
     case editing
-    /// Enter.
     case taken
     /// Escape: the suggestion is the answer.
     case left

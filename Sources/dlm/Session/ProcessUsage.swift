@@ -53,8 +53,8 @@ enum ProcessUsage {
   }
 }
 
-/// The idle classes of processor and disk time (`--background`). Threads have them and inherit them, so all threads get
-/// them, again and again until a look finds no new one.
+/// The idle classes of processor and disk time (`--background`). A new thread inherits them from its maker, so all
+/// threads get them, again and again until a look finds no new one.
 enum IdleClass {
   /// SCHED_IDLE, which Swift's Glibc module does not export.
   private static let scheduling: Int32 = 5
