@@ -63,12 +63,7 @@ let package = Package(
 
     // Level 2
     .target(
-      name: "StrategyComparing", dependencies: ["DownloadModel"], swiftSettings: settings),
-    .target(
-      name: "ReportPages",
-      dependencies: [
-        "DownloadModel", "StrategyComparing", "TerminalProgress",
-      ], swiftSettings: settings),
+      name: "Comparing", dependencies: ["DownloadModel", "TerminalProgress"], swiftSettings: settings),
     .target(
       name: "Downloads",
       dependencies: [
@@ -81,7 +76,7 @@ let package = Package(
       name: "dlm",
       dependencies: [
         "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling", "Downloads",
-        "StrategyComparing", "ReportPages", "TerminalProgress", "DemoOrigin", "CLinux",
+        "Comparing", "TerminalProgress", "DemoOrigin", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "SystemPackage", package: "swift-system"),
@@ -98,7 +93,7 @@ let package = Package(
     // Tests: one target a room, and the program from outside
     .target(
       name: "TestSupport", dependencies: ["DownloadModel"], path: "Tests/TestSupport",
-      exclude: ["Servers/http2_origin.py", "Servers/socks_server.py", "Terminal/terminal.py"],
+      exclude: ["Servers/http2_origin.py", "Servers/socks_server.py", "Servers/tls_origin.py", "Terminal/terminal.py"],
       swiftSettings: settings),
     .testTarget(
       name: "TestSupportTests", dependencies: ["TestSupport", "DownloadModel"], swiftSettings: settings),
@@ -117,11 +112,8 @@ let package = Package(
       name: "DownloadSchedulingTests", dependencies: ["DownloadScheduling", "DownloadModel", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "StrategyComparingTests", dependencies: ["StrategyComparing", "DownloadModel"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "ReportPagesTests",
-      dependencies: ["ReportPages", "DownloadModel", "StrategyComparing", "TerminalProgress", "TestSupport"],
+      name: "ComparingTests",
+      dependencies: ["Comparing", "DownloadModel", "TerminalProgress", "TestSupport"],
       exclude: ["Browser/browser.py"], swiftSettings: settings),
     .testTarget(
       name: "DownloadsTests",
@@ -138,7 +130,7 @@ let package = Package(
       name: "dlmTests",
       dependencies: [
         "dlm", "TestSupport", "CurlTransport", "DownloadCaching", "DownloadModel", "DownloadScheduling",
-        "StrategyComparing", "TerminalProgress",
+        "Comparing", "TerminalProgress",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),

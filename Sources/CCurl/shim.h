@@ -11,8 +11,10 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 static inline CURLcode dlm_setopt_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -27,25 +29,27 @@ static inline CURLcode dlm_setopt_list(CURL *easy, CURLoption option, struct cur
   return curl_easy_setopt(easy, option, value);
 }
 
-// CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION share this shape.
 typedef size_t (*dlm_data_callback)(char *bytes, size_t size, size_t count, void *context);
-static inline CURLcode dlm_setopt_data_callback(CURL *easy, CURLoption option, dlm_data_callback callback) {
-  return curl_easy_setopt(easy, option, callback);
-}
-typedef int (*dlm_close_callback)(void *context, curl_socket_t socket);
-static inline CURLcode dlm_setopt_close_callback(CURL *easy, dlm_close_callback callback) {
-  return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
-}
-
 typedef int (*dlm_open_callback)(void *context, curl_socket_t socket, curlsocktype purpose);
-static inline CURLcode dlm_setopt_open_callback(CURL *easy, dlm_open_callback callback) {
-  return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, callback);
-}
-
+typedef int (*dlm_close_callback)(void *context, curl_socket_t socket);
 typedef int (*dlm_request_callback)(
   void *context, char *remoteAddress, char *localAddress, int remotePort, int localPort);
-static inline CURLcode dlm_setopt_request_callback(CURL *easy, dlm_request_callback callback) {
-  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+
+// All that libcurl calls for a handle. The close callback's context is another, which outlives the handle.
+static inline CURLcode dlm_setopt_callbacks(
+  CURL *easy, void *context, dlm_data_callback header, dlm_data_callback body, dlm_open_callback open,
+  dlm_request_callback request, dlm_close_callback close, void *closeContext) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, header);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, open);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, context);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, request);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
+  if (!code) code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close);
+  return code ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, closeContext);
 }
 
 static inline CURLcode dlm_getinfo_long(CURL *easy, CURLINFO info, long *value) {
@@ -69,44 +73,49 @@ static const long dlm_auth_basic = (long)CURLAUTH_BASIC;
 static const long dlm_auth_digest = (long)CURLAUTH_DIGEST;
 static const long dlm_auth_negotiate = (long)CURLAUTH_NEGOTIATE;
 
-// A CURLSH that threads share: a mutex for each kind of data, since libcurl may hold one while it asks for
-// another.
+// Cookies that threads share. Sendable, since libcurl uses the data only between calls of the lock functions below; a
+// mutex for each kind of data, since libcurl may hold one while it asks for another.
 typedef struct {
-  pthread_mutex_t mutexes[CURL_LOCK_DATA_LAST];
-} dlm_share_locks;
-static inline void dlm_share_locks_init(dlm_share_locks *locks) {
-  for (int i = 0; i < CURL_LOCK_DATA_LAST; i++) (void)pthread_mutex_init(&locks->mutexes[i], NULL);
-}
-static inline void dlm_share_locks_destroy(dlm_share_locks *locks) {
-  for (int i = 0; i < CURL_LOCK_DATA_LAST; i++) (void)pthread_mutex_destroy(&locks->mutexes[i]);
-}
-static inline void dlm_share_lock(CURL *easy, curl_lock_data data, curl_lock_access access, void *locks) {
+  CURLSH *share;
+  pthread_mutex_t *mutexes;
+} __attribute__((swift_attr("@Sendable"))) dlm_cookies;
+static inline void dlm_share_lock(CURL *easy, curl_lock_data data, curl_lock_access access, void *mutexes) {
   (void)easy;
   (void)access;
-  (void)pthread_mutex_lock(&((dlm_share_locks *)locks)->mutexes[data]);
+  (void)pthread_mutex_lock((pthread_mutex_t *)mutexes + data);
 }
-static inline void dlm_share_unlock(CURL *easy, curl_lock_data data, void *locks) {
+static inline void dlm_share_unlock(CURL *easy, curl_lock_data data, void *mutexes) {
   (void)easy;
-  (void)pthread_mutex_unlock(&((dlm_share_locks *)locks)->mutexes[data]);
+  (void)pthread_mutex_unlock((pthread_mutex_t *)mutexes + data);
 }
-static inline CURLSHcode dlm_share_cookies(CURLSH *share, dlm_share_locks *locks) {
-  CURLSHcode code = curl_share_setopt(share, CURLSHOPT_LOCKFUNC, dlm_share_lock);
-  if (!code) code = curl_share_setopt(share, CURLSHOPT_UNLOCKFUNC, dlm_share_unlock);
-  if (!code) code = curl_share_setopt(share, CURLSHOPT_USERDATA, locks);
-  return code ? code : curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
+static inline CURLcode dlm_cookies_init(dlm_cookies *cookies) {
+  cookies->mutexes = calloc(CURL_LOCK_DATA_LAST, sizeof(pthread_mutex_t));
+  if (!cookies->mutexes) return CURLE_OUT_OF_MEMORY;
+  for (int i = 0; i < CURL_LOCK_DATA_LAST; i++) (void)pthread_mutex_init(&cookies->mutexes[i], NULL);
+  cookies->share = curl_share_init();
+  CURLSHcode code = cookies->share ? CURLSHE_OK : CURLSHE_NOMEM;
+  if (!code) code = curl_share_setopt(cookies->share, CURLSHOPT_LOCKFUNC, dlm_share_lock);
+  if (!code) code = curl_share_setopt(cookies->share, CURLSHOPT_UNLOCKFUNC, dlm_share_unlock);
+  if (!code) code = curl_share_setopt(cookies->share, CURLSHOPT_USERDATA, cookies->mutexes);
+  if (!code) code = curl_share_setopt(cookies->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
+  return code ? CURLE_OUT_OF_MEMORY : CURLE_OK;
+}
+// False where a handle still uses them: they are leaked rather than freed then.
+static inline bool dlm_cookies_free(dlm_cookies cookies) {
+  if (cookies.share && curl_share_cleanup(cookies.share)) return false;
+  for (int i = 0; cookies.mutexes && i < CURL_LOCK_DATA_LAST; i++) (void)pthread_mutex_destroy(&cookies.mutexes[i]);
+  free(cookies.mutexes);
+  return true;
 }
 
 typedef int (*dlm_socket_callback)(
   CURL *easy, curl_socket_t socket, int what, void *context, void *socketContext);
-static inline CURLMcode dlm_multi_set_socket_callback(
-  CURLM *multi, dlm_socket_callback callback, void *context) {
-  CURLMcode code = curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
-  return code ? code : curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
-}
 typedef int (*dlm_timer_callback)(CURLM *multi, long milliseconds, void *context);
-static inline CURLMcode dlm_multi_set_timer_callback(
-  CURLM *multi, dlm_timer_callback callback, void *context) {
-  CURLMcode code = curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
+static inline CURLMcode dlm_multi_set_callbacks(
+  CURLM *multi, dlm_socket_callback socket, dlm_timer_callback timer, void *context) {
+  CURLMcode code = curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, socket);
+  if (!code) code = curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+  if (!code) code = curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer);
   return code ? code : curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
 }
 static inline CURLMcode dlm_multi_setopt_long(CURLM *multi, CURLMoption option, long value) {

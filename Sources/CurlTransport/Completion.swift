@@ -3,7 +3,6 @@ import DownloadModel
 /// Identifies one transfer of a loop, so that a late cancellation cannot hit the next one.
 struct TransferID: Hashable, Sendable { let number: UInt64 }
 
-/// Why a transfer should end early.
 struct Cancellation: Sendable {
   enum Reason {
     /// The task that began it was cancelled while it waited in `Transport.run`.
@@ -32,7 +31,7 @@ struct Completion {
   private enum Target {
     /// The task that began the transfer waits in `Transport.run`.
     case starter(Continuation)
-    /// That task has gone on: it got the running transfer, or it was cancelled and the sink kept the transfer.
+    /// The starter has gone on: it got the running transfer, or it was cancelled and the sink kept the transfer.
     case running(RunningTransfer)
   }
 
@@ -41,15 +40,10 @@ struct Completion {
     target = .starter(continuation)
   }
 
-  /// What a transfer in flight reports of its answer.
-  struct Answer {
-    var effectiveURL: String?
-    /// From the start of the transfer to the first byte.
-    var delay: Duration
-  }
+  /// The address that answered, where redirects led to another, and the time from the start to the first byte.
+  typealias Answer = (effectiveURL: String?, delay: Duration)
 
-  /// The sink accepted the head. If the body is splittable, the starter goes on while it arrives; a job resumes the
-  /// starter, so that it does not run inside this call, which libcurl's callback makes.
+  /// The sink accepted the head. A splittable body resumes the starter: as a job, so outside of libcurl's callback.
   mutating func headArrived(isSplittable: Bool, on loop: CurlLoop, _ answer: @autoclosure () -> Answer) {
     switch target {
     case .running(let running): Self.tell(running, answer())
@@ -62,12 +56,8 @@ struct Completion {
     }
   }
 
-  /// Asks the sink whether to keep a transfer that was cancelled. If it does, the cancelled task is resumed in the same
-  /// step.
-  /// - Parameters:
-  ///   - answer: nil before the sink accepted the head.
-  ///   - error: the failure for the cancelled task.
-  /// - Returns: whether the transfer goes on.
+  /// Asks the sink whether to keep a transfer that was cancelled; then the cancelled task gets the error.
+  /// - Parameter answer: nil before the sink accepted the head.
   mutating func isKept(
     by sink: any ByteSink, after reason: Cancellation.Reason, on loop: CurlLoop, _ answer: Answer?,
     _ error: DownloadError
@@ -80,8 +70,7 @@ struct Completion {
       target = .running(running)
       continuation.resume(returning: .failure(error))
       return true
-    // The starter got the running transfer while the cancellation was on its way; it will cancel once more as a waiter
-    // (CurlTransport.run).
+    // The starter got it meanwhile, and will cancel once more as a waiter (CurlTransport.run).
     case (.running, .starter): return true
     case (.running(let running), .waiter(let waiter)):
       guard sink.keep(running) else { return false }
@@ -91,7 +80,6 @@ struct Completion {
     }
   }
 
-  /// Called once.
   func end(_ result: Result<TransferReceipt, DownloadError>) {
     triedProxy?.left()
     switch target {
@@ -102,7 +90,7 @@ struct Completion {
 
   private func makeRunning(on loop: CurlLoop) -> RunningTransfer {
     RunningTransfer { [id] waiter in
-      loop.cancel(Cancellation(id: id, reason: waiter.map { .waiter($0) } ?? .order))
+      loop.inbox.cancel(Cancellation(id: id, reason: waiter.map { .waiter($0) } ?? .order))
     }
   }
 

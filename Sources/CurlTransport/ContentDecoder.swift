@@ -1,25 +1,23 @@
 import CCoding
 public import DownloadModel
 
-/// Removes a content coding of a body (RFC 9110 §8.4) as it comes, in bounded memory and time: the decoded bytes go to
-/// the sink in buffers, some of them in a turn of the loop, and the sink may refuse them (`--max-filesize`).
-///
+/// Removes a content coding of a body (RFC 9110 §8.4) as it comes, in bounded memory, and in bounded time a turn.
 /// libcurl decodes too, but takes a coded body that was cut short for a whole one.
 public final class ContentDecoder {
   private let stage: any CodingStage
+  private var decoded: Int64 = 0
   /// Bytes of the buffers that are decoded, and of the one that is not yet.
   private var (coded, used): (Int64, Int) = (0, 0)
-  /// Bytes that came out.
-  private var decoded: Int64 = 0
   private var hasBegun = false
   private var turn: UInt64?
-  /// What this turn may still give.
   private var room = 0
 
-  /// How much a turn of the loop decodes of one body, so that other transfers and a signal wait some milliseconds at
-  /// most.
+  /// Gets decoded bytes, which are valid during the call only.
+  public typealias Take = (UnsafeRawBufferPointer) throws(DownloadError) -> Void
+
+  /// How much a turn of the loop decodes of one body, so that everything else waits some milliseconds at most.
   public static let piece = 1 << 20
-  /// More than texts and disk images need: what expands more is there to fill the disk, unless it is short.
+  /// A body may become this many times as long, which is more than texts and disk images need, or `trusted` bytes.
   static let mostOfOne: Int64 = 200
   static let trusted = 64 << 20
 
@@ -35,23 +33,18 @@ public final class ContentDecoder {
   /// Whether the body is whole: a coding marks its end. A body without a byte is an empty file.
   public var isAtEnd: Bool { !hasBegun || stage.isAtEnd }
 
-  /// - Parameters:
-  ///   - bytes: the next ones; where the last call left some, the same again, perhaps with more behind them.
-  ///   - turn: the loop's.
-  ///   - piece: about how many may come out of it in this turn.
+  /// - Parameter bytes: the next ones; where the last call left some, the same again, perhaps with more behind them.
   /// - Returns: whether all are decoded; else the rest must wait for another turn.
   /// - Throws: `.badResponse` if the bytes are not of the coding, damaged, or expand too much; what `take` throws.
   public func decode(
-    _ bytes: UnsafeRawBufferPointer, in turn: UInt64, atMost piece: Int = ContentDecoder.piece,
-    _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
+    _ bytes: UnsafeRawBufferPointer, in turn: UInt64, atMost piece: Int = ContentDecoder.piece, _ take: Take
   ) throws(DownloadError) -> Bool {
     if turn != self.turn || piece > Self.piece { (self.turn, room) = (turn, piece) }
     guard room > 0 else { return false }
     if !bytes.isEmpty { hasBegun = true }
     let most = max(Int64(Self.trusted), (coded + Int64(bytes.count)) * Self.mostOfOne)
-    let (count, isDone) = try stage.decode(
-      UnsafeRawBufferPointer(rebasing: bytes.dropFirst(used)), upTo: &room
-    ) { piece throws(DownloadError) in
+    let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(used))
+    let (count, isDone) = try stage.decode(rest, upTo: &room) { piece throws(DownloadError) in
       decoded += Int64(piece.count)
       guard decoded <= most else { throw Self.bomb }
       try take(piece)
@@ -62,39 +55,29 @@ public final class ContentDecoder {
   }
 
   /// A body that ended before its coding did.
-  public static let cut = DownloadError(
-    .shortBody, cause: .detail("the compressed data breaks off"), activity: "decoding", isTransient: true)
-
+  public static let cut = failure(.shortBody, "the compressed data breaks off")
   /// Temporary, as a short body is: a proxy may have damaged it.
-  fileprivate static let damaged = DownloadError(
-    .badResponse, cause: .detail("the compressed data is damaged, or is none"), activity: "decoding", isTransient: true)
-
-  fileprivate static let trailing = DownloadError(
-    .badResponse, cause: .detail("something else stands behind the compressed data"), activity: "decoding",
-    isTransient: true)
-
-  static let bomb = DownloadError(
+  fileprivate static let damaged = failure(.badResponse, "the compressed data is damaged, or is none")
+  fileprivate static let trailing = failure(.badResponse, "something else stands behind the compressed data")
+  fileprivate static let noMemory = failure(.resources, "no memory to decode with")
+  static let bomb = failure(
     .badResponse,
-    cause: .detail(
-      "a compressed body that becomes more than \(mostOfOne) times as long: it may be meant to fill the disk"),
-    activity: "decoding")
+    "a compressed body that becomes more than \(mostOfOne) times as long: it may be meant to fill the disk",
+    isTransient: false)
 
-  fileprivate static let noMemory = DownloadError(
-    .resources, cause: .detail("no memory to decode with"), activity: "decoding", isTransient: true)
+  private static func failure(_ code: DownloadError.Code, _ why: String, isTransient: Bool = true) -> DownloadError {
+    DownloadError(code, cause: .detail(why), activity: "decoding", isTransient: isTransient)
+  }
 }
 
-/// Removes one coding.
 private protocol CodingStage: AnyObject {
   var isAtEnd: Bool { get }
   /// - Parameter room: about how many bytes it may give; it shrinks by those that it gave.
   /// - Returns: how many bytes it took, and whether it has nothing more to give without further ones.
-  func decode(
-    _ bytes: UnsafeRawBufferPointer, upTo room: inout Int,
-    _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
-  ) throws(DownloadError) -> (count: Int, isDone: Bool)
+  func decode(_ bytes: UnsafeRawBufferPointer, upTo room: inout Int, _ take: ContentDecoder.Take)
+    throws(DownloadError) -> (count: Int, isDone: Bool)
 }
 
-/// The size of a stage's output buffer, which is passed on when full.
 private let outputLength = 1 << 16
 
 /// gzip (RFC 1952) and deflate (RFC 1950, or bare RFC 1951), by zlib, which verifies the checksums.
@@ -120,10 +103,9 @@ private final class InflateStage: CodingStage {
 
   var isAtEnd: Bool { state == .ended || state == .padded }
 
-  func decode(
-    _ bytes: UnsafeRawBufferPointer, upTo room: inout Int,
-    _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
-  ) throws(DownloadError) -> (count: Int, isDone: Bool) {
+  func decode(_ bytes: UnsafeRawBufferPointer, upTo room: inout Int, _ take: ContentDecoder.Take)
+    throws(DownloadError) -> (count: Int, isDone: Bool)
+  {
     var rest = bytes
     while room > 0 {
       switch (state, rest.first) {
@@ -156,8 +138,7 @@ private final class InflateStage: CodingStage {
     state = .inside
   }
 
-  /// - Parameter bytes: those that it takes are removed.
-  /// - Returns: how many it gave; less than fit only where it has no more of them, or has come to its end.
+  /// - Returns: how many bytes it gave: less than fit only where it has no more, or has come to its end.
   private func inflate(_ bytes: inout UnsafeRawBufferPointer) throws(DownloadError) -> Int {
     stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.assumingMemoryBound(to: UInt8.self).baseAddress)
     stream.pointee.avail_in = UInt32(bytes.count)
@@ -195,10 +176,9 @@ private final class BrotliStage: CodingStage {
     output.deallocate()
   }
 
-  func decode(
-    _ bytes: UnsafeRawBufferPointer, upTo room: inout Int,
-    _ take: (UnsafeRawBufferPointer) throws(DownloadError) -> Void
-  ) throws(DownloadError) -> (count: Int, isDone: Bool) {
+  func decode(_ bytes: UnsafeRawBufferPointer, upTo room: inout Int, _ take: ContentDecoder.Take)
+    throws(DownloadError) -> (count: Int, isDone: Bool)
+  {
     var next = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
     var left = bytes.count
     while room > 0 {

@@ -2,8 +2,6 @@ import CCurl
 import DownloadModel
 import Synchronization
 
-// Long because: which transfers run, wait, end and keep their connections is private to the agent.
-
 /// Owns the easy handles of one loop and is isolated on it: libcurl's callbacks and the tasks that download enter it
 /// without a lock and without changing threads.
 actor CurlAgent {
@@ -11,8 +9,7 @@ actor CurlAgent {
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   private let settings: TransferSettings
-  /// Every transfer that was ever made, so that libcurl's pointers to them stay valid. Running transfers need no table:
-  /// libcurl reports an ended one by pointer, and only cancellations have to search.
+  /// Every transfer that was ever made, so that libcurl's pointers to them stay valid.
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
   private var isClosed = false
@@ -20,6 +17,7 @@ actor CurlAgent {
   private var isShort = false
   /// How many connections to a host this loop may have; most hosts have no entry.
   private var permits: [String: Int] = [:]
+  private var crowded: Set<String> = []
   private let group: TransportGroup
   private var watch = UnansweredWatch()
   private let numbers = Atomic<UInt64>(0)
@@ -35,176 +33,125 @@ actor CurlAgent {
     sharing = SharingWait(longest: options.sharingWait)
   }
 
-  /// Runs one transfer as `Transport.run` specifies; for any caller.
-  /// - Parameter triedProxy: the proxy whose login this transfer tries; it is told when the transfer has ended.
+  /// - Parameter isolation: the caller's if it is on the loop, else the agent's. The closures name it to be isolated to
+  ///   it; otherwise Swift 6.3 would run them in no isolation, which costs two more jobs for each file.
   func run(
-    _ request: TransferRequest, into sink: any ByteSink, _ triedProxy: Proxy?
-  ) async throws(DownloadError) -> TransferStage {
-    let id = nextID()
-    let result = await withTaskCancellationHandler {
-      await withUnsafeContinuation { begin(request, into: sink, Completion(id, triedProxy, $0)) }
-    } onCancel: {
-      loop.cancel(Cancellation(id: id, reason: .starter))
-    }
-    return try result.get()
-  }
-
-  /// The same without a job to enter the agent: for callers that are isolated on the loop themselves.
-  /// - Parameter isolation: the caller's. The closures below are isolated to it because they name it; otherwise Swift
-  ///   6.3 would run them in no isolation, which costs two more jobs for each file.
-  func runFromLoop(
     _ request: TransferRequest, into sink: any ByteSink, _ triedProxy: Proxy?, isolation: isolated any Actor
   ) async throws(DownloadError) -> TransferStage {
-    let id = nextID()
+    let id = TransferID(number: numbers.wrappingAdd(1, ordering: .relaxed).newValue)
     let result = await withTaskCancellationHandler {
       _ = isolation
       return await withUnsafeContinuation(isolation: isolation) { continuation in
         assumeIsolated { $0.begin(request, into: sink, Completion(id, triedProxy, continuation)) }
       }
     } onCancel: {
-      loop.cancel(Cancellation(id: id, reason: .starter))
+      loop.inbox.cancel(Cancellation(id: id, reason: .starter))
     }
     return try result.get()
   }
 
   var connectionCount: Int { loop.connectionCount }
 
-  private nonisolated func nextID() -> TransferID {
-    TransferID(number: numbers.wrappingAdd(1, ordering: .relaxed).newValue)
-  }
-
-  /// Adds a transfer to the loop. The completion is called when it has ended, or at once if it cannot begin.
-  ///
-  /// If the task was cancelled before this, `onCancel` has run, has found nothing and will not run again, so
-  /// cancellation is checked here. If it is cancelled from here on, `onCancel` posts the id, which the loop reads only
-  /// after this job has registered it.
+  /// Cancellation is checked here, because an `onCancel` that has run has found nothing, and will not run again. One
+  /// that runs from here on posts the id, which the loop reads only after this job has registered it.
   private func begin(_ request: TransferRequest, into sink: any ByteSink, _ completion: Completion) {
     do {
-      if isClosed || Task.isCancelled { throw DownloadError.cancelled.at(request.address) }
-      let transfer = try takeIdle()
+      if isClosed || Task.isCancelled { throw DownloadError.cancelled }
+      let transfer = try idle.popLast() ?? makeTransfer()
       do {
-        try transfer.prepare(
-          request, into: sink, settings, running: transfers.count - idle.count, connections: loop.connectionCount)
-        // Connections that were idle for more than a second are closed when the next transfer looks for one
-        // (CURLOPT_MAXAGE_CONN).
+        try transfer.begin(
+          request, into: sink, completion, running: transfers.count - idle.count, connections: loop.connectionCount)
+        // Closes what was idle for over a second, when libcurl looks for a connection.
         if isShort { try transfer.easy.set(CURLOPT_MAXAGE_CONN, 1) }
-        if !waitsToShare(transfer) { try loop.add(transfer.easy) }
-        if transfers.count - idle.count == 1 { loop.expectsAnswer() }
+        if !waitsToShare(transfer, request.address) { try loop.add(transfer.easy) }
+        if transfers.count - idle.count == 1 { loop.expectsAnswer = true }
       } catch {
-        _ = transfer.abort(.cancelled)  // releases the sink
+        transfer.release()
         idle.append(transfer)
         throw error
       }
-      transfer.completion = completion
     } catch {
       completion.end(.failure(Self.failure(error).at(request.address)))
     }
   }
 
-  private func takeIdle() throws(CurlFailure) -> CurlTransfer {
-    if let transfer = idle.popLast() { return transfer }
-    let transfer = try CurlTransfer(settings, logins, on: loop, group)
+  private func makeTransfer() throws(CurlFailure) -> CurlTransfer {
+    let transfer = try CurlTransfer(settings, logins, on: loop)
     transfers.append(transfer)
     return transfer
   }
 
   private static func failure(_ error: any Error) -> DownloadError {
-    if let error = error as? DownloadError { return error }
-    let cause: DownloadError.Cause =
-      switch error {
-      case let error as CurlFailure: .curl(code: Int32(error.code.rawValue), message: error.message)
-      case let error as MultiFailure: .detail(error.message)
-      default: .detail("\(error)")
-      }
-    return DownloadError(.transport, cause: cause, activity: "starting the transfer")
-  }
-
-  /// libcurl reports an easy handle as done.
-  /// - Parameter handle: the easy handle's address.
-  func finish(_ handle: UInt, _ code: CURLcode) {
-    guard let easy = UnsafeMutableRawPointer(bitPattern: handle), let transfer = CurlTransfer.of(easy) else { return }
-    finish(transfer, code)
-  }
-
-  private func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
-    switch transfer.finish(code) {
-    case .ended(let result): letGo(transfer, with: result)
-    case .goesOn: follow(transfer)
+    let activity = "starting the transfer"
+    return switch error {
+    case let error as DownloadError: error
+    case let error as CurlFailure: error.error(activity)
+    case let error as MultiFailure: DownloadError(.transport, cause: .detail(error.message), activity: activity)
+    default: DownloadError(.transport, cause: .detail("\(error)"), activity: activity)
     }
   }
 
-  /// Sends the next request of a transfer, on the same easy handle.
-  private func follow(_ transfer: CurlTransfer) {
+  /// libcurl has finished the request of a transfer: another one follows on the same easy handle, or this is the end.
+  func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
+    guard transfer.goesOn else { return letGo(transfer, with: transfer.result(code)) }
     do {
       try loop.remove(transfer.easy)
-      try transfer.follow(settings)
+      try transfer.follow()
       try loop.add(transfer.easy)
     } catch {
-      letGo(transfer, with: transfer.abort(Self.failure(error)))
+      letGo(transfer, with: transfer.result(Self.failure(error)))
     }
   }
 
-  /// Ends transfers whose answer is known but whose body did not end in time.
-  /// - Returns: when the next of them is due.
+  /// - Returns: when the next is due.
   func endDrained(at now: UInt64) -> UInt64? {
-    var next: UInt64?
-    for transfer in transfers where transfer.completion != nil {
-      guard let end = transfer.drainDeadline else { continue }
-      if end <= now {
-        finish(transfer, CURLE_OK)
-      } else {
-        next = min(next ?? end, end)
-      }
+    for transfer in transfers {
+      if let end = transfer.drainDeadline, end <= now { finish(transfer, CURLE_OK) }
     }
-    return next
+    return transfers.compactMap(\.drainDeadline).min()
   }
 
-  /// Decodes further pieces of the bodies that wait for it.
   func decodeOn() {
-    for transfer in transfers where transfer.isBehind && transfer.completion != nil {
+    for transfer in transfers where transfer.isBehind {
       let code = transfer.easy.goOn()
       if code != CURLE_OK { finish(transfer, code) }
     }
   }
 
-  /// Removes cancelled transfers, except those that their sinks keep.
   func cancel(_ cancellations: [Cancellation]) {
     let reasons = Dictionary(grouping: cancellations, by: \.id)
     for transfer in transfers {
       // If the transfer is not found, it ended while its cancellation was on the way.
-      guard let id = transfer.completion?.id, let reasons = reasons[id] else { continue }
+      guard let id = transfer.id, let reasons = reasons[id] else { continue }
       if !reasons.allSatisfy({ transfer.isKept(after: $0.reason) }) {
-        letGo(transfer, with: transfer.abort(.cancelled))
+        letGo(transfer, with: transfer.result(.cancelled))
       }
     }
   }
 
   func details(of meter: TransferMeter) -> [TransferDetails] {
-    transfers.filter { $0.completion != nil && $0.meter === meter }
-      .sorted { ($0.completion?.id.number ?? 0) < ($1.completion?.id.number ?? 0) }.map(\.details)
+    transfers.filter { $0.isRunning && $0.meter === meter }.sorted { ($0.id?.number ?? 0) < ($1.id?.number ?? 0) }
+      .map { $0.easy.details }
   }
 
-  /// Ends the transfers that fill a file.
-  /// - Returns: whether there were any.
   func cancel(_ meter: TransferMeter) -> Bool {
-    let own = transfers.filter { $0.completion != nil && $0.meter === meter }
-    for transfer in own { letGo(transfer, with: transfer.abort(.cancelled)) }
+    let own = transfers.filter { $0.isRunning && $0.meter === meter }
+    for transfer in own { letGo(transfer, with: transfer.result(.cancelled)) }
     return !own.isEmpty
   }
 
   /// All transfers were held for so many nanoseconds.
   func wereHeld(for time: UInt64) {
-    for transfer in transfers where transfer.completion != nil { transfer.wasHeld(for: time, settings) }
+    for transfer in transfers where transfer.isRunning { transfer.wasHeld(for: time) }
   }
 
-  /// Ends transfers that have stalled.
   /// - Parameter time: nanoseconds since the last check.
   /// - Returns: whether any transfer goes on.
   func endStalled(_ stalls: StallWatch, after time: UInt64) -> Bool {
     var goesOn = false
-    for transfer in transfers where transfer.completion != nil {
+    for transfer in transfers where transfer.isRunning {
       if transfer.hasStalled(stalls, after: time) {
-        letGo(transfer, with: transfer.abort(stalls.failure))
+        letGo(transfer, with: transfer.result(stalls.failure))
       } else {
         goesOn = true
       }
@@ -212,61 +159,57 @@ actor CurlAgent {
     return goesOn
   }
 
-  /// The loop itself is broken (out of memory, out of descriptors): fails all transfers, so that no task waits for
-  /// ever.
+  /// The loop itself is broken (out of memory, out of descriptors), and no task may wait for ever.
   func failAll(_ message: String) {
-    let error = DownloadError(
-      .transport, cause: .detail(message), activity: "waiting for the network", isTransient: true)
-    waitingToShare = []
-    for transfer in transfers { letGo(transfer, with: transfer.abort(error)) }
+    endAll(
+      DownloadError(.transport, cause: .detail(message), activity: "waiting for the network", isTransient: true))
   }
 
-  /// Ends everything; later transfers are refused.
-  func close() {
-    isClosed = true
+  private func endAll(_ error: DownloadError) {
     // Else the end of one would begin those that wait for it.
     waitingToShare = []
-    for transfer in transfers { letGo(transfer, with: transfer.abort(.cancelled)) }
-    if watch.isOn { group.unwatch() }
+    for transfer in transfers { letGo(transfer, with: transfer.result(error)) }
+  }
+
+  func close() {
+    isClosed = true
+    endAll(.cancelled)
+    if watch.isOn { group.watch(false) }
     watch = UnansweredWatch()
     group.leave(self)
-    idle = []
-    transfers = []
+    (idle, transfers) = ([], [])
   }
 
   /// The easy handle leaves the multi handle first; then the completion is called.
   private func letGo(_ transfer: CurlTransfer, with result: Result<TransferReceipt, DownloadError>) {
-    guard let completion = transfer.completion else { return }  // idle
-    note(transfer, result)
+    guard let host = transfer.host else { return }  // idle
+    note(transfer, of: host, result)
     if case .failure(let error) = result, error.code == .resources {
       if !isShort { loop.keepFewerConnections() }
       isShort = true
     }
-    transfer.completion = nil
-    let wasWaiting = waitingToShare.firstIndex { $0 === transfer }
-    if let wasWaiting { waitingToShare.remove(at: wasWaiting) }
+    let socket = transfer.answerWait.socket
+    let completion = transfer.release()
+    let wasWaiting = waitingToShare.firstIndex { $0 === transfer }.map { waitingToShare.remove(at: $0) }
     do throws(MultiFailure) {
       // Does nothing for a transfer that has not begun.
       try loop.remove(transfer.easy)
       idle.append(transfer)
-      if case .failure = result, let socket = transfer.answerWait.socket { loop.forgetIfClosed(socket) }
-      if !permits.isEmpty, let host = transfer.destination?.hostAndPort { trim(host) }
+      if case .failure = result, let socket { loop.forgetIfClosed(socket) }
+      if !permits.isEmpty { crowded.insert(host) }
     } catch {
       // libcurl does not know the handle: it is not used again, and its result stands.
       assertionFailure("curl_multi_remove_handle: \(error.message)")
     }
-    if wasWaiting == nil, sharing.isOn, let host = transfer.destination?.hostAndPort, sharing.meet(host) {
-      beginWaiting(for: host, isFresh: false)
-    }
-    completion.end(result)
+    if wasWaiting == nil, sharing.meet(host) { beginWaiting(for: host, isFresh: false) }
+    completion?.end(result)
   }
 
   // MARK: Connections that transfers share (HTTP/2)
 
-  /// Whether a transfer that is about to begin waits instead.
-  private func waitsToShare(_ transfer: CurlTransfer) -> Bool {
-    guard let place = transfer.destination, settings.mayShareConnections(to: place),
-      !sharing.mayBegin(place.hostAndPort, at: monotonicNanoseconds()), let deadline = sharing.deadline
+  private func waitsToShare(_ transfer: CurlTransfer, _ place: Address) -> Bool {
+    guard settings.mayShareConnections(to: place),
+      !sharing.mayBegin(place.hostAndPort, at: CurlLoop.now), let deadline = sharing.deadline
     else { return false }
     waitingToShare.append(transfer)
     loop.look(at: deadline)
@@ -274,177 +217,173 @@ actor CurlAgent {
   }
 
   /// Begins transfers that have waited in vain for a connection to share.
-  /// - Returns: when the next of them are due.
+  /// - Returns: when the next are due.
   func endSharingWaits(at now: UInt64) -> UInt64? {
     for host in sharing.overdue(at: now) { beginWaiting(for: host, isFresh: true) }
     return waitingToShare.isEmpty ? nil : sharing.deadline
   }
 
-  /// - Parameter isFresh: whether each gets a connection of its own.
   private func beginWaiting(for host: String, isFresh: Bool) {
-    let ready = waitingToShare.filter { $0.destination?.hostAndPort == host }
-    if ready.isEmpty { return }
-    waitingToShare.removeAll { $0.destination?.hostAndPort == host }
+    let ready = waitingToShare.filter { $0.host == host }
+    waitingToShare.removeAll { $0.host == host }
     for transfer in ready {
       do {
         if isFresh { try transfer.useFreshConnection() }
         try loop.add(transfer.easy)
       } catch {
-        letGo(transfer, with: transfer.abort(Self.failure(error)))
+        letGo(transfer, with: transfer.result(Self.failure(error)))
       }
     }
   }
 
   // MARK: How many connections a host takes (HTTP rules 37, 38)
 
-  /// Sets how many connections to some hosts this loop may have.
   func keep(_ wanted: [ConnectionLimit]) {
     for wanted in wanted {
       permits[wanted.host] = wanted.count
-      trim(wanted.host)
+      crowded.insert(wanted.host)
     }
   }
 
-  /// Closes idle connections of a host beyond the number that this loop may have.
-  private func trim(_ host: String) {
-    guard let permits = permits[host] else { return }
-    let idle = loop.idleConnections(to: host)
-    // Counts only connections that have brought an answer, because the requests on the others are about to be returned.
-    let busy = busyConnections(to: host)
-    for socket in idle.prefix(max(0, idle.count + busy - permits)) { loop.end(idleConnection: socket) }
+  /// Closes idle connections beyond the number that this loop may have. All finished transfers must be delivered:
+  /// else their connections, which libcurl has made idle, count as busy too.
+  func trim() {
+    while let host = crowded.popFirst() {
+      guard let permits = permits[host] else { continue }
+      let idle = loop.idleConnections(to: host)
+      // Requests on connections that have brought no answer are about to be returned, so those do not count.
+      let busy = busyConnections(to: host)
+      for socket in idle.prefix(max(0, idle.count + busy - permits)) { loop.end(idleConnection: socket) }
+    }
   }
 
-  /// Learns from a transfer that ended, where that helps requests that wait.
-  private func note(_ transfer: CurlTransfer, _ result: Result<TransferReceipt, DownloadError>) {
-    let receipt = if case .success(let receipt) = result { receipt } else { TransferReceipt?.none }
-    let isFirst = receipt != nil && !transfer.reusedConnection
-    // Nothing can be learnt from most transfers.
-    guard isFirst || transfer.answerWait.isTrial || group.isWatched, let host = transfer.destination?.hostAndPort else {
-      return
+  private func note(_ transfer: CurlTransfer, of host: String, _ result: Result<TransferReceipt, DownloadError>) {
+    let hasAnswer = if case .success = result { true } else { false }
+    let wait = transfer.answerWait
+    if wait.isTrial, let waited = wait.before {
+      group.change(host) { $0.ended(waited: waited, answered: hasAnswer ? transfer.answerTime : nil) }
     }
-    if transfer.answerWait.isTrial, let waited = transfer.answerWait.before {
-      let time = receipt == nil ? nil : transfer.answerTime
-      group.change(host) { $0.ended(waited: waited, answered: time) }
-    }
-    if isFirst { watch.answered(host, after: transfer.answerTime) }
-    if receipt != nil, group.isWatched { watch.count(host) }
+    guard hasAnswer else { return }
+    if !transfer.easy.reusedConnection { watch.answered(host, after: transfer.answerTime) }
+    if group.isWatched { watch.count(host) }
   }
 
   /// Looks for requests that a host leaves unanswered while it answers others.
-  /// - Parameter time: nanoseconds since the last check, as far as they count.
+  /// - Parameter time: nanoseconds since the last check.
   /// - Returns: whether any request waits for the first answer of its connection.
   func watchUnanswered(after time: UInt64) -> Bool {
     // Under a rate limit, an answer may be there but not read yet.
-    if settings.sharesConnections || settings.rateLimit != nil { return false }
-    var waits: [String: LongestWaits] = [:]
+    if settings.options.usesHTTP2 || settings.options.rateLimit != nil { return false }
+    /// The longest waits for each host: of all requests, and of those whose connections are not up.
+    var waits: [String: (all: UInt64, unsent: UInt64)] = [:]
     var isWaiting = false
-    for transfer in transfers where transfer.completion != nil {
-      isWaiting = isWaiting || transfer.wait != nil
-      guard transfer.passTime(time), let wait = transfer.wait, let host = transfer.destination?.hostAndPort else {
-        continue
-      }
-      if wait >= OvertakenRule.leastWait {
-        waits[host, default: LongestWaits()].add(wait, isUnsent: transfer.isUnsent)
-      }
+    for transfer in transfers where transfer.wait != nil {
+      isWaiting = true
+      guard transfer.passTime(time), let wait = transfer.wait, wait >= OvertakenRule.leastWait, let host = transfer.host
+      else { continue }
+      let (all, unsent) = waits[host] ?? (0, 0)
+      waits[host] = (max(all, wait), transfer.isUnsent ? max(unsent, wait) : unsent)
     }
-    if watch.isOn != isWaiting { isWaiting ? group.watch() : group.unwatch() }
+    if watch.isOn != isWaiting { group.watch(isWaiting) }
     watch.set(isOn: isWaiting, hosts: Set(waits.keys))
-    if !waits.isEmpty, watch.begin() {
+    if !waits.isEmpty, !watch.isJudging {
+      watch.isJudging = true
       // No task waits for this one: it asks the other loops, each on its own thread, and ends.
-      Task { await judge(waits) }
+      Task { [waits] in await judge(waits) }
     }
     return isWaiting
   }
 
-  /// Of the requests to one host.
-  private struct LongestWaits {
-    private(set) var all: UInt64 = 0
-    /// Of those whose connections are not up.
-    private(set) var unsent: UInt64 = 0
-
-    mutating func add(_ wait: UInt64, isUnsent: Bool) {
-      all = max(all, wait)
-      if isUnsent { unsent = max(unsent, wait) }
-    }
-  }
-
-  private func judge(_ waits: [String: LongestWaits]) async {
+  private func judge(_ waits: [String: (all: UInt64, unsent: UInt64)]) async {
     for (host, wait) in waits {
-      var facts = OvertakenRule.Facts()
-      for agent in group.agents {
-        let (busy, idle, answers, first) = await agent.facts(of: host)
-        facts.add(busy: busy, idle: idle, answers: answers, firstAnswer: first)
-      }
-      let trials = group.trials(at: host)
+      var facts: [OvertakenRule.Facts] = []
+      for agent in group.agents { facts.append(await agent.facts(of: host)) }
       switch OvertakenRule.judge(
-        wait: wait.all, unsent: wait.unsent, longest: settings.longestWait, facts, since: watch.mark(host), trials)
+        wait: wait.all, unsent: wait.unsent, longest: settings.longestWait, facts, since: watch.marks[host],
+        group.trials(at: host))
       {
       case .wait: break
-      case .tryOne(let loop, let isIdle): tryOne(host, on: loop, isIdle: isIdle)
-      case .move(let loop): move(host, to: loop)
+      // A request that was returned before must wait longer each time.
+      case .tryOne(let loop, let isIdle): tryOne(host, on: loop, isIdle: isIdle) { $0.answerWait.mayReturn }
+      case .move(let loop): tryOne(host, on: loop, isIdle: true) { $0.isUnsent }
       case .giveBack(let answering):
         for agent in group.agents { await agent.giveBack(host, answering, on: facts.bestLoop) }
       }
       watch.see(host, facts)
     }
-    watch.end()
+    watch.isJudging = false
   }
 
-  /// How many connections have brought an answer and have a transfer now.
-  private func busyConnections(to host: String) -> Int {
-    transfers.count { $0.completion != nil && $0.destination?.hostAndPort == host && $0.isAnswered }
+  private func busyConnections(to host: String) -> Int { transfers.count { $0.host == host && $0.isAnswered } }
+
+  private func facts(of host: String) -> OvertakenRule.Facts {
+    watch.facts(of: host, busy: busyConnections(to: host), idle: loop.idleConnections(to: host).count)
   }
 
-  /// What this loop knows of a host.
-  private func facts(of host: String) -> (busy: Int, idle: Int, answers: Int, firstAnswer: UInt64) {
-    (
-      busyConnections(to: host), loop.idleConnections(to: host).count, watch.answers(of: host),
-      watch.firstAnswer(of: host)
-    )
-  }
-
-  /// Returns the request that has waited longest, so that it is asked again on a loop that has an answering connection.
-  private func tryOne(_ host: String, on loop: Int, isIdle: Bool) {
-    // A request that was returned before must wait longer each time.
-    let waiting = waiting(for: host).filter { $0.wait / 2 >= $0.transfer.answerWait.before ?? 0 }
-    guard let longest = waiting.max(by: { $0.wait < $1.wait }) else { return }
+  /// Returns the request that has waited longest of some, to be asked again on a loop that has a connection for it.
+  private func tryOne(_ host: String, on loop: Int, isIdle: Bool, _ isMeant: (CurlTransfer) -> Bool) {
+    let meant = waiting(for: host).filter(isMeant)
+    guard let longest = meant.max(by: { $0.answerWait.time < $1.answerWait.time }) else { return }
     group.change(host) { $0.pending += 1 }
-    giveBack(longest.transfer, after: longest.wait, on: loop, isIdle: isIdle)
-  }
-
-  /// Returns the request that has waited longest for its connection, so that it is asked on an idle one.
-  private func move(_ host: String, to loop: Int) {
-    let unsent = waiting(for: host).filter(\.transfer.isUnsent)
-    guard let longest = unsent.max(by: { $0.wait < $1.wait }) else { return }
-    group.change(host) { $0.pending += 1 }
-    giveBack(longest.transfer, after: longest.wait, on: loop, isIdle: true)
+    giveBack(longest, on: loop, isIdle: isIdle)
   }
 
   private func giveBack(_ host: String, _ answering: [Int], on loop: Int) {
-    for (transfer, wait) in waiting(for: host)
-    where wait >= OvertakenRule.leastWait && wait / 2 >= transfer.answerWait.before ?? 0 {
-      giveBack(transfer, after: wait, on: loop, answering: answering)
+    for transfer in waiting(for: host)
+    where transfer.answerWait.time >= OvertakenRule.leastWait && transfer.answerWait.mayReturn {
+      giveBack(transfer, on: loop, answering: answering)
     }
   }
 
-  private func giveBack(
-    _ transfer: CurlTransfer, after wait: UInt64, on loop: Int, isIdle: Bool = false, answering: [Int]? = nil
-  ) {
+  private func giveBack(_ transfer: CurlTransfer, on loop: Int, isIdle: Bool = false, answering: [Int]? = nil) {
     let overtaken = DownloadError.Overtaken(
-      waited: .nanoseconds(wait), loop: loop, isIdle: isIdle, answering: answering)
-    letGo(
-      transfer,
-      with: transfer.abort(
-        DownloadError(.unanswered, activity: "waiting for the answer", isTransient: true, overtaken: overtaken)))
+      waited: .nanoseconds(transfer.answerWait.time), loop: loop, isIdle: isIdle, answering: answering)
+    let error = DownloadError(.unanswered, activity: "waiting for the answer", isTransient: true, overtaken: overtaken)
+    letGo(transfer, with: transfer.result(error))
   }
 
-  /// Requests to a host that wait for the first answer of their connection, and for how many nanoseconds.
-  private func waiting(for host: String) -> [(transfer: CurlTransfer, wait: UInt64)] {
-    transfers.compactMap { transfer in
-      guard transfer.completion != nil, transfer.destination?.hostAndPort == host, let wait = transfer.wait else {
-        return nil
-      }
-      return (transfer, wait)
-    }
+  private func waiting(for host: String) -> [CurlTransfer] { transfers.filter { $0.wait != nil && $0.host == host } }
+}
+
+/// Which transfers wait a moment for a connection that they may share (HTTP/2), by host. Times are in nanoseconds.
+///
+/// Until a connection is up, libcurl opens one for each transfer that begins. So the first transfer to a host goes
+/// alone, and others wait until it has ended, but not long: the server may turn out to speak only HTTP/1.1. There those
+/// that wait by libcurl's own options would wait for whole files (CURLOPT_PIPEWAIT), or for ever
+/// (CURLMOPT_MAX_HOST_CONNECTIONS).
+struct SharingWait {
+  /// How many hosts are remembered, so that memory does not grow with their number.
+  static let mostHosts = 1024
+
+  private let longest: UInt64
+  private var met: Set<String> = []
+  /// Hosts to which the first transfer is under way: until when others wait for it.
+  private var new: [String: UInt64] = [:]
+
+  init(longest: Duration) { self.longest = UInt64(max(0, longest / .nanoseconds(1))) }
+
+  mutating func mayBegin(_ host: String, at now: UInt64) -> Bool {
+    if met.contains(host) { return true }
+    if let end = new[host] { return now >= end }
+    new[host] = now + longest
+    return true
+  }
+
+  var deadline: UInt64? { new.values.min() }
+
+  /// A transfer to the host has ended.
+  /// - Returns: whether that ends the waits for it.
+  mutating func meet(_ host: String) -> Bool {
+    guard !new.isEmpty, new.removeValue(forKey: host) != nil else { return false }
+    if met.count >= Self.mostHosts { met = [] }
+    met.insert(host)
+    return true
+  }
+
+  /// - Returns: the hosts whose waits end now, though no transfer has ended.
+  mutating func overdue(at now: UInt64) -> [String] {
+    let hosts = new.filter { $0.value <= now }.map(\.key)
+    for host in hosts { _ = meet(host) }
+    return hosts
   }
 }

@@ -1,7 +1,7 @@
 import CCurl
+import DownloadModel
 
-/// One `CURL *`, owned by exactly one transfer and cleaned up with it. It must have left its multi handle by then;
-/// CurlTransfer's owner ensures that.
+/// One `CURL *`, cleaned up with its transfer, which must have left its multi handle by then.
 struct EasyHandle: ~Copyable {
   let pointer: UnsafeMutableRawPointer
 
@@ -30,22 +30,6 @@ struct EasyHandle: ~Copyable {
     try check(dlm_setopt_pointer(pointer, option, value))
   }
 
-  func set(_ option: CURLoption, callback: dlm_data_callback) throws(CurlFailure) {
-    try check(dlm_setopt_data_callback(pointer, option, callback))
-  }
-
-  func setCloseCallback(_ callback: dlm_close_callback) throws(CurlFailure) {
-    try check(dlm_setopt_close_callback(pointer, callback))
-  }
-
-  func setOpenCallback(_ callback: dlm_open_callback) throws(CurlFailure) {
-    try check(dlm_setopt_open_callback(pointer, callback))
-  }
-
-  func setRequestCallback(_ callback: dlm_request_callback) throws(CurlFailure) {
-    try check(dlm_setopt_request_callback(pointer, callback))
-  }
-
   /// The list must live as long as the option is set.
   func set(_ option: CURLoption, list: borrowing HeaderLines) throws(CurlFailure) {
     try check(dlm_setopt_list(pointer, option, list.first))
@@ -54,57 +38,81 @@ struct EasyHandle: ~Copyable {
   func long(_ info: CURLINFO) -> Int {
     var value = 0
     // The only failures are an unknown info or a null handle, and these typed calls can cause neither.
-    guard dlm_getinfo_long(pointer, info, &value) == CURLE_OK else { return 0 }
-    return value
+    return dlm_getinfo_long(pointer, info, &value) == CURLE_OK ? value : 0
   }
 
   func offset(_ info: CURLINFO) -> Int64 {
     var value: curl_off_t = 0
-    guard dlm_getinfo_offset(pointer, info, &value) == CURLE_OK else { return 0 }
-    return Int64(value)
+    return dlm_getinfo_offset(pointer, info, &value) == CURLE_OK ? Int64(value) : 0
   }
 
-  /// A text of libcurl's; nil where it has none.
+  /// The time that libcurl measured from the start of the request, and `before` in microseconds; nil for none.
+  func time(_ info: CURLINFO, after before: Int64 = 0) -> Duration? {
+    let time = offset(info)
+    return time > 0 ? .microseconds(before + time) : nil
+  }
+
   func text(_ info: CURLINFO) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     guard dlm_getinfo_pointer(pointer, info, &text) == CURLE_OK, let text else { return nil }
     return String(cString: text)
   }
 
-  /// The lines of a list; none where libcurl has none.
   func list(_ info: CURLINFO) -> [String] {
     var first: UnsafeMutablePointer<curl_slist>?
     guard dlm_getinfo_list(pointer, info, &first) == CURLE_OK else { return [] }
     defer { curl_slist_free_all(first) }
-    var lines: [String] = []
-    var next = first
-    while let line = next {
-      if let text = line.pointee.data { lines.append(String(cString: text)) }
-      next = line.pointee.next
-    }
-    return lines
+    let lines = first.map { sequence(first: $0) { $0.pointee.next } }
+    return lines.map { $0.compactMap { $0.pointee.data.map { String(cString: $0) } } } ?? []
   }
 
-  /// Resets the handle to its initial state, except for connections and cookies (curl_easy_reset). It must have left
-  /// its multi handle.
+  var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
+
+  /// Whether it reused a connection. Valid once its request has ended.
+  var reusedConnection: Bool { long(CURLINFO_NUM_CONNECTS) == 0 }
+
+  var details: TransferDetails {
+    var details = TransferDetails()
+    let port = long(CURLINFO_PRIMARY_PORT)
+    if let address = text(CURLINFO_PRIMARY_IP), !address.isEmpty, port > 0 {
+      details.peer = address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
+    }
+    details.httpVersion =
+      switch long(CURLINFO_HTTP_VERSION) {
+      case Int(CURL_HTTP_VERSION_1_0): "HTTP/1.0"
+      case Int(CURL_HTTP_VERSION_1_1): "HTTP/1.1"
+      case Int(CURL_HTTP_VERSION_2_0): "HTTP/2"
+      default: nil
+      }
+    details.isReused = isConnected && reusedConnection
+    if !details.isReused {
+      details.lookedUp = time(CURLINFO_NAMELOOKUP_TIME_T)
+      details.connected = time(CURLINFO_CONNECT_TIME_T)
+      details.secured = time(CURLINFO_APPCONNECT_TIME_T)
+    }
+    details.firstByte = time(CURLINFO_STARTTRANSFER_TIME_T)
+    return details
+  }
+
+  /// Keeps connections and cookies only. The handle must have left its multi handle.
   func reset() { curl_easy_reset(pointer) }
 
-  /// Ends a pause: libcurl delivers at once what it kept. Not inside of a callback.
-  /// - Returns: another code than CURLE_OK where that was refused: then the transfer must end.
+  /// Ends a pause, not inside of a callback: libcurl delivers what it kept at once; else the transfer must end.
   func goOn() -> CURLcode { curl_easy_pause(pointer, CURLPAUSE_CONT) }
 
-  private func check(_ code: CURLcode) throws(CurlFailure) {
+  func check(_ code: CURLcode) throws(CurlFailure) {
     if code != CURLE_OK { throw CurlFailure(code) }
   }
 }
 
-/// A `curl_slist` of header lines, freed with its owner.
 struct HeaderLines: ~Copyable {
+  let texts: [String]
   fileprivate(set) var first: UnsafeMutablePointer<curl_slist>?
 
-  init(_ lines: some Sequence<String>) throws(CurlFailure) {
+  init(_ texts: [String]) throws(CurlFailure) {
+    self.texts = texts
     first = nil
-    for line in lines {
+    for line in texts {
       guard let longer = curl_slist_append(first, line) else {
         throw CurlFailure(CURLE_OUT_OF_MEMORY)  // deinit frees the earlier lines
       }
@@ -120,12 +128,15 @@ struct CurlFailure: Error {
   let code: CURLcode
   init(_ code: CURLcode) { self.code = code }
   var message: String { String(cString: curl_easy_strerror(code)) }
+
+  func error(_ activity: String) -> DownloadError {
+    DownloadError(.transport, cause: .curl(code: Int32(code.rawValue), message: message), activity: activity)
+  }
 }
 
-/// One `CURLM *`, used on its loop's thread only. Transfers must have left it before it is cleaned up; the loop's
-/// teardown ensures the order.
+/// One `CURLM *`, used on its loop's thread only. Transfers must have left it before it is cleaned up.
 struct MultiHandle: ~Copyable {
-  private var pointer: UnsafeMutableRawPointer?
+  private(set) var pointer: UnsafeMutableRawPointer?
 
   init() throws(MultiFailure) {
     pointer = curl_multi_init()
@@ -143,14 +154,6 @@ struct MultiHandle: ~Copyable {
     pointer = nil
     let code = curl_multi_cleanup(multi)
     assert(code == CURLM_OK, "cleaned up from inside a callback")
-  }
-
-  func onSocket(_ callback: dlm_socket_callback, context: UnsafeMutableRawPointer) throws(MultiFailure) {
-    try check(dlm_multi_set_socket_callback(pointer, callback, context))
-  }
-
-  func onTimer(_ callback: dlm_timer_callback, context: UnsafeMutableRawPointer) throws(MultiFailure) {
-    try check(dlm_multi_set_timer_callback(pointer, callback, context))
   }
 
   func set(_ option: CURLMoption, _ value: Int) throws(MultiFailure) {
@@ -171,7 +174,6 @@ struct MultiHandle: ~Copyable {
     try check(curl_multi_socket_action(pointer, socket, bits, &running))
   }
 
-  /// The next transfer that ended: its easy handle and its result.
   func nextFinished() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
     var left: Int32 = 0
     while let message = curl_multi_info_read(pointer, &left) {
@@ -182,7 +184,7 @@ struct MultiHandle: ~Copyable {
     return nil
   }
 
-  private func check(_ code: CURLMcode) throws(MultiFailure) {
+  func check(_ code: CURLMcode) throws(MultiFailure) {
     if code != CURLM_OK { throw MultiFailure(code) }
   }
 }

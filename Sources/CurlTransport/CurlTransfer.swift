@@ -6,111 +6,81 @@ import Glibc
 
 /// One easy handle and the transfer that it runs now; it is kept and used again for the next transfer.
 ///
-/// It stays on its loop's thread: the agent starts and ends it there, and libcurl calls back there. The pointer that
-/// libcurl holds is unretained; that is safe because the agent keeps every transfer alive until it has left the multi
-/// handle, and its easy handle is cleaned up with it.
+/// All of it stays on its loop's thread. The pointer that libcurl holds is unretained; that is safe because the agent
+/// keeps every transfer alive until it has left the multi handle, and its easy handle is cleaned up with it.
 final class CurlTransfer {
   let easy: EasyHandle
-  /// Nil while idle.
-  var completion: Completion?
-  /// The address it goes to, or went to last.
-  private(set) var destination: Address?
-  /// The wait for the current or last answer.
-  private(set) var answerWait = AnswerWait()
-  /// Whether it is paused, as its body became more than one turn of the loop may decode.
-  private(set) var isBehind = false
   private let loop: CurlLoop
-  private let group: TransportGroup
-  private let rateLimit: RateLimiter?
-  private let cookieJar: CookieJar?
-  private let onTransfer: (@Sendable (TransferTimes) -> Void)?
+  private let settings: TransferSettings
   private let logins: LoginMemory
   private let errorBuffer: UnsafeMutablePointer<CChar>
   private var options = TransferOptions()
-  private var lastBody: Int64?
   private var assembler = HeadAssembler()
-  private var quiet = StallWatch.Quiet()
-  /// How many milliseconds more than usual it may take to connect, as it was held for so long.
+  private var lastBody: Int64?
+  /// How many milliseconds longer it may take to connect, because it was held.
   private var heldTime = 0
-  private var exchange: Exchange?
-  /// When the exchange began; 0 where nobody is told.
-  private var beganAt: UInt64 = 0
+  /// Nil while idle.
+  private var run: Run?
 
-  /// What follows when libcurl has finished a transfer.
-  enum Finish {
-    case ended(Result<TransferReceipt, DownloadError>)
-    /// Another request follows: see `follow`.
-    case goesOn
+  private struct Run: ~Copyable {
+    var exchange: Exchange
+    var completion: Completion
+    /// In nanoseconds; 0 where nobody is told.
+    let begin: UInt64
+    var answerWait: AnswerWait
+    var quiet = StallWatch.Quiet()
+    /// Whether it is paused, as its body became more than one turn of the loop may decode.
+    var isBehind = false
   }
 
-  init(
-    _ settings: borrowing TransferSettings, _ logins: LoginMemory, on loop: CurlLoop, _ group: TransportGroup
-  ) throws(CurlFailure) {
+  init(_ settings: TransferSettings, _ logins: LoginMemory, on loop: CurlLoop) throws(CurlFailure) {
     easy = try EasyHandle()
     self.loop = loop
-    self.group = group
-    rateLimit = settings.rateLimit
-    cookieJar = settings.cookieJar
-    onTransfer = settings.onTransfer
+    self.settings = settings
     self.logins = logins
     errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    try configure(settings)
+    try configure()
   }
 
-  /// Sets the options that every transfer has.
-  private func configure(_ settings: borrowing TransferSettings) throws(CurlFailure) {
-    let context = Unmanaged.passUnretained(self).toOpaque()
+  private func configure() throws(CurlFailure) {
     try settings.apply(to: easy)
     try easy.set(CURLOPT_ERRORBUFFER, pointer: errorBuffer)
-    try easy.set(CURLOPT_PRIVATE, pointer: context)
-    try easy.set(CURLOPT_HEADERFUNCTION, callback: curlDidReceiveHeader)
-    try easy.set(CURLOPT_HEADERDATA, pointer: context)
-    try easy.set(CURLOPT_WRITEFUNCTION, callback: curlDidReceiveBody)
-    try easy.set(CURLOPT_WRITEDATA, pointer: context)
-    try easy.setOpenCallback(curlDidOpenSocket)
-    try easy.set(CURLOPT_SOCKOPTDATA, pointer: context)
-    try easy.setRequestCallback(curlWillSendRequest)
-    try easy.set(CURLOPT_PREREQDATA, pointer: context)
-    try easy.setCloseCallback(curlWillCloseSocket)
-    try easy.set(CURLOPT_CLOSESOCKETDATA, pointer: loop.callbackContext)
+    try easy.check(
+      dlm_setopt_callbacks(
+        easy.pointer, Unmanaged.passUnretained(self).toOpaque(), curlDidReceiveHeader, curlDidReceiveBody,
+        curlDidOpenSocket, curlWillSendRequest, curlWillCloseSocket, loop.callbackContext))
   }
 
   deinit {
     // The handle is cleaned up after this, and must not refer to the buffer then (CURLOPT_ERRORBUFFER).
     do throws(CurlFailure) {
       try easy.set(CURLOPT_ERRORBUFFER, pointer: nil)
-      if cookieJar != nil { try easy.set(CURLOPT_SHARE, pointer: nil) }
+      if settings.options.cookieJar != nil { try easy.set(CURLOPT_SHARE, pointer: nil) }
     } catch {
       assertionFailure("CURLOPT_ERRORBUFFER and CURLOPT_SHARE take no pointer")
     }
     errorBuffer.deallocate()
   }
 
-  /// The transfer of an easy handle that a multi handle reports as ended.
   static func of(_ easy: UnsafeMutableRawPointer) -> CurlTransfer? {
     var context: UnsafeMutablePointer<CChar>?
-    guard dlm_getinfo_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else { return nil }
-    return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+    return dlm_getinfo_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK ? transfer(context) : nil
   }
 
   // MARK: Requests
 
-  /// - Parameters:
-  ///   - running: the transfers of the loop, this one included.
-  ///   - connections: those of the loop that are open.
-  func prepare(
-    _ request: TransferRequest, into sink: any ByteSink, _ settings: borrowing TransferSettings, running: Int,
-    connections: Int
+  /// - Parameter running, connections: how many the loop has, this transfer included.
+  func begin(
+    _ request: TransferRequest, into sink: any ByteSink, _ completion: Completion, running: Int, connections: Int
   ) throws(CurlFailure) {
     var exchange = Exchange(request, sink)
-    let hasLogin = settings.hasLogin(for: request.address, of: request)
-    exchange.send(try loginStage(at: request.address, hasLogin, settings), hasLogin: hasLogin)
+    exchange.login = try firstLogin(request, at: request.address)
     try options.set(request, to: request.address, settings, on: easy)
     // If every connection has its transfer, libcurl need not search thousands for an idle one.
-    try options.set(isFresh: !settings.sharesConnections && connections < running, on: easy)
+    try options.set(isFresh: !settings.options.usesHTTP2 && connections < running, on: easy)
     try options.set(
-      bufferSize: rateLimit?.bufferSize
+      bufferSize: settings.options.rateLimit?.bufferSize
         ?? ReceiveBuffer.size(
           running: running, lastBody: lastBody, scheme: request.address.scheme,
           isShared: settings.mayShareConnections(to: request.address)), on: easy)
@@ -118,159 +88,119 @@ final class CurlTransfer {
       heldTime = 0
       try easy.set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout)
     }
-    self.exchange = consume exchange
-    beganAt = onTransfer == nil ? 0 : monotonicNanoseconds()
-    begin(request, to: request.address)
+    run = Run(
+      exchange: consume exchange, completion: completion,
+      begin: settings.options.onTransfer == nil ? 0 : CurlLoop.now,
+      answerWait: AnswerWait(after: request.waited))
+    errorBuffer[0] = 0
+    assembler.reset()
+    request.meter?.enter(.lookingUp)
   }
 
-  /// How the first request to an address shows its login.
-  private func loginStage(
-    at address: Address, _ hasLogin: Bool, _ settings: borrowing TransferSettings
-  ) throws(CurlFailure) -> LoginStage {
+  private func firstLogin(_ request: TransferRequest, at address: Address) throws(CurlFailure) -> LoginStage? {
+    let hasLogin = settings.hasLogin(for: address, of: request)
     let stage = logins.stage(at: address, hasLogin: hasLogin, challenger: options.challenger)
     // The handle has the challenge of another origin.
-    if stage == .probe, options.challenger != nil { try renew(settings) }
+    if stage == .probe, options.challenger != nil { try renew() }
     try options.set(stage, on: easy)
-    return stage
+    return hasLogin ? stage : nil
   }
 
-  /// Makes a transfer that has not begun open a connection of its own.
+  /// Before it begins.
   func useFreshConnection() throws(CurlFailure) { try options.set(isFresh: true, on: easy) }
 
-  /// Sends the request to where its answer led, or once more with another kind of login. It may reuse the connection
-  /// that it just had.
-  func follow(_ settings: borrowing TransferSettings) throws(CurlFailure) {
-    guard let hop = exchange?.follow(after: easy.offset(CURLINFO_TOTAL_TIME_T)),
-      let request = exchange?.request, let destination = exchange?.route.destination
+  func follow() throws(CurlFailure) {
+    guard let hop = run?.exchange.follow(after: easy.offset(CURLINFO_TOTAL_TIME_T)),
+      let request = run?.exchange.request, let destination = run?.exchange.route.destination
     else { return }
-    let hasLogin = settings.hasLogin(for: destination, of: request)
     switch hop {
     case .login(let login):
       if login == .probe {
-        try renew(settings)
+        try renew()
       } else if login == .digest(isFresh: true) {
         options.challenger = LoginMemory.origin(destination)
       }
       try options.set(login, on: easy)
-      exchange?.send(login, hasLogin: hasLogin)
-    case .redirect:
-      exchange?.send(try loginStage(at: destination, hasLogin, settings), hasLogin: hasLogin)
+      run?.exchange.login = login
+    case .redirect: run?.exchange.login = try firstLogin(request, at: destination)
     }
     try options.set(request, to: destination, settings, on: easy)
     try options.set(isFresh: false, on: easy)
-    begin(request, to: destination)
+    run?.answerWait = AnswerWait(after: request.waited)
+    run?.quiet = StallWatch.Quiet()
+    run?.isBehind = false
+    errorBuffer[0] = 0
+    assembler.reset()
+    request.meter?.enter(.lookingUp)
   }
 
   /// Makes libcurl forget every challenge. Connections and cookies stay.
-  private func renew(_ settings: borrowing TransferSettings) throws(CurlFailure) {
+  private func renew() throws(CurlFailure) {
     let bufferSize = options.bufferSize
     easy.reset()
     options = TransferOptions()
-    try configure(settings)
+    try configure()
     try options.set(bufferSize: bufferSize, on: easy)
-  }
-
-  /// The next request of the exchange begins.
-  private func begin(_ request: TransferRequest, to destination: Address) {
-    errorBuffer[0] = 0
-    assembler.reset()
-    quiet = StallWatch.Quiet()
-    isBehind = false
-    answerWait = AnswerWait(after: request.waited)
-    self.destination = destination
-    request.meter?.enter(.lookingUp)
   }
 
   // MARK: Looking
 
-  /// The file that it fills.
-  var meter: TransferMeter? { exchange?.request.meter ?? exchange?.request.segmentOf }
+  var isRunning: Bool { run != nil }
 
-  /// What libcurl knows of it, from the start of the current request on.
-  var details: TransferDetails {
-    var details = TransferDetails()
-    let port = easy.long(CURLINFO_PRIMARY_PORT)
-    if let address = easy.text(CURLINFO_PRIMARY_IP), !address.isEmpty, port > 0 {
-      details.peer = address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
-    }
-    details.httpVersion =
-      switch easy.long(CURLINFO_HTTP_VERSION) {
-      case Int(CURL_HTTP_VERSION_1_0): "HTTP/1.0"
-      case Int(CURL_HTTP_VERSION_1_1): "HTTP/1.1"
-      case Int(CURL_HTTP_VERSION_2_0): "HTTP/2"
-      default: nil
-      }
-    details.isReused = easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0 && reusedConnection
-    func time(_ info: CURLINFO) -> Duration? {
-      let microseconds = easy.offset(info)
-      return microseconds > 0 ? .microseconds(microseconds) : nil
-    }
-    if !details.isReused {
-      details.lookedUp = time(CURLINFO_NAMELOOKUP_TIME_T)
-      details.connected = time(CURLINFO_CONNECT_TIME_T)
-      details.secured = time(CURLINFO_APPCONNECT_TIME_T)
-    }
-    details.firstByte = time(CURLINFO_STARTTRANSFER_TIME_T)
-    return details
-  }
+  var id: TransferID? { run?.completion.id }
 
-  // MARK: Waiting
+  /// Of the current request; nil while idle.
+  var host: String? { run?.exchange.route.destination.hostAndPort }
 
-  /// How long it has waited for the first answer of its connection, in nanoseconds, as counted by `passTime`; nil if it
-  /// does not wait.
+  var meter: TransferMeter? { run?.exchange.request.meter ?? run?.exchange.request.segmentOf }
+
+  var answerWait: AnswerWait { run?.answerWait ?? AnswerWait() }
+
+  /// How long it has waited for the first answer of its connection; nil if it does not wait.
   var wait: UInt64? {
-    guard answerWait.socket != nil, exchange?.isWaiting == true else { return nil }
-    return answerWait.time
+    guard let wait = run?.answerWait, wait.socket != nil, run?.exchange.isWaiting == true else { return nil }
+    return wait.time
   }
 
   /// Whether its connection is not up, so that nothing was asked on it.
-  var isUnsent: Bool { exchange != nil && easy.offset(CURLINFO_PRETRANSFER_TIME_T) == 0 }
+  var isUnsent: Bool { isRunning && !easy.isConnected }
 
-  /// Adds time in which the loop was reading what had come.
-  /// - Returns: whether it waits; false if there is something to read now.
+  /// - Returns: whether it waits, if the time counts; false if there is something to read now.
   func passTime(_ nanoseconds: UInt64) -> Bool {
     guard let wait, let socket = answerWait.socket else { return false }
     // A short wait decides nothing, so thousands of them need not be asked about.
     if wait + nanoseconds >= OvertakenRule.leastWait, hasSomethingToRead(socket) { return false }
-    answerWait.pass(nanoseconds)
+    run?.answerWait.time += nanoseconds
     return true
   }
 
   /// Whether it uses a connection that has brought an answer.
   var isAnswered: Bool {
-    guard let isWaiting = exchange?.isWaiting else { return false }
-    return !isWaiting || answerWait.socket == nil && easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
+    guard let isWaiting = run?.exchange.isWaiting else { return false }
+    return !isWaiting || answerWait.socket == nil && easy.isConnected
   }
 
-  /// The time from the beginning of the connection, or of the request on a reused one, to the first byte of the answer,
-  /// in nanoseconds. Valid once it has its answer.
+  /// From the beginning of the connection, or of the request on a reused one, to the answer. Valid once it has come.
   var answerTime: UInt64 {
     let begin = easy.offset(CURLINFO_NAMELOOKUP_TIME_T)
     return UInt64(max(0, easy.offset(CURLINFO_STARTTRANSFER_TIME_T) - begin)) * 1000
   }
 
-  /// Whether it reused a connection. Valid once it has ended.
-  var reusedConnection: Bool { easy.long(CURLINFO_NUM_CONNECTS) == 0 }
-
-  /// - Parameter time: nanoseconds since the last check.
   func hasStalled(_ watch: StallWatch, after time: UInt64) -> Bool {
-    // While there is no connection, CURLOPT_CONNECTTIMEOUT_MS applies and this time does not count. Nor does it while a
-    // body is drained, which has a deadline of its own, or decoded, which takes no new byte.
-    guard let bytes = exchange?.bodyBytes, drainDeadline == nil, !isBehind, easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
-    else {
-      quiet = StallWatch.Quiet()
+    // CURLOPT_CONNECTTIMEOUT_MS applies until there is a connection. Nor counts time in which a body is drained, which
+    // has a deadline of its own, or decoded, which takes no new byte.
+    guard let bytes = run?.exchange.bodyBytes, drainDeadline == nil, !isBehind, easy.isConnected else {
+      run?.quiet = StallWatch.Quiet()
       return false
     }
-    return quiet.look(Int64(assembler.size) + bytes, after: time) >= watch.limit
+    return run?.quiet.look(Int64(assembler.size) + bytes, after: time) ?? 0 >= watch.limit
   }
 
-  /// When the draining of its body ends, complete or not; nil if there is no deadline.
-  var drainDeadline: UInt64? { exchange?.drainDeadline }
+  var drainDeadline: UInt64? { run?.exchange.drainDeadline }
 
-  /// It was held for so long: that does not count for its connection, which libcurl measures by the clock.
-  /// - Parameter time: in nanoseconds.
-  func wasHeld(for time: UInt64, _ settings: borrowing TransferSettings) {
-    guard easy.offset(CURLINFO_PRETRANSFER_TIME_T) == 0 else { return }
+  /// It was held for so many nanoseconds, which do not count for its connection; but libcurl measures by the clock.
+  func wasHeld(for time: UInt64) {
+    if easy.isConnected { return }
     heldTime += Int(time / 1_000_000)
     do throws(CurlFailure) {
       try easy.set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeout + heldTime)
@@ -279,199 +209,172 @@ final class CurlTransfer {
     }
   }
 
+  var isBehind: Bool { run?.isBehind == true }
+
   // MARK: The end
 
-  /// Judges how the transfer ended, and releases its sink unless it goes on.
-  func finish(_ code: CURLcode) -> Finish {
-    if exchange?.goesOn == true { return .goesOn }
-    guard let exchange = exchange.take() else {
-      return .ended(.failure(DownloadError(.transport, activity: "finishing")))
-    }
-    lastBody = exchange.received
-    let address = exchange.request.address
-    onTransfer?(times(of: exchange, hasFailed: code != CURLE_OK))
+  var goesOn: Bool { run?.exchange.goesOn == true }
+
+  func result(_ code: CURLcode) -> Result<TransferReceipt, DownloadError> {
+    guard let address = run?.exchange.request.address else { return .failure(.cancelled) }
+    lastBody = run?.exchange.received
+    report(hasFailed: code != CURLE_OK)
     do throws(DownloadError) {
-      return .ended(.success(try exchange.receipt(code) { DownloadError(facts(code, exchange), address: address) }))
+      let receipt = try run?.exchange.receipt(code) {
+        TransferEnd(code, String(cString: errorBuffer), of: easy, isAnswered: run?.exchange.framing != nil)
+          .error(at: address, through: options.proxy?.address)
+      }
+      return receipt.map { .success($0) } ?? .failure(.cancelled)
     } catch {
       // The whole run must know a failure of the proxy's login.
       if error.isProxyLogin { options.proxy?.refuse(error) }
-      return .ended(.failure(error.at(address)))
+      return .failure(error.at(address))
     }
   }
 
-  /// What libcurl knows of an exchange that ended, for a report.
-  private func times(of exchange: borrowing Exchange, hasFailed: Bool) -> TransferTimes {
-    let before = exchange.hopTime
-    func time(_ info: CURLINFO) -> Duration? {
-      let microseconds = easy.offset(info)
-      return microseconds > 0 ? .microseconds(before + microseconds) : nil
-    }
+  func result(_ error: DownloadError) -> Result<TransferReceipt, DownloadError> {
+    report(hasFailed: true)
+    return .failure((run?.exchange.request.address).map(error.at) ?? error)
+  }
+
+  /// Releases its sink. It is idle from here on; nil if it was before.
+  @discardableResult
+  func release() -> Completion? {
+    defer { run = nil }
+    return run?.completion
+  }
+
+  private func report(hasFailed: Bool) {
+    guard let onTransfer = settings.options.onTransfer, let begin = run?.begin, let request = run?.exchange.request
+    else { return }
+    let before = run?.exchange.hopTime ?? 0
     var times = TransferTimes(
-      address: exchange.request.address.key, begin: beganAt,
-      end: .nanoseconds(Int64(clamping: monotonicNanoseconds() - beganAt)))
+      address: request.address.key, begin: begin, end: .nanoseconds(Int64(clamping: CurlLoop.now - begin)))
     times.connections = max(0, easy.long(CURLINFO_NUM_CONNECTS))
     if times.connections > 0 {
-      times.lookedUp = time(CURLINFO_NAMELOOKUP_TIME_T)
-      times.connected = time(CURLINFO_CONNECT_TIME_T)
-      times.secured = time(CURLINFO_APPCONNECT_TIME_T)
+      times.lookedUp = easy.time(CURLINFO_NAMELOOKUP_TIME_T, after: before)
+      times.connected = easy.time(CURLINFO_CONNECT_TIME_T, after: before)
+      times.secured = easy.time(CURLINFO_APPCONNECT_TIME_T, after: before)
     }
-    times.firstByte = time(CURLINFO_STARTTRANSFER_TIME_T)
-    times.bytes = exchange.received
-    times.requests = exchange.hops + 1
-    times.status = exchange.framing?.status
+    times.firstByte = easy.time(CURLINFO_STARTTRANSFER_TIME_T, after: before)
+    times.bytes = run?.exchange.received ?? 0
+    times.requests = (run?.exchange.hops ?? 0) + 1
+    times.status = run?.exchange.framing?.status
     times.hasFailed = hasFailed || (times.status.map { $0 >= 400 } ?? true)
-    times.isSegment = exchange.request.segmentOf != nil
-    return times
+    times.isSegment = request.segmentOf != nil
+    onTransfer(times)
   }
 
-  private func facts(_ code: CURLcode, _ exchange: borrowing Exchange) -> TransferEnd {
-    TransferEnd(
-      code: code, message: String(cString: errorBuffer), errno: Int32(truncatingIfNeeded: easy.long(CURLINFO_OS_ERRNO)),
-      isAnswered: exchange.framing != nil, reusedConnection: reusedConnection,
-      shortage: TransferEnd.mayBeShortage(code) ? Self.shortage() : nil,
-      proxy: options.proxy.map { proxy in
-        ProxyEnd(
-          address: proxy.address, connectStatus: easy.long(CURLINFO_HTTP_CONNECTCODE),
-          offered: easy.long(CURLINFO_PROXYAUTH_AVAIL),
-          error: CURLproxycode(UInt32(truncatingIfNeeded: easy.long(CURLINFO_PROXY_ERROR))),
-          verifyResult: easy.long(CURLINFO_PROXY_SSL_VERIFYRESULT))
-      })
-  }
-
-  /// Tests whether a descriptor can be opened now, because libcurl does not report what socket(2) or open(2) returned.
-  private static func shortage() -> Int32? {
-    let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-    if descriptor >= 0 {
-      close(descriptor)
-      return nil
-    }
-    return DownloadError.isShortage(errno) ? errno : nil
-  }
-
-  /// Releases the sink of a transfer that is removed before its end.
-  func abort(_ error: DownloadError) -> Result<TransferReceipt, DownloadError> {
-    defer { exchange = nil }
-    if let onTransfer, let exchange = exchange.take() {
-      onTransfer(times(of: exchange, hasFailed: true))
-      return .failure(error.at(exchange.request.address))
-    }
-    return .failure((exchange?.request.address).map(error.at) ?? error)
-  }
-
-  /// Asks the sink whether to keep the transfer, which was cancelled.
-  /// - Returns: false if the transfer must be removed.
+  /// - Returns: whether the sink keeps the cancelled transfer; else it must be removed.
   func isKept(after reason: Cancellation.Reason) -> Bool {
-    guard var completion, let sink = exchange?.sink, let address = exchange?.request.address else { return false }
-    defer { self.completion = completion }
-    return completion.isKept(
-      by: sink, after: reason, on: loop, exchange?.framing == nil ? nil : answer(), DownloadError.cancelled.at(address))
+    guard let sink = run?.exchange.sink, let address = run?.exchange.request.address else { return false }
+    let answer = run?.exchange.framing == nil ? nil : answer()
+    let error = DownloadError.cancelled.at(address)
+    return run?.completion.isKept(by: sink, after: reason, on: loop, answer, error) == true
   }
 
   private func answer() -> Completion.Answer {
-    Completion.Answer(
-      effectiveURL: exchange?.route.effectiveURL,
-      delay: .microseconds((exchange?.hopTime ?? 0) + easy.offset(CURLINFO_STARTTRANSFER_TIME_T)))
+    let time = (run?.exchange.hopTime ?? 0) + easy.offset(CURLINFO_STARTTRANSFER_TIME_T)
+    return (run?.exchange.route.effectiveURL, .microseconds(time))
   }
 
-  // MARK: libcurl calls back
+  // MARK: libcurl calls back. Where a call returns a Bool, it is whether the transfer goes on.
 
   fileprivate func didOpen(_ socket: Int32) {
-    guard let host = exchange?.route.destination.hostAndPort else { return }
+    guard let host else { return }
     loop.socketDidOpen(socket, for: host)
-    exchange?.request.meter?.enter(.connecting)
-    if answerWait.didOpen(socket) { group.change(host) { $0.ended() } }
+    run?.exchange.request.meter?.enter(.connecting)
+    if run?.answerWait.didOpen(socket) == true { settings.options.group.change(host) { $0.ended() } }
   }
 
-  fileprivate func willSendRequest() { exchange?.request.meter?.enter(.waiting) }
+  fileprivate func willSendRequest() { run?.exchange.request.meter?.enter(.waiting) }
 
-  /// - Returns: whether the transfer goes on.
   fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     let goesOn: Bool
     switch assembler.take(line) {
     case .more: return true
     case .flood:
-      return exchange?.fail(
+      return run?.exchange.fail(
         DownloadError(
           .badResponse, cause: .detail("more than \(HeadAssembler.limit / 1024) KiB of headers"),
           activity: "reading the answer")) == true
     case .redirect:
       let head = assembler.head
       serverDidAnswer(head)
-      goesOn = exchange?.redirect(head, at: monotonicNanoseconds()) == true
+      goesOn = run?.exchange.redirect(head, at: CurlLoop.now) == true
     case .final:
       let head = assembler.head
       if passOver(head) { return true }
       serverDidAnswer(head)
       goesOn = (head.status == 401 ? answerChallenge(head) : nil) ?? judge(head)
     }
-    if let deadline = exchange?.drainDeadline { loop.look(at: deadline) }
+    if let deadline = drainDeadline { loop.look(at: deadline) }
     return goesOn
   }
 
-  /// After the proxy's own refusal of the login another answer may follow, if libcurl asks again with the login. Only
-  /// if none follows is the refusal the end.
+  /// After the proxy's own refusal libcurl may ask again with the login; only if no other answer follows it is the end.
   /// - Returns: whether the answer was such a refusal.
   private func passOver(_ head: ResponseHead) -> Bool {
-    guard let proxy = options.proxy?.address, let request = exchange?.request,
-      let scheme = exchange?.route.destination.scheme,
+    guard let proxy = options.proxy?.address, let request = run?.exchange.request,
+      let scheme = run?.exchange.route.destination.scheme,
       proxy.refusesLogin(head, to: scheme, port: easy.long(CURLINFO_PRIMARY_PORT))
     else { return false }
     assembler.expectAnother()
     let verdict = ProxyVerdict.login(offered: easy.long(CURLINFO_PROXYAUTH_AVAIL))
-    exchange?.proxyDidRefuse(DownloadError(verdict, of: proxy, address: request.address))
+    run?.exchange.proxyDidRefuse(DownloadError(verdict, of: proxy, address: request.address))
     return true
   }
 
-  /// Notes what an answer of the server shows about the proxy and about cookies.
   private func serverDidAnswer(_ head: ResponseHead) {
-    if let proxy = options.proxy, let scheme = exchange?.route.destination.scheme,
+    if let proxy = options.proxy, let scheme = run?.exchange.route.destination.scheme,
       proxy.address.letsThrough(head.status, from: scheme)
     {
       proxy.letThrough(offered: easy.long(CURLINFO_PROXYAUTH_AVAIL))
     }
-    if assembler.setsCookie { cookieJar?.serverDidSetOne() }
-    exchange?.serverDidAnswer()
+    if assembler.setsCookie { settings.options.cookieJar?.serverDidSetOne() }
+    run?.exchange.serverDidAnswer()
   }
 
-  /// Handles a 401 that requires another kind of login than the request had.
-  /// - Returns: whether the transfer goes on; nil if the answer must be judged.
+  /// - Returns: nil if the 401 is final, so that it must be judged.
   private func answerChallenge(_ head: ResponseHead) -> Bool? {
-    guard exchange?.hasLogin == true, let login = exchange?.login, let destination = exchange?.route.destination,
+    guard let login = run?.exchange.login, let destination = run?.exchange.route.destination,
       let next = logins.next(after: login, challenge: head["www-authenticate"], at: destination)
     else { return nil }
-    return exchange?.askAgain(next, head, at: monotonicNanoseconds())
+    return run?.exchange.askAgain(next, head, at: CurlLoop.now)
   }
 
   private func judge(_ head: ResponseHead) -> Bool {
-    guard let sink = exchange?.sink else { return false }
+    guard let sink = run?.exchange.sink, var completion = run?.completion else { return false }
     do throws(DownloadError) {
-      let head = try exchange?.final(head) ?? head
+      let head = try run?.exchange.final(head) ?? head
       let disposition = try sink.accept(head)
-      completion?.headArrived(isSplittable: disposition == .splittable, on: loop, answer())
-      return try exchange?.take(disposition, of: head, at: monotonicNanoseconds()) == true
+      // On a copy, since `answer` may look at the rest.
+      completion.headArrived(isSplittable: disposition == .splittable, on: loop, answer())
+      run?.completion = completion
+      return try run?.exchange.take(disposition, of: head, at: CurlLoop.now) == true
     } catch {
-      return exchange?.fail(error) == true
+      return run?.exchange.fail(error) == true
     }
   }
 
-  /// - Returns: how many bytes were taken. Any other number than all ends the transfer, but that for a pause: then they
-  ///   come again when it goes on.
+  /// - Returns: how many bytes were taken: fewer than all end the transfer, and after a pause they come again.
   fileprivate func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-    if !isBehind { rateLimit?.received(bytes.count, at: monotonicNanoseconds()) }
-    guard case .writing? = exchange?.phase, let sink = exchange?.sink else {
-      return exchange?.dropped(bytes.count) == true ? bytes.count : 0
+    if !isBehind { settings.options.rateLimit?.received(bytes.count, at: CurlLoop.now) }
+    guard case .writing? = run?.exchange.phase, let sink = run?.exchange.sink else {
+      return run?.exchange.dropped(bytes.count) == true ? bytes.count : 0
     }
     var goesOn = true
     do throws(DownloadError) {
-      if let decoder = exchange?.decoder {
-        isBehind = try !decode(bytes, decoder, into: sink)
+      if let decoder = run?.exchange.decoder {
+        let isBehind = try !decode(bytes, decoder, into: sink)
+        run?.isBehind = isBehind
         if isBehind { return Int(CURL_WRITEFUNC_PAUSE) }
       } else if try sink.write(bytes) == .enough {
-        goesOn = exchange?.satisfied() == true
+        goesOn = run?.exchange.satisfied() == true
       }
-      exchange?.delivered(bytes.count)
+      run?.exchange.delivered(bytes.count)
     } catch {
-      goesOn = exchange?.fail(error) == true
+      goesOn = run?.exchange.fail(error) == true
     }
     return goesOn ? bytes.count : 0
   }
@@ -488,7 +391,7 @@ final class CurlTransfer {
       if try decoder.decode(bytes, in: loop.turns, atMost: ContentDecoder.trusted, take) { return true }
       throw ContentDecoder.bomb
     }
-    loop.decodesOn()
+    loop.isBehind = true
     return false
   }
 }
@@ -499,32 +402,23 @@ final class CurlTransfer {
 private func curlDidReceiveHeader(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  deliver(bytes, size * count, to: context) { $0.receiveHeader($1) ? $1.count : 0 }
+  transfer(context)?.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count)) == true ? size * count : 0
 }
 
 private func curlDidReceiveBody(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  deliver(bytes, size * count, to: context) { $0.receiveBody($1) }
+  transfer(context)?.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
 }
 
-/// - Returns: the number of bytes, which tells libcurl to go on; or one that ends or pauses the transfer.
-private func deliver(
-  _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, to context: UnsafeMutableRawPointer?,
-  _ receive: (CurlTransfer, UnsafeRawBufferPointer) -> Int
-) -> Int {
-  guard let context else { return 0 }
-  let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-  return receive(transfer, UnsafeRawBufferPointer(start: bytes, count: count))
+private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
+  context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
 }
 
-private func curlDidOpenSocket(
-  _ context: UnsafeMutableRawPointer?, _ socket: Int32, _ purpose: curlsocktype
-) -> Int32 {
+private func curlDidOpenSocket(_ context: UnsafeMutableRawPointer?, _ socket: Int32, _ purpose: curlsocktype) -> Int32 {
   // Without this flag, programs that this process starts would inherit the socket and hold the connection open.
   _ = fcntl(socket, F_SETFD, FD_CLOEXEC)  // cannot fail for a socket that was just made
-  guard let context else { return CURL_SOCKOPT_OK }
-  Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().didOpen(socket)
+  transfer(context)?.didOpen(socket)
   return CURL_SOCKOPT_OK
 }
 
@@ -532,7 +426,6 @@ private func curlWillSendRequest(
   _ context: UnsafeMutableRawPointer?, _ remoteAddress: UnsafeMutablePointer<CChar>?,
   _ localAddress: UnsafeMutablePointer<CChar>?, _ remotePort: Int32, _ localPort: Int32
 ) -> Int32 {
-  guard let context else { return CURL_PREREQFUNC_OK }
-  Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().willSendRequest()
+  transfer(context)?.willSendRequest()
   return CURL_PREREQFUNC_OK
 }

@@ -9,19 +9,18 @@ public final class CurlTransport: Transport {
   private let tasks: LoopTaskExecutor
   private let proxies: ProxyRoutes
 
-  /// Starts the loop's thread.
-  /// - Throws: `DownloadError` when libcurl or the kernel refuses what a loop needs.
+  /// - Throws: when libcurl or the kernel refuses what a loop needs.
   public init(_ options: TransportOptions) throws(DownloadError) {
     proxies = options.proxies
     do {
-      try Self.initializeLibrary()
-      // If a server closes while a request is written, that is an error of that transfer and must not end the process.
+      guard Self.libraryCode == CURLE_OK else { throw CurlFailure(Self.libraryCode) }
+      // A server that closes while a request is written must not end the process.
       signal(SIGPIPE, SIG_IGN)
       loop = try CurlLoop(StallWatch(options.stallTimeout), options.rateLimit)
       tasks = LoopTaskExecutor(loop)
       agent = try CurlAgent(loop, options)
-      // Twice the width, so that open connections of a host outlast a pause and a redirect to a second host. But idle
-      // connections must not take the descriptors that files need.
+      // Twice the width, so that open connections of a host outlast a pause and a redirect to a second host; but not
+      // the descriptors that files need.
       try loop.start(agent, tasks, keepingConnections: min(max(16, options.width * 2), Self.descriptorLimit / 3))
       options.group.join(agent)
     } catch {
@@ -64,17 +63,15 @@ public final class CurlTransport: Transport {
   ) async throws(DownloadError) -> TransferStage {
     let isolation = #isolation
     if let isolation, isolation.unownedExecutor.asSerialExecutor() === loop {
-      return try await agent.runFromLoop(transfer, into: sink, triedProxy, isolation: isolation)
-    } else {
-      return try await agent.run(transfer, into: sink, triedProxy)
+      return try await agent.run(transfer, into: sink, triedProxy, isolation: isolation)
     }
+    return try await agent.run(transfer, into: sink, triedProxy, isolation: agent)
   }
 
-  /// Sets how many connections to a host, idle ones included, may be kept; nil for no limit. Connections beyond that
-  /// are closed as soon as no transfer uses them. Never waits.
-  /// - Parameter host: host and port, as in `Address.hostAndPort`.
+  /// Sets how many connections to a host (`Address.hostAndPort`), idle ones included, may be kept; nil for no limit.
+  /// Those beyond that are closed as soon as no transfer uses them. Never waits.
   public func keep(connectionsTo host: String, atMost count: Int?) {
-    loop.keep(ConnectionLimit(host: host, count: count))
+    loop.inbox.keep(ConnectionLimit(host: host, count: count))
   }
 
   /// What is known of the transfers under way that fill a file, the one that began first at the front.
@@ -82,19 +79,18 @@ public final class CurlTransport: Transport {
 
   public func cancel(_ meter: TransferMeter) async -> Bool { await agent.cancel(meter) }
 
-  /// How many connections are open, idle ones and those that come up included.
+  /// Idle ones and those that come up included.
   var connectionCount: Int {
     get async { await agent.connectionCount }
   }
 
-  /// Holds all transfers, or lets them go on: held, none sends or receives a byte, and no limit of time counts. Never
-  /// waits.
-  public func hold(_ isHeld: Bool) { loop.hold(isHeld) }
+  /// Holds all transfers, or lets them go on: held, none sends or receives, and no limit of time counts. Never waits.
+  public func hold(_ isHeld: Bool) { loop.inbox.hold(isHeld) }
 
   /// Cancels running transfers, closes the connections and ends the thread, in this order.
   public func shutdown() async {
     await agent.close()
-    await loop.stop()
+    await loop.inbox.stop()
   }
 
   /// Tasks that prefer this executor download without changing threads.
@@ -106,18 +102,12 @@ public final class CurlTransport: Transport {
   /// The version of libcurl at run time: "7.88.1".
   public static var libcurlVersion: String { String(cString: dlm_curl_version()) }
 
-  /// RLIMIT_NOFILE of this process.
   private static var descriptorLimit: Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
     return max(8, Int(clamping: limit.rlim_cur))
   }
 
-  static func initializeLibrary() throws(CurlFailure) {
-    let code = libraryCode
-    if code != CURLE_OK { throw CurlFailure(code) }
-  }
-
   /// Called once in a process, before any other call (curl_global_init(3)).
-  private static let libraryCode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+  static let libraryCode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }

@@ -1,27 +1,53 @@
 import CCurl
 import Glibc
 
-/// One epoll descriptor and the eventfd that interrupts its wait.
-///
-/// A change of interest in a socket is noted, and passed to the kernel just before the wait: libcurl drops and renews
-/// its interest around each transfer on a kept connection, and two changes that cancel out cost no system call.
+/// One epoll descriptor and the eventfd that interrupts its wait. Changes of interest reach the kernel just before the
+/// wait: libcurl drops and renews its interest around each transfer, and changes that cancel out cost no system call.
 struct EventPoll: ~Copyable {
   private let epoll: Descriptor
   private let event: Descriptor
-  /// Indexed by descriptor: the kernel gives the smallest free number, so there are no more slots than descriptors were
-  /// ever open.
+  /// By descriptor: the kernel gives the smallest free number.
   private var slots: [Slot] = []
   private var changed: [Int32] = []
   private var events = [epoll_event](repeating: epoll_event(), count: 256)
   private var looking = BriefLook()
+  private(set) var ready: [Ready] = []
+  private(set) var connectionCount = 0
 
   private struct Slot {
-    /// Announced by `connected`, until `forget`.
-    var isConnection = false
+    var connection: Connection?
     /// EPOLLIN and EPOLLOUT bits; nil without an interest in the descriptor.
     var interest: UInt32?
     /// What the kernel has registered; nil when the descriptor is not in the set.
     var registered: UInt32?
+  }
+
+  /// Identifies what stands behind a descriptor: libcurl closes a connection that never came up without a callback
+  /// (7.88, `cf_socket_close`), and the kernel gives its number to whatever is opened next.
+  private struct Connection {
+    let host: String
+    let device: dev_t
+    let inode: ino_t
+
+    init(_ socket: Int32, to host: String) {
+      self.host = host
+      var status = stat()
+      _ = fstat(socket, &status)
+      (device, inode) = (status.st_dev, status.st_ino)
+    }
+  }
+
+  struct Ready {
+    let socket: Int32
+    /// As libcurl has them (curl_multi_socket_action(3)).
+    let bits: Int32
+
+    fileprivate init(_ socket: Int32, _ mask: UInt32) {
+      self.socket = socket
+      bits =
+        (mask & EPOLLIN.rawValue != 0 ? CURL_CSELECT_IN : 0) | (mask & EPOLLOUT.rawValue != 0 ? CURL_CSELECT_OUT : 0)
+        | (mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 ? CURL_CSELECT_ERR : 0)
+    }
   }
 
   init() throws(SystemFailure) {
@@ -45,23 +71,47 @@ struct EventPoll: ~Copyable {
   }
 
   /// A connection was opened. `forget` must be called before it is closed.
-  mutating func connected(_ socket: Int32) {
-    let index = slot(of: socket)
-    // Nothing is known of its number, whatever stood under it before.
-    slots[index] = Slot(isConnection: true)
+  mutating func connected(_ socket: Int32, to host: String) {
+    forget(socket)  // whatever stood under its number before
+    slots[Int(socket)].connection = Connection(socket, to: host)
+    connectionCount += 1
   }
 
-  /// Whether it is an open connection that no transfer uses.
-  func isIdle(_ socket: Int32) -> Bool {
-    let index = Int(socket)
-    return slots.indices.contains(index) && slots[index].isConnection && (slots[index].interest ?? 0) == 0
+  /// Connections to a host that no transfer uses, and that have nothing to read, neither a byte nor their end.
+  mutating func idleConnections(to host: String) -> [Int32] {
+    var idle: [Int32] = []
+    for index in slots.indices where slots[index].connection?.host == host && slots[index].interest ?? 0 == 0 {
+      let socket = Int32(index)
+      if !forgetIfClosed(socket), !hasSomethingToRead(socket) { idle.append(socket) }
+    }
+    return idle
   }
 
-  /// - Parameter mask: EPOLLIN and EPOLLOUT bits; 0 when the socket is of no interest for now.
-  mutating func setInterest(_ socket: Int32, _ mask: UInt32) {
+  /// - Returns: whether the descriptor was a connection and is none any more; then it is forgotten.
+  @discardableResult
+  mutating func forgetIfClosed(_ socket: Int32) -> Bool {
+    guard let known = slots[slot(of: socket)].connection else { return false }
+    let now = Connection(socket, to: known.host)
+    if (now.device, now.inode) == (known.device, known.inode) { return false }
+    forget(socket)
+    return true
+  }
+
+  /// It no longer counts as a connection, but is still open.
+  mutating func giveUp(_ socket: Int32) {
+    if slots[slot(of: socket)].connection.take() != nil { connectionCount -= 1 }
+  }
+
+  mutating func setInterest(_ socket: Int32, _ what: Int32) {
+    let mask: UInt32 =
+      switch what {
+      case CURL_POLL_IN: EPOLLIN.rawValue
+      case CURL_POLL_OUT: EPOLLOUT.rawValue
+      case CURL_POLL_INOUT: EPOLLIN.rawValue | EPOLLOUT.rawValue
+      default: 0
+      }
     let index = slot(of: socket)
-    if mask == 0, !slots[index].isConnection { return drop(index) }
-    // A socket without an interest stays as it is if the new interest is none.
+    if mask == 0, slots[index].connection == nil { return drop(index) }
     if (slots[index].interest ?? 0) == mask { return }
     slots[index].interest = mask
     changed.append(socket)
@@ -69,7 +119,8 @@ struct EventPoll: ~Copyable {
 
   /// The descriptor is about to be closed, which removes it from the kernel's set; its number may be used again.
   mutating func forget(_ socket: Int32) {
-    slots[slot(of: socket)] = Slot()
+    giveUp(socket)
+    slots[Int(socket)] = Slot()
   }
 
   private mutating func slot(of socket: Int32) -> Int {
@@ -78,8 +129,7 @@ struct EventPoll: ~Copyable {
     return index
   }
 
-  /// libcurl closes descriptors that are not connections (a resolver's pair) without a callback, and the next
-  /// connection may get the same number: so nothing of them may be kept.
+  /// Nothing is kept of what is no connection (a resolver's pair), since libcurl closes that without a callback.
   private mutating func drop(_ index: Int) {
     let isKnown = slots[index].registered != nil
     (slots[index].interest, slots[index].registered) = (nil, nil)
@@ -111,7 +161,6 @@ struct EventPoll: ~Copyable {
     try check("epoll_ctl", dlm_epoll_control(epoll.number, second, socket, mask))
   }
 
-  /// Waits to be woken; leaves the sockets alone.
   func waitForWakeup(_ milliseconds: Int32) throws(SystemFailure) {
     var descriptor = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
     let count = poll(&descriptor, 1, milliseconds)
@@ -124,60 +173,35 @@ struct EventPoll: ~Copyable {
     _ = read(event.number, &count, MemoryLayout<UInt64>.size)  // EAGAIN: already silenced
   }
 
-  struct Ready {
-    var socket: Int32
-    var mask: UInt32
-
-    /// The mask in libcurl's terms (curl_multi_socket_action(3)).
-    var curlBits: Int32 {
-      var bits: Int32 = 0
-      if mask & EPOLLIN.rawValue != 0 { bits |= CURL_CSELECT_IN }
-      if mask & EPOLLOUT.rawValue != 0 { bits |= CURL_CSELECT_OUT }
-      if mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { bits |= CURL_CSELECT_ERR }
-      return bits
-    }
-  }
-
-  /// Waits for sockets, or to be woken.
-  /// - Parameters:
-  ///   - milliseconds: -1 without limit.
-  ///   - isBrief: whether what is waited for may come at once (`BriefLook`).
-  ///   - ready: gets the sockets that are ready.
-  mutating func wait(
-    _ milliseconds: Int32, isBrief: Bool = false, into ready: inout [Ready]
-  ) throws(SystemFailure) {
+  /// - Parameter isBrief: whether what is waited for may come at once (`BriefLook`).
+  mutating func wait(_ milliseconds: Int32, isBrief: Bool = false) throws(SystemFailure) {
     ready.removeAll(keepingCapacity: true)
     try applyInterests()
     var count: Int32 = 0
     if isBrief, milliseconds != 0, looking.begins() {
-      let end = monotonicNanoseconds() + BriefLook.length
+      let end = CurlLoop.now + BriefLook.length
       repeat {
         count = epoll_wait(epoll.number, &events, Int32(events.count), 0)
-      } while count == 0 && monotonicNanoseconds() < end
+      } while count == 0 && CurlLoop.now < end
       looking.ended(hasFound: count != 0)
     }
     if count == 0 { count = epoll_wait(epoll.number, &events, Int32(events.count), milliseconds) }
-    if count < 0 {
-      if errno == EINTR { return }
-      throw SystemFailure(call: "epoll_wait", errno: errno)
-    }
+    if count < 0, errno == EINTR { return }
+    try check("epoll_wait", count)
     for index in 0..<Int(count) {
       let socket = dlm_epoll_event_descriptor(&events[index])
       let mask = dlm_epoll_event_mask(&events[index])
       if socket == event.number {
         silence()
       } else {
-        ready.append(Ready(socket: socket, mask: mask))
+        ready.append(Ready(socket, mask))
       }
     }
   }
 }
 
-/// Whether to look for an answer again and again for a moment before the thread sleeps for it.
-///
-/// A server on this machine answers in less time than it takes to put a thread to sleep and wake it up, which is a
-/// fifth of the time of one small file after the other. Others take longer, so after each look in vain twice as many
-/// answers are slept for as after the last.
+/// Whether to look for an answer again and again for a moment before the thread sleeps for it: a server on this machine
+/// answers sooner than a thread wakes up. After each look in vain twice as many answers are slept for.
 struct BriefLook {
   private var failures = 0
   private var left = 0
@@ -198,13 +222,11 @@ struct BriefLook {
   }
 }
 
-/// Whether a socket has bytes to read, or the end of the other side.
 func hasSomethingToRead(_ socket: Int32) -> Bool {
   var byte: UInt8 = 0
   return recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
 }
 
-/// A system call of the loop that failed.
 struct SystemFailure: Error {
   var call: String
   var errno: Int32
@@ -214,7 +236,6 @@ private func check(_ call: String, _ result: Int32) throws(SystemFailure) {
   if result < 0 { throw SystemFailure(call: call, errno: errno) }
 }
 
-/// A file descriptor that is closed with its owner.
 private struct Descriptor: ~Copyable {
   let number: Int32
 

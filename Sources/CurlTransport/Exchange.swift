@@ -2,51 +2,46 @@ import CCurl
 import DownloadModel
 
 /// One transfer from its request to its receipt, without its handle: what came, what that means, and what follows. A
-/// redirect and a challenge are further hops of the same exchange.
-///
-/// There is one, in its transfer: looks at thousands of transfers a hundred times a second must not copy its
-/// references, which took a tenth of the processor's time with 5,000 connections.
+/// redirect and a challenge are further hops of the same exchange. Not copyable, since looks at thousands of transfers
+/// would copy their references.
 struct Exchange: ~Copyable {
   let request: TransferRequest
   let sink: any ByteSink
   private(set) var route: Route
-  /// Whether there is a login for the current destination.
-  private(set) var hasLogin = false
-  /// How the request sends it.
-  private(set) var login = LoginStage.basic
+  /// How the request sends its login; nil where there is none for the current destination.
+  var login: LoginStage?
   /// Nil until the sink judges the head.
   private(set) var framing: AnswerFraming?
   /// Set if the sink wants the body without its content codings.
   private(set) var decoder: ContentDecoder?
-  /// Body bytes for the sink, as the server sent them.
   private(set) var received: Int64 = 0
-  /// Microseconds that the hops before this one took.
-  private(set) var hopTime: Int64 = 0
-  /// How many hops there were before this one.
-  private(set) var hops = 0
+  /// How many hops there were before this one, and how many microseconds they took.
+  private(set) var (hops, hopTime): (Int, Int64) = (0, 0)
   private(set) var phase = Phase.waiting
-  /// What follows the answer that is being drained.
   private var next: Hop?
   private var failure: DownloadError?
   /// The failure of the proxy's last answer, unless libcurl asks once more with the login.
   private var refusal: DownloadError?
 
-  /// What happens to the bytes of the body.
   enum Phase {
-    /// No body byte has come.
     case waiting
     case writing
-    case draining(Drain)
-    /// The sink has all it wanted: the transfer ends before its body does.
+    /// The body is dropped, so that the connection can be kept, but until a time at most; nil where another answer
+    /// follows, which is waited for like any other.
+    case draining(until: UInt64?, dropped: Int64)
     case satisfied
   }
 
-  /// A further request of the same transfer.
   enum Hop {
     case redirect(Address)
     /// To the same server, which requires another kind of login.
     case login(LoginStage)
   }
+
+  /// A longer body costs more than a new connection.
+  private static let longestDrain: Int64 = 64 * 1024
+  /// A short body follows its head at once; if it does not, it is not waited for any longer (HTTP rule 33).
+  static let drainTime: UInt64 = 250_000_000
 
   init(_ request: TransferRequest, _ sink: any ByteSink) {
     self.request = request
@@ -54,43 +49,38 @@ struct Exchange: ~Copyable {
     route = Route(request.address)
   }
 
-  /// The next request sends its login in that way, if there is one.
-  mutating func send(_ login: LoginStage, hasLogin: Bool) { (self.login, self.hasLogin) = (login, hasLogin) }
-
   // MARK: Questions
 
-  /// Whether neither a head for the sink nor a body to be dropped has come yet.
+  /// Whether neither a head for the sink nor a body to drop has come.
   var isWaiting: Bool { if case .waiting = phase { framing == nil } else { false } }
 
-  /// Whether another request follows when this one has ended.
   var goesOn: Bool { next != nil && failure == nil }
 
   /// Body bytes of this hop and those for the sink: this changes as long as bytes come.
-  var bodyBytes: Int64 { received + (drain?.received ?? 0) }
+  var bodyBytes: Int64 { received + (drain?.dropped ?? 0) }
 
   /// When the draining of its body ends, complete or not; nil if there is no deadline.
   var drainDeadline: UInt64? { drain?.deadline }
 
-  private var drain: Drain? { if case .draining(let drain) = phase { drain } else { nil } }
+  private var drain: (deadline: UInt64?, dropped: Int64)? {
+    if case .draining(let deadline, let dropped) = phase { (deadline, dropped) } else { nil }
+  }
 
-  // MARK: What comes. Each call returns whether the transfer goes on.
+  // MARK: What comes. Where a call returns a Bool, it is whether the transfer goes on. Times are in nanoseconds.
 
   mutating func fail(_ error: DownloadError) -> Bool {
     failure = error
     return false
   }
 
-  /// The proxy refused, but libcurl may ask it once more by itself.
-  /// - Parameter refusal: how the transfer ends if libcurl does not.
+  /// - Parameter refusal: how the transfer ends if libcurl does not ask the proxy once more by itself.
   mutating func proxyDidRefuse(_ refusal: DownloadError) {
     self.refusal = refusal
-    phase = .draining(Drain())
+    phase = .draining(until: nil, dropped: 0)
   }
 
-  /// An answer of the server came, so the proxy let the request through.
   mutating func serverDidAnswer() { refusal = nil }
 
-  /// - Parameter now: in nanoseconds.
   mutating func redirect(_ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
     guard let location = head["location"] else { return false }
     do throws(DownloadError) {
@@ -101,13 +91,11 @@ struct Exchange: ~Copyable {
     }
   }
 
-  /// Another request follows a 401.
   mutating func askAgain(_ login: LoginStage, _ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
     next = .login(login)
     return drain(isRefusal(head) ? .max : Self.announcedLength(head), at: now())
   }
 
-  /// The head for the sink to judge.
   /// - Throws: `.badResponse` if the body's end could not be recognised.
   mutating func final(_ head: ResponseHead) throws(DownloadError) -> ResponseHead {
     framing = try AnswerFraming(head)
@@ -116,7 +104,6 @@ struct Exchange: ~Copyable {
     return head
   }
 
-  /// The sink has judged the head.
   mutating func take(
     _ disposition: BodyDisposition, of head: ResponseHead, at now: @autoclosure () -> UInt64
   ) throws(DownloadError) -> Bool {
@@ -126,31 +113,26 @@ struct Exchange: ~Copyable {
       // One layer, the last that was applied: each can multiply the one below it, and nobody asked for any.
       if case .known(let codings) = head.bodyCoding { decoder = try codings.last.map(ContentDecoder.init) }
       phase = .writing
-    case .drain: return drain(isRefusal(head) ? .max : framing?.expectedLength, at: now())
+    case .drain: return drain(isRefusal(head) ? .max : framing?.length, at: now())
     case .enough: return satisfied()
     }
     return true
   }
 
-  /// The sink took so many bytes.
   mutating func delivered(_ count: Int) { received += Int64(count) }
 
-  /// The sink wants no more.
   mutating func satisfied() -> Bool {
     phase = .satisfied
     return false
   }
 
-  /// So many bytes came that are dropped.
   mutating func dropped(_ count: Int) -> Bool {
-    guard case .draining(var drain) = phase else { return false }
-    let goesOn = drain.take(count)
-    phase = .draining(drain)
-    return goesOn
+    guard let drain else { return false }
+    phase = .draining(until: drain.deadline, dropped: drain.dropped + Int64(count))
+    return drain.dropped + Int64(count) <= Self.longestDrain
   }
 
-  /// The next request begins.
-  /// - Parameter time: microseconds that the last one took.
+  /// - Parameter time: microseconds that the hop took.
   mutating func follow(after time: Int64) -> Hop? {
     guard let next else { return nil }
     self.next = nil
@@ -161,9 +143,10 @@ struct Exchange: ~Copyable {
     return next
   }
 
-  /// Whether it is a 401 after which libcurl would send the login again by itself: then the connection is closed
-  /// instead.
-  private func isRefusal(_ head: ResponseHead) -> Bool { head.status == 401 && login.isAnsweredByLibcurl }
+  /// Whether libcurl would answer a 401 with the login again by itself: then the connection is closed instead.
+  private func isRefusal(_ head: ResponseHead) -> Bool {
+    head.status == 401 && login?.isAnsweredByLibcurl == true
+  }
 
   private static func announcedLength(_ head: ResponseHead) -> Int64? {
     head["transfer-encoding"] == nil ? head.contentLength : nil
@@ -172,25 +155,17 @@ struct Exchange: ~Copyable {
   /// - Parameter length: of the body that comes; nil if the server did not give it.
   /// - Returns: false if the body is not worth receiving.
   private mutating func drain(_ length: Int64?, at now: @autoclosure () -> UInt64) -> Bool {
-    guard length != 0, Drain.isWorthwhile(length) else {
-      phase = .draining(Drain())
-      return length == 0
-    }
-    phase = .draining(Drain(until: now() + Drain.time))
-    return true
+    let isRead = length != 0 && length ?? 0 <= Self.longestDrain
+    phase = .draining(until: isRead ? now() + Self.drainTime : nil, dropped: 0)
+    return isRead || length == 0
   }
 
   // MARK: The end
 
-  /// What libcurl's result means for the file.
-  /// - Parameter cause: the failure that the code means.
-  /// - Throws: a failure that was found here goes before libcurl's.
   func receipt(_ code: CURLcode, _ cause: () -> DownloadError) throws(DownloadError) -> TransferReceipt {
     if let failure { throw failure }
-    // The proxy's refusal ended it. Its body is dropped like any other unwanted one.
     if let refusal, code == CURLE_OK || code == CURLE_WRITE_ERROR { throw refusal }
     let isDrained = drain != nil && refusal == nil
-    // The transfer was broken off because the sink had enough, and that is success.
     let isSatisfied = if case .satisfied = phase { true } else { false }
     if code != CURLE_OK, !isDrained, !isSatisfied { throw cause() }
     guard let framing else {

@@ -2,10 +2,8 @@ import CCurl
 public import DownloadModel
 import Synchronization
 
-/// A proxy of a run, and whether it accepts the user's login; used by all transports of the run.
-///
-/// If every file tried a wrong login, two dozen at a time, the user's account would be locked. So until the proxy has
-/// accepted the login once, one transfer asks at a time; and after a refusal no further transfer asks.
+/// A proxy for all transports of a run. Many tries of a wrong login would lock the user's account; so until the proxy
+/// has accepted the login once, one transfer asks at a time, and after a refusal none.
 public final class Proxy: Sendable {
   public let address: ProxyAddress
   private let isOpen: Atomic<Bool>
@@ -14,7 +12,6 @@ public final class Proxy: Sendable {
 
   private enum Access {
     case untried
-    /// One transfer asks, and the others wait for the result.
     case asking
     case open
     case refused(DownloadError)
@@ -25,71 +22,62 @@ public final class Proxy: Sendable {
 
   public init(_ address: ProxyAddress) {
     self.address = address
-    // Without a login there is nothing to try.
     isOpen = Atomic(!address.hasLogin)
     inUse = Atomic(Self.schemes)
   }
 
-  /// CURLOPT_PROXYAUTH. With both schemes, libcurl asks without a login first and uses the better of those offered; so
-  /// no password goes in the clear to a proxy that offers Digest. Once the scheme is known, the login is sent at once,
-  /// which saves each connection a round trip.
+  /// CURLOPT_PROXYAUTH. With both schemes, libcurl asks without a login first and uses the better of those offered.
+  /// Once the scheme is known, the login is sent at once, which saves each connection a round trip.
   var authentication: Int { inUse.load(ordering: .relaxed) }
 
-  /// Waits for the turn to ask the proxy.
   /// - Returns: whether this transfer tries the login; then `left` must be called when it has ended.
   /// - Throws: the proxy's earlier refusal of the login, or `.cancelled`.
   nonisolated(nonsending) func enter() async throws(DownloadError) -> Bool {
     if isOpen.load(ordering: .relaxed) { return false }
-    let tries = await access.wait { access -> Result<Bool, DownloadError>? in
-      switch access {
-      case .untried:
-        access = .asking
-        return .success(true)
-      case .asking: return nil
-      case .open: return .success(false)
-      case .refused(let error): return .failure(error)
-      }
+    let before = await access.wait { access -> Access? in
+      if case .asking = access { return nil }
+      defer { if case .untried = access { access = .asking } }
+      return access
     }
-    guard let tries else { throw .cancelled }
-    return try tries.get()
+    switch before {
+    case .untried: return true
+    case .open: return false
+    case .refused(let error): throw error
+    case .asking, nil: throw .cancelled
+    }
   }
 
-  /// The transfer that tried the login has ended, with any result.
   func left() {
     access.withLock { access in
       if case .asking = access { access = .untried }
     }
   }
 
-  /// An answer came that shows that the proxy let the request through.
-  /// - Parameter offered: the schemes that the proxy offered before (CURLINFO_PROXYAUTH_AVAIL); 0 if it required no
-  ///   login.
+  /// - Parameter offered: what it offered before (CURLINFO_PROXYAUTH_AVAIL); 0 if it required no login.
   func letThrough(offered: Int) {
     guard !isOpen.load(ordering: .relaxed) else { return }
-    for scheme in [dlm_auth_digest, dlm_auth_basic] where offered & scheme != 0 {
+    if let scheme = [dlm_auth_digest, dlm_auth_basic].first(where: { offered & $0 != 0 }) {
       inUse.store(scheme, ordering: .relaxed)
-      break
     }
-    access.withLock { access in
-      if case .refused = access { return }
-      access = .open
-      isOpen.store(true, ordering: .relaxed)
-    }
+    decide(.open)
   }
 
-  /// The proxy refused the login. That holds for the rest of the run, since nothing that dlm does can change it.
+  /// The refusal holds for the rest of the run.
   func refuse(_ error: DownloadError) {
-    guard address.hasLogin else { return }
+    if address.hasLogin { decide(.refused(error)) }
+  }
+
+  private func decide(_ decision: Access) {
     access.withLock { access in
       if case .refused = access { return }
-      access = .refused(error)
-      isOpen.store(false, ordering: .relaxed)
+      access = decision
+      let isOpen = if case .open = decision { true } else { false }
+      self.isOpen.store(isOpen, ordering: .relaxed)
     }
   }
 }
 
-/// Which proxy is used for which addresses: chosen once a run, so that libcurl does not search the environment for each
-/// file. libcurl still applies `NO_PROXY`.
+/// Which proxy is used for which addresses, chosen once a run. libcurl still applies `NO_PROXY`.
 public struct ProxyRoutes: Sendable {
   public let http: Proxy?
   public let https: Proxy?
@@ -104,134 +92,4 @@ public struct ProxyRoutes: Sendable {
   }
 
   public subscript(scheme: Address.Scheme) -> Proxy? { scheme == .http ? http : https }
-}
-
-/// A proxy's address in curl's form: `[scheme://][user:password@]host[:port]`, with the login percent-encoded where
-/// needed.
-public struct ProxyAddress: Sendable, Hashable {
-  /// The schemes that both libcurl and dlm support. With `socks4` and `socks5` this machine looks up the servers'
-  /// names, with `socks4a` and `socks5h` the proxy does.
-  public enum Scheme: String, Sendable, CaseIterable {
-    case http, https, socks4, socks4a, socks5, socks5h
-
-    /// libcurl's default ports (CURLOPT_PROXY).
-    fileprivate var port: UInt16 { self == .https ? 443 : 1080 }
-  }
-
-  public let scheme: Scheme
-  /// Without the brackets of an IPv6 address.
-  public let host: String
-  public let port: UInt16
-  public let hasLogin: Bool
-  /// CURLOPT_PROXY: with the login, never shown.
-  let wireText: String
-  /// Without the login, for messages: `http://proxy.example.org:3128`.
-  public let name: String
-
-  /// Why a text is not the address of a proxy.
-  public enum Malformed: Error, Equatable, Sendable {
-    /// Another scheme than those of `Scheme`; this is its name.
-    case scheme(String)
-    /// This libcurl cannot speak TLS with a proxy.
-    case noTLS
-    case noHost
-    case badHost
-    case badPort
-    /// Text follows the port: often a `/` of the password, which must be written %2F.
-    case path
-    case controlCharacter
-  }
-
-  public init(_ text: some StringProtocol) throws(Malformed) {
-    let bytes = Array(text.utf8)
-    if bytes.contains(where: { $0 <= 0x20 || $0 == 0x7f }) { throw .controlCharacter }
-    let mark = bytes.firstRange(of: "://".utf8)
-    let word = mark.map { String(decoding: bytes[..<$0.lowerBound], as: UTF8.self).lowercased() } ?? "http"
-    guard let scheme = Scheme(rawValue: word) else { throw .scheme(word) }
-    if scheme == .https, !Self.speaksTLS { throw .noTLS }
-
-    let start = mark?.upperBound ?? 0
-    let end = bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
-    guard bytes[end...].isEmpty || bytes[end...].elementsEqual("/".utf8) else { throw .path }
-    let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@"))
-    let login = bytes[start..<(at ?? start)]
-    let authority = bytes[(at.map { $0 + 1 } ?? start)..<end]
-    let hostEnd = try Self.endOfHost(authority)
-    let written = authority[..<hostEnd]
-    if hostEnd < end {
-      let digits = String(decoding: authority[(hostEnd + 1)...], as: UTF8.self)
-      guard let port = UInt16(digits), port > 0 else { throw .badPort }
-      self.port = port
-    } else {
-      port = scheme.port
-    }
-
-    self.scheme = scheme
-    hasLogin = !login.isEmpty
-    host = String(decoding: written.filter { $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }, as: UTF8.self)
-      .lowercased()
-    let place = "\(String(decoding: written, as: UTF8.self).lowercased()):\(port)"
-    name = "\(scheme.rawValue)://\(place)"
-    // The login ends at the last `@`, but libcurl ends it at the first, so all but the last are encoded.
-    let plain = login.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
-      .joined(separator: "%40".utf8)
-    wireText =
-      hasLogin ? "\(scheme.rawValue)://\(String(decoding: Array(plain), as: UTF8.self))@\(place)" : name
-  }
-
-  /// A text that may be a proxy's address, well formed or not, for messages: it drops everything between the scheme and
-  /// the last `@`, since a password may contain any character.
-  public static func redacted(_ text: some StringProtocol) -> String {
-    let bytes = Array(text.utf8)
-    let start = bytes.firstRange(of: "://".utf8)?.upperBound ?? 0
-    guard let at = bytes[start...].lastIndex(of: UInt8(ascii: "@")) else { return String(text) }
-    return String(decoding: bytes[..<start] + bytes[(at + 1)...], as: UTF8.self)
-  }
-
-  /// Where the host of `host[:port]` or `[v6][:port]` ends.
-  private static func endOfHost(_ authority: ArraySlice<UInt8>) throws(Malformed) -> Int {
-    guard let first = authority.first else { throw .noHost }
-    var end = authority.firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
-    if first == UInt8(ascii: "[") {
-      guard let close = authority.firstIndex(of: UInt8(ascii: "]")) else { throw .badHost }
-      end = close + 1
-      guard end == authority.endIndex || authority[end] == UInt8(ascii: ":") else { throw .badHost }
-    }
-    guard end > authority.startIndex else { throw .noHost }
-    if authority[..<end].contains(where: { "<>\"\\^`{|}".utf8.contains($0) }) { throw .badHost }
-    return end
-  }
-
-  private static let speaksTLS = dlm_curl_has_https_proxy() != 0
-}
-
-// What an answer shows about the proxy through which it came.
-extension ProxyAddress {
-  /// Whether the proxy reads requests to addresses of that scheme itself, instead of tunnelling bytes.
-  private func reads(_ target: Address.Scheme) -> Bool {
-    target == .http && (scheme == .http || scheme == .https)
-  }
-
-  /// Whether an answer to a request that is not tunnelled is the proxy's refusal of the login: a 407, which servers do
-  /// not send (RFC 9110 §15.5.8), or the 401 that tinyproxy sends for a wrong login.
-  /// - Parameters:
-  ///   - target: the scheme of the requested address.
-  ///   - port: the port that the connection leads to (CURLINFO_PRIMARY_PORT).
-  func refusesLogin(_ head: ResponseHead, to target: Address.Scheme, port peer: @autoclosure () -> Int)
-    -> Bool
-  {
-    guard reads(target) else { return false }
-    switch head.status {
-    // Hosts in NO_PROXY are connected to directly.
-    case 407: return peer() == Int(port)
-    case 401: return head["server"]?.utf8.starts(with: "tinyproxy/".utf8) == true
-    default: return false
-    }
-  }
-
-  /// Whether an answer shows that the proxy let the request through. Over plain http the proxy may have sent some
-  /// statuses itself; in a tunnel all come from the server.
-  func letsThrough(_ status: Int, from target: Address.Scheme) -> Bool {
-    !reads(target) || status < 500 && ![401, 403].contains(status)
-  }
 }

@@ -2,15 +2,12 @@ import CCurl
 public import DownloadModel
 
 /// Where a transfer goes: first to the address of its request, then to where redirects lead (RFC 9110 §15.4); each
-/// target is judged before it is asked (HTTP rule 25).
-///
-/// libcurl could follow redirects itself, but it has one list of header lines for all hosts, so a key meant for one
-/// host would go to the next (HTTP rule 42). So each hop is a transfer of its own, on the same easy handle.
+/// target is judged before it is asked (HTTP rule 25), and gets a transfer of its own, since libcurl has one list of
+/// header lines for all hosts (HTTP rule 42).
 struct Route {
-  /// How many redirects are followed at most: as many as browsers follow.
+  /// As many redirects as browsers follow.
   static let limit = 20
 
-  /// The address of the request; its login goes to its origin only.
   let home: Address
   private(set) var destination: Address
   private var hops = 0
@@ -29,19 +26,15 @@ struct Route {
     }
     let target: Address
     do throws(Address.Malformed) { target = try Address(text) } catch {
-      if case .unsupportedScheme(let scheme) = error {
-        throw Self.refusal("it leads to \(Self.shown(text)); \(scheme): is neither http nor https")
+      guard case .unsupportedScheme(let scheme) = error else {
+        throw Self.refusal("it leads to no address: \(Self.shown(text))")
       }
-      throw Self.refusal("it leads to no address: \(Self.shown(text))")
+      throw Self.refusal("it leads to \(Self.shown(text)); \(scheme): is neither http nor https")
     }
     if destination.scheme == .https, target.scheme == .http {
       throw Self.refusal("it leads from https to \(target), where others can read and change it")
     }
-    if target.hasCredentials { return target }
-    for known in [destination, home] where known.hasCredentials && known.isSameOrigin(as: target) {
-      return target.withLogin(of: known)
-    }
-    return target
+    return target.withLogin(ifMissing: destination).withLogin(ifMissing: home)
   }
 
   mutating func follow(to target: Address) {
@@ -49,7 +42,6 @@ struct Route {
     hops += 1
   }
 
-  /// A text that may not be an address and may be long, without what could be a secret.
   private static func shown(_ location: String) -> String {
     let text = Redaction.redactedAddress(location)
     return text.utf8.count > 500 ? "\(text.prefix(500))\(Redaction.mark)" : text
@@ -65,10 +57,7 @@ public enum AddressReference {
   /// - Returns: nil if the result is not an address that dlm can fetch. Within the origin of `base` it gets the login
   ///   of `base`.
   public static func resolve(_ text: String, against base: Address) -> Address? {
-    resolved(text, against: base.key).flatMap { try? Address($0) }.map { address in
-      base.hasCredentials && !address.hasCredentials && address.isSameOrigin(as: base)
-        ? address.withLogin(of: base) : address
-    }
+    resolved(text, against: base.key).flatMap { try? Address($0) }.map { $0.withLogin(ifMissing: base) }
   }
 
   /// Uses libcurl's own parser, which also accepts what servers write against RFC 3986.
@@ -87,14 +76,14 @@ public enum AddressReference {
 }
 
 extension Address {
-  /// This address with the login of another.
-  func withLogin(of other: Address) -> Address {
+  /// This address with the login of another one of the same origin, if it has none itself.
+  fileprivate func withLogin(ifMissing other: Address) -> Address {
+    guard !hasCredentials, other.hasCredentials, other.isSameOrigin(as: self) else { return self }
     let prefix = other.scheme.rawValue.utf8.count + 3
     let wire = Array(other.wireText.utf8)
     let login = wire[prefix..<(prefix + wire.count - other.key.utf8.count)]
     let bytes = Array(wireText.utf8)
     // Both are well formed, so the result is too; it is parsed only to find its components.
-    return
-      (try? Address(String(decoding: bytes[..<prefix] + login + bytes[prefix...], as: UTF8.self))) ?? self
+    return (try? Address(String(decoding: bytes[..<prefix] + login + bytes[prefix...], as: UTF8.self))) ?? self
   }
 }

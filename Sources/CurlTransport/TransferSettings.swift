@@ -3,54 +3,52 @@ import DownloadModel
 import Glibc
 
 /// `TransportOptions` as libcurl's options, made once for each loop and applied once to each easy handle.
-struct TransferSettings: ~Copyable {
-  private let options: TransportOptions
-  private let allTexts: [String]
-  private let plainTexts: [String]
-  /// The cookies of the user's `-H Cookie: …`. libcurl puts them into one line with those that servers set, as RFC 6265
-  /// §5.4 requires; as a header line they would be a second one.
+final class TransferSettings {
+  let options: TransportOptions
+  /// The header lines of every request that goes home (`TransferRequest.isHome`), and of every other one.
+  private let homeLines: HeaderLines
+  private let otherLines: HeaderLines
+  /// Of `-H Cookie: …`: RFC 6265 §5.4 requires one line with the servers' cookies, so they are no header line.
   private let userCookies: String?
-  /// The user wrote the login as a header line: `-H Authorization: …`.
+  /// As a header line: `-H Authorization: …`.
   private let showsOwnLogin: Bool
-  private let all: HeaderLines
-  private let plain: HeaderLines
 
   init(_ options: TransportOptions) throws(CurlFailure) {
     self.options = options
-    // Without coding, the bytes on disk are the origin's own, so that a range of them can be requested later.
-    let coding = "Accept-Encoding: identity"
-    // As a header line, because CURLOPT_USERAGENT would make libcurl format it twice for each request.
-    plainTexts = [coding, "User-Agent: \(options.userAgent)"]
-    let namesItself = options.headerLines.contains { Self.name($0) == "user-agent" }
-    allTexts =
-      (namesItself ? [coding] : plainTexts) + options.headerLines.filter { Self.name($0) != "cookie" }
-    let cookies = options.headerLines.filter { Self.name($0) == "cookie" }
-      .map { String($0.drop { $0 != ":" }.dropFirst().drop { $0 == " " || $0 == "\t" }) }.filter {
-        !$0.isEmpty
-      }
+    let names = options.headerLines.map { $0.prefix { $0 != ":" && $0 != ";" }.lowercased() }
+    let cookies = zip(names, options.headerLines).filter { $0.0 == "cookie" }
+      .map { String($0.1.drop { $0 != ":" }.dropFirst().drop { $0 == " " || $0 == "\t" }) }.filter { !$0.isEmpty }
     userCookies = cookies.isEmpty ? nil : cookies.joined(separator: "; ")
-    showsOwnLogin = options.headerLines.contains { Self.name($0) == "authorization" }
+    showsOwnLogin = names.contains("authorization")
+    // Without coding, the bytes on disk are the origin's own, so that a range of them can be requested later. The agent
+    // is a header line, because CURLOPT_USERAGENT would make libcurl format it twice for each request.
+    let own = ["Accept-Encoding: identity", "User-Agent: \(options.userAgent)"]
+    let others = zip(names, options.headerLines).filter { $0.0 != "cookie" }.map(\.1)
     // Neither is stored before both are made, because a noncopyable value must not be left half initialised.
-    let all = try HeaderLines(allTexts)
-    let plain = try HeaderLines(plainTexts)
-    self.all = all
-    self.plain = plain
+    let homeLines = try HeaderLines((names.contains("user-agent") ? [own[0]] : own) + others)
+    let otherLines = try HeaderLines(own)
+    self.homeLines = homeLines
+    self.otherLines = otherLines
   }
 
-  private static func name(_ line: String) -> String { line.prefix { $0 != ":" && $0 != ";" }.lowercased() }
-
-  var cookieJar: CookieJar? { options.cookieJar }
-  /// CURLOPT_CONNECTTIMEOUT_MS.
   var connectTimeout: Int { options.connectTimeout.milliseconds }
 
-  /// Whether a login is known with which a challenge of the destination can be answered.
+  /// Half the stall timeout: how many nanoseconds a request may wait while its host is busy with others.
+  var longestWait: UInt64 { UInt64(max(1, options.stallTimeout.milliseconds)) * 500_000 }
+
+  /// Whether several transfers to that address may turn out to use one connection (HTTP/2).
+  func mayShareConnections(to address: Address) -> Bool { asksForHTTP2 && address.scheme == .https }
+
+  // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
+  private var asksForHTTP2: Bool { options.usesHTTP2 && options.proxies.https == nil }
+
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
     let isHome = request.isHome(place)
     if showsOwnLogin, isHome { return false }
     return place.hasCredentials || options.logins?.hasLogin(for: place.host, isHome: isHome) == true
   }
 
-  /// Whether the netrc file may be read for a request: away from home, only for a login that names the host.
+  /// Away from home, the netrc file is read only for a login that names the host.
   func readsNetrc(for place: Address, of request: TransferRequest) -> Bool {
     options.netrcFile == nil || request.isHome(place)
       || options.logins?.hasLogin(for: place.host, isHome: false) == true
@@ -61,7 +59,6 @@ struct TransferSettings: ~Copyable {
     try easy.set(CURLOPT_NETRC, Int((isRead ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED).rawValue))
   }
 
-  /// - Parameter isHome: `TransferRequest.isHome`.
   func applyGuarded(_ isHome: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
     if let userCookies { try easy.set(CURLOPT_COOKIE, isHome ? userCookies : nil) }
     guard let identity = options.tls.identity else { return }
@@ -69,33 +66,15 @@ struct TransferSettings: ~Copyable {
     try easy.set(CURLOPT_SSLKEY, isHome ? identity.key : nil)
   }
 
-  var rateLimit: RateLimiter? { options.rateLimit }
-  var onTransfer: (@Sendable (TransferTimes) -> Void)? { options.onTransfer }
-
-  /// How long a request may wait for the first answer of its connection while its host is busy with others, in
-  /// nanoseconds: half the stall timeout.
-  var longestWait: UInt64 { UInt64(max(1, options.stallTimeout.milliseconds)) * 500_000 }
-  var proxies: ProxyRoutes { options.proxies }
-
-  /// Whether several transfers may use one connection at a time (HTTP/2).
-  var sharesConnections: Bool { options.usesHTTP2 }
-
-  /// Whether several transfers to that address may turn out to use one connection.
-  func mayShareConnections(to address: Address) -> Bool { asksForHTTP2 && address.scheme == .https }
-
-  // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
-  private var asksForHTTP2: Bool { options.usesHTTP2 && options.proxies.https == nil }
-
   func lines(isHome: Bool, adding more: [String]) throws(CurlFailure) -> HeaderLines {
-    try HeaderLines((isHome ? allTexts : plainTexts) + more)
+    try HeaderLines((isHome ? homeLines.texts : otherLines.texts) + more)
   }
 
-  /// Sets the header lines of a request that has none of its own.
   func applyLines(_ isHome: Bool, to easy: borrowing EasyHandle) throws(CurlFailure) {
     if isHome {
-      try easy.set(CURLOPT_HTTPHEADER, list: all)
+      try easy.set(CURLOPT_HTTPHEADER, list: homeLines)
     } else {
-      try easy.set(CURLOPT_HTTPHEADER, list: plain)
+      try easy.set(CURLOPT_HTTPHEADER, list: otherLines)
     }
   }
 
@@ -113,8 +92,7 @@ struct TransferSettings: ~Copyable {
     try easy.set(CURLOPT_PROXY, "")
     // An https proxy's certificate is verified like a server's.
     if let file = options.caFile {
-      try easy.set(CURLOPT_CAINFO, file)
-      try easy.set(CURLOPT_PROXY_CAINFO, file)
+      for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { try easy.set(option, file) }
     }
     if options.isInsecure {
       for option in [CURLOPT_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYPEER] { try easy.set(option, false) }
@@ -131,7 +109,10 @@ struct TransferSettings: ~Copyable {
   }
 
   private func apply(_ tls: TLSOptions, to easy: borrowing EasyHandle) throws(CurlFailure) {
-    if let bits = tls.versionBits { try easy.set(CURLOPT_SSLVERSION, bits) }
+    // CURL_SSLVERSION_… in the lower half, CURL_SSLVERSION_MAX_… in the upper one.
+    if tls.oldest != nil || tls.newest != nil {
+      try easy.set(CURLOPT_SSLVERSION, (tls.oldest?.rawValue ?? 0) | (tls.newest?.rawValue ?? 0) << 16)
+    }
     if let keys = tls.pinnedKeys { try easy.set(CURLOPT_PINNEDPUBLICKEY, keys) }
     if let file = tls.revocationList { try easy.set(CURLOPT_CRLFILE, file) }
     guard let identity = tls.identity else { return }
@@ -143,22 +124,20 @@ struct TransferSettings: ~Copyable {
 extension Duration {
   /// Whole milliseconds, at least one for any time above zero.
   var milliseconds: Int {
-    let (seconds, attoseconds) = components
-    let value = Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
+    let value = Int(self / .milliseconds(1))
     return value == 0 && self > .zero ? 1 : value
   }
 }
 
-/// The current options of an easy handle, so that only those that differ are set from one transfer to the next; all
-/// others stay as `TransferSettings` set them.
+/// The current options of an easy handle: only those that differ from the last transfer are set.
 struct TransferOptions: ~Copyable {
   /// Kept as long as libcurl points to it.
   private var ownLines: HeaderLines?
   private var hasRange = false
   private var isFresh = false
-  /// The proxy for the current destination.
   private(set) var proxy: Proxy?
   private var authentication = 0
+  /// Nil while it is being set.
   private var isHome: Bool? = true
   private var readsNetrc = true
   /// CURLOPT_HTTPAUTH; libcurl's default is Basic.
@@ -167,24 +146,20 @@ struct TransferOptions: ~Copyable {
   /// The origin whose Digest challenge libcurl keeps in the handle.
   var challenger: String?
 
-  /// Sets address, range and header lines.
-  /// - Parameter address: where the request goes: to its own address, or to where redirects led.
   mutating func set(
-    _ request: TransferRequest, to address: Address, _ settings: borrowing TransferSettings,
-    on easy: borrowing EasyHandle
+    _ request: TransferRequest, to address: Address, _ settings: TransferSettings, on easy: borrowing EasyHandle
   ) throws(CurlFailure) {
     try easy.set(CURLOPT_URL, address.wireText)
-    try set(settings.proxies[address.scheme], on: easy)
+    try set(settings.options.proxies[address.scheme], on: easy)
     if let start = request.rangeStart {
       try easy.set(CURLOPT_RANGE, "\(start)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? ""))
-      hasRange = true
     } else if hasRange {
       try easy.set(CURLOPT_RANGE, nil)
-      hasRange = false
     }
+    hasRange = request.rangeStart != nil
     let goesHome = request.isHome(address)
     let isOther = goesHome != isHome
-    isHome = nil  // until all of it is set
+    isHome = nil
     if isOther { try settings.applyGuarded(goesHome, to: easy) }
     let mayRead = settings.readsNetrc(for: address, of: request)
     if mayRead != readsNetrc { try settings.apply(netrc: mayRead, to: easy) }
@@ -211,19 +186,11 @@ struct TransferOptions: ~Copyable {
   }
 
   mutating func set(_ login: LoginStage, on easy: borrowing EasyHandle) throws(CurlFailure) {
-    let wanted =
-      switch login {
-      case .basic, .plainBasic: dlm_auth_basic
-      case .probe: dlm_auth_none
-      case .digest: dlm_auth_digest
-      case .negotiate: dlm_auth_negotiate
-      }
-    guard schemes != wanted else { return }
-    try easy.set(CURLOPT_HTTPAUTH, wanted)
-    schemes = wanted
+    guard schemes != login.schemes else { return }
+    try easy.set(CURLOPT_HTTPAUTH, login.schemes)
+    schemes = login.schemes
   }
 
-  /// - Parameter wanted: whether to open a connection without looking for an idle one (CURLOPT_FRESH_CONNECT).
   mutating func set(isFresh wanted: Bool, on easy: borrowing EasyHandle) throws(CurlFailure) {
     guard isFresh != wanted else { return }
     try easy.set(CURLOPT_FRESH_CONNECT, wanted)

@@ -16,8 +16,7 @@ public struct TransportOptions: Sendable {
   public var cookieJar: CookieJar?
   /// Asks for HTTP/2 over TLS. Off by default, because libcurl below 8.4 does not handle its bodies reliably.
   public var usesHTTP2 = false
-  /// How long further transfers to a new host wait for a connection that they may share (HTTP/2), at most: a near
-  /// server has answered by then.
+  /// How long further transfers to a new host wait at most for a connection that they may share (HTTP/2).
   public var sharingWait: Duration = .milliseconds(30)
   /// For how many transfers at a time connections are kept, at most.
   public var width = 64
@@ -36,69 +35,37 @@ public struct TransportOptions: Sendable {
   }
 }
 
-extension TLSOptions {
-  /// CURLOPT_SSLVERSION; nil for libcurl's default.
-  var versionBits: Int? {
-    guard oldest != nil || newest != nil else { return nil }
-    return (oldest?.rawValue ?? 0) | (newest?.rawValue ?? 0) << 16
-  }
-}
-
-/// A limit on the bytes a second of all transfers together (`--limit-rate`), over all loops.
-///
-/// A loop that has received more than was due does not read its sockets until the time has caught up. TCP does the
-/// rest: the kernel's buffers fill, and servers wait. So no transfer is paused (which loses data on HTTP/2 before
-/// libcurl 8.4), and thousands of small files are limited just as a large one.
+/// A limit on the bytes a second of all transfers together (`--limit-rate`), over all loops: a loop that has received
+/// more than was due does not read its sockets until the time has caught up, and TCP does the rest.
 public final class RateLimiter: Sendable {
   public let bytesPerSecond: Int64
-  private let bucket: Lock<TokenBucket>
+  /// Nanoseconds. The received bytes are paid for up to then: a token bucket that may be overdrawn.
+  private let paidUntil = Lock<UInt64>(0)
+
+  /// Allowance that is unused for this long is lost, so that no burst follows a pause.
+  static let allowance: UInt64 = 100_000_000
 
   /// - Parameter bytesPerSecond: at least 1.
-  public init(bytesPerSecond: Int64) {
-    self.bytesPerSecond = max(1, bytesPerSecond)
-    bucket = Lock(TokenBucket(bytesPerSecond: self.bytesPerSecond))
+  public init(bytesPerSecond: Int64) { self.bytesPerSecond = max(1, bytesPerSecond) }
+
+  /// - Parameter now: in nanoseconds, of a clock that never goes back.
+  func received(_ bytes: Int, at now: UInt64) {
+    let price = UInt64(Double(bytes) / Double(bytesPerSecond) * 1e9)
+    paidUntil.withLock { $0 = max($0, now - min(now, Self.allowance)) + price }
   }
 
-  /// Counts received bytes.
-  /// - Parameter now: in nanoseconds, of a clock that never goes back.
-  func received(_ bytes: Int, at now: UInt64) { bucket.withLock { $0.add(Int64(bytes), at: now) } }
-
-  /// How long nothing may be read, in nanoseconds; 0 if reading is allowed.
-  func pause(at now: UInt64) -> UInt64 { bucket.withLock { $0.pause(at: now) } }
+  func pause(at now: UInt64) -> UInt64 { paidUntil.withLock { $0 > now ? $0 - now : 0 } }
 
   /// CURLOPT_BUFFERSIZE: libcurl 7.88 reads up to a hundred times in a row from a socket that has more, and that must
   /// be at most a quarter of a second's bytes. (It takes no buffer below 1 KiB.)
   var bufferSize: Int { Int(min(48 * 1024, max(1024, bytesPerSecond / 400))) }
 
-  /// SO_RCVBUF: how much the kernel receives in advance. The least that keeps a slow rate even; nil where the kernel's
-  /// default suffices.
+  /// SO_RCVBUF: the least that keeps a slow rate even; nil where the kernel's default suffices.
   var receiveBuffer: Int32? { bytesPerSecond < 8 << 20 ? Int32(max(4096, bytesPerSecond / 8)) : nil }
 }
 
-/// The bytes received beyond what was due: a token bucket that may be overdrawn, as a function of time.
-struct TokenBucket: Sendable, Equatable {
-  let bytesPerSecond: Int64
-  /// The time up to which the received bytes are paid for, in nanoseconds.
-  private var paidUntil: UInt64 = 0
-
-  /// Allowance that is unused for this long is lost, so that no burst follows a pause.
-  static let allowance: UInt64 = 100_000_000
-
-  init(bytesPerSecond: Int64) { self.bytesPerSecond = bytesPerSecond }
-
-  mutating func add(_ bytes: Int64, at now: UInt64) {
-    let start = max(paidUntil, now - min(now, Self.allowance))
-    paidUntil = start + UInt64(Double(bytes) / Double(bytesPerSecond) * 1e9)
-  }
-
-  func pause(at now: UInt64) -> UInt64 { paidUntil > now ? paidUntil - now : 0 }
-}
-
-/// How much one read from a socket may bring (CURLOPT_BUFFERSIZE).
-///
-/// Each transfer has a buffer of its own while it runs. A large one saves system calls (512 KiB instead of 48 KiB saves
-/// a fifth of the processor time of large files on loopback), but it costs memory and a slower allocation, so only the
-/// few transfers that bring much get one. Of thousands, each brings little at a time.
+/// How much one read from a socket may bring (CURLOPT_BUFFERSIZE). A large buffer saves system calls, but costs memory
+/// and a slower allocation, so only the few transfers that bring much get one.
 enum ReceiveBuffer {
   /// How much the write callback gets at a time, and a stream's least.
   static let least = 16 * 1024
@@ -112,18 +79,15 @@ enum ReceiveBuffer {
 
   /// - Parameters:
   ///   - running: the transfers of the loop, this one included.
-  ///   - lastBody: the length of the last body that this handle received, as an estimate for the next; nil at
-  ///     first.
-  ///   - scheme: of the address.
+  ///   - lastBody: the length of the last body of this handle; nil at first.
   ///   - isShared: whether other transfers may use the same connection: a stream that is full holds it up.
   /// - Returns: bytes. There are few different sizes, so that allocations are reused.
   static func size(running: Int, lastBody: Int64?, scheme: Address.Scheme, isShared: Bool = false) -> Int {
     var size = lastBody.map { $0 < small } == true ? small : most
     while size > (isShared ? least : scant), size * running > budget { size /= 2 }
     if size > least { return size }
-    // libcurl allocates one byte more than it is told, and an allocator rounds up to the next size that it has: here a
-    // power of two, or a quarter more for a whole record of TLS (16 KiB), of which a read would otherwise leave one
-    // byte. For a large buffer that is not worth the uneven pieces.
+    // libcurl allocates one byte more than it is told, and an allocator rounds up: here to a power of two, or a quarter
+    // more for a whole record of TLS (16 KiB). For a large buffer that is not worth the uneven pieces.
     return (scheme == .https ? size * 5 / 4 : size) - 1
   }
 }

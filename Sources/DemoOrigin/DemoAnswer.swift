@@ -5,12 +5,31 @@ struct DemoRequest: Sendable, Equatable {
   var method = "GET"
   /// Percent-encoded, without query.
   var path: String
-  var range: String?
-  var ifRange: String?
-  var ifNoneMatch: String?
-  var ifModifiedSince: String?
+  /// By names in lower case.
+  var fields: [String: String] = [:]
+
+  var bodyLength: Int { max(0, fields["content-length"].flatMap { Int($0) } ?? 0) }
+
   /// Whether the client asked for the connection to end with the answer (RFC 9112 §9.6).
-  var wantsClose = false
+  var wantsClose: Bool {
+    let options = fields["connection"]?.lowercased().split(separator: ",") ?? []
+    return options.contains { OptionalWhiteSpace.trimmed($0) == "close" }
+  }
+}
+
+extension DemoRequest {
+  /// From a head without the empty line that ends it; nil for what is no request.
+  init?(head: some Collection<UInt8>) {
+    let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")
+    guard let first = lines.first?.split(separator: " "), first.count == 3, first[2].hasPrefix("HTTP/1.") else {
+      return nil
+    }
+    self.init(method: String(first[0]), path: String(first[1].prefix { $0 != "?" }))
+    for line in lines.dropFirst() {
+      guard let colon = line.firstIndex(of: ":") else { return nil }
+      fields[line[..<colon].lowercased()] = String(OptionalWhiteSpace.trimmed(line[colon...].dropFirst()))
+    }
+  }
 }
 
 /// What the origin will send: status, fields and which bytes of which file.
@@ -25,8 +44,7 @@ struct DemoAnswer: Sendable, Equatable {
     let range: Range<Int>
   }
 
-  /// Decides about a request. Pure: the same request, catalogue and moment give the same answer.
-  /// - Parameter now: seconds since 1970, for the Date field.
+  /// Decides about a request; `now`, in seconds since 1970, is for the Date field.
   init(to request: DemoRequest, files: [String: DemoFile], now: Int64) {
     status = 200
     fields = ["Date": HTTPDate.text(now)]
@@ -48,25 +66,24 @@ struct DemoAnswer: Sendable, Equatable {
     let conditions = FilePreconditions(entityTag: file.entityTag, lastModified: lastModified)
     fields["ETag"] = file.entityTag
     fields["Last-Modified"] = lastModified
-    // A copy may be kept but is to be asked about: without this a cache may guess weeks of freshness from Last-Modified
-    // (RFC 9111 §4.2.2), and a second run would show no 304.
+    // Else a cache may guess weeks of freshness (RFC 9111 §4.2.2), and a second run would show no 304.
     fields["Cache-Control"] = "no-cache"
     fields["Accept-Ranges"] = "bytes"
-    if conditions.isUnchanged(ifNoneMatch: request.ifNoneMatch, ifModifiedSince: request.ifModifiedSince) {
+    let (tags, date) = (request.fields["if-none-match"], request.fields["if-modified-since"])
+    if conditions.isUnchanged(ifNoneMatch: tags, ifModifiedSince: date) {
       status = 304
       // The length that a 200 would have had: another number is forbidden (RFC 9110 §8.6).
       fields["Content-Length"] = String(file.size)
       return
     }
-    fields["Content-Type"] = DemoMediaType.of(path: file.path)
+    fields["Content-Type"] = Self.mediaType(of: file.path)
     if request.method == "HEAD" {
       fields["Content-Length"] = String(file.size)
       return
     }
-    let wanted = conditions.allowsRange(ifRange: request.ifRange) ? request.range : nil
+    let wanted = conditions.allowsRange(ifRange: request.fields["if-range"]) ? request.fields["range"] : nil
     switch RangeSelection(field: wanted, size: file.size) {
-    case .whole:
-      body = Body(content: file.content, range: 0..<file.size)
+    case .whole: body = Body(content: file.content, range: 0..<file.size)
     case .part(let range):
       status = 206
       fields["Content-Range"] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.size)"
@@ -77,11 +94,9 @@ struct DemoAnswer: Sendable, Equatable {
       fields["Content-Range"] = "bytes */\(file.size)"
     }
   }
-}
 
-/// Content-Type (RFC 9110 §8.3) by the ending of a name.
-private enum DemoMediaType {
-  static func of(path: String) -> String {
+  /// Content-Type (RFC 9110 §8.3) by the ending of a name.
+  private static func mediaType(of path: String) -> String {
     switch path.split(separator: ".").last {
     case "csv": "text/csv"
     case "gz", "tgz": "application/gzip"
@@ -95,5 +110,76 @@ private enum DemoMediaType {
     case "zip": "application/zip"
     default: "application/octet-stream"
     }
+  }
+
+  private static let reasons = [
+    200: "OK", 206: "Partial Content", 304: "Not Modified", 404: "Not Found", 405: "Method Not Allowed",
+    416: "Range Not Satisfiable",
+  ]
+
+  var head: [UInt8] {
+    let fields = ["Content-Length": String(body?.range.count ?? 0)].merging(fields) { $1 }
+    let lines = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }
+    return Array("HTTP/1.1 \(status) \(Self.reasons[status] ?? "")\r\n\(lines.joined())\r\n".utf8)
+  }
+}
+
+/// Which part of a file a `Range` field asks for (RFC 9110 §14.2).
+enum RangeSelection: Sendable, Equatable {
+  /// The whole file: no range, one that is malformed, of another unit, or of several parts, which a server may ignore.
+  case whole
+  case part(Range<Int>)
+  /// No byte of the range exists: 416 (RFC 9110 §15.5.17).
+  case unsatisfiable
+
+  init(field: String?, size: Int) {
+    switch field.flatMap(Self.bounds) {
+    case (let first?, let last)? where last ?? .max >= first:
+      self = first < size ? .part(first..<(min(last ?? .max, size - 1) + 1)) : .unsatisfiable
+    case (nil, let suffix?)?: self = suffix > 0 && size > 0 ? .part(max(0, size - suffix)..<size) : .unsatisfiable
+    default: self = .whole
+    }
+  }
+
+  /// The two numbers of `bytes=first-last`, either of which may be absent; nil if this is not one byte range.
+  private static func bounds(_ field: String) -> (first: Int?, last: Int?)? {
+    let sides = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard sides.count == 2, sides[0].lowercased() == "bytes" else { return nil }
+    let ends = sides[1].filter { $0 != " " && $0 != "\t" }.split(separator: "-", omittingEmptySubsequences: false)
+    guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else { return nil }
+    // More digits than an Int holds lie behind the end of every file.
+    let numbers = ends.map { $0.isEmpty ? nil : Int($0) ?? .max }
+    return (numbers[0], numbers[1])
+  }
+}
+
+/// The conditions of a request, judged against a file (RFC 9110 §13).
+struct FilePreconditions: Sendable {
+  /// With quotes, strong.
+  let entityTag: String
+  /// As sent in Last-Modified.
+  let lastModified: String
+
+  /// Whether the client has this version already: the answer is 304 (RFC 9110 §13.1.2, §13.1.3, §13.2.2).
+  func isUnchanged(ifNoneMatch: String?, ifModifiedSince: String?) -> Bool {
+    if let ifNoneMatch { return ifNoneMatch == "*" || Self.opaqueTags(ifNoneMatch).contains { $0 == entityTag } }
+    // Only the very date that was sent counts (nginx: `if_modified_since exact`), so that no date has to be parsed.
+    return ifModifiedSince == lastModified
+  }
+
+  /// Whether a range may be served (RFC 9110 §13.1.5): the strong tag or the exact date, or no condition.
+  func allowsRange(ifRange: String?) -> Bool { ifRange.map { $0 == entityTag || $0 == lastModified } ?? true }
+
+  /// The tags of a list without `W/`, because If-None-Match compares weakly (RFC 9110 §8.8.3.2).
+  private static func opaqueTags(_ list: String) -> [Substring] {
+    var tags: [Substring] = []
+    var rest = list[...]
+    // Not split at commas: a tag may hold one.
+    while let open = rest.firstIndex(of: "\"") {
+      guard let close = rest[rest.index(after: open)...].firstIndex(of: "\"") else { break }
+      tags.append(rest[open...close])
+      rest = rest[rest.index(after: close)...]
+    }
+    return tags
   }
 }

@@ -1,20 +1,14 @@
 import Dispatch
 
-/// A small HTTP/1.1 origin on the loopback interface, with the latency and the bandwidth of a distant one: for `dlm
-/// demo` and for tests.
-///
-/// It serves GET and HEAD with byte ranges (RFC 9110 §14), strong entity tags, 304 and If-Range, over connections that
-/// stay open. It writes no log.
+/// A small HTTP/1.1 origin on the loopback interface with the latency and bandwidth of a distant one, for `dlm demo`
+/// and for tests: GET and HEAD, byte ranges (RFC 9110 §14), strong entity tags, 304 and If-Range. It writes no log.
 public actor DemoOrigin {
   public nonisolated let catalogue: DemoCatalogue
   private let conduct: DemoServer.Conduct
   private let port: UInt16
-  private var running: Running?
-
-  private struct Running {
-    let server: DemoServer
-    let serving: Task<Void, Never>
-  }
+  /// A thread of its own, since the server waits for its sockets.
+  private let queue = DispatchQueue(label: "dlm.demo-origin")
+  private var server: DemoServer?
 
   /// - Parameters:
   ///   - latency: time from a request to the first byte of its answer.
@@ -35,32 +29,23 @@ public actor DemoOrigin {
       workers: workers)
   }
 
-  /// Listens on 127.0.0.1 and serves until `stop()`.
+  /// Listens on 127.0.0.1 until `stop()`.
   /// - Returns: the port, open for connections.
   @discardableResult
   public func start() throws(DemoOriginError) -> UInt16 {
-    guard running == nil else { throw .alreadyRunning }
+    guard server == nil else { throw .alreadyRunning }
     let server = try DemoServer(port: port, conduct)
-    // Unstructured: the origin outlives the call that starts it, and `stop()` awaits it.
-    let serving = Task {
-      await withCheckedContinuation { continuation in
-        // A thread of its own, since it waits for its sockets.
-        DispatchQueue(label: "dlm.demo-origin").async {
-          server.run()
-          continuation.resume()
-        }
-      }
-    }
-    running = Running(server: server, serving: serving)
+    queue.async { server.run() }
+    self.server = server
     return server.port
   }
 
-  /// Closes the socket and every connection, whatever they are doing, and returns when nothing is served.
+  /// Closes every connection, whatever it is doing, and returns when nothing is served.
   public func stop() async {
-    guard let running else { return }
-    running.server.stop()
-    await running.serving.value
-    if self.running?.server === running.server { self.running = nil }
+    guard let server else { return }
+    server.stop()
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    if self.server === server { self.server = nil }
   }
 
   /// Runs `body` with the addresses of the files, and stops the origin however `body` ends.
@@ -80,8 +65,8 @@ public actor DemoOrigin {
 
   /// Every file's address, in the catalogue's order; none while the origin does not run.
   public var addresses: [String] {
-    guard let port = running?.server.port else { return [] }
-    return catalogue.files.map { "http://127.0.0.1:\(port)\($0.path)" }
+    guard let server else { return [] }
+    return catalogue.files.map { "http://127.0.0.1:\(server.port)\($0.path)" }
   }
 }
 

@@ -1,13 +1,10 @@
 import CLinux
+import DownloadModel
 import Glibc
 
-/// The server of a `DemoOrigin`: one thread that waits for all its sockets, and for the moments in which answers and
-/// their pieces are due.
-///
-/// HTTP/1.1 as far as an origin of files needs it: heads up to 64 KiB, bodies of requests by their length alone,
-/// connections that stay open.
+/// One thread that waits for all its sockets, and for the moments in which answers and their pieces are due. HTTP/1.1
+/// as an origin of files needs it: heads up to 64 KiB, bodies of requests by their length alone.
 final class DemoServer: Sendable {
-  /// How answers are made and sent.
   struct Conduct: Sendable {
     let files: [String: DemoFile]
     /// From a request, or from where it gets its worker, to the first byte of its answer.
@@ -21,8 +18,8 @@ final class DemoServer: Sendable {
   fileprivate let conduct: Conduct
   fileprivate let listener: Int32
   fileprivate let wakeUp: (read: Int32, write: Int32)
-  /// Listens on 127.0.0.1.
-  /// - Parameter port: 0 for any that is free.
+
+  /// Listens on 127.0.0.1; port 0 stands for any that is free.
   init(port: UInt16, _ conduct: Conduct) throws(DemoOriginError) {
     self.conduct = conduct
     func failure() -> DemoOriginError { .cannotListen(String(cString: strerror(errno))) }
@@ -35,8 +32,7 @@ final class DemoServer: Sendable {
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
     Self.turnOn(SOL_SOCKET, SO_REUSEADDR, of: listener)
-    // Heads and bodies are written apart: else a short body waits for the acknowledgement of its head, which clients
-    // hold back for 40 ms. Connections inherit it.
+    // Else a short body waits for the acknowledgement of its head, held back 40 ms by clients. Connections inherit it.
     Self.turnOn(Int32(IPPROTO_TCP), TCP_NODELAY, of: listener)
     let isListening = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -82,92 +78,67 @@ final class DemoServer: Sendable {
 
 /// The connections of a server. They belong to the one thread that runs them.
 private struct DemoConnections {
-  let server: DemoServer
-  private var connections: [Connection] = []
-  /// Requests that wait for a worker, by their connections' numbers.
-  private var waiting: [Int] = []
-  private var busy = 0
-  private var lastNumber = 0
-
   private typealias Moment = ContinuousClock.Instant
 
-  private struct Connection {
-    enum Phase {
-      case reading
-      /// For a worker.
-      case waiting(DemoAnswer)
-      case answering(DemoAnswer, at: Moment)
-      case sending(DemoAnswer, Progress)
-      case closed
-    }
-
-    let number: Int
+  private final class Connection {
     let descriptor: Int32
     var input: [UInt8] = []
     /// Bytes of a request's body that are still to come, and mean nothing.
     var ignored = 0
-    var phase = Phase.reading
+    /// Nil while a request is read.
+    var reply: Reply?
+    var isClosed = false
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    deinit { close(descriptor) }
   }
 
-  /// How far an answer has been sent.
-  private struct Progress {
+  private struct Reply {
+    let answer: DemoAnswer
+    /// When its first byte is due; nil while no worker is free.
+    var start: Moment?
     /// Made, and not taken by the socket yet.
     var bytes: ArraySlice<UInt8>
     /// Of the body, how many bytes were made.
     var made = 0
-    let start: Moment
   }
 
   private static let longestHead = 64 << 10
+
+  let server: DemoServer
+  private var connections: [Connection] = []
+  /// Those whose requests wait for a worker, in the order in which they came.
+  private var waiting: [Connection] = []
+  private var busy = 0
   private var conduct: DemoServer.Conduct { server.conduct }
 
   init(server: DemoServer) { self.server = server }
 
   mutating func run() {
-    defer { for connection in connections { close(connection.descriptor) } }
     while true {
-      var polled = [server.wakeUp.read, server.listener].map {
-        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-      }
-      polled += connections.map { pollfd(fd: $0.descriptor, events: events(of: $0), revents: 0) }
-      guard wait(&polled), polled[0].revents == 0 else { return }
+      let wishes = connections.map { wish($0) }
+      var polled = [pollfd(fd: server.wakeUp.read, events: Int16(POLLIN), revents: 0)]
+      polled.append(pollfd(fd: server.listener, events: Int16(POLLIN), revents: 0))
+      polled += zip(connections, wishes).map { pollfd(fd: $0.descriptor, events: $1.events, revents: 0) }
+      guard wait(for: &polled, until: wishes.compactMap(\.due).min()), polled[0].revents == 0 else { return }
+      for (connection, one) in zip(connections, polled.dropFirst(2)) { serve(connection, ready: one.revents) }
+      connections.removeAll { $0.isClosed }
       if polled[1].revents != 0 { accept() }
-      for (index, one) in polled.dropFirst(2).enumerated() { serve(index, ready: one.revents) }
-      connections.removeAll { connection in
-        guard case .closed = connection.phase else { return false }
-        close(connection.descriptor)
-        return true
-      }
     }
   }
 
   /// - Returns: false if nothing can be waited for.
-  private func wait(_ polled: inout [pollfd]) -> Bool {
-    var timeout = timespec()
-    if let due = connections.compactMap({ due($0) }).min() {
-      let (seconds, attoseconds) = max(.zero, due - .now).components
-      timeout = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-    } else {
-      timeout.tv_sec = 3600
-    }
+  private func wait(for polled: inout [pollfd], until moment: Moment?) -> Bool {
+    let (seconds, attoseconds) = moment.map { max(.zero, $0 - .now) }?.components ?? (3600, 0)
+    let timeout = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
     return dlm_poll(&polled, UInt(polled.count), timeout) >= 0 || errno == EINTR
   }
 
-  private func events(of connection: Connection) -> Int16 {
-    switch connection.phase {
-    case .reading: Int16(POLLIN)
-    case .sending(_, let progress) where !progress.bytes.isEmpty: Int16(POLLOUT)
-    case .sending, .waiting, .answering, .closed: 0
-    }
-  }
-
-  /// When a connection goes on by itself.
-  private func due(_ connection: Connection) -> Moment? {
-    switch connection.phase {
-    case .answering(_, let moment): moment
-    case .sending(let answer, let progress) where progress.bytes.isEmpty: due(answer, progress)
-    case .sending, .reading, .waiting, .closed: nil
-    }
+  /// What a connection waits for: its socket, or a moment, or neither, as another is to end first.
+  private func wish(_ connection: Connection) -> (events: Int16, due: Moment?) {
+    guard let reply = connection.reply else { return (Int16(POLLIN), nil) }
+    guard let due = due(reply) else { return (0, nil) }
+    return reply.bytes.isEmpty || due > .now ? (0, due) : (Int16(POLLOUT), nil)
   }
 
   private mutating func accept() {
@@ -175,185 +146,113 @@ private struct DemoConnections {
       let descriptor = Glibc.accept(server.listener, nil, nil)
       guard descriptor >= 0 else { return }
       DemoServer.prepare(descriptor)
-      lastNumber += 1
-      connections.append(Connection(number: lastNumber, descriptor: descriptor))
+      connections.append(Connection(descriptor))
     }
   }
 
   // MARK: A connection
 
-  private mutating func serve(_ index: Int, ready: Int16) {
+  private mutating func serve(_ connection: Connection, ready: Int16) {
     // The client has gone; while it is read from, reading says so.
-    if ready & Int16(POLLERR | POLLHUP | POLLNVAL) != 0, ready & Int16(POLLIN) == 0 { return end(index) }
-    if ready & Int16(POLLIN) != 0 { receive(index) }
-    if case .answering(let answer, let moment) = connections[index].phase, moment <= .now {
-      begin(answer, index)
-    }
-    if case .sending(let answer, let progress) = connections[index].phase { send(answer, progress, index) }
+    if ready & Int16(POLLERR | POLLHUP | POLLNVAL) != 0, ready & Int16(POLLIN) == 0 { return end(connection) }
+    if ready & Int16(POLLIN) != 0 { receive(connection) }
+    if let due = connection.reply.flatMap(due), due <= .now { send(connection) }
   }
 
-  private mutating func receive(_ index: Int) {
+  private mutating func receive(_ connection: Connection) {
     var block = [UInt8](repeating: 0, count: 16 << 10)
-    let count = read(connections[index].descriptor, &block, block.count)
+    let count = read(connection.descriptor, &block, block.count)
     if count < 0, errno == EAGAIN || errno == EINTR { return }
-    guard count > 0, connections[index].input.count < Self.longestHead else { return end(index) }
-    connections[index].input += block[..<count]
-    readRequest(index)
+    guard count > 0, connection.input.count < Self.longestHead else { return end(connection) }
+    connection.input += block[..<count]
+    readRequest(connection)
   }
 
   /// Takes the next request, if it is there as a whole.
-  private mutating func readRequest(_ index: Int) {
-    let ignored = min(connections[index].ignored, connections[index].input.count)
-    connections[index].input.removeFirst(ignored)
-    connections[index].ignored -= ignored
-    guard let end = connections[index].input.firstRange(of: Array("\r\n\r\n".utf8)) else { return }
-    let head = connections[index].input[..<end.lowerBound]
-    guard let (request, length) = DemoRequest.read(head) else { return self.end(index) }
-    connections[index].input.removeSubrange(..<end.upperBound)
-    connections[index].ignored = length
+  private mutating func readRequest(_ connection: Connection) {
+    let ignored = min(connection.ignored, connection.input.count)
+    connection.input.removeFirst(ignored)
+    connection.ignored -= ignored
+    guard let end = connection.input.firstRange(of: Array("\r\n\r\n".utf8)) else { return }
+    guard let request = DemoRequest(head: connection.input[..<end.lowerBound]) else { return self.end(connection) }
+    connection.input.removeSubrange(..<end.upperBound)
+    connection.ignored = request.bodyLength
     let answer = DemoAnswer(to: request, files: conduct.files, now: Int64(time(nil)))
+    connection.reply = Reply(answer: answer, bytes: answer.head[...])
     if let workers = conduct.workers, busy >= max(1, workers) {
-      connections[index].phase = .waiting(answer)
-      return waiting.append(connections[index].number)
+      waiting.append(connection)
+    } else {
+      take(connection)
     }
-    take(answer, index)
   }
 
-  private mutating func take(_ answer: DemoAnswer, _ index: Int) {
+  private mutating func take(_ connection: Connection) {
     busy += 1
-    connections[index].phase = .answering(answer, at: .now + conduct.latency)
+    connection.reply?.start = .now + conduct.latency
   }
 
-  private mutating func begin(_ answer: DemoAnswer, _ index: Int) {
-    connections[index].phase = .sending(answer, Progress(bytes: answer.head[...], start: .now))
+  /// When the next bytes may go; nil while no worker is free.
+  private func due(_ reply: Reply) -> Moment? {
+    guard reply.bytes.isEmpty else { return reply.start }
+    return reply.start.map { $0 + (conduct.schedule.due(after: reply.made + nextCount(reply)) ?? .zero) }
   }
 
-  private func due(_ answer: DemoAnswer, _ progress: Progress) -> Moment? {
-    let count = nextCount(answer, progress)
-    return conduct.schedule.due(after: progress.made + count).map { progress.start + $0 } ?? progress.start
-  }
-
-  private func nextCount(_ answer: DemoAnswer, _ progress: Progress) -> Int {
-    min(conduct.schedule.chunkSize, (answer.body?.range.count ?? 0) - progress.made)
+  private func nextCount(_ reply: Reply) -> Int {
+    min(conduct.schedule.chunkSize, (reply.answer.body?.range.count ?? 0) - reply.made)
   }
 
   /// Sends what is due, as far as the socket takes it.
-  private mutating func send(_ answer: DemoAnswer, _ progress: Progress, _ index: Int) {
-    var progress = progress
-    while true {
-      if progress.bytes.isEmpty {
-        let count = nextCount(answer, progress)
-        guard count > 0, let body = answer.body else { return finish(answer, index) }
-        guard due(answer, progress).map({ $0 <= .now }) ?? true else { break }
-        let first = body.range.lowerBound + progress.made
-        progress.bytes = body.content.bytes(in: first..<(first + count))[...]
-        progress.made += count
+  private mutating func send(_ connection: Connection) {
+    while var reply = connection.reply {
+      if reply.bytes.isEmpty {
+        let count = nextCount(reply)
+        guard count > 0, let body = reply.answer.body else { return finish(connection) }
+        guard let due = due(reply), due <= .now else { return }
+        let first = body.range.lowerBound + reply.made
+        reply.bytes = body.content.bytes(in: first..<(first + count))[...]
+        reply.made += count
+        connection.reply = reply
       }
-      let count = progress.bytes.withUnsafeBytes {
-        Glibc.send(connections[index].descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      let count = reply.bytes.withUnsafeBytes {
+        Glibc.send(connection.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }
-      if count < 0, errno == EAGAIN || errno == EINTR { break }
-      guard count > 0 else { return end(index) }
-      progress.bytes = progress.bytes.dropFirst(count)
+      if count < 0, errno == EAGAIN || errno == EINTR { return }
+      guard count > 0 else { return end(connection) }
+      connection.reply?.bytes = reply.bytes.dropFirst(count)
     }
-    connections[index].phase = .sending(answer, progress)
   }
 
-  private mutating func finish(_ answer: DemoAnswer, _ index: Int) {
-    free()
-    if answer.fields["Connection"] == "close" {
-      // What the client has not read yet must reach it, so the end comes before the close.
-      shutdown(connections[index].descriptor, Int32(SHUT_WR))
-      connections[index].phase = .closed
-      return
-    }
-    connections[index].phase = .reading
+  private mutating func finish(_ connection: Connection) {
+    let isLast = connection.reply?.answer.fields["Connection"] == "close"
+    leaveWorker(connection)
+    // What the client has not read yet must reach it, so the end comes before the close.
+    if isLast { shutdown(connection.descriptor, Int32(SHUT_WR)) }
+    connection.isClosed = isLast
     // It may have sent the next request already.
-    readRequest(index)
+    if !isLast { readRequest(connection) }
   }
 
-  private mutating func end(_ index: Int) {
-    switch connections[index].phase {
-    case .answering, .sending: free()
-    case .waiting: waiting.removeAll { $0 == connections[index].number }
-    case .reading, .closed: break
-    }
-    connections[index].phase = .closed
+  private mutating func end(_ connection: Connection) {
+    waiting.removeAll { $0 === connection }
+    leaveWorker(connection)
+    connection.isClosed = true
   }
 
-  /// A worker is free: the one that waits longest gets it.
-  private mutating func free() {
+  /// A worker is free, where the connection had one: the one that waits longest gets it.
+  private mutating func leaveWorker(_ connection: Connection) {
+    defer { connection.reply = nil }
+    guard connection.reply?.start != nil else { return }
     busy -= 1
-    guard !waiting.isEmpty else { return }
-    let number = waiting.removeFirst()
-    guard let next = connections.firstIndex(where: { $0.number == number }),
-      case .waiting(let answer) = connections[next].phase
-    else { return }
-    take(answer, next)
+    if !waiting.isEmpty { take(waiting.removeFirst()) }
   }
 }
 
-extension DemoRequest {
-  /// - Parameter head: without the empty line that ends it.
-  /// - Returns: the request and how long its body is; nil for what is no request.
-  static func read(_ head: some Collection<UInt8>) -> (DemoRequest, bodyLength: Int)? {
-    let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")
-    guard let first = lines.first?.split(separator: " "), first.count == 3, first[2].hasPrefix("HTTP/1.") else {
-      return nil
-    }
-    var request = DemoRequest(method: String(first[0]), path: String(first[1].prefix { $0 != "?" }))
-    var length = 0
-    for line in lines.dropFirst() {
-      guard let colon = line.firstIndex(of: ":") else { return nil }
-      let value = String(line[colon...].dropFirst().drop { $0 == " " || $0 == "\t" })
-      switch line[..<colon].lowercased() {
-      case "range": request.range = value
-      case "if-range": request.ifRange = value
-      case "if-none-match": request.ifNoneMatch = value
-      case "if-modified-since": request.ifModifiedSince = value
-      case "connection":
-        request.wantsClose = value.lowercased().split(separator: ",").contains {
-          $0.split { $0 == " " || $0 == "\t" } == ["close"]
-        }
-      case "content-length": length = Int(value) ?? 0
-      default: break
-      }
-    }
-    return (request, length)
-  }
-}
-
-extension DemoAnswer {
-  /// The head as it is sent.
-  var head: [UInt8] {
-    var fields = fields
-    if fields["Content-Length"] == nil { fields["Content-Length"] = String(body?.range.count ?? 0) }
-    let lines = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }
-    return Array("HTTP/1.1 \(status) \(Self.reason(status))\r\n\(lines.joined())\r\n".utf8)
-  }
-
-  private static func reason(_ status: Int) -> String {
-    switch status {
-    case 200: "OK"
-    case 206: "Partial Content"
-    case 304: "Not Modified"
-    case 404: "Not Found"
-    case 405: "Method Not Allowed"
-    case 416: "Range Not Satisfiable"
-    default: ""
-    }
-  }
-}
-
-/// When the bytes of one body are due on a connection of limited bandwidth.
-///
-/// Deadlines count from the start of the body, not from the chunk before: a late wake-up makes one chunk late and
-/// leaves the rest, and so the whole, on time.
+/// When the bytes of one body are due on a connection of limited bandwidth. Deadlines count from the start of the body,
+/// so that a late wake-up makes one chunk late and leaves the whole on time.
 struct PacingSchedule: Sendable, Equatable {
   /// nil: as fast as the socket takes them.
   let bytesPerSecond: Int?
-  /// The part of all packets that is lost, from 0 to 1. Each costs its body a round trip, as a fast retransmit does
-  /// (RFC 5681 §3.2).
+  /// The part of packets that is lost, 0 to 1; each costs its body a round trip, as a fast retransmit (RFC 5681 §3.2).
   let loss: Double
   let roundTrip: Duration
 
@@ -366,13 +265,10 @@ struct PacingSchedule: Sendable, Equatable {
 
   /// Bytes of a packet on Ethernet, with its options (RFC 7323).
   private static let packet = 1448
+  private static let largestChunk = 64 << 10
 
-  /// Bytes sent at a time: a hundredth of a second's worth, fine enough to look like a stream and coarse enough that
-  /// many connections cost few wake-ups.
-  var chunkSize: Int {
-    guard let bytesPerSecond else { return Self.largestChunk }
-    return min(max(1, bytesPerSecond / 100), Self.largestChunk)
-  }
+  /// Bytes sent at a time: a hundredth of a second's worth looks like a stream, and costs few wake-ups.
+  var chunkSize: Int { bytesPerSecond.map { min(max(1, $0 / 100), Self.largestChunk) } ?? Self.largestChunk }
 
   /// How long after the body's start the first `count` bytes have gone through; nil if at once.
   func due(after count: Int) -> Duration? {
@@ -382,6 +278,4 @@ struct PacingSchedule: Sendable, Equatable {
     guard let bytesPerSecond else { return lost > 0 ? waited : nil }
     return .seconds(Double(count) / Double(bytesPerSecond)) + waited
   }
-
-  private static let largestChunk = 64 << 10
 }

@@ -1,122 +1,113 @@
 public import DownloadModel
+import Glibc
 public import SystemPackage
 
-/// `dlm cache …` and `dlm clear-cache`: what can be done with the index, beside downloads and without them. All calls
-/// throw `.cache`, with errno or the database's message as the cause.
+/// What `dlm cache …` and `dlm clear-cache` do with the index, also beside downloads. All calls throw `.cache`, with
+/// errno or the database's message as the cause. Addresses are given as `Address.key`, nil for all.
 public struct CacheAdministration: Sendable {
-  private let folder: FilePath?
   private let secret: UserSecret
   private let worker = DiskWorker("cache-reader")
   private let now: @Sendable () -> Int64
-  private let index: Result<CacheIndex?, DownloadError>
+  private let index: Result<CacheIndex, DownloadError>
 
   /// - Parameter folder: where the index is kept; nil for none.
   public init(_ folder: FilePath?, now: @escaping @Sendable () -> Int64 = WallClock.seconds) {
-    self.folder = folder
     let secret = UserSecret(in: folder)
     self.secret = secret
     self.now = now
     index = Result { () throws(DownloadError) in
-      guard let folder else { return nil }
+      let activity = "opening the cache"
+      guard let folder else { throw DownloadError(.cache, cause: .detail("no cache folder"), activity: activity) }
       do throws(Errno) { return try CacheIndex(at: folder, secret, now: now) } catch {
-        throw DownloadError(
-          .cache, cause: .detail(CacheWarning.words(error)), path: folder.string, activity: "opening the cache")
+        throw DownloadError(.cache, cause: .detail(CacheWarning.words(error)), path: folder.string, activity: activity)
       }
     }
   }
 
-  private func opened() throws(DownloadError) -> CacheIndex {
-    guard let index = try index.get() else {
-      throw DownloadError(.cache, cause: .detail("no cache folder"), activity: "opening the cache")
+  private func asking<Answer: Sendable>(
+    _ activity: String, _ question: @Sendable (isolated CacheIndex) throws -> Answer
+  ) async throws(DownloadError) -> Answer {
+    let index = try index.get()
+    do { return try await index.answer(question) } catch {
+      let cause: DownloadError.Cause =
+        if let errno = error as? Errno { .errno(errno.rawValue) } else { .detail("\(error)") }
+      throw DownloadError(.cache, cause: cause, path: index.folder.path, activity: activity)
     }
-    return index
   }
 
-  public func status() async throws(DownloadError) -> CacheStatus { try await opened().status() }
+  public func status() async throws(DownloadError) -> CacheStatus {
+    try await asking("reading the index") { try $0.status() }
+  }
 
   /// Up to `limit` files, in the order of their addresses.
   /// - Parameter entry: the last one of the page before; nil for the first page.
-  public func list(
-    after entry: CacheEntry? = nil, limit: Int = 1000
-  ) async throws(DownloadError) -> [CacheEntry] {
-    try await opened().page(after: entry?.key, limit: limit)
+  public func list(after entry: CacheEntry? = nil, limit: Int = 1000) async throws(DownloadError) -> [CacheEntry] {
+    try await asking("reading the index") {
+      try $0.rows(after: entry?.key, limit: limit, ofUsers: true).map { CacheEntry($0) }
+    }
   }
 
   /// The same, after reading every file whose checksum is known and that looks untouched.
-  public func verify(
-    after entry: CacheEntry? = nil, limit: Int = 100
-  ) async throws(DownloadError) -> [CacheEntry] {
+  public func verify(after entry: CacheEntry? = nil, limit: Int = 100) async throws(DownloadError) -> [CacheEntry] {
     var entries: [CacheEntry] = []
-    for row in try await opened().rows(after: entry?.key, limit: limit) {
+    for row in try await rows(after: entry?.key, limit: limit) {
       var entry = CacheEntry(row)
       if entry.condition == .intact, let digest = row.digest.flatMap({ ContentDigest($0) }) {
-        try await prove(&entry, row, digest)
+        do throws(DownloadError) {
+          // Nil where the file was touched since its row was read.
+          let found = try await worker.digest(of: row, digest.algorithm)
+          if let found { entry.condition = found == digest ? .proven : .corrupt } else { entry = CacheEntry(row) }
+        } catch {
+          if error.code == .cancelled { throw error }
+          (entry.condition, entry.failure) = (.unreadable, error)
+        }
       }
       entries.append(entry)
     }
     return entries
   }
 
-  private func prove(
-    _ entry: inout CacheEntry, _ row: CacheRow, _ digest: ContentDigest
-  ) async throws(DownloadError) {
-    do throws(DownloadError) {
-      if let found = try await worker.digest(of: row, digest.algorithm) {
-        entry.condition = found == digest ? .proven : .corrupt
-      } else {
-        entry = CacheEntry(row)  // touched since its row was read
-      }
-    } catch {
-      if error.code == .cancelled { throw error }
-      entry.condition = .unreadable
-      entry.failure = error
-    }
+  private func rows(after key: RowKey?, limit: Int) async throws(DownloadError) -> [CacheRow] {
+    try await asking("reading the index") { try $0.rows(after: key, limit: limit) }
   }
 
-  /// Everything that is known of an address's files: of every folder, with and without logins.
-  /// - Parameter address: without credentials (`Address.key`).
+  private func rows(of address: String) async throws(DownloadError) -> [CacheRow] {
+    try await asking("reading the index") { try $0.rows(of: address) }
+  }
+
+  /// Everything that is known of an address's files, in every folder, with and without logins.
   public func details(of address: String) async throws(DownloadError) -> [CacheDetail] {
-    try await opened().rows(of: address).map { CacheDetail($0, at: now()) }
+    try await rows(of: address).map { CacheDetail($0, at: now()) }
   }
 
   /// Forgets files that are gone or touched.
   /// - Parameter limit: seconds since 1970; what was last used before is forgotten too. Nil for no limit.
   public func prune(usedBefore limit: Int64? = nil) async throws(DownloadError) -> Freed {
-    try await opened().prune(usedBefore: limit)
+    try await asking("pruning the index") { try $0.prune(usedBefore: limit) }
   }
 
-  /// Removes files of the cache's own store, those first that were used least recently, until they take no more than so
-  /// many bytes.
+  /// Removes files of the store, least recently used first, until they take no more than so many bytes.
   public func prune(storeTo bytes: Int64) async throws(DownloadError) -> Freed {
-    try await opened().prune(storeTo: bytes)
+    try await asking("pruning the store") { try $0.prune(storeTo: bytes) }
   }
 
-  /// Forgets every file; removes no downloaded file. A `get` that runs at the same time goes on, and the index knows
-  /// its files again when it writes its next batch.
-  public func clear() async throws(DownloadError) -> Freed { try await opened().clear() }
-
-  /// The same for some addresses only.
-  /// - Parameter addresses: without credentials (`Address.key`).
-  public func clear(_ addresses: [String]) async throws(DownloadError) -> Freed {
-    try await opened().clear(addresses)
+  /// Forgets files; removes no downloaded one. A `get` at the same time goes on, and writes its next batch.
+  public func clear(_ addresses: [String]? = nil) async throws(DownloadError) -> Freed {
+    try await asking("clearing the index") { if let addresses { try $0.clear(addresses) } else { try $0.clear() } }
   }
 
   // MARK: Files in the user's folders
 
-  /// The folders that the index knows and those given, canonical, each once, as far as they are there.
+  /// The folders that the index knows and those given, canonical, as far as they are there.
   private func folders(and more: [FilePath]) async throws(DownloadError) -> [FilePath] {
-    var known: Set<String> = []
+    var known = Set(try await asking("reading the index") { try $0.directories() })
     for path in more {
-      if let folder = try? Folder(standing: path), let path = try? folder.canonicalPath() {
-        known.insert(path)
-      }
+      if let folder = try? Folder(standing: path), let path = try? folder.canonicalPath() { known.insert(path) }
     }
-    for path in try await opened().directories() { known.insert(path) }
     return known.sorted().map { FilePath($0) }
   }
 
-  /// The unfinished files in the folders that the index knows, and in others. Folders that cannot be read are left out.
-  /// - Parameter addresses: only these (`Address.key`); nil for all.
+  /// The unfinished files in these folders and in those that the index knows, as far as they can be read.
   public func unfinished(
     in more: [FilePath], of addresses: [String]? = nil
   ) async throws(DownloadError) -> [UnfinishedFile] {
@@ -124,16 +115,12 @@ public struct CacheAdministration: Sendable {
     var found: [UnfinishedFile] = []
     for path in try await folders(and: more) {
       let files = (try? UnfinishedFiles(in: path, secret).found()) ?? []
-      found += files.filter { meant?.contains($0.address) ?? true }
-        .sorted { $0.path.string < $1.path.string }
+      found += files.filter { meant?.contains($0.address) ?? true }.sorted { $0.path.string < $1.path.string }
     }
     return found
   }
 
   /// Removes unfinished files that are dlm's own and that no living process has in use.
-  /// - Parameters:
-  ///   - more: folders beside those that the index knows.
-  ///   - addresses: only these (`Address.key`); nil for all.
   public func removeUnfinished(
     in more: [FilePath], of addresses: [String]? = nil
   ) async throws(DownloadError) -> Freed {
@@ -167,33 +154,26 @@ public struct CacheAdministration: Sendable {
     return written
   }
 
-  /// Removes finished files that stand untouched as dlm wrote them, and forgets them and those that are gone or
-  /// touched.
-  /// - Parameter addresses: only these (`Address.key`); nil for all.
+  /// Removes finished files that stand untouched as dlm wrote them, and forgets all others.
   public func removeWritten(of addresses: [String]? = nil) async throws(DownloadError) -> Freed {
     var freed = Freed()
-    let index = try opened()
     try await forEachPage(of: addresses) { (rows) throws(DownloadError) in
-      var gone: [RowKey] = []
-      for row in rows {
-        if row.key.isStored {
-          gone.append(row.key)
-          continue
-        }
+      var gone = rows.filter(\.key.isStored).map(\.key)
+      for row in rows where !row.key.isStored {
         do throws(Errno) {
           let isThere = FileIdentity.of(path: row.path) != nil
-          switch try WrittenFile(row: row, secret: secret).remove() {
-          case .removed(let bytes):
+          if let bytes = try WrittenFile(row: row, secret: secret).remove() {
             freed.files += 1
             freed.fileBytes += bytes
-          case .notOurs: if isThere { freed.filesKept += 1 }
+          } else if isThere {
+            freed.filesKept += 1
           }
           gone.append(row.key)
         } catch {
           freed.failures.append(Self.failure(error, "removing the file", row.path))
         }
       }
-      freed.entries += try await index.forget(gone)
+      freed.entries += try await asking("writing the index") { [gone] in try $0.forget(gone) }
     }
     return freed
   }
@@ -201,14 +181,13 @@ public struct CacheAdministration: Sendable {
   private func forEachPage(
     of addresses: [String]?, _ body: ([CacheRow]) async throws(DownloadError) -> Void
   ) async throws(DownloadError) {
-    let index = try opened()
     if let addresses {
-      for address in addresses { try await body(try await index.rows(of: address)) }
+      for address in addresses { try await body(try await rows(of: address)) }
       return
     }
     var last: RowKey?
     while true {
-      let rows = try await index.rows(after: last, limit: 1000)
+      let rows = try await rows(after: last, limit: 1000)
       guard let end = rows.last else { return }
       last = end.key
       try await body(rows)
@@ -218,71 +197,13 @@ public struct CacheAdministration: Sendable {
   /// Must be called once, at the end.
   /// - Returns: what went wrong with the cache without failing a call.
   public func close() async -> [CacheWarning] {
-    guard case .success(let index?) = index else { return [] }
+    guard case .success(let index) = index else { return [] }
     await index.close()
     return [secret.takeWarning()].compactMap { $0 } + (await index.takeWarnings())
   }
 }
 
-/// One file that the index knows (`dlm cache list`, `dlm cache verify`).
-public struct CacheEntry: Sendable, Equatable {
-  /// How the file compares with what was written.
-  public enum Condition: String, Sendable, Equatable {
-    case intact
-    /// Another size, time, inode or owner: changed, renamed, replaced, or copied back from a backup.
-    case touched
-    case missing
-    /// Read again, its bytes have the checksum that was proved when it was fetched.
-    case proven
-    /// It looks untouched, but its bytes differ: a faulty disk, or a change whose time was set back.
-    case corrupt
-    /// Reading its bytes failed.
-    case unreadable
-
-    /// Whether the check found nothing wrong with the file.
-    public var isGood: Bool { self == .intact || self == .proven }
-  }
-
-  /// Its address, without credentials.
-  public var address: String
-  public var path: FilePath
-  /// Length in bytes when it was written.
-  public var size: Int64
-  public var validator: Validator
-  /// Seconds since 1970 at which the server last vouched for it.
-  public var fetchedAt: Int64
-  /// As of the moment of listing. The last three cases occur only where the file was read (`dlm cache verify`).
-  public var condition: Condition
-  /// Why it is unreadable.
-  public var failure: DownloadError?
-  let key: RowKey
-}
-
-extension CacheEntry {
-  init(_ row: CacheRow) {
-    let there = StandingFile.of(path: row.path)
-    self.init(
-      address: row.key.address, path: FilePath(row.path), size: row.identity.size,
-      validator: row.validator, fetchedAt: row.fetchedAt,
-      condition: row.isIntact(there) ? .intact : there == nil ? .missing : .touched, key: row.key)
-  }
-}
-
-/// How the cache stands (`dlm cache status`).
-public struct CacheStatus: Sendable, Equatable {
-  /// Files that the index knows.
-  public var entries: Int
-  /// What index, its log and journals take on the disk, as du(1) counts.
-  public var indexBytes: Int64
-  /// The same for the bodies that the cache owns itself.
-  public var storeBytes: Int64
-  /// Bytes of the files that the index knows, wherever they stand; touched or missing ones included.
-  public var fileBytes: Int64
-  public var folder: FilePath
-}
-
-/// Something about the cache that the user should know, although every download went on without it. The front door
-/// words the message.
+/// Something about the cache that the user should know, although every download went on without it.
 public struct CacheWarning: Sendable, Equatable {
   public enum Kind: String, Sendable, Equatable {
     /// The index was damaged; it was renamed to `path`, and a new one begins empty.
@@ -293,9 +214,9 @@ public struct CacheWarning: Sendable, Equatable {
     case unusable
     /// The cache cannot keep bytes of its own; the index works.
     case storeUnusable = "store-unusable"
-    /// A server failed, and the older file at `path` that might have been used instead could not be copied.
+    /// The older file at `path`, which might have been used where a server failed, could not be copied.
     case noStandIn = "no-stand-in"
-    /// The part of an unfinished file could not be kept; a later run starts that file over.
+    /// The part of an unfinished file could not be kept; a later run starts it over.
     case partialNotKept = "partial-not-kept"
   }
 
@@ -304,15 +225,77 @@ public struct CacheWarning: Sendable, Equatable {
   /// What the system or the database said; empty if it said nothing.
   public var detail: String
 
-  /// What an error says, in words for the user.
+  init(_ kind: Kind, path: FilePath, detail: String = "") {
+    (self.kind, self.path, self.detail) = (kind, path, detail)
+  }
+
+  init(_ kind: Kind = .unusable, _ failure: DownloadError) {
+    self.init(kind, path: FilePath(failure.path ?? ""), detail: kind == .unusable ? "\(failure)" : failure.reason)
+  }
+
   static func words(_ error: any Error) -> String {
     (error as? Errno) == .distrusted
       ? "it belongs to another user, or others can write it, so it is not believed" : "\(error)"
   }
+}
 
-  init(_ kind: Kind, path: FilePath, detail: String = "") {
-    self.kind = kind
-    self.path = path
-    self.detail = detail
+/// A finished file that the index knows, on its way off the disk (`dlm clear-cache --files`).
+///
+/// Only a file that is as dlm wrote it is removed. Between a look at a name and its removal another program could put a
+/// file there. So the file is first renamed to a name that only this user's dlm can compute, looked at again, and then
+/// either removed or given its name back.
+///
+/// | step | killed after it, there is | and the next `--files` |
+/// |---|---|---|
+/// | 1 looked at | the file, its row | begins anew |
+/// | 2 renamed | a file of the private name, the row | removes it if it is the row's, else names it back |
+/// | 3 removed | the row alone | forgets the row |
+struct WrittenFile {
+  let row: CacheRow
+  let secret: UserSecret
+
+  private var privateName: String {
+    ".dlm-" + secret.tag("file to be removed", row.key.directory + "\0" + row.name)
+  }
+
+  /// - Parameter beforeRename: runs between the look at the file and its renaming.
+  /// - Returns: bytes that it took, as du(1) counts; nil if nothing was removed: it is gone, or another file stands
+  ///   there, or somebody changed it.
+  func remove(_ beforeRename: () -> Void = {}) throws(Errno) -> Int64? {
+    let folder: Folder
+    do throws(Errno) {
+      folder = try Folder(standing: FilePath(row.key.directory))
+      // A link on the way leads elsewhere by now.
+      guard try folder.canonicalPath().utf8.elementsEqual(row.key.directory.utf8) else { return nil }
+    } catch {
+      if error == .noSuchFileOrDirectory || error == .notDirectory { return nil }
+      throw error
+    }
+    if let left = try finish(in: folder) { return left }
+    guard try row.isIntact(folder.standing(row.name)) else { return nil }
+    beforeRename()
+    do throws(Errno) { try folder.rename(row.name, replacing: privateName) } catch .noSuchFileOrDirectory {
+      return nil
+    }
+    return try finish(in: folder)
+  }
+
+  /// Removes what stands under the private name if it is the row's file; else gives it its name back.
+  private func finish(in folder: Folder) throws(Errno) -> Int64? {
+    guard let there = try folder.standing(privateName) else { return nil }
+    if row.isOwn(there) {
+      let bytes = try folder.allocatedBytes(of: privateName, ifRemoved: true)
+      try folder.remove(privateName)
+      return bytes
+    }
+    var number = 0
+    while true {
+      do throws(Errno) {
+        try folder.rename(privateName, toFree: FileNaming.alternative(row.name, number))
+        return nil
+      } catch .fileExists where number < 1000 {
+        number += 1
+      }
+    }
   }
 }

@@ -1,65 +1,89 @@
 public import DownloadModel
 public import SystemPackage
 
-/// How one run uses the disk.
+@dynamicMemberLookup
 public struct CacheConfiguration: Sendable {
   /// Where finished files go; made if missing, at the first file.
   public var directory: FilePath
-  /// Where the index is kept; nil for no index (`--no-cache`).
-  public var cacheFolder: FilePath?
-  /// Where the user's secret is kept, by which dlm recognises its own parts in a later run, with or without an index;
-  /// made when first needed. Nil for `cacheFolder`. If that is nil as well, the secret lasts as long as the process,
-  /// and later runs do not recognise the parts of this one.
-  public var keyFolder: FilePath?
-  public var conflictPolicy = ConflictPolicy.rename
+  public var kept: Kept
+  public var naming = Naming()
+  public var checks = Checks()
   /// Fetch even what is known to be unchanged.
   public var refresh = false
   /// Answer from the disk or not at all.
   public var offline = false
-  /// How long answers count as fresh.
   public var freshness = FreshnessPolicy()
-  /// Whether a server may choose a file's name (RFC 6266).
-  public var useContentDisposition = true
   /// Whether a large file may be filled by several transfers at a time.
   public var splits = true
   /// Whether files get the server's Last-Modified (`--remote-time`).
   public var usesRemoteTime = false
-  /// Checksums that files must meet, by name.
-  public var checksums: ChecksumList?
-  /// The least proof that lets a file have its final name.
-  public var requiredProof = Proof.nothing
-  /// A longer file fails, in bytes (`--max-filesize`); nil for any length.
-  public var maxSize: Int64?
-  /// Whether a file is on the disk itself, name and all, before it counts as finished (`--fsync`).
-  public var syncs = false
-  /// How the cache keeps bytes of its own.
-  public var store = StoreKind.none
-  /// How many bytes those may be; nil for 10 GiB or a tenth of the disk.
-  public var maxStoreBytes: Int64?
-  /// What an answer depends on beside its address: the transport's. Only a keyed hash of it is stored.
+  /// What an answer depends on beside its address. Only a keyed hash of it is stored.
   public var trust = Trust() { didSet { fields = RequestFields(trust) } }
   private(set) var fields = RequestFields(Trust())
-  /// Whether more than one run goes over the cache: then what it has written itself is asked for too.
-  public var servesManyRuns = false
   /// Whether servers have set cookies, or earlier runs had kept some.
   public var holdsCookies: @Sendable () -> Bool = { false }
-  /// Where this user's processes announce which requests they have under way; nil for a run that neither announces its
-  /// own nor looks for theirs.
-  public var claimsFolder: FilePath?
-  /// Called when a request waits for another process that downloads the same file: with that process's number, if it is
-  /// known.
+  /// Called when a request waits for another process that downloads the same file.
   public var onWait: @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in }
-  /// The numbers for names that occur in the list more than once; nil for requests that are in no list.
-  public var names: NameNumbers?
   /// Seconds since 1970: the wall clock, except in tests.
   public var now: @Sendable () -> Int64 = WallClock.seconds
 
+  /// What is kept beside the user's files.
+  public struct Kept: Sendable {
+    /// Where the index is kept; nil for no index (`--no-cache`).
+    public var cacheFolder: FilePath?
+    /// Where the user's secret is kept (`UserSecret`), also without an index; nil for `cacheFolder`. Without either,
+    /// later runs do not recognise the parts of this one.
+    public var keyFolder: FilePath?
+    /// Where this user's processes announce their requests under way; nil for a run that takes no part.
+    public var claimsFolder: FilePath?
+    public var store = StoreKind.none
+    /// How many bytes the store may take; nil for 10 GiB or a tenth of the disk.
+    public var maxStoreBytes: Int64?
+    /// Whether a file is on the disk itself, name and all, before it counts as finished (`--fsync`).
+    public var syncs = false
+    /// Whether more than one run goes over the cache: then what it has written itself is asked for too.
+    public var servesManyRuns = false
+  }
+
+  public struct Naming: Sendable {
+    public var conflictPolicy = ConflictPolicy.rename
+    /// Whether a server may choose a file's name (RFC 6266).
+    public var useContentDisposition = true
+    /// The numbers for names that occur in the list more than once; nil for requests that are in no list.
+    public var names: NameNumbers?
+  }
+
+  /// What a file must be to get its final name.
+  public struct Checks: Sendable {
+    /// Checksums that files must meet, by name.
+    public var checksums: ChecksumList?
+    public var requiredProof = Proof.nothing
+    /// A longer file fails, in bytes (`--max-filesize`); nil for any length.
+    public var maxSize: Int64?
+  }
+
   public init(directory: FilePath, cacheFolder: FilePath?) {
-    (self.directory, self.cacheFolder) = (directory, cacheFolder)
+    self.directory = directory
+    kept = Kept(cacheFolder: cacheFolder)
+  }
+
+  public subscript<Value>(dynamicMember member: WritableKeyPath<Kept, Value>) -> Value {
+    get { kept[keyPath: member] }
+    set { kept[keyPath: member] = newValue }
+  }
+
+  public subscript<Value>(dynamicMember member: WritableKeyPath<Naming, Value>) -> Value {
+    get { naming[keyPath: member] }
+    set { naming[keyPath: member] = newValue }
+  }
+
+  public subscript<Value>(dynamicMember member: WritableKeyPath<Checks, Value>) -> Value {
+    get { checks[keyPath: member] }
+    set { checks[keyPath: member] = newValue }
   }
 }
 
-/// How long answers count as fresh, by what the user asks for beside their servers (RFC 9111 §4.2, §5.2.1).
+/// How long answers count as fresh, by what the user asks for (RFC 9111 §4.2, §5.2.1).
 public struct FreshnessPolicy: Sendable, Equatable {
   /// Ask about every file, fresh or not (`--revalidate`).
   public var revalidates: Bool
@@ -77,7 +101,7 @@ public struct FreshnessPolicy: Sendable, Equatable {
     (self.maxAge, self.maxStale) = (maxAge, maxStale)
   }
 
-  /// The value of the `Cache-Control` line that says this to caches on the way; nil for nothing to say.
+  /// The `Cache-Control` value that tells this to caches on the way; nil for nothing to say.
   var cacheControl: String? {
     let directives = [
       revalidates ? "no-cache" : nil, maxAge.map { "max-age=\($0)" }, maxStale.map { "max-stale=\($0)" },
@@ -93,7 +117,6 @@ final class SharedConfiguration: Sendable {
   let directives: RequestDirectives
   /// Whether a server may be asked: neither `--offline` nor `only-if-cached` (RFC 9111 §5.2.1.7).
   let mayAsk: Bool
-  /// The header line that says to caches on the way what the options say.
   let cacheControlLine: String?
 
   init(_ configuration: CacheConfiguration) {
@@ -107,8 +130,7 @@ final class SharedConfiguration: Sendable {
   }
 }
 
-/// What to do with a file that stands under the wanted name, and that dlm either did not write or no longer finds as it
-/// wrote it. An untouched file that dlm wrote for the same address is replaced under every policy.
+/// What to do with a file under the wanted name that dlm did not write, or no longer finds as it wrote it.
 public enum ConflictPolicy: String, Sendable, CaseIterable {
   /// The new file takes another name: `x.1.tar.gz`.
   case rename

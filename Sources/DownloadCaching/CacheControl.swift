@@ -1,13 +1,10 @@
 import DownloadModel
 
-/// The directives of a `Cache-Control` field (RFC 9111 §5.2), of an answer or of a request.
+/// The directives of a `Cache-Control` field (RFC 9111 §5.2), of an answer or of a request. Names are asked for in
+/// lower case.
 ///
-/// It is read strictly. A directive that restricts counts wherever a comma may begin it, even inside what may be a
-/// quoted string. A directive that permits counts only in the form of the grammar; with a malformed argument, or twice
-/// with different ones, it permits nothing (§4.2.1).
-///
-/// It keeps the text and reads it for each question, byte by byte: the fields are short, and each file that a cache
-/// answers for, or stores, has one.
+/// A directive that restricts counts wherever a comma may begin it, even inside a quoted string. One that permits
+/// counts only in the form of the grammar; malformed, or twice with different arguments, it permits nothing (§4.2.1).
 struct CacheControl: Sendable, Equatable {
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
@@ -19,7 +16,6 @@ struct CacheControl: Sendable, Equatable {
   var isEmpty: Bool { field.isEmpty }
 
   /// Whether a directive that restricts is there, with or without argument.
-  /// - Parameter name: lower case.
   func restricts(_ name: StaticString) -> Bool {
     withBytes { field in
       var start = field.startIndex
@@ -34,8 +30,6 @@ struct CacheControl: Sendable, Equatable {
     }
   }
 
-  /// Whether a directive that permits is there.
-  /// - Parameter name: lower case.
   func permits(_ name: StaticString) -> Bool {
     withBytes { field in
       var isThere = false
@@ -44,33 +38,22 @@ struct CacheControl: Sendable, Equatable {
     }
   }
 
-  /// The argument of a directive in seconds (`delta-seconds`, RFC 9111 §1.2.2); nil without the directive.
-  /// - Parameters:
-  ///   - name: lower case.
-  ///   - strictest: stands for an argument that is malformed or contradicts another one.
-  ///   - bare: stands for no argument; nil where that is malformed.
+  /// The argument of a directive in seconds (`delta-seconds`, RFC 9111 §1.2.2); nil without the directive. `strictest`
+  /// stands for an argument that is malformed or contradicts another one, `bare` for none.
   func seconds(_ name: StaticString, strictest: Int64, bare: Int64? = nil) -> Int64? {
     withBytes { field in
-      var first: Argument?
-      var isConsistent = true
+      var seconds: Int64?
       Self.forEach(name, in: field) { argument in
-        isConsistent = isConsistent && first.map { Self.areEqual($0, argument) } ?? true
-        first = first ?? argument
+        let found = argument.map { Self.number($0) ?? strictest } ?? bare ?? strictest
+        seconds = found == seconds ?? found ? found : strictest
       }
-      guard isConsistent else { return strictest }
-      switch first {
-      case nil: return nil
-      case .missing: return bare ?? strictest
-      case .malformed: return strictest
-      case .text(let text): return DeltaSeconds.read(text) ?? strictest
-      case .quoted(let text): return DeltaSeconds.read(Self.unescaped(text)) ?? strictest
-      }
+      return seconds
     }
   }
 
   // MARK: Reading
 
-  // Computed: the compiler puts the numbers in their places, where a pair of stored ones would be looked up.
+  // Computed, so that the compiler puts the numbers in their places.
   private static var equals: UInt8 { UInt8(ascii: "=") }
   private static var comma: UInt8 { UInt8(ascii: ",") }
   private static var quote: UInt8 { UInt8(ascii: "\"") }
@@ -81,28 +64,8 @@ struct CacheControl: Sendable, Equatable {
     return field.withUTF8 { body($0[...]) }
   }
 
-  private enum Argument {
-    case missing
-    case malformed
-    case text(Bytes)
-    /// What stands between the quotes.
-    case quoted(Bytes)
-  }
-
-  private static func areEqual(_ left: Argument, _ right: Argument) -> Bool {
-    switch (left, right) {
-    case (.missing, .missing), (.malformed, .malformed): true
-    case (.text(let left), .text(let right)): left.elementsEqual(right)
-    case (.quoted(let left), .quoted(let right)): unescaped(left) == unescaped(right)
-    case (.text(let text), .quoted(let quoted)), (.quoted(let quoted), .text(let text)):
-      text.elementsEqual(unescaped(quoted))
-    default: false
-    }
-  }
-
-  /// The arguments of the directives of a name. A directive ends at a comma that is in no quoted string (RFC 9110
-  /// §5.6.4).
-  private static func forEach(_ name: StaticString, in field: Bytes, _ body: (Argument) -> Void) {
+  /// Calls `body` with the argument of each such directive. A comma in a quoted string ends none (RFC 9110 §5.6.4).
+  private static func forEach(_ name: StaticString, in field: Bytes, _ body: (Bytes?) -> Void) {
     var (isQuoted, isEscaped) = (false, false)
     var start = field.startIndex
     for index in field.startIndex..<field.endIndex {
@@ -121,18 +84,22 @@ struct CacheControl: Sendable, Equatable {
     read(field[start...], name, body)
   }
 
-  private static func read(_ directive: Bytes, _ name: StaticString, _ body: (Argument) -> Void) {
+  private static func read(_ directive: Bytes, _ name: StaticString, _ body: (Bytes?) -> Void) {
     let equals = directive.firstIndex(of: equals)
     guard isName(directive[..<(equals ?? directive.endIndex)], name) else { return }
-    guard let equals else { return body(.missing) }
-    // No blank may stand beside the sign (§5.2): then the argument is malformed.
-    if equals > directive.startIndex, OptionalWhiteSpace.contains(directive[equals - 1]) {
-      return body(.malformed)
-    }
-    var argument = directive[(equals + 1)...]
+    guard let equals else { return body(nil) }
+    // A blank beside the sign (§5.2) makes the argument as wrong as an empty one.
+    let isApart = equals > directive.startIndex && OptionalWhiteSpace.contains(directive[equals - 1])
+    body(isApart ? directive[equals..<equals] : directive[(equals + 1)...])
+  }
+
+  private static func number(_ argument: Bytes) -> Int64? {
+    var argument = argument
     while let last = argument.last, OptionalWhiteSpace.contains(last) { argument = argument.dropLast() }
-    guard argument.count >= 2, argument.first == quote, argument.last == quote else { return body(.text(argument)) }
-    body(.quoted(argument.dropFirst().dropLast()))
+    guard argument.count >= 2, argument.first == quote, argument.last == quote else {
+      return DeltaSeconds.read(argument)
+    }
+    return DeltaSeconds.read(unescaped(argument.dropFirst().dropLast()))
   }
 
   private static func unescaped(_ quoted: Bytes) -> [UInt8] {
@@ -145,7 +112,7 @@ struct CacheControl: Sendable, Equatable {
     return text
   }
 
-  /// Whether a text, without the blanks around it, is a name in whatever case.
+  /// Ignores blanks around the text, and case.
   private static func isName(_ text: Bytes, _ name: StaticString) -> Bool {
     let text = OptionalWhiteSpace.trimmed(text)
     return name.withUTF8Buffer { name in
@@ -161,7 +128,6 @@ struct CacheControl: Sendable, Equatable {
 
 /// A number of seconds in a header field (RFC 9111 §1.2.2).
 enum DeltaSeconds {
-  /// What any larger number counts as.
   static let largest: Int64 = 1 << 31
 
   /// - Returns: nil for anything but digits.
@@ -193,12 +159,8 @@ public struct RequestDirectives: Sendable, Equatable {
   /// `no-store`: nothing of the request may be kept.
   var forbidsStoring = false
 
-  init() {}
-
-  /// - Parameters:
-  ///   - cacheControl: the values of all such lines, joined with commas; nil for none.
-  ///   - pragma: the same for `Pragma`, which counts only where there is no Cache-Control (§5.4).
-  init(cacheControl: String?, pragma: String? = nil) {
+  /// Both are the values of all such lines, joined with commas. Pragma counts only without Cache-Control (§5.4).
+  init(cacheControl: String? = nil, pragma: String? = nil) {
     let control = CacheControl(cacheControl)
     maxAge = control.seconds("max-age", strictest: 0)
     minFresh = control.seconds("min-fresh", strictest: .max) ?? 0
@@ -210,7 +172,7 @@ public struct RequestDirectives: Sendable, Equatable {
     if control.isEmpty, let pragma { asksAlways = CacheControl(pragma).restricts("no-cache") }
   }
 
-  /// Both together: what restricts more counts, and the longest of the times that permit.
+  /// What restricts more counts, and the longest of the times that permit.
   func combined(_ other: RequestDirectives) -> RequestDirectives {
     var both = self
     both.maxAge = [maxAge, other.maxAge].compactMap(\.self).min()

@@ -6,11 +6,11 @@ final class KnownFiles: Sendable {
   let own: CacheRow?
   /// The same address's file elsewhere, intact and worth asking the server about.
   let elsewhere: CacheRow?
-  /// What they are worth to this request.
+  /// What each is worth to this request.
   let (ownReuse, elsewhereReuse): (Reuse, Reuse)
   let ownership: DownloadPlan.Ownership
 
-  /// The usual answers of a first run and of a run without an index.
+  /// The answers of a first run and of a run without an index.
   static let notAsked = KnownFiles(.unknown)
   static let nothing = KnownFiles(.known(nil))
 
@@ -27,16 +27,14 @@ final class KnownFiles: Sendable {
   }
 }
 
-/// The time when a run began.
 struct RunStart: Sendable, Equatable {
   /// Since 1970, by the clock that rows are stamped with.
   var seconds: Int64
   /// Nanoseconds since 1970, by the clock that files are stamped with.
   var stamp: Int64
 
-  /// Whether a file was asked for and written later. A copy is written later than its source was asked for, and a file
-  /// that has its server's time (`--remote-time`) says nothing of when it was written; so both times count. What was
-  /// written at the same tick of the clock may be older.
+  /// Whether a file was asked for and written later. One time is not enough: a copy is younger than its source's
+  /// request, and a file may have its server's time (`--remote-time`).
   func isBefore(_ row: CacheRow) -> Bool { row.fetchedAt >= seconds && row.identity.modified > stamp }
 }
 
@@ -50,15 +48,13 @@ enum CacheLookup: Equatable {
   case ask(KnownVersion?)
   case fail(DownloadError)
 
-  /// Why a stored answer is used without asking its server.
   enum Basis: Equatable {
     /// The file has the checksum that the user gave.
     case digest
-    /// Another process fetched it while the request waited for that, or since this run began.
+    /// Another process fetched it since this run began, or while the request waited for it.
     case justFetched
-    /// RFC 9111 §4.2
     case fresh
-    /// It is stale, and the request allows that (`--max-stale`, RFC 9111 §5.2.1.2).
+    /// Stale, and the request allows that (`--max-stale`, RFC 9111 §5.2.1.2).
     case stale
     /// `--offline`, or `only-if-cached` (RFC 9111 §5.2.1.7)
     case offline
@@ -67,13 +63,13 @@ enum CacheLookup: Equatable {
   struct Question {
     /// Seconds since 1970.
     var now: Int64 = 0
-    /// Whether the own file has the checksum that the user gave; nil where there is no such file or checksum.
+    /// Whether the own file has the checksum that the user gave; nil without a file or a checksum.
     var hasDigest: Bool?
     /// What proves less answers nothing (`--require-proof`).
     var requiredProof = Proof.nothing
     /// Longer files answer nothing, in bytes (`--max-filesize`); nil for any length.
     var maxSize: Int64?
-    /// What was known when the request began to wait for another process that had it under way; nil if it did not wait.
+    /// What was known when the request began to wait for another process; nil if it did not wait.
     var before: KnownFiles?
     /// When this run began, if another process was alive meanwhile.
     var began: RunStart?
@@ -89,7 +85,6 @@ enum CacheLookup: Equatable {
     func isProved(_ row: CacheRow) -> Bool { row.proof >= requiredProof }
   }
 
-  /// - Parameter reader: of the freshness of one file after another.
   static func decide(
     _ known: KnownFiles, _ question: Question, _ reader: FreshnessReader = FreshnessReader()
   ) -> CacheLookup {
@@ -98,7 +93,6 @@ enum CacheLookup: Equatable {
     return .ask(question.refreshes ? nil : version(known, question))
   }
 
-  /// The answer, if none of the servers need be asked.
   private static func unasked(
     _ known: KnownFiles, _ question: Question, _ reader: FreshnessReader
   ) -> CacheLookup? {
@@ -118,9 +112,8 @@ enum CacheLookup: Equatable {
     return basis(elsewhere, question, reader).map { .copy(elsewhere, $0) }
   }
 
-  /// Whether another process fetched this file while the request waited for that (it may also have failed), or since
-  /// this run began: then it is as new as what this run would have fetched. A run is one request for all of its list;
-  /// else, of eight with the same list, seven would ask about each file that the eighth has just fetched.
+  /// Whether another process fetched this file while the request waited, or since this run began: then it is as new as
+  /// what this run would fetch. Else, of eight runs with one list, seven would ask about each new file.
   private static func wasFetched(_ row: CacheRow, _ question: Question) -> Bool {
     if let began = question.began, began.isBefore(row), row.fetchedAt <= question.now { return true }
     guard let before = question.before else { return false }
@@ -137,11 +130,8 @@ enum CacheLookup: Equatable {
     }
   }
 
-  /// The version to put into a conditional request, so that an unchanged file is not fetched again.
   private static func version(_ known: KnownFiles, _ question: Question) -> KnownVersion? {
-    // A 304 says only that the server's file is the same, not that the file is the right one; so a file with a wrong
-    // checksum is fetched again; and so is one that is proved by less than a length must be, since only its bytes can
-    // prove more.
+    // A 304 proves no bytes: a file with a wrong checksum, or proved by less than a length, is fetched again.
     guard let row = known.own ?? known.elsewhere, known.own == nil || question.hasDigest != false,
       !row.validator.isEmpty, question.allows(row), row.proof >= min(question.requiredProof, .length)
     else { return nil }
@@ -149,8 +139,7 @@ enum CacheLookup: Equatable {
     return reuse == .never ? nil : KnownVersion(row, isSelected: reuse == .asOwn)
   }
 
-  /// What is done where no server may be asked.
-  /// - Parameter isOffline: whether `--offline` forbids that; else a request line does (`only-if-cached`).
+  /// Where no server may be asked, by `--offline` or else by a request line (`only-if-cached`).
   static func activity(isOffline: Bool) -> String { isOffline ? "answering offline" : "answering unasked" }
 
   private static func offline(_ known: KnownFiles, _ question: Question) -> CacheLookup {

@@ -3,29 +3,22 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What the cache actors of one run share. Each network loop has its own actor, so that a file never changes threads on
-/// its way; this class makes those actors one cache.
+/// What the cache actors of one run share, one for each network loop.
 ///
-/// It uses locks instead of an actor, because a hop to another thread would cost more than a small file's own work.
-/// Each lock is held only for a table lookup, except once a run, while the output folder or the index is opened.
+/// Behind a lock, since a hop to an actor's thread would cost more than a small file's own work. It is held only for a
+/// table lookup, except once a run, while the output folder or the index is opened.
 final class CacheResources: Sendable {
   let worker = DiskWorker("disk-worker")
-  /// A separate worker, so that a sync does not queue behind gigabytes that are read or copied for another file.
+  /// Of its own, so that a sync does not queue behind gigabytes that are read or copied.
   let syncer = DiskWorker("disk-syncer")
   /// Which requests other processes have under way; nil if the run does not look.
   let claims: ProcessClaims?
   let secret: UserSecret
-  /// A random number that identifies this run.
   let runNumber = UInt64.random(in: .min ... .max)
   private let state = Lock(State())
-  /// The time when this run began, by the clock that files are stamped with.
   let began: RunStart
 
-  /// - Parameters:
-  ///   - claimsFolder: where this user's processes announce the requests that they have under way; nil if
-  ///     this run takes no part.
-  ///   - keyFolder: where the user's secret is kept; nil for a secret that lasts as long as this process.
-  ///   - now: seconds since 1970.
+  /// - Parameter keyFolder: nil for a secret that lasts as long as this process.
   init(claimsFolder: FilePath?, keyFolder: FilePath?, now: Int64 = WallClock.seconds()) {
     began = RunStart(seconds: now, stamp: WallClock.stamp())
     claims = claimsFolder.flatMap { ProcessClaims(in: $0) }
@@ -73,18 +66,17 @@ final class CacheResources: Sendable {
     return index
   }
 
-  /// Which files of the output folder belong to which address; nil until the index was first asked.
   var owners: FileOwners? {
     get { state.withLock { $0.owners } }
     set { state.withLock { $0.owners = newValue } }
   }
 
-  /// Who puts files into the store; nil for a run that keeps none.
   func keeper(of folder: Folder, _ configuration: CacheConfiguration) -> StoreKeeper? {
     guard configuration.store != .none else { return nil }
     return state.withLock { state in
-      if let keeper = state.keeper { return keeper }
-      let keeper = StoreKeeper(folder, secret, configuration.store, maxBytes: configuration.maxStoreBytes, claims)
+      let keeper =
+        state.keeper
+        ?? StoreKeeper(folder, secret, configuration.store, maxBytes: configuration.maxStoreBytes, claims)
       state.keeper = keeper
       return keeper
     }
@@ -106,24 +98,20 @@ final class CacheResources: Sendable {
   }
 }
 
-/// The only code of this room that reads the clock; all other code is given the time.
+/// The only code of this room that reads the clock.
 public enum WallClock {
   /// Seconds since 1970.
   @Sendable public static func seconds() -> Int64 { Int64(time(nil)) }
 
-  /// Milliseconds since 1970.
-  public static func milliseconds() -> Int64 {
-    var time = timespec()
-    // Fails only for an unknown clock or a bad pointer.
-    guard clock_gettime(CLOCK_REALTIME, &time) == 0 else { return 0 }
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-  }
+  public static func milliseconds() -> Int64 { nanoseconds(CLOCK_REALTIME) / 1_000_000 }
 
   /// Nanoseconds since 1970 by the clock that files are stamped with, which ticks some hundred times a second.
-  static func stamp() -> Int64 {
+  static func stamp() -> Int64 { nanoseconds(CLOCK_REALTIME_COARSE) }
+
+  private static func nanoseconds(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     // Fails only for an unknown clock or a bad pointer.
-    guard clock_gettime(CLOCK_REALTIME_COARSE, &time) == 0 else { return 0 }
+    guard clock_gettime(clock, &time) == 0 else { return 0 }
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }

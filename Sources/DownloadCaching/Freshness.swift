@@ -1,13 +1,9 @@
 import DownloadModel
 
-/// How long a stored answer may be used without asking its server (RFC 9111 §4.2), as far as its header fields say.
-/// Pure.
-///
-/// What redirects led to is never fresh: its lifetime says nothing of how long the redirect holds, and an address such
-/// as `latest` exists in order to lead elsewhere one day.
+/// How long a stored answer may be used unasked (RFC 9111 §4.2), by its header fields. What redirects led to is never
+/// fresh: its lifetime says nothing of how long the redirect holds.
 struct Freshness: Sendable, Equatable {
-  /// Seconds for which the answer is fresh, from the moment when its origin made it; 0 where its server did not say and
-  /// it is not guessed.
+  /// Seconds for which the answer is fresh, from when its origin made it; 0 where that is not known.
   let lifetime: Int64
   /// Seconds since its origin made it, at least (§4.2.3).
   let age: Int64
@@ -17,40 +13,24 @@ struct Freshness: Sendable, Equatable {
   let mustRevalidate: Bool
   /// Seconds for which it may be stale where asking fails (RFC 5861 §3).
   let staleIfError: Int64
-  /// Whether the lifetime was guessed, by the time of the file's last change (§4.2.2).
   let isGuessed: Bool
 
-  /// Of lifetimes that are guessed: a week, as browsers have it.
+  /// A week, as in browsers.
   static let longestGuess: Int64 = 7 * 86_400
 
-  /// Statuses whose answers may be stored without any word of the server about that (RFC 9110 §15.1), as far as a
-  /// download may have one: only then is a lifetime guessed (RFC 9111 §4.2.2).
+  /// Statuses for which a lifetime may be guessed (RFC 9110 §15.1, RFC 9111 §4.2.2).
   private static let guessable: Set<Int> = [200, 203, 204, 206]
 
-  /// - Parameters:
-  ///   - now: seconds since 1970.
-  ///   - guesses: whether a lifetime is guessed where the server named none.
   init(of row: CacheRow, at now: Int64, guesses: Bool) {
-    self.init(
-      row.freshness, row.validator, status: row.status, isRedirected: row.effectiveURL != nil,
-      askedAt: row.fetchedAt, at: now, guesses: guesses)
-  }
-
-  /// - Parameters:
-  ///   - askedAt: seconds since 1970 at which the request was sent.
-  init(
-    _ fields: FreshnessFields, _ validator: Validator, status: Int?, isRedirected: Bool, askedAt: Int64,
-    at now: Int64, guesses: Bool
-  ) {
-    let control = CacheControl(fields.cacheControl)
+    let control = CacheControl(row.freshness.cacheControl)
     asksAlways = control.restricts("no-cache")
     mustRevalidate = control.restricts("must-revalidate")
     staleIfError = control.seconds("stale-if-error", strictest: 0) ?? 0
-    let date = validator.date.flatMap { HTTPDate($0) }?.seconds ?? askedAt
-    age = Self.age(fields.age, date: date, askedAt: askedAt, at: now)
-    let named = isRedirected ? 0 : Self.named(control, fields.expires, date: date)
+    let date = row.validator.date.flatMap { HTTPDate($0) }?.seconds ?? row.fetchedAt
+    age = Self.age(row.freshness.age, date: date, askedAt: row.fetchedAt, at: now)
+    let named = row.effectiveURL != nil ? 0 : Self.named(control, row.freshness.expires, date: date)
     isGuessed = named == nil && (guesses || control.permits("immutable"))
-    lifetime = named ?? (isGuessed ? Self.guessed(validator, status, date: date) : 0)
+    lifetime = named ?? (isGuessed ? Self.guessed(row.validator, row.status, date: date) : 0)
   }
 
   /// §4.2.3. A clock that was set back since says nothing of the age: the answer is then as old as can be.
@@ -82,20 +62,18 @@ struct Freshness: Sendable, Equatable {
 
   enum Use: Sendable, Equatable {
     case fresh
-    /// Stale, but not for longer than the request allows.
     case stale
   }
 
   var isFresh: Bool { lifetime > age && !asksAlways }
 
-  /// Seconds since 1970 from which on the server is asked, by what it said itself; nil if it is always asked.
+  /// Seconds since 1970 from which on the server is asked, by its own word; nil if it is always asked.
   static func end(of row: CacheRow, at now: Int64) -> Int64? {
     let freshness = Freshness(of: row, at: now, guesses: false)
     guard !freshness.asksAlways, freshness.lifetime > 0, freshness.age != .max else { return nil }
     return now - freshness.staleness
   }
 
-  /// Seconds since it became stale; negative while it is fresh.
   private var staleness: Int64 { age == .max ? .max : age - lifetime }
 
   /// How it may be used unasked (§4, §5.2.1); nil if its server must be asked.
@@ -107,8 +85,8 @@ struct Freshness: Sendable, Equatable {
     return .stale
   }
 
-  /// Whether a failure is one in which a stale answer may help: a 500, 502, 503 or 504, or what a cache on the way
-  /// would have answered so (RFC 5861 §3). A certificate that is refused is none of these.
+  /// Whether a stale answer may help: a 500, 502, 503 or 504, or what a cache on the way would have answered so (RFC
+  /// 5861 §3). A certificate that is refused is none of these.
   static func isServerFailure(_ error: DownloadError) -> Bool {
     switch (error.code, error.cause) {
     case (.status, .http(let status)): [500, 502, 503, 504].contains(status)
@@ -127,28 +105,21 @@ struct Freshness: Sendable, Equatable {
   }
 }
 
-/// Reads the freshness of one row after another. Those of one server mostly say the same, which is then not read again:
-/// that took a twentieth of all that a file costs where all are fresh.
+/// Remembers the freshness of the last row: the rows of one server mostly say the same, and reading it anew took a
+/// twentieth of all that a fresh file costs.
 final class FreshnessReader {
-  /// All that freshness depends on, unless it is guessed.
-  private struct Saying: Equatable {
-    let fields: FreshnessFields
-    let date: String?
-    let isRedirected: Bool
-    let askedAt, now: Int64
-    let guesses: Bool
-  }
+  private var last: (row: CacheRow, now: Int64, guesses: Bool, freshness: Freshness)?
 
-  private var last: (saying: Saying, freshness: Freshness)?
-
-  /// As `Freshness`.
   func freshness(of row: CacheRow, at now: Int64, guesses: Bool) -> Freshness {
-    let saying = Saying(
-      fields: row.freshness, date: row.validator.date, isRedirected: row.effectiveURL != nil,
-      askedAt: row.fetchedAt, now: now, guesses: guesses)
-    if let last, last.saying == saying { return last.freshness }
+    // All that freshness depends on, unless it is guessed.
+    if let last, last.now == now, last.guesses == guesses, last.row.fetchedAt == row.fetchedAt,
+      last.row.freshness == row.freshness, last.row.validator.date == row.validator.date,
+      (last.row.effectiveURL == nil) == (row.effectiveURL == nil)
+    {
+      return last.freshness
+    }
     let freshness = Freshness(of: row, at: now, guesses: guesses)
-    if !freshness.isGuessed { last = (saying, freshness) }
+    if !freshness.isGuessed { last = (row, now, guesses, freshness) }
     return freshness
   }
 }

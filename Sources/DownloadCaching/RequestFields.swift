@@ -2,9 +2,8 @@ import DownloadModel
 
 /// The header lines that the user adds to every request of a run, as far as an answer may depend on them.
 ///
-/// Each line that can select or unlock an answer is part of what the answer is kept under (HTTP rule 30). A short list
-/// of harmless ones is not: an answer depends on one of those only if its `Vary` names it (RFC 9111 §4.1; HTTP rule
-/// 29).
+/// Lines that can select or unlock an answer are part of what it is kept under (HTTP rule 30). On a harmless one it
+/// depends only if its `Vary` names it (RFC 9111 §4.1; HTTP rule 29).
 struct RequestFields: Sendable {
   private struct Field: Sendable, Equatable {
     /// Lower case.
@@ -14,22 +13,18 @@ struct RequestFields: Sendable {
 
   private let keyed: [Field]
   private let harmless: [Field]
-  /// What the lines say about stored answers (RFC 9111 §5.2.1).
+  /// RFC 9111 §5.2.1.
   let directives: RequestDirectives
-  /// Whether the request may leave no trace in a cache (`Cache-Control: no-store`, RFC 9111 §5.2.1.5).
+  /// `Cache-Control: no-store` (RFC 9111 §5.2.1.5).
   var forbidsStoring: Bool { directives.forbidsStoring }
 
-  /// Fields that name the client, steer caches and connections on the way, or follow a request through logs. No server
-  /// chooses another file because of them.
+  /// No server chooses another file because of these.
   private static let harmlessNames: Set<String> = [
-    "user-agent", "cache-control", "pragma", "connection", "keep-alive", "proxy-connection", "te", "priority",
-    "dnt",
+    "user-agent", "cache-control", "pragma", "connection", "keep-alive", "proxy-connection", "te", "priority", "dnt",
     "upgrade-insecure-requests", "traceparent", "tracestate", "x-request-id", "x-correlation-id",
   ]
 
-  /// - Parameters:
-  ///   - lines: `Name: value` as the user wrote them, without line ends.
-  ///   - userAgent: sent unless a line gives another; empty for none.
+  /// `lines` are `Name: value` as the user wrote them; `userAgent` is sent unless one of them gives another.
   init(_ lines: [String] = [], userAgent: String = "") {
     var fields: [Field] = []
     for line in lines {
@@ -51,26 +46,24 @@ struct RequestFields: Sendable {
     directives = RequestDirectives(cacheControl: values("cache-control"), pragma: values("pragma"))
   }
 
-  init(_ trust: Trust) {
-    self.init(trust.headerLines, userAgent: trust.userAgent)
-  }
+  init(_ trust: Trust) { self.init(trust.headerLines, userAgent: trust.userAgent) }
 
-  /// Identifies these requests among other runs' requests, as text; nil if no field does. May hold secrets.
+  /// The fields that are not harmless, as text; nil for none. May hold secrets.
   var key: String? { keyed.isEmpty ? nil : Self.text(keyed) }
 
-  /// The values of the fields that an answer's `Vary` names, as far as they are not in the key; nil for none.
+  /// The values of the harmless fields that an answer's `Vary` names; nil for none.
   func values(namedBy vary: String) -> String? {
     let names = Set(vary.lowercased().split(separator: ",").map { String(OptionalWhiteSpace.trimmed($0)) })
     let named = harmless.filter { names.contains($0.name) }
     return named.isEmpty ? nil : Self.text(named)
   }
 
-  /// Whether an answer depends on the cookies of its request (`Vary: Cookie`).
+  /// `Vary: Cookie`.
   static func isCookies(vary: String) -> Bool {
     vary.split(separator: ",").contains { OptionalWhiteSpace.trimmed($0).lowercased() == "cookie" }
   }
 
-  /// `Vary: *`: nothing says what the answer depends on, so that no later request matches (RFC 9111 §4.1).
+  /// `Vary: *`: no later request matches (RFC 9111 §4.1).
   static func isAny(vary: String) -> Bool {
     vary.split(separator: ",").contains { OptionalWhiteSpace.trimmed($0) == "*" }
   }

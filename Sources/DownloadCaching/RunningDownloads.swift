@@ -5,10 +5,8 @@ public import SystemPackage
 
 /// What one process has under way, as `dlm cache status` of another process shows it.
 ///
-/// A run keeps it in its own file, `PID.json` in a private folder, and replaces that file about once a second. The
-/// process holds a lock on the file while it lives, and the kernel frees the lock however the process ends; a process
-/// number alone may have been given to another process by then. A snapshot without a lock was left by a killed run: the
-/// next reader removes it.
+/// A run replaces its file, `PID.json` in a private folder, about once a second, and holds a lock on it, which the
+/// kernel frees however the process ends. The next reader removes a snapshot without a lock.
 public struct RunningDownloads: Sendable, Equatable, Codable {
   /// A file under way.
   public struct File: Sendable, Equatable, Codable {
@@ -29,7 +27,7 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   public var listIsComplete: Bool
   public var done: Int
   public var failed: Int
-  /// Bytes of the files that are done and of those under way.
+  /// Of the files that are done and of those under way.
   public var bytes: Int64
   /// Body bytes a second, over the last few seconds.
   public var rate: Int64
@@ -37,24 +35,18 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   public var active: [File]
   /// How many more are under way.
   public var more: Int
-  /// The version of this format: a snapshot in another version's format is ignored.
+  /// A snapshot in another version's format is ignored.
   private var v = Self.form
 
   private static let form = 1
-  /// Files under way that a snapshot names.
   private static let named = 8
 
-  /// The snapshot of this process.
-  /// - Parameters:
-  ///   - sample: of the progress feed, from a reader that follows files.
-  ///   - rate: bytes a second.
+  /// The snapshot of this process; `rate` is in bytes a second.
   public init(_ sample: ProgressSample, directory: String, rate: Int64) {
     process = getpid()
     self.directory = directory
-    listed = sample.tally.listed
-    listIsComplete = sample.tally.listIsComplete
-    done = sample.tally.done
-    failed = sample.tally.failed
+    (listed, listIsComplete) = (sample.tally.listed, sample.tally.listIsComplete)
+    (done, failed) = (sample.tally.done, sample.tally.failed)
     bytes = sample.active.reduce(sample.tally.finishedBytes) { $0 + $1.meter.position }
     self.rate = rate
     active = sample.active.sorted { $0.id < $1.id }.prefix(Self.named).map {
@@ -63,7 +55,7 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
     more = sample.active.count - active.count
   }
 
-  /// The snapshots of all living processes of this user, by process number. Those of killed processes are removed.
+  /// The snapshots of all living processes of this user, by process number.
   /// - Parameter path: the folder of the snapshots; it is not made if missing.
   public static func all(in path: FilePath) -> [RunningDownloads] {
     guard access(path.string, F_OK) == 0, let folder = try? Folder(own: path), let names = try? folder.names()
@@ -73,25 +65,23 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
 
   fileprivate static func name(of process: Int32) -> String { "\(process).json" }
 
-  /// Whether it is a snapshot's name: other files in the folder are not dlm's.
   private static func isName(_ name: String) -> Bool {
     name.split(separator: ".").first.flatMap { Int32($0) }.map { Self.name(of: $0) == name } ?? false
   }
 
   private static func living(_ name: String, in folder: Folder) -> RunningDownloads? {
-    // Twice, because the process may replace the snapshot just now: then the file that was opened no longer has the
-    // name.
+    // Twice, because the process may replace the snapshot just now.
     for _ in 0..<2 {
       guard let file = try? folder.open(name, O_RDONLY | O_NONBLOCK), (try? file.isOwn()) == true,
         let json = try? file.read(1 << 20),
         let running = try? JSONDecoder().decode(RunningDownloads.self, from: Data(json)),
         running.v == form
       else { return nil }
-      // A shared lock: so two readers at once do not each mistake the other for the living process.
+      // Shared, so that two readers at once do not each mistake the other for the living process.
       if flock(file.raw, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK { return running }
       guard let mine = try? file.identity(), let standing = try? folder.identity(of: name) else { return nil }
       if mine.isSameFile(as: standing) {
-        // A process locks its file before the file gets its name: so the process of this one has ended.
+        // A process locks its file before that gets its name: so this one's process has ended.
         try? folder.remove(name)
         return nil
       }
@@ -100,56 +90,43 @@ public struct RunningDownloads: Sendable, Equatable, Codable {
   }
 
   fileprivate var json: [UInt8] {
-    // Strings and integers: nothing in here can fail to encode.
+    // Strings and integers always encode.
     (try? JSONEncoder().encode(self)).map(Array.init) ?? []
   }
 }
 
 /// Keeps the snapshot file of this process, on a thread that may wait for the disk.
-///
-/// Nothing depends on the snapshot: a failed write is ignored, and the next write tries again.
 public actor RunningDownloadsFile {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   private let thread = BlockingExecutor(label: "dlm.running")
   private let path: FilePath
   private let name = RunningDownloads.name(of: getpid())
-  private var folder: Folder?
+  private var draft: String { name + ".new" }
   /// The current snapshot, open and locked.
   private var standing = Descriptor.closed
 
   /// - Parameter path: the folder, made with the first snapshot.
   public init(in path: FilePath) { self.path = path }
 
-  /// Replaces the snapshot in one step: other processes find either the earlier one or this one.
   public func write(_ running: RunningDownloads) {
     do throws(Errno) {
-      let folder = try opened()
-      let draft = name + ".new"
-      // A file of that name was left by a killed process with the same number.
+      let folder = try Folder(own: path)
+      // A file of that name was left by a killed process with the same number, or by a failed write.
       guard try folder.removeOwn(draft) else { return }
       let file = try folder.open(draft, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       guard file.lock() else { return }
-      var offset: Int64 = 0
-      try file.write(running.json, at: &offset)
+      try file.write(running.json)
       try folder.rename(draft, replacing: name)
       standing = file
     } catch {
-      try? folder?.remove(name + ".new")
+      // The next write tries again.
     }
   }
 
-  private func opened() throws(Errno) -> Folder {
-    if let folder { return folder }
-    let opened = try Folder(own: path)
-    folder = opened
-    return opened
-  }
-
-  /// Removes the snapshot, if there is one.
   public func remove() {
-    guard standing.isOpen else { return }
-    try? folder?.remove(name)
+    guard standing.isOpen, let folder = try? Folder(own: path) else { return }
+    for name in [draft, name] { try? folder.remove(name) }
     standing = .closed
   }
 }

@@ -1,20 +1,16 @@
 import CIDN
 
-/// A web address (RFC 3986) that dlm can fetch: absolute, `http` or `https`, without fragment.
-///
-/// Credentials in the address (`https://user:secret@host/`) are sent, but never shown: `description` and `key` do not
-/// contain them, so no message, log or index can show or store them.
-public struct Address: Sendable {
+/// A web address (RFC 3986) that dlm can fetch: absolute, `http` or `https`, without fragment. Credentials in it are
+/// sent, but `description` and `key` lack them, so that no message, log or index contains them.
+public struct Address: Sendable, Hashable, CustomStringConvertible {
   public enum Scheme: String, Sendable { case http, https }
 
   /// What the transport sends: with credentials, percent-encoded, without fragment.
   public var wireText: String { parts.wireText }
   /// The address without credentials: for messages, logs and the index.
   public var key: String { parts.key }
-  /// Which file it is: `key` without what only signs it (`SignedQuery`). Other credentials or another signature make no
-  /// other file of it (HTTP rule 30).
+  /// Which file it is: `key` without a signature in its query (`SignedQuery`, HTTP rule 30).
   public var resource: String { parts.resource }
-  /// `resource.hashValue`, which was computed when the address was parsed.
   public var resourceHash: Int { parts.resourceHash }
   public var scheme: Scheme { parts.scheme }
 
@@ -28,36 +24,35 @@ public struct Address: Sendable {
     let scheme: Scheme
     let hostAndPort: String
     /// Offsets in the bytes of `key`.
-    let hostEnd: Int
-    let nameStart: Int
-    let pathEnd: Int
+    let (hostEnd, nameStart, pathEnd): (Int, Int, Int)
     /// The hashes of `wireText` and `resource`, computed once: a download is looked up by its address at several steps.
-    let hash: Int
-    let resourceHash: Int
+    let (hash, resourceHash): (Int, Int)
 
-    init(
-      _ wireText: String, _ key: String, _ resource: String, _ scheme: Scheme, _ hostAndPort: String, _ hostEnd: Int,
-      _ nameStart: Int, _ pathEnd: Int
-    ) {
-      self.wireText = wireText
-      self.key = key
-      self.resource = resource
-      self.scheme = scheme
-      self.hostAndPort = hostAndPort
-      self.hostEnd = hostEnd
-      self.nameStart = nameStart
-      self.pathEnd = pathEnd
+    /// - Parameter bytes: the whole address, normalized; the ranges are places in it.
+    init(_ scheme: Scheme, _ bytes: [UInt8], authority: Range<Int>, host: Range<Int>) {
+      let removed = host.lowerBound - authority.lowerBound
+      let key =
+        removed == 0
+        ? String(decoding: bytes, as: UTF8.self)
+        : String(decoding: bytes[..<authority.lowerBound] + bytes[host.lowerBound...], as: UTF8.self)
+      let query = bytes[authority.upperBound...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
+      let slash = bytes[authority.upperBound..<query].lastIndex(of: UInt8(ascii: "/"))
+      (self.scheme, self.key) = (scheme, key)
+      wireText = removed == 0 ? key : Address.withPlainLogin(bytes, authority.lowerBound, host.lowerBound)
+      resource = query == bytes.count ? key : SignedQuery.unsigned(key)
+      hostAndPort = String(decoding: bytes[host.lowerBound..<authority.upperBound], as: UTF8.self)
+      (hostEnd, nameStart, pathEnd) = (
+        host.upperBound - removed, (slash.map { $0 + 1 } ?? query) - removed, query - removed
+      )
       hash = wireText.hashValue
       resourceHash = wireText.utf8.count == resource.utf8.count ? hash : resource.hashValue
     }
   }
 
-  /// Parses one address. Blanks and bytes above ASCII in path or query are percent-encoded, and an international host
-  /// name is converted to ASCII (RFC 5891), as browsers do.
+  /// Percent-encodes blanks and bytes above ASCII, and converts an international host name (RFC 5891), as browsers do.
   public init(_ text: some StringProtocol) throws(Malformed) { try self.init(utf8: Array(text.utf8)) }
 
-  /// The same for a text that is not in a String.
-  /// - Parameter text: valid UTF-8.
+  /// The same from valid UTF-8.
   public init(utf8 text: [UInt8]) throws(Malformed) {
     var bytes = text
     guard !bytes.isEmpty else { throw .empty }
@@ -66,37 +61,25 @@ public struct Address: Sendable {
 
     let (scheme, colon) = try Self.scheme(bytes)
     let authorityStart = colon + 3
-    var authorityEnd = bytes[authorityStart...].firstIndex { Self.endsAuthority($0) } ?? bytes.count
+    var authorityEnd =
+      bytes[authorityStart...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? bytes.count
     let at = bytes[authorityStart..<authorityEnd].lastIndex(of: UInt8(ascii: "@"))
     let hostStart = at.map { $0 + 1 } ?? authorityStart
-    let length = bytes.count
     var hostEnd = try Self.endOfHost(bytes[hostStart..<authorityEnd])
     if bytes[hostStart..<hostEnd].contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "%") }),
       bytes[hostStart] != UInt8(ascii: "[")
     {
-      guard let name = InternationalHost.ascii(bytes[hostStart..<hostEnd]) else { throw .badInternationalHost }
+      guard let name = asciiHost(bytes[hostStart..<hostEnd]) else { throw .badInternationalHost }
       bytes.replaceSubrange(hostStart..<hostEnd, with: name)
+      authorityEnd += hostStart + name.count - hostEnd
       hostEnd = hostStart + name.count
-      authorityEnd += bytes.count - length
     }
     // RFC 3986 §6.2.2.1: scheme and host are case-insensitive, so one file must not count as two.
     Self.lowercase(&bytes, 0..<colon)
     Self.lowercase(&bytes, hostStart..<hostEnd)
 
     Self.percentEncode(&bytes, from: authorityEnd)
-    let removed = hostStart - authorityStart
-    let key =
-      removed == 0
-      ? String(decoding: bytes, as: UTF8.self)
-      : String(decoding: bytes[..<authorityStart] + bytes[hostStart...], as: UTF8.self)
-    let wireText = removed == 0 ? key : Self.withPlainLogin(bytes, authorityStart, hostStart)
-    let query = bytes[authorityEnd...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.count
-    let slash = bytes[authorityEnd..<query].lastIndex(of: UInt8(ascii: "/"))
-    let nameStart = slash.map { $0 + 1 } ?? query
-    let hostAndPort = String(decoding: bytes[hostStart..<authorityEnd], as: UTF8.self)
-    parts = Parts(
-      wireText, key, query == bytes.count ? key : SignedQuery.unsigned(key), scheme, hostAndPort,
-      hostEnd - removed, nameStart - removed, query - removed)
+    parts = Parts(scheme, bytes, authority: authorityStart..<authorityEnd, host: hostStart..<hostEnd)
   }
 
   private static func lowercase(_ bytes: inout [UInt8], _ range: Range<Int>) {
@@ -128,7 +111,6 @@ public struct Address: Sendable {
     return whole.firstIndex(of: "/").map { whole[$0...] } ?? ""
   }
 
-  /// Whether the address contains credentials.
   public var hasCredentials: Bool { wireText.utf8.count != key.utf8.count }
 
   /// Whether both ask for one file, perhaps with other credentials.
@@ -136,25 +118,20 @@ public struct Address: Sendable {
     parts === other.parts || (resourceHash == other.resourceHash && resource == other.resource)
   }
 
-  /// Whether scheme, host and port are equal (RFC 6454 §4): a login or a header line of the user is meant for one
-  /// origin.
+  /// Whether scheme, host and port are equal (RFC 6454 §4).
   public func isSameOrigin(as other: Address) -> Bool {
     // Usually it is the same address.
     self == other || scheme == other.scheme && host == other.host && port == other.port
   }
 
-  private var port: Int {
-    Int(hostAndPort.dropFirst(host.count + 1)) ?? (scheme == .https ? 443 : 80)
-  }
+  private var port: Int { Int(hostAndPort.dropFirst(host.count + 1)) ?? (scheme == .https ? 443 : 80) }
 
   private func piece(_ start: Int, _ end: Int) -> Substring {
     let utf8 = key.utf8
     return key[utf8.index(utf8.startIndex, offsetBy: start)..<utf8.index(utf8.startIndex, offsetBy: end)]
   }
-}
 
-extension Address {
-  /// Why a text is not an address. The front door words the message.
+  /// Why a text is not an address.
   public enum Malformed: Error, Equatable, Sendable {
     case empty
     case controlCharacter
@@ -169,14 +146,9 @@ extension Address {
 
   /// The login ends at the last `@` (WHATWG URL), but libcurl ends it at the first, so all but the last are encoded.
   private static func withPlainLogin(_ bytes: [UInt8], _ start: Int, _ host: Int) -> String {
-    let login = bytes[start..<host - 1].split(
-      separator: UInt8(ascii: "@"), omittingEmptySubsequences: false
-    ).joined(separator: "%40".utf8)
+    let login = bytes[start..<host - 1].split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+      .joined(separator: "%40".utf8)
     return String(decoding: Array(bytes[..<start]) + login + bytes[(host - 1)...], as: UTF8.self)
-  }
-
-  private static func endsAuthority(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?")
   }
 
   /// The end of the host in `host[:port]` or `[v6]:port`; throws for an empty host and a port outside 1…65535.
@@ -191,7 +163,7 @@ extension Address {
       end = colon
     }
     guard end > authority.startIndex else { throw .noHost }
-    if authority[..<end].contains(where: { forbiddenInHost($0) }) { throw .badHost }
+    if authority[..<end].contains(where: isForbiddenInHost) { throw .badHost }
     if end < authority.endIndex {
       let digits = String(decoding: authority[(end + 1)...], as: UTF8.self)
       guard let port = UInt16(digits), port > 0 else { throw .badPort }
@@ -199,121 +171,142 @@ extension Address {
     return end
   }
 
-  private static func forbiddenInHost(_ byte: UInt8) -> Bool {
+  private static func isForbiddenInHost(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: " "), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), UInt8(ascii: "\\"),
-      UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
-      true
+    case 0x20, 0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B...0x7D: true  // A blank and "<>\^`{|}
     default: false
     }
   }
 
+  /// Percent-encodes blanks and bytes above ASCII (RFC 3986 §2.1).
   private static func percentEncode(_ bytes: inout [UInt8], from start: Int) {
-    guard bytes[start...].contains(where: { $0 == 0x20 || $0 >= 0x80 }) else { return }
-    bytes = bytes[..<start] + PercentEncoding.encode(bytes[start...]) { $0 == 0x20 || $0 >= 0x80 }
+    func mustEncode(_ byte: UInt8) -> Bool { byte == 0x20 || byte >= 0x80 }
+    guard bytes[start...].contains(where: mustEncode) else { return }
+    let hex = Array("0123456789ABCDEF".utf8)
+    let rest = bytes[start...]
+    bytes.removeSubrange(start...)
+    for byte in rest {
+      bytes += mustEncode(byte) ? [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]] : [byte]
+    }
   }
-}
 
-extension Address: Hashable, CustomStringConvertible {
-  /// Equal when the wire form is equal: an answer for an address with credentials never serves one without (RFC 9111
-  /// §4).
+  /// Equal when the wire form is: an answer for credentials never serves a request without them (RFC 9111 §4).
   public static func == (left: Address, right: Address) -> Bool {
-    left.parts === right.parts
-      || (left.parts.hash == right.parts.hash && left.wireText == right.wireText)
+    left.parts === right.parts || (left.parts.hash == right.parts.hash && left.wireText == right.wireText)
   }
+
   public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
+
   public var description: String { key }
 }
 
-/// The name of a host as it is sent (RFC 5891; UTS #46): `bücher.example` is `xn--bcher-kva.example`.
-///
-/// Converted when an address is parsed, so that both spellings are one address: for limits, logins, the cache and the
-/// log.
-enum InternationalHost {
-  /// - Parameter host: as written, in UTF-8; octets may be percent-encoded (RFC 3986 §3.2.2).
-  /// - Returns: ASCII in lower case; nil if the name cannot be converted.
-  static func ascii(_ host: some Collection<UInt8>) -> [UInt8]? {
-    guard let octets = PercentEncoding.decodeStrictly(host), String(validating: octets, as: UTF8.self) != nil
-    else { return nil }
-    var converted: UnsafeMutablePointer<CChar>?
-    // A zero byte would end the C string early.
-    guard !octets.contains(0),
-      (octets + [0]).withUnsafeBytes({ bytes in
-        dlm_host_to_ascii(bytes.assumingMemoryBound(to: CChar.self).baseAddress, &converted)
-      }) == IDN2_OK.rawValue, let converted
-    else { return nil }
-    defer { idn2_free(converted) }
-    let name = Array(String(cString: converted).utf8)
-    return !name.isEmpty && name.allSatisfy(isOfName) ? name : nil
+/// A host's name in ASCII (RFC 5891, UTS #46), so that both spellings are one address; nil if it has none.
+/// - Parameter host: UTF-8; octets may be percent-encoded (RFC 3986 §3.2.2).
+private func asciiHost(_ host: ArraySlice<UInt8>) -> [UInt8]? {
+  // A zero byte would end the C string early.
+  guard let octets = PercentEncoding.octets(host, isStrict: true), String(validating: octets, as: UTF8.self) != nil,
+    !octets.contains(0)
+  else { return nil }
+  var converted: UnsafeMutablePointer<CChar>?
+  let status = (octets + [0]).withUnsafeBytes { bytes in
+    dlm_host_to_ascii(bytes.assumingMemoryBound(to: CChar.self).baseAddress, &converted)
+  }
+  guard status == IDN2_OK.rawValue, let converted else { return nil }
+  defer { idn2_free(converted) }
+  let name = Array(String(cString: converted).utf8)
+  // An encoded octet may be a separator; then the text is not a host name.
+  return !name.isEmpty && name.allSatisfy { $0.isLetterOrDigit || "-._".utf8.contains($0) } ? name : nil
+}
+
+/// The parameters by which storage services sign addresses (HTTP rules 27 and 30). They say who may ask and until when,
+/// and differ from one list to the next; which file is meant, the rest of the address says.
+public enum SignedQuery {
+  /// An address without the parameters of a known signature.
+  public static func unsigned(_ address: String) -> String {
+    guard let mark = address.utf8.firstIndex(of: UInt8(ascii: "?")),
+      case let query = address[address.utf8.index(after: mark)...], mayBeSigned(query)
+    else { return address }
+    let parameters = query.split(separator: "&").map { (text: $0, name: $0.prefix { $0 != "=" }.lowercased()) }
+    let names = Set(parameters.map { $0.name })
+    let schemes = schemes.filter { $0.isUsed(names) }
+    guard !schemes.isEmpty else { return address }
+    let rest = parameters.filter { parameter in !schemes.contains { $0.owns(parameter.name) } }.map { $0.text }
+    return String(address[..<mark]) + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&"))
   }
 
-  /// An encoded octet may be a separator; then the text is not a host name.
-  private static func isOfName(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-      UInt8(ascii: "."), UInt8(ascii: "_"):
-      true
-    default: false
+  /// Every scheme has a name with "sig" in it; looked for first, because a list may have a million queries.
+  private static func mayBeSigned(_ query: Substring) -> Bool {
+    var last: UInt32 = 0
+    for byte in query.utf8 {
+      last = (last << 8 | UInt32(byte | 0x20)) & 0xFF_FFFF
+      if last == 0x73_6967 { return true }
     }
+    return false
   }
+
+  /// A parameter counts as the scheme's only beside those that identify the scheme: elsewhere `se` may select the file.
+  private struct Scheme {
+    /// One name of each group must be there. Lower case.
+    var marks: [Set<String>]
+    var names: Set<String> = []
+    var prefix: String?
+
+    func isUsed(_ there: Set<String>) -> Bool { marks.allSatisfy { !$0.isDisjoint(with: there) } }
+    func owns(_ name: String) -> Bool { names.contains(name) || prefix.map { name.hasPrefix($0) } == true }
+  }
+
+  private static let schemes = [
+    // AWS Signature Version 4, query string; Google Cloud Storage V4.
+    Scheme(marks: [["x-amz-signature"]], prefix: "x-amz-"),
+    Scheme(marks: [["x-goog-signature"]], prefix: "x-goog-"),
+    // Their second versions.
+    Scheme(
+      marks: [["signature"], ["awsaccesskeyid", "googleaccessid"]],
+      names: ["signature", "expires", "awsaccesskeyid", "googleaccessid", "x-amz-security-token"]),
+    // CloudFront, with a canned or a custom policy.
+    Scheme(
+      marks: [["signature"], ["key-pair-id"]],
+      names: ["signature", "expires", "policy", "key-pair-id", "hash-algorithm"]),
+    // Azure's shared access signature; `jwt` is what GitHub's release files add to it.
+    Scheme(
+      marks: [["sig"], ["sv", "se"]],
+      names: [
+        "sv", "st", "se", "sr", "sp", "spr", "sip", "si", "ss", "srt", "sig", "skoid", "sktid", "skt", "ske", "sks",
+        "skv", "saoid", "suoid", "scid", "sdd", "ses", "jwt",
+      ]),
+  ]
 }
 
 /// Percent-encoding (RFC 3986 §2.1); decodes one level.
 public enum PercentEncoding {
-  /// The text that encodes octets (RFC 3986 §2.1), in bytes.
-  /// - Parameter mustEncode: which octets do not stand for themselves.
-  public static func encode(
-    _ octets: some Sequence<UInt8>, where mustEncode: (UInt8) -> Bool
-  ) -> [UInt8] {
-    let hex = Array("0123456789ABCDEF".utf8)
-    var encoded: [UInt8] = []
-    for octet in octets {
-      if mustEncode(octet) {
-        encoded += [UInt8(ascii: "%"), hex[Int(octet >> 4)], hex[Int(octet & 15)]]
-      } else {
-        encoded.append(octet)
-      }
-    }
-    return encoded
-  }
-
-  /// The octets that a text encodes; a `%` without two hex digits stays as it is.
-  /// - Returns: nil if nothing is encoded.
+  /// The octets that a text encodes, with an incomplete `%` as it is; nil if nothing is encoded.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-    guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
-    return octets(Array(text.utf8), strict: false)
+    text.utf8.contains(UInt8(ascii: "%")) ? octets(Array(text.utf8)[...], isStrict: false) : nil
   }
 
   /// The octets of an RFC 8187 value; nil if a `%` lacks its two hex digits.
   public static func decodeStrictly(_ text: some StringProtocol) -> [UInt8]? {
-    decodeStrictly(text.utf8)
+    octets(Array(text.utf8)[...], isStrict: true)
   }
 
-  /// The same for octets: the host of an address (RFC 3986 §3.2.2).
-  static func decodeStrictly(_ text: some Collection<UInt8>) -> [UInt8]? {
-    octets(Array(text), strict: true)
-  }
-
-  private static func octets(_ bytes: [UInt8], strict: Bool) -> [UInt8]? {
+  fileprivate static func octets(_ text: ArraySlice<UInt8>, isStrict: Bool) -> [UInt8]? {
     var decoded: [UInt8] = []
-    decoded.reserveCapacity(bytes.count)
-    var index = 0
-    while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "%") {
-        if index + 2 < bytes.count, let high = digit(bytes[index + 1]), let low = digit(bytes[index + 2]) {
+    decoded.reserveCapacity(text.count)
+    var rest = text
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%") {
+        if rest.count >= 2, let high = digit(rest[rest.startIndex]), let low = digit(rest[rest.startIndex + 1]) {
           decoded.append(high << 4 | low)
-          index += 3
+          rest.removeFirst(2)
           continue
         }
-        if strict { return nil }
+        if isStrict { return nil }
       }
-      decoded.append(bytes[index])
-      index += 1
+      decoded.append(byte)
     }
     return decoded
   }
 
-  /// The value of a hexadecimal digit of either case.
   static func digit(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

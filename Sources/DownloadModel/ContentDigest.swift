@@ -1,6 +1,6 @@
 /// A checksum of a file's bytes.
-public struct ContentDigest: Sendable, Hashable {
-  /// The functions that checksum lists use. MD5 and SHA-1 find accidents; they no longer withstand an attacker.
+public struct ContentDigest: Sendable, Hashable, CustomStringConvertible {
+  /// MD5 and SHA-1 find accidents; they no longer withstand an attacker.
   public enum Algorithm: String, Sendable, CaseIterable {
     case md5, sha1, sha256, sha384, sha512
 
@@ -22,14 +22,10 @@ public struct ContentDigest: Sendable, Hashable {
   /// - Returns: nil if the length is not the algorithm's.
   public init?(_ algorithm: Algorithm, _ bytes: [UInt8]) {
     guard bytes.count == algorithm.length else { return nil }
-    self.algorithm = algorithm
-    self.bytes = bytes
+    self.init(unchecked: algorithm, bytes)
   }
 
-  init(unchecked algorithm: Algorithm, _ bytes: [UInt8]) {
-    self.algorithm = algorithm
-    self.bytes = bytes
-  }
+  init(unchecked algorithm: Algorithm, _ bytes: [UInt8]) { (self.algorithm, self.bytes) = (algorithm, bytes) }
 
   /// From hexadecimal digits of either case.
   public init?(_ algorithm: Algorithm, hex: some StringProtocol) {
@@ -60,33 +56,7 @@ public struct ContentDigest: Sendable, Hashable {
   }
 
   public var hex: String { bytes.hexadecimal }
-}
-
-extension ContentDigest: CustomStringConvertible {
   public var description: String { "\(algorithm.rawValue):\(hex)" }
-}
-
-/// What proves that a finished file is whole and right, from weak to strong (HTTP rule 24).
-public enum Proof: String, Sendable, Equatable, Comparable, CaseIterable {
-  /// Only the closing connection ended it; a body that was cut short looks the same (RFC 9112 §8).
-  case nothing = "none"
-  /// The protocol marked the end (last chunk, END_STREAM).
-  case framing = "protocol"
-  /// Its length is the one that the server gave.
-  case length
-  /// Its checksum is the expected one.
-  case digest
-
-  public static func < (left: Proof, right: Proof) -> Bool { left.rank < right.rank }
-
-  private var rank: Int {
-    switch self {
-    case .nothing: 0
-    case .framing: 1
-    case .length: 2
-    case .digest: 3
-    }
-  }
 }
 
 extension Sequence<UInt8> {

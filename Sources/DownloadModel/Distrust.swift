@@ -6,10 +6,7 @@ public struct FileOwnership: Sendable, Equatable {
   /// Kind and permissions (stat(2), st_mode).
   public var mode: UInt32
 
-  public init(owner: UInt32, mode: UInt32) {
-    self.owner = owner
-    self.mode = mode
-  }
+  public init(owner: UInt32, mode: UInt32) { (self.owner, self.mode) = (owner, mode) }
 
   package init(_ status: stat) { self.init(owner: status.st_uid, mode: status.st_mode) }
 
@@ -18,8 +15,7 @@ public struct FileOwnership: Sendable, Equatable {
   fileprivate var othersWrite: Bool { mode & 0o022 != 0 }
 }
 
-/// Why a file is not believed: who else could have written what it says. The one rule for all that dlm reads and acts
-/// upon (HTTP rules 44 and 45).
+/// Why a file is not believed: who else could have written what it says (HTTP rules 44 and 45).
 ///
 /// | | owner | others may write | its folder |
 /// |---|---|---|---|
@@ -27,17 +23,14 @@ public struct FileOwnership: Sendable, Equatable {
 /// | settings of the user | the user or root | no | the same, or root's |
 /// | what the user names, settings of the working folder | the user, or root | no | any |
 ///
-/// A folder that others may write counts also where it is sticky (1777): there nobody can take the user's files away,
-/// and everybody can add some. For dlm's own, root is another user unless dlm runs as root.
+/// A sticky folder (1777) counts as one that others may write, because everybody can add files to it. For dlm's own
+/// files, root is another user unless dlm runs as root.
 public enum Distrust: Sendable, Equatable {
   case notRegular, otherUser, othersWrite
 
-  /// - Parameters:
-  ///   - file: the open file, so that the file that is judged is the one that is read.
-  ///   - folder: what it stands in; nil where that does not matter.
-  ///   - trustsRoot: whether a file of the administrator is believed as well.
-  ///   - orPipe: whether it may be no regular file; a named pipe is then judged as a file is.
-  /// - Returns: nil for a file that is believed.
+  /// - Parameter file: the open file, so that the file that is judged is the one that is read.
+  /// - Parameter trustsRoot: whether a file of the administrator is believed as well.
+  /// - Parameter orPipe: whether it may be no regular file; a named pipe is then judged as a file is.
   public init?(
     _ file: FileOwnership, in folder: FileOwnership? = nil, user: UInt32, trustsRoot: Bool = false, orPipe: Bool = false
   ) {

@@ -13,7 +13,6 @@ public struct DownloadOutcome: Sendable, Equatable {
     case skipped
   }
 
-  /// What else the user should know about it.
   public enum Remark: String, Sendable, Equatable {
     /// The fetched bytes were here already, so the file that was here stays.
     case sameAsHere = "same-as-here"
@@ -24,14 +23,12 @@ public struct DownloadOutcome: Sendable, Equatable {
     case stale
     /// The server sent it in a content coding that dlm had not asked for (RFC 9110 §8.4); the coding was removed.
     case decoded
-    /// It is stored in the content coding in which the server sent it, because its name or type says so or dlm cannot
-    /// remove the coding.
+    /// It stays in the content coding in which the server sent it: its name or type says so, or dlm lacks the coding.
     case stillCoded = "still-coded"
   }
 
   public var kind: Kind
   public var remark: Remark?
-  /// The final path.
   public var path: String
   /// Length of the whole file in bytes.
   public var size: Int64
@@ -50,22 +47,32 @@ public struct DownloadOutcome: Sendable, Equatable {
     kind: Kind, path: String, size: Int64, transferred: Int64 = 0, resumed: Int64 = 0,
     proof: Proof? = nil, renamedFrom: String? = nil
   ) {
-    self.kind = kind
-    self.path = path
-    self.size = size
-    self.transferred = transferred
-    self.resumed = resumed
-    self.proof = proof
-    self.renamedFrom = renamedFrom
+    (self.kind, self.path, self.size, self.transferred) = (kind, path, size, transferred)
+    (self.resumed, self.proof, self.renamedFrom) = (resumed, proof, renamedFrom)
   }
+
   /// The last component of `path`: the name in the output folder.
   public var name: String { Self.lastSegment(path) }
 
   /// The name that it should have had: that of `renamedFrom`, or its own.
   public var wantedName: String { Self.lastSegment(renamedFrom ?? path) }
 
-  /// By bytes: a name may begin with a combining mark that forms one `Character` with the slash before it.
+  /// By bytes, because a combining mark after the slash would form one `Character` with it.
   private static func lastSegment(_ path: String) -> String {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
   }
+}
+
+/// What proves that a finished file is whole and right, from weak to strong (HTTP rule 24).
+public enum Proof: String, Sendable, Equatable, Comparable, CaseIterable {
+  /// Only the closing connection ended it; a body that was cut short looks the same (RFC 9112 §8).
+  case nothing = "none"
+  /// The protocol marked the end (last chunk, END_STREAM).
+  case framing = "protocol"
+  case length
+  case digest
+
+  public static func < (left: Proof, right: Proof) -> Bool { left.rank < right.rank }
+
+  private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

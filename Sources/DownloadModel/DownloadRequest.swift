@@ -4,7 +4,6 @@ import Synchronization
 public struct DownloadRequest: Sendable, Identifiable {
   /// Position in the run, from 0: unique in the run, and in the order of the list.
   public var id: Int
-  /// What is asked for.
   public let key: Key
   /// How many different addresses before it in the list give the same name: the number that goes into its name.
   public var nameNumber: Int
@@ -12,14 +11,12 @@ public struct DownloadRequest: Sendable, Identifiable {
   public var isRepeat: Bool
   /// Whether it goes before others (`--first`, or the line's own `first=yes`).
   public let isFirst: Bool
-  /// Its length in bytes as far as it is known before it is asked, for `--order`; -1 for unknown. (An optional would
-  /// take twice the room in every request.)
+  /// -1 for unknown, because an optional would take twice the room in every request.
   private let expected: Int64
 
   public var address: Address { key.address }
   /// The name that the user chose (`--output`); nil lets the server and the address decide (RFC 6266).
   public var outputName: String? { key.outputName }
-  /// The checksum that the file must have (`--checksum`).
   public var checksum: ContentDigest? { key.checksum }
   public var provenance: Provenance { key.provenance }
 
@@ -29,30 +26,21 @@ public struct DownloadRequest: Sendable, Identifiable {
   ) {
     self.id = id
     key = Key(address: address, outputName: outputName, checksum: checksum, provenance: provenance)
-    self.nameNumber = nameNumber
-    self.isRepeat = isRepeat
-    self.isFirst = isFirst
-    expected = expectedSize ?? -1
+    (self.nameNumber, self.isRepeat, self.isFirst, expected) = (nameNumber, isRepeat, isFirst, expectedSize ?? -1)
   }
 
   /// Its length in bytes, as far as that is known before it is asked.
   public var expectedSize: Int64? { expected < 0 ? nil : expected }
 
-  /// Two requests with equal keys ask for one file under one name, whatever credentials and signatures their addresses
-  /// have: they are coalesced where these are the same, too, and else go one after the other.
-  ///
-  /// A request is passed on at each step of a download, and its key is looked up at several: what most of them do not
-  /// have is behind one reference.
+  /// Requests with equal keys ask for one file under one name, whatever credentials and signatures their addresses
+  /// have. Those with the same ones are coalesced; the others go one after the other.
   public struct Key: Sendable, Hashable {
-    /// With its credentials.
     public let address: Address
+    /// What most requests lack; behind one reference, because a request is passed on at each step.
     private let wishes: Wishes?
 
-    /// The name that the user chose.
     public var outputName: String? { wishes?.outputName }
-    /// Requests that expect different bytes are not equal.
     public var checksum: ContentDigest? { wishes?.checksum }
-    /// What is sent to the address, and how its file may be called, depends on who named it.
     public var provenance: Provenance { wishes?.provenance ?? .user }
 
     private final class Wishes: Sendable {
@@ -80,8 +68,7 @@ public struct DownloadRequest: Sendable, Identifiable {
         && left.provenance == right.provenance
     }
 
-    /// Hashes only the address, which stores its hash: the other fields rarely differ, and each file is looked up
-    /// several times.
+    /// Of the address alone, which stores its hash: the other fields rarely differ.
     public func hash(into hasher: inout Hasher) { hasher.combine(address.resourceHash) }
   }
 }
@@ -97,14 +84,8 @@ public enum Provenance: String, Sendable, Comparable {
   case stranger
 
   /// The less the user has to do with it, the greater.
-  public static func < (left: Provenance, right: Provenance) -> Bool { left.rank < right.rank }
-
-  private var rank: Int {
-    switch self {
-    case .user: 0
-    case .home: 1
-    case .stranger: 2
-    }
+  public static func < (left: Provenance, right: Provenance) -> Bool {
+    left != right && (left == .user || right == .stranger)
   }
 
   /// - Parameter list: the address of the list as the user wrote it; nil for a list of the user's own.
@@ -113,18 +94,15 @@ public enum Provenance: String, Sendable, Comparable {
   }
 }
 
-/// The source of a run's requests, one after the other, read no faster than they are needed.
-///
-/// Several lanes may call `next()` at the same time; each request is given to exactly one of them.
+/// The source of a run's requests, read no faster than they are needed. Several lanes may call `next()` at a time; each
+/// request is given to exactly one of them.
 public protocol RequestSource: Sendable {
-  /// The next request; nil at the end of the list, for every caller from then on, and for a cancelled task, so that no
-  /// strategy can forget to stop.
+  /// The next request; nil at the end of the list, for every caller from then on, and for a cancelled task.
   nonisolated(nonsending) func next() async -> DownloadRequest?
 
   /// The next request, if one is available without waiting.
   func takeAtOnce() -> DownloadRequest?
 
-  /// What it can say of requests that it has not given yet.
   var outlook: SourceOutlook { get }
 }
 
@@ -147,58 +125,26 @@ public struct SourceOutlook: Sendable, Equatable {
   }
 }
 
-/// In which order requests go, beside those that go first (`--order`).
-public enum RequestOrder: String, Sendable, CaseIterable {
-  case list
-  /// The smallest first; those of unknown size last.
-  case small
-  /// The largest first; those of unknown size last.
-  case large
-  case random
-}
-
 /// A source over a lazy sequence that is in memory and never blocks, such as the addresses of a command line.
 public final class RequestList: RequestSource {
-  private let rest: Lock<Rest>
+  private let rest: Lock<(iterator: AnyIterator<DownloadRequest>, left: Int?)>
 
-  private struct Rest {
-    let iterator: AnyIterator<DownloadRequest>
-    /// How many it still has, where that is known.
-    var left: Int?
+  /// The sequence is moved in, so that nothing else can still read from it.
+  public init(_ requests: sending some Sequence<DownloadRequest>, count: Int? = nil) {
+    rest = Lock((AnyIterator(requests.makeIterator()), count))
+  }
 
-    mutating func next() -> DownloadRequest? {
-      let request = iterator.next()
-      if request != nil { left? -= 1 }
+  public nonisolated(nonsending) func next() async -> DownloadRequest? { Task.isCancelled ? nil : takeAtOnce() }
+
+  public func takeAtOnce() -> DownloadRequest? {
+    rest.withLock { rest in
+      let request = rest.iterator.next()
+      if request != nil { rest.left? -= 1 }
       return request
     }
   }
 
-  /// The sequence is moved in, so that nothing else can still read from it.
-  /// - Parameter count: how many it has; nil where that is not known.
-  public init(_ requests: sending some Sequence<DownloadRequest>, count: Int? = nil) {
-    rest = Lock(Rest(iterator: AnyIterator(requests.makeIterator()), left: count))
-  }
-
-  public nonisolated(nonsending) func next() async -> DownloadRequest? {
-    Task.isCancelled ? nil : rest.withLock { $0.next() }
-  }
-
-  public func takeAtOnce() -> DownloadRequest? { rest.withLock { $0.next() } }
-
   public var outlook: SourceOutlook {
     SourceOutlook(goesOn: true, hasFirst: false, left: rest.withLock { $0.left })
   }
-}
-
-/// The ways to run a list: three strategies, each with a file in DownloadScheduling, and the last of them at a width
-/// that it finds itself.
-public enum DownloadMode: String, Sendable, CaseIterable, Codable {
-  case sequential
-  case asyncLet = "async-let"
-  case parallel
-  /// A task group, as wide as the answers to this list speak for.
-  case auto
-
-  /// The three that are one strategy each, to be compared.
-  public static let strategies = [sequential, asyncLet, parallel]
 }

@@ -1,16 +1,12 @@
-/// Stores finished files and the parts of unfinished ones. DownloadCaching implements it.
-///
-/// A download goes straight ahead: `open` answers the request or returns a download; transfers fill it; `commit`
-/// verifies it and gives it its name. Every download that `open` returns must be committed or closed exactly once.
+/// Stores finished files and the parts of unfinished ones: `open` answers a request or returns a download, transfers
+/// fill it, `commit` verifies it and gives it its name. Every download must be committed or closed exactly once.
 public protocol DownloadStore: Sendable {
   associatedtype Download: DownloadTarget
 
   /// Answers a request from memory or from disk, or begins its download.
   ///
-  /// Equal requests at one time are coalesced into one download. The task of one of them fills it; the others wait in
-  /// this call. When that task is cancelled, one of the others continues the download, and with it the transfer that is
-  /// in flight.
-  /// - Parameter meter: shows the progress of the file.
+  /// Equal requests at one time are coalesced: the task of one of them fills the download, and the others wait in this
+  /// call. When that task is cancelled, another continues the download, and with it the transfer in flight.
   /// - Throws: `.cancelled` as soon as the calling task is cancelled; a failure of disk or index; the failure of the
   ///   equal request for which this one waited (`DownloadError.isCoalesced`).
   nonisolated(nonsending) func open(
@@ -18,8 +14,7 @@ public protocol DownloadStore: Sendable {
   ) async throws(DownloadError) -> OpenedDownload<Download>
 
   /// Verifies a download that has all its bytes, gives it its final name, and remembers it.
-  /// - Returns: nil if it must be fetched once more: its bytes did not have the checksum, or the file that the server
-  ///   vouched for is gone.
+  /// - Returns: nil to fetch it once more: its checksum is wrong, or the file that the server vouched for is gone.
   /// - Throws: `.digest`, `.unproven`; `.disk`, `.diskFull`, `.folder`, `.conflict`. The download must then be closed.
   nonisolated(nonsending) func commit(_ download: Download) async throws(DownloadError) -> DownloadOutcome?
 
@@ -29,7 +24,6 @@ public protocol DownloadStore: Sendable {
   nonisolated(nonsending) func close(_ download: Download, after error: DownloadError) async -> DownloadOutcome?
 }
 
-/// What `open` returns.
 public enum OpenedDownload<Download: DownloadTarget>: Sendable {
   case answered(DownloadOutcome)
   /// Must be filled, and then committed or closed.
@@ -43,27 +37,23 @@ public protocol SegmentTarget: ByteSink {
   func nextTransfer() throws(DownloadError) -> TransferRequest?
 
   /// Judges the end of a transfer that was complete by the protocol. Must be called once for each.
-  /// - Returns: false if the server sent less than was asked for: `nextTransfer` then asks for the rest, and that is
-  ///   not a retry.
-  /// - Throws: what is wrong with the answer or its length; after a temporary failure a retry may help.
+  /// - Returns: false if the server sent less than was asked for; to ask for the rest is then not a retry.
+  /// - Throws: what is wrong with the answer or its length.
   func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool
 }
 
-/// A download in flight, which knows which bytes it lacks. Several transfers can fill it at a time, each its own
-/// segment; a transfer that uses the download itself as its target fills the first segment.
+/// A download in flight, which knows which bytes it lacks. As a target it is the file's first segment; further ones can
+/// be filled at the same time.
 public protocol DownloadTarget: SegmentTarget, AnyObject {
-  /// Returns, once, a transfer that goes on although the task that began it was cancelled. It must be awaited instead
-  /// of starting another.
+  /// Returns, once, a transfer that outlived the task that began it; it must be awaited instead of starting another.
   func takeRunning() -> RunningTransfer?
 
   /// The segments that have bytes still to arrive, in the order of the file; empty while its length is unknown.
   var openSegments: [OpenSegment] { get }
 
   /// Takes the end of a segment from the transfer that fills it, or all of a segment that no transfer fills.
-  /// - Parameter offset: where the new segment begins: behind the position of the old one, or at it if no transfer
-  ///   fills the old one.
-  /// - Returns: a target for the new segment, and its number; nil if the segment has changed meanwhile, or cannot be
-  ///   divided there.
+  /// - Parameter offset: behind the position of the old segment, or at it if no transfer fills that one.
+  /// - Returns: the new segment; nil if the old one has changed meanwhile, or cannot be divided there.
   func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (id: Int, target: any SegmentTarget)?
 
   /// Sets how much of a further segment is asked for at a time, from the next request on.
@@ -87,29 +77,21 @@ public struct OpenSegment: Sendable, Equatable, Identifiable {
   public var position: Int64
   /// Offset behind the last byte.
   public var end: Int64
-  /// Whether a transfer fills it.
   public var isTaken: Bool
-  /// Offset behind the bytes that the current request must bring: another transfer can take what lies behind it, and no
-  /// byte comes twice. The first request of a file has no end and is broken off wherever another segment begins; so for
-  /// the first segment this is `position`.
+  /// Offset behind the bytes that the current request must bring: another transfer can take what lies behind it. The
+  /// first request of a file has no end, so for the first segment this is `position`.
   public var asked: Int64
 
   public init(id: Int, position: Int64, end: Int64, isTaken: Bool, asked: Int64? = nil) {
-    self.id = id
-    self.position = position
-    self.end = end
-    self.isTaken = isTaken
+    (self.id, self.position, self.end, self.isTaken) = (id, position, end, isTaken)
     self.asked = asked ?? position
   }
 
   public var length: Int64 { end - position }
 }
 
-/// How much of a segment is asked for in one request. Pure.
-///
-/// While a segment is long, a request never asks for all of it: a transfer that becomes free can then take what no
-/// other has asked for, and no connection is broken off with bytes on their way. Each request costs one round trip on
-/// an open connection.
+/// How much of a segment one request asks for. While much is missing it is never all, so that a transfer that becomes
+/// free can take what no other has asked for, and no connection is broken off with bytes on their way.
 public struct RequestSize: Sendable, Equatable {
   /// The segment's missing bytes are divided by this: a half, a quarter.
   public var divisor: Int64
@@ -123,10 +105,7 @@ public struct RequestSize: Sendable, Equatable {
     self.least = max(Self.smallest, least)
   }
 
-  /// - Parameters:
-  ///   - position: offset of the segment's next byte.
-  ///   - end: offset behind its last.
-  /// - Returns: offset behind the last byte to ask for.
+  /// Offset behind the last byte to ask for.
   public func end(from position: Int64, to end: Int64) -> Int64 {
     let size = max(least, (end - position) / divisor)
     return end - position - size < least ? end : position + size

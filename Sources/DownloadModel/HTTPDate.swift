@@ -6,80 +6,63 @@ package struct HTTPDate: Equatable, Comparable {
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov 6 08:49:37 1994`.
   ///
-  /// Read byte by byte: each file that a cache answers for has a date, and to split texts into words took an eighth of
-  /// all that a hit costs.
+  /// Read byte by byte, because each file that a cache answers for has a date.
   package init?(_ text: String) {
     var text = text
-    guard let seconds = text.withUTF8({ Self.seconds($0) }) else { return nil }
+    let seconds = text.withUTF8 { text in
+      // In the obsolete form the day's name has no fixed length.
+      let rest = text[(text.firstIndex { !Self.isLetter($0) } ?? 0)...]
+      return Self.seconds(text[...], "aaa, 11 bbb 0000 22:33:44 GMT")
+        ?? Self.seconds(text[...], "aaa bbb _1 22:33:44 0000")
+        ?? ((6...9).contains(rest.startIndex) ? Self.seconds(rest, ", 11-bbb-00 22:33:44 GMT", yearDigits: 2) : nil)
+    }
+    guard let seconds else { return nil }
     self.seconds = seconds
   }
 
-  private static func seconds(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
-    if current.fits(text) { return seconds(text, current) }
-    if ofC.fits(text) { return seconds(text, ofC) }
-    let afterDay = text.firstIndex { !isLetter($0) } ?? 0
-    let rest = UnsafeBufferPointer(rebasing: text[afterDay...])
-    return (6...9).contains(afterDay) && obsolete.fits(rest) ? seconds(rest, obsolete) : nil
-  }
-
-  /// - Parameter text: of the form.
-  private static func seconds(_ text: UnsafeBufferPointer<UInt8>, _ form: Form) -> Int64? {
-    let (day, hour) = (number(text, form.day, 2), number(text, form.time, 2))
-    let (minute, second) = (number(text, form.time + 3, 2), number(text, form.time + 6, 2))
-    var year = number(text, form.year, form.yearDigits)
+  /// - Parameter form: digits stand for those of a field (year, day, hour, minute, second), `_` for a blank or a digit
+  ///   of the day, `a` for any letter, `b` for one of the month.
+  private static func seconds(
+    _ text: Slice<UnsafeBufferPointer<UInt8>>, _ form: StaticString, yearDigits: Int = 4
+  ) -> Int64? {
+    guard text.count == form.utf8CodeUnitCount else { return nil }
+    var (year, day, hour, minute, second, name) = (Int64(0), Int64(0), Int64(0), Int64(0), Int64(0), UInt32(0))
+    for (byte, mark) in zip(text, UnsafeBufferPointer(start: form.utf8Start, count: text.count)) {
+      let (digit, isDigit) = (Int64(byte & 0x0F), (0x30...0x39).contains(byte))
+      switch Unicode.Scalar(mark) {
+      case "0" where isDigit: year = year * 10 + digit
+      case "1" where isDigit: day = day * 10 + digit
+      case "2" where isDigit: hour = hour * 10 + digit
+      case "3" where isDigit: minute = minute * 10 + digit
+      case "4" where isDigit: second = second * 10 + digit
+      case "_":
+        guard isDigit || byte == 0x20 else { return nil }
+        day = digit
+      case "a" where isLetter(byte): continue
+      case "b": name = name << 8 | UInt32(byte)
+      default: guard byte == mark else { return nil }
+      }
+    }
     // RFC 850's two digits: servers do not send dates before 1970.
-    if form.yearDigits == 2 { year += year < 70 ? 2000 : 1900 }
-    guard let month = month(text[form.month...].prefix(3)), (1...31).contains(day), hour < 24, minute < 60,
-      second <= 60, year >= 1900
+    if yearDigits == 2 { year += year < 70 ? 2000 : 1900 }
+    guard let month = months.firstIndex(of: name), (1...31).contains(day), hour < 24, minute < 60, second <= 60,
+      year >= 1900
     else { return nil }
     return days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
   }
 
-  /// One of the three forms, and where its parts stand in it.
-  private struct Form {
-    /// A letter stands for any letter, 0 for any digit, and _ for a digit or a blank.
-    let pattern: StaticString
-    let day, month, year, yearDigits, time: Int
-
-    func fits(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-      pattern.withUTF8Buffer { pattern in
-        guard pattern.count == text.count else { return false }
-        return text.indices.allSatisfy { index in
-          switch pattern[index] {
-          case UInt8(ascii: "A"): HTTPDate.isLetter(text[index])
-          case UInt8(ascii: "0"): (0x30...0x39).contains(text[index])
-          case UInt8(ascii: "_"): text[index] == 0x20 || (0x30...0x39).contains(text[index])
-          default: text[index] == pattern[index]
-          }
-        }
-      }
-    }
-  }
-
-  /// RFC 5322's, the only one that may be sent.
-  private static let current = Form(
-    pattern: "AAA, 00 AAA 0000 00:00:00 GMT", day: 5, month: 8, year: 12, yearDigits: 4, time: 17)
-  /// That of C's asctime.
-  private static let ofC = Form(
-    pattern: "AAA AAA _0 00:00:00 0000", day: 8, month: 4, year: 20, yearDigits: 4, time: 11)
-  /// RFC 850's, without the name of the day.
-  private static let obsolete = Form(
-    pattern: ", 00-AAA-00 00:00:00 GMT", day: 2, month: 5, year: 9, yearDigits: 2, time: 12)
-
   private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
 
-  /// Digits, with blanks before them.
-  private static func number(_ text: UnsafeBufferPointer<UInt8>, _ start: Int, _ count: Int) -> Int64 {
-    text[start..<start + count].reduce(0) { $0 * 10 + Int64($1 & 0x0F) }
-  }
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ].map { $0.utf8.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } }
 
-  private static let months: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
-
-  /// From 1 to 12.
-  private static func month(_ name: some Collection<UInt8>) -> Int? {
-    months.withUTF8Buffer { months in
-      (0..<12).first { months[($0 * 3)..<($0 * 3 + 3)].elementsEqual(name) }.map { $0 + 1 }
-    }
+  /// Days from 1970-01-01 in the Gregorian calendar; a year counted from March has its leap day at the end.
+  /// - Parameter month: from 0.
+  private static func days(_ year: Int64, _ month: Int, _ day: Int64) -> Int64 {
+    let shifted = month < 2 ? year - 1 : year
+    let dayOfYear = (153 * Int64((month + 10) % 12) + 2) / 5 + day - 1
+    return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
   }
 
   package static func < (left: HTTPDate, right: HTTPDate) -> Bool { left.seconds < right.seconds }
@@ -89,14 +72,6 @@ package struct HTTPDate: Equatable, Comparable {
     var (time, fields) = (time_t(seconds), tm())
     gmtime_r(&time, &fields)
     return fields.text("%a, %d %b %04Y %H:%M:%S GMT")
-  }
-
-  /// Days from 1970-01-01 in the Gregorian calendar; a year counted from March has its leap day at the end.
-  private static func days(_ year: Int64, _ month: Int, _ day: Int64) -> Int64 {
-    let shifted = month <= 2 ? year - 1 : year
-    let monthFromMarch = Int64((month + 9) % 12)
-    let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
-    return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
   }
 }
 

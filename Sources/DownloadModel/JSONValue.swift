@@ -14,7 +14,6 @@ public enum JSONValue: Sendable, Equatable {
   }
   public static func of(_ number: Double?) -> JSONValue { number.map { .decimal($0) } ?? .null }
   public static func of(_ text: String?) -> JSONValue { text.map { .text($0) } ?? .null }
-  public static func number(orNull number: Int64?) -> JSONValue { .of(number) }
 
   /// The value as it is written, an object's fields in the order of their names.
   public var text: String {

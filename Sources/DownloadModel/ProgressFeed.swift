@@ -2,12 +2,10 @@ import Synchronization
 
 /// What happens in a run: transfers write to it, and several readers read it, each at its own pace.
 ///
-/// Bytes are counters that transfers add to. Start, retry and end are events: each reader of events gets all events
-/// after its arrival, exactly once and in order; none is ever dropped. An event is kept until every such reader has
-/// taken it, so memory grows with the backlog of the slowest reader and with nothing else. Without a reader, the feed
-/// keeps neither events nor a table of the files in flight.
+/// Each reader of events gets all of them after its arrival, once and in order. They are kept until every such reader
+/// has taken them, so memory grows with the backlog of the slowest and with nothing else. Without a reader, neither
+/// events nor files in flight are kept.
 public final class ProgressFeed: Sendable {
-  /// How much of a run a reader wants to know.
   public enum Detail: Sendable {
     /// Files counted, and bytes received. The feed keeps nothing for such a reader.
     case totals
@@ -17,11 +15,9 @@ public final class ProgressFeed: Sendable {
     case events
   }
 
-  /// Body bytes received by the whole run.
   public let counter = TransferCounter()
   private let state = Lock(State())
-  /// Whether a reader wants more than totals. Read without the lock, so that without such a reader a file costs nothing
-  /// here.
+  /// Whether a reader wants more than totals; read without the lock, so that otherwise a file costs nothing here.
   private let isRead = Atomic<Bool>(false)
 
   fileprivate struct State {
@@ -32,11 +28,27 @@ public final class ProgressFeed: Sendable {
     var hasWaited = false
     var lookAtHosts: (@Sendable () -> [HostWait])?
     var lookAtWatch: (@Sendable () -> WatchStatus)?
-    /// Nil unless the run watches its lists.
-    var lines: LineResults?
+    /// What each line of the watched lists came to last; nil unless the run watches its lists.
+    var lines: [Int: (result: Result<DownloadOutcome, DownloadError>, kept: Int64)]?
     /// Readers that want more than totals.
     var readers = 0
     var log = EventLog()
+
+    /// Counts what a file came to. A watched line that was asked about again keeps what it came to first if it was
+    /// found as it was, so that the summary still says that this run fetched it, or if the question was cut short.
+    mutating func count(
+      _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ kept: Int64
+    ) {
+      if let last = lines?[request.id] {
+        switch (result, last.result) {
+        case (.failure(let error), _) where error.code == .cancelled: return
+        case (.success(let outcome), .success) where outcome.kind != .fetched: return
+        default: tally.count(last.result, kept: last.kept, by: -1)
+        }
+      }
+      lines?[request.id] = (result, kept)
+      tally.count(result, kept: kept)
+    }
   }
 
   public init() {}
@@ -51,8 +63,7 @@ public final class ProgressFeed: Sendable {
     }
   }
 
-  /// A file begins.
-  /// - Returns: the meter that its transfers add to.
+  /// A file begins; its transfers add to the meter.
   public func start(_ request: DownloadRequest) -> TransferMeter {
     let meter = TransferMeter(counter: counter)
     change { state in
@@ -62,12 +73,11 @@ public final class ProgressFeed: Sendable {
     return meter
   }
 
-  /// A file's transfer failed, and begins again after `next.delay`.
   public func retry(_ request: DownloadRequest, _ next: NextAttempt, error: DownloadError) {
     change { $0.log.append(.retry(request.address, next, error: error)) }
   }
 
-  /// A file's host refused it for now: the file is requeued, so it is no longer in flight and begins anew later.
+  /// A file's host refused it for now: it is no longer in flight, and begins anew later.
   /// - Parameter next: nil for a file that only waits for its turn; that is no event.
   public func requeue(_ request: DownloadRequest, _ next: NextAttempt?, error: DownloadError) {
     change { state in
@@ -77,9 +87,7 @@ public final class ProgressFeed: Sendable {
     }
   }
 
-  /// Another process has the file, and this run waits for it. An event only once in a run: if the other process fetches
-  /// the whole list, one event says it all.
-  /// - Parameter process: its number; nil if unknown.
+  /// Another process has the file. One event a run, because that process may fetch the whole list.
   public func waits(_ request: DownloadRequest, forProcess process: Int?) {
     change { state in
       if !state.hasWaited { state.log.append(.waitsForAnotherProcess(request.address, process)) }
@@ -87,17 +95,12 @@ public final class ProgressFeed: Sendable {
     }
   }
 
-  /// A file ended, well or not.
   /// - Parameter kept: bytes of an unfinished file that wait for the next run.
   public func end(
     _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, kept: Int64 = 0
   ) {
     state.withLock { state in
-      if state.lines == nil {
-        state.tally.count(result, kept: kept)
-      } else {
-        state.count(request, result, kept)
-      }
+      state.count(request, result, kept)
       guard state.readers > 0 else { return }
       state.active[request.id] = nil
       state.log.append(.ended(request.address, result))
@@ -107,14 +110,12 @@ public final class ProgressFeed: Sendable {
   /// A line that is not an address, or a list that broke off; it counts as a failure.
   public func reject(_ rejection: Rejection) {
     state.withLock { state in
-      state.tally.failed += 1
-      state.tally.failedForGood += 1
+      state.tally.reject()
       state.log.append(.rejected(rejection))
     }
   }
 
-  /// Who can say which hosts keep files waiting; asked for each sample of a reader of events, and only then. Nil once
-  /// the run is over.
+  /// Who says which hosts keep files waiting, for each sample of a reader of events; nil once the run is over.
   public func hosts(from look: (@Sendable () -> [HostWait])?) { state.withLock { $0.lookAtHosts = look } }
 
   // MARK: Watching
@@ -123,21 +124,19 @@ public final class ProgressFeed: Sendable {
   /// - Parameter look: what the run waits for; asked for each sample of a reader of events.
   public func watch(_ look: @escaping @Sendable () -> WatchStatus) {
     state.withLock { state in
-      state.lines = LineResults()
-      state.lookAtWatch = look
+      (state.lines, state.lookAtWatch) = ([:], look)
     }
   }
 
-  /// So many lines are in the watched lists by now.
   public func relist(_ count: Int) {
     state.withLock { ($0.tally.listed, $0.tally.listIsComplete) = (count, true) }
   }
 
-  /// A line is not in a watched list any more, and nothing of it is under way.
+  /// A line is in no watched list any more, and nothing of it is under way.
   public func remove(_ request: DownloadRequest, _ was: WatchNews.Removed) {
     state.withLock { state in
-      let last = state.lines?.remove(request.id)
-      if let last { state.tally.forget(last.result, kept: last.kept) }
+      let last = state.lines?.removeValue(forKey: request.id)
+      if let last { state.tally.count(last.result, kept: last.kept, by: -1) }
       if state.readers > 0 {
         state.active[request.id] = nil
         // What never began has come to nothing.
@@ -146,13 +145,9 @@ public final class ProgressFeed: Sendable {
     }
   }
 
-  /// Something happened to the watched lists.
   public func tell(_ news: WatchNews) {
     state.withLock { state in
-      if case .changed(let change) = news {
-        state.tally.failed -= change.mended
-        state.tally.failedForGood -= change.mended
-      }
+      if case .changed(let change) = news { state.tally.reject(by: -change.mended) }
       state.log.append(.watch(news))
     }
   }
@@ -160,7 +155,6 @@ public final class ProgressFeed: Sendable {
   /// Lines to show below all others while a question waits for its answer; none once it is answered.
   public func prompt(_ lines: [String]) { state.withLock { $0.prompt = lines } }
 
-  /// How many files at a time the user wants by now.
   public func width(_ count: Int) { state.withLock { $0.width = count } }
 
   /// Changes what is kept for readers only.
@@ -208,35 +202,18 @@ public final class ProgressFeed: Sendable {
     }
   }
 
-  /// How many events are kept because a reader has not taken them yet.
-  var backlog: Int { state.withLock { $0.log.count } }
-}
-
-extension ProgressFeed.State {
-  /// Counts what a line came to; what it came to before, when it was asked about again, gives way to it.
-  @inline(never)
-  fileprivate mutating func count(
-    _ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>, _ kept: Int64
-  ) {
-    guard
-      lines?.note(request.id, result, kept: kept, replaced: { tally.forget($0.result, kept: $0.kept) })
-        == true
-    else { return }
-    tally.count(result, kept: kept)
-  }
+  var backlog: Int { state.withLock { $0.log.events.count } }
 }
 
 /// Events that some reader has not taken yet. A reader is a position in it; taken events are removed in bulk.
 private struct EventLog {
-  private var events: [ProgressEvent] = []
+  private(set) var events: [ProgressEvent] = []
   /// The number of the first of these events, counted from the beginning of the run.
   private var first = 0
   /// For each reader, the number of the first event that it has not taken.
   private var taken: [Int: Int] = [:]
   private var joined = 0
   private var end: Int { first + events.count }
-
-  var count: Int { events.count }
 
   mutating func append(_ event: @autoclosure () -> ProgressEvent) {
     if !taken.isEmpty { events.append(event()) }
@@ -257,8 +234,7 @@ private struct EventLog {
     let next = taken[reader] ?? end
     taken[reader] = end
     defer { forgetTaken() }
-    // Usually there is one reader of events, and it gets the array itself. Otherwise a reader gets a copy, never an
-    // array that is still written to here.
+    // The only reader gets the array itself; otherwise each gets a copy, never an array that is still written to here.
     let isWhole = next == first && taken.values.allSatisfy { $0 == end }
     return isWhole ? events : events[(next - first)...].map(\.self)
   }
@@ -268,8 +244,7 @@ private struct EventLog {
     if seen == end {
       events = []
     } else if (seen - first) * 2 > events.count {
-      // Only when it is more than half of them, so that beside a slow reader not every call of a quick one moves all
-      // the rest.
+      // Only when it is more than half, so that a quick reader does not move the rest at each call of its own.
       events.removeFirst(seen - first)
     } else {
       return
@@ -278,7 +253,7 @@ private struct EventLog {
   }
 }
 
-/// A reader of a feed. The feed keeps its events until it takes them or is released.
+/// The feed keeps its events until it takes them or is released.
 public final class ProgressReader: Sendable {
   private let feed: ProgressFeed
   private let detail: ProgressFeed.Detail
@@ -290,64 +265,5 @@ public final class ProgressReader: Sendable {
 
   deinit { feed.leave(detail, share) }
 
-  /// The current numbers, and the events since the last call.
   public func take() -> ProgressSample { feed.take(detail, share) }
-}
-
-/// The state of a run at one moment.
-public struct ProgressSample: Sendable {
-  public var tally: ProgressTally
-  /// Body bytes received by the whole run so far, those of files in flight included.
-  public var received: Int64
-  /// In no order; empty for a reader of totals. Files that began while the feed had no reader are missing.
-  public var active: [ActiveDownload]
-  /// The events since the reader's last sample; empty for a reader without events.
-  public var events: [ProgressEvent]
-  /// The hosts that keep files waiting, the one with most of them first; empty for a reader without events.
-  public var hosts: [HostWait]
-  /// What a run waits for that watches its lists; nil for other runs, and for a reader without events.
-  public var watch: WatchStatus?
-  /// A question to the user at the terminal.
-  public var prompt: [String]
-  /// How many files at a time the user wants by now; nil where he has not said so while the run went on.
-  public var width: Int?
-
-  public init(
-    tally: ProgressTally, received: Int64, active: [ActiveDownload], events: [ProgressEvent],
-    hosts: [HostWait] = [], watch: WatchStatus? = nil, prompt: [String] = [], width: Int? = nil
-  ) {
-    self.width = width
-    self.tally = tally
-    self.received = received
-    self.active = active
-    self.events = events
-    self.hosts = hosts
-    self.watch = watch
-    self.prompt = prompt
-  }
-}
-
-/// A file that is being downloaded.
-public struct ActiveDownload: Sendable, Identifiable {
-  public let id: Int
-  public let address: Address
-  public let meter: TransferMeter
-
-  public init(id: Int, address: Address, meter: TransferMeter) {
-    self.id = id
-    self.address = address
-    self.meter = meter
-  }
-}
-
-/// Behind a reference, because each reader gets a copy.
-public indirect enum ProgressEvent: Sendable {
-  case began(DownloadRequest)
-  case retry(Address, NextAttempt, error: DownloadError)
-  /// Another process has the file; only the first such event of a run.
-  case waitsForAnotherProcess(Address, _ process: Int?)
-  case ended(Address, Result<DownloadOutcome, DownloadError>)
-  case rejected(Rejection)
-  /// Of a run that watches its lists.
-  case watch(WatchNews)
 }

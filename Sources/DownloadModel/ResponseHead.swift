@@ -1,5 +1,4 @@
-/// Status and header fields of a final response, kept as the bytes that arrived: a field costs nothing until it is
-/// read.
+/// Status and header fields of a final response, as the bytes that arrived: a field costs nothing until it is read.
 public struct ResponseHead: Sendable {
   public let status: Int
   /// The address that answered, without credentials, where redirects led away from the requested one.
@@ -7,13 +6,9 @@ public struct ResponseHead: Sendable {
   private let block: [UInt8]
   private let starts: [Int]
 
-  /// - Parameters:
-  ///   - block: header lines separated by LF or CRLF, without the status line.
-  ///   - starts: where each line begins.
+  /// - Parameter block: header lines separated by LF or CRLF, without the status line; `starts` says where each begins.
   public init(status: Int, block: [UInt8], starts: [Int]) {
-    self.status = status
-    self.block = block
-    self.starts = starts
+    (self.status, self.block, self.starts) = (status, block, starts)
   }
 
   /// The values of every line of that name, without blanks around them, joined with ", " (RFC 9110 §5.3); nil if there
@@ -29,20 +24,14 @@ public struct ResponseHead: Sendable {
   }
 
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
-    // Nearly all values are ASCII, and to validate one takes longer than all else about it.
+    // Validating takes longer than all else about a value, and nearly all are ASCII.
     if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
-    return String(validating: bytes, as: UTF8.self) ?? latin1(bytes)
+    return String(validating: bytes, as: UTF8.self)
+      ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 
-  private static func latin1(_ bytes: ArraySlice<UInt8>) -> String {
-    var scalars = String.UnicodeScalarView()
-    scalars.append(contentsOf: bytes.map { Unicode.Scalar($0) })
-    return String(scalars)
-  }
-
-  /// Whether the body is all of what was asked for. 203 is a 200 that a proxy changed; no better body is available.
-  /// What was created or accepted is what the server has to give, and unknown codes of the class 2xx are treated as 200
-  /// (RFC 9110 §15).
+  /// Whether the body is all that the server has to give: unknown codes of the class 2xx are as 200 (RFC 9110 §15), and
+  /// 203 is a 200 that a proxy changed.
   public var isWhole: Bool {
     switch status {
     case 200...203, 209...225, 227...299: true
@@ -52,29 +41,37 @@ public struct ResponseHead: Sendable {
 
   /// Content-Length (RFC 9110 §8.6) in bytes; nil if absent, malformed, or given twice with different values.
   public var contentLength: Int64? {
-    var length: Int64?
-    var isConsistent = true
-    forEachValue(of: "content-length") { value in
-      guard value.contains(UInt8(ascii: ",")) else {
-        Self.take(Self.digits(value), &length, &isConsistent)
-        return
-      }
-      for part in value.split(separator: UInt8(ascii: ",")) {
-        Self.take(Self.digits(OptionalWhiteSpace.trimmed(part)), &length, &isConsistent)
-      }
-    }
-    return isConsistent ? length : nil
+    guard let field = self["content-length"] else { return nil }
+    if !field.utf8.contains(UInt8(ascii: ",")) { return Self.number(field[...]) }
+    let lengths = Set(field.split(separator: ",").map { Self.number(OptionalWhiteSpace.trimmed($0)) })
+    return lengths.count == 1 ? lengths.first ?? nil : nil
   }
 
-  private static func take(_ digits: Int64?, _ length: inout Int64?, _ isConsistent: inout Bool) {
-    if digits == nil || length.map({ $0 != digits }) == true { isConsistent = false }
-    length = digits
+  private static func number(_ text: Substring) -> Int64? {
+    text.utf8.count <= 18 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
   }
 
   public var contentRange: ContentRange? { self["content-range"].flatMap(ContentRange.init) }
 
   /// Whether the body is as stored at the origin: no Content-Encoding except `identity` (RFC 9110 §8.4).
   public var isIdentityEncoded: Bool { bodyCoding == .none }
+
+  /// How a body is coded in addition to how it is stored at the origin (RFC 9110 §8.4).
+  public enum BodyCoding: Sendable, Equatable {
+    case none
+    /// The codings, in the order in which they were applied.
+    case known([ContentCoding])
+    case unknown
+  }
+
+  /// The codings in Content-Encoding. dlm asks for `identity`, but some servers send another coding.
+  public var bodyCoding: BodyCoding {
+    guard let field = self["content-encoding"] else { return .none }
+    let tokens = field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
+    guard !tokens.isEmpty else { return .none }
+    let codings = tokens.compactMap { ContentCoding($0) }
+    return codings.count == tokens.count ? .known(codings) : .unknown
+  }
 
   @inline(__always)
   private func forEachValue(of name: StaticString, _ body: (ArraySlice<UInt8>) -> Void) {
@@ -94,7 +91,6 @@ public struct ResponseHead: Sendable {
     }
   }
 
-  /// The bit that makes an ASCII capital a small letter.
   private static func caseBit(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? 0x20 : 0 }
 
   /// What stands behind a colon, without the line's end.
@@ -102,16 +98,6 @@ public struct ResponseHead: Sendable {
     var end = bytes.endIndex
     while end > bytes.startIndex, bytes[end - 1] == 0x0A || bytes[end - 1] == 0x0D { end -= 1 }
     return OptionalWhiteSpace.trimmed(bytes[..<end])
-  }
-
-  private static func digits(_ bytes: ArraySlice<UInt8>) -> Int64? {
-    guard !bytes.isEmpty, bytes.count <= 18 else { return nil }
-    var number: Int64 = 0
-    for byte in bytes {
-      guard byte >= 0x30, byte <= 0x39 else { return nil }
-      number = number * 10 + Int64(byte - 0x30)
-    }
-    return number
   }
 }
 
@@ -127,12 +113,8 @@ public struct ContentRange: Sendable, Equatable {
     guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
     let sides = parts[1].split(separator: "/", omittingEmptySubsequences: false)
     guard sides.count == 2 else { return nil }
-    if sides[1] == "*" {
-      completeLength = nil
-    } else {
-      guard let length = Int64(sides[1]), length >= 0 else { return nil }
-      completeLength = length
-    }
+    completeLength = Int64(sides[1])
+    guard sides[1] == "*" || completeLength ?? -1 >= 0 else { return nil }
     if sides[0] == "*" {
       range = nil
       return
@@ -149,15 +131,12 @@ public struct ContentRange: Sendable, Equatable {
 public struct Validator: Sendable, Equatable, Codable {
   /// The entity tag as sent, with quotes and a possible `W/`.
   public var etag: String?
-  /// Last-Modified as sent.
   public var lastModified: String?
   /// Date as sent: it decides whether Last-Modified is strong.
   public var date: String?
 
   public init(etag: String? = nil, lastModified: String? = nil, date: String? = nil) {
-    self.etag = etag
-    self.lastModified = lastModified
-    self.date = date
+    (self.etag, self.lastModified, self.date) = (etag, lastModified, date)
   }
 
   public init(_ head: ResponseHead) {
@@ -166,18 +145,15 @@ public struct Validator: Sendable, Equatable, Codable {
 
   /// An entity tag that promises equal bytes (RFC 9110 §8.8.3).
   public var strongETag: String? {
-    guard let etag, etag.hasPrefix("\""), etag.count >= 2, etag.hasSuffix("\"") else { return nil }
-    return etag
+    etag.flatMap { $0.hasPrefix("\"") && $0.count >= 2 && $0.hasSuffix("\"") ? $0 : nil }
   }
 
   public var isEmpty: Bool { etag == nil && lastModified == nil }
 
-  /// Without values that must not be in a header line, because a server may send a bare CR in them, and metadata on
-  /// disk may have been written by another program.
+  /// Without values that a header line must not have: a server may send a bare CR, and others write to the disk.
   public var fitForHeaders: Validator {
     func clean(_ text: String?) -> String? {
-      guard let text, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
-      return text
+      text.flatMap { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? nil : $0 }
     }
     return Validator(etag: clean(etag), lastModified: clean(lastModified), date: clean(date))
   }
@@ -190,8 +166,7 @@ public enum ContentCoding: Sendable, Equatable {
   case deflate
   case brotli
 
-  /// - Parameter token: lower case.
-  init?(_ token: some StringProtocol) {
+  fileprivate init?(_ token: some StringProtocol) {
     switch token {
     case "gzip", "x-gzip": self = .gzip
     case "deflate": self = .deflate
@@ -201,29 +176,8 @@ public enum ContentCoding: Sendable, Equatable {
   }
 }
 
-extension ResponseHead {
-  /// How a body is coded in addition to how it is stored at the origin (RFC 9110 §8.4).
-  public enum BodyCoding: Sendable, Equatable {
-    case none
-    /// The codings, in the order in which they were applied.
-    case known([ContentCoding])
-    /// One of them is unknown to dlm.
-    case unknown
-  }
-
-  /// The codings in Content-Encoding. dlm asks for `identity`, but some servers send another coding.
-  public var bodyCoding: BodyCoding {
-    guard let field = self["content-encoding"] else { return .none }
-    let tokens = field.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
-    guard !tokens.isEmpty else { return .none }
-    let codings = tokens.compactMap { ContentCoding($0) }
-    return codings.count == tokens.count ? .known(codings) : .unknown
-  }
-}
-
-/// What a status code says about trying again (RFC 9110 §15, HTTP rule 11).
 public enum HTTPStatus {
-  /// Whether the failure is temporary: 408, 425, 429, and every status from 500 on except 501 and 505.
+  /// Whether a retry may help (RFC 9110 §15, HTTP rule 11).
   public static func isTransient(_ status: Int) -> Bool {
     switch status {
     case 408, 425, 429: true
@@ -231,4 +185,20 @@ public enum HTTPStatus {
     default: status >= 500
     }
   }
+}
+
+/// Blanks and tabs, which may stand around the parts of a field's value (OWS, RFC 9110 §5.6.3).
+public enum OptionalWhiteSpace {
+  @inlinable
+  public static func contains(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+  @inlinable
+  public static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+    guard let start = bytes.firstIndex(where: { !contains($0) }), let last = bytes.lastIndex(where: { !contains($0) })
+    else { return bytes[bytes.endIndex...] }
+    return bytes[start...last]
+  }
+
+  @inlinable
+  public static func trimmed(_ text: Substring) -> Substring { Substring(trimmed(text.utf8)) }
 }

@@ -1,8 +1,7 @@
 /// How far a transfer has come when `Transport.run` returns.
 public enum TransferStage: Sendable {
   case ended(TransferReceipt)
-  /// The sink called its body `.splittable`, and the body is arriving. The task that began the transfer must now await
-  /// it.
+  /// The sink called its body `.splittable`: the task that began the transfer must now await it.
   case underWay(RunningTransfer)
 }
 
@@ -13,32 +12,28 @@ public enum TransferStage: Sendable {
 public final class RunningTransfer: Sendable {
   public typealias End = Result<TransferReceipt, DownloadError>
 
-  /// One call of `receipt`. A cancellation names its waiter, so that a late one cannot hit the task that awaits the
-  /// transfer next.
+  /// One call of `receipt`, so that a late cancellation cannot hit the task that awaits the transfer next.
   public struct Waiter: Sendable, Equatable { fileprivate let number: Int }
 
   private struct State {
     var answer: (address: String?, delay: Duration)?
     var end: End?
     var lastWaiter = 0
-    /// The last waiter from which the transfer was detached; all waiters before it are detached too.
+    /// The last waiter from which the transfer was detached, as were all before it.
     var detached: (waiter: Waiter, error: DownloadError)?
   }
 
   private let cancelTransfer: @Sendable (Waiter?) -> Void
   private let state = Waiters(State())
 
-  /// - Parameter cancel: called with a waiter, tells the transport that the waiter's task was cancelled, and then the
-  ///   sink may keep the transfer; called with nil, ends the transfer. Called from any thread, also after the transfer
-  ///   has ended.
+  /// - Parameter cancel: with a waiter, tells the transport that its task was cancelled, so that the sink may keep the
+  ///   transfer; with nil, ends the transfer. Called from any thread, also after the end.
   public init(cancel: @escaping @Sendable (Waiter?) -> Void) { cancelTransfer = cancel }
 
-  /// The address that answers, without credentials, where redirects led away from the requested one; nil also until
-  /// there is an answer.
+  /// Where redirects led to, without credentials; nil for nowhere, and until there is an answer.
   public var effectiveURL: String? { state.withLock { $0.answer?.address } }
 
-  /// The time from the start of the transfer to the first byte of its answer, which another transfer would take at
-  /// least. Zero until there is an answer.
+  /// From the start to the first byte of the answer, which another transfer would take at least; zero until then.
   public var delay: Duration { state.withLock { $0.answer?.delay ?? .zero } }
 
   /// Waits for the end, or returns the stored result of a transfer that has ended. Cancelling the task ends the
@@ -59,7 +54,7 @@ public final class RunningTransfer: Sendable {
     return try result.get()
   }
 
-  /// Ends the transfer without waiting for its end; does nothing if it has ended. The sink cannot keep it.
+  /// Ends the transfer, without waiting and without asking the sink to keep it.
   public func cancel() { cancelTransfer(nil) }
 
   // MARK: For the transport
@@ -69,14 +64,13 @@ public final class RunningTransfer: Sendable {
     state.withLock { $0.answer = (address, delay) }
   }
 
-  /// The sink kept the transfer when the waiter's task was cancelled: the waiter gets the error, and the transfer goes
-  /// on.
+  /// The sink kept the transfer when the waiter's task was cancelled: the waiter gets the error.
   public func detach(_ waiter: Waiter, _ error: DownloadError) {
     state.withLock { state in
       if state.detached.map({ $0.waiter.number < waiter.number }) ?? true { state.detached = (waiter, error) }
     }
   }
 
-  /// The transfer has ended. Called once.
+  /// Called once.
   public func end(_ result: End) { state.withLock { $0.end = result } }
 }

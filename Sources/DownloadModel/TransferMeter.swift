@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The live numbers of one file. Transfers add to it and renderers sample it; neither waits for the other.
+/// The live numbers of one file: transfers add to it and renderers sample it, and neither waits for the other.
 public final class TransferMeter: Sendable {
   /// What a file waits for, as long as no bytes come.
   public enum Phase: UInt8, Sendable {
@@ -23,9 +23,10 @@ public final class TransferMeter: Sendable {
   private let currentPhase = Atomic(Phase.idle.rawValue)
   private let expectsDigest = Atomic(false)
   private let split = Lock(Split())
+  /// Weak, since what knows the parts has the meter.
+  private struct Split { weak var source: (any PartsSource)? }
   private let networkBytes: TransferCounter
 
-  /// - Parameter counter: the run's own count of body bytes, shared by all its files.
   public init(counter: TransferCounter = TransferCounter()) { networkBytes = counter }
 
   /// Bytes of the file that are there, those of earlier runs included.
@@ -45,10 +46,8 @@ public final class TransferMeter: Sendable {
   /// Whether the user gave a checksum that the file must have.
   public var hasDigest: Bool { expectsDigest.load(ordering: .relaxed) }
 
-  /// The user gave a checksum that the file must have.
   public func expectDigest() { expectsDigest.store(true, ordering: .relaxed) }
 
-  /// Notes what the file waits for now.
   public func enter(_ phase: Phase) { currentPhase.store(phase.rawValue, ordering: .relaxed) }
 
   /// The file is put away unfinished, with so many bytes.
@@ -62,18 +61,9 @@ public final class TransferMeter: Sendable {
     enter(.receiving)
   }
 
-  // MARK: Files in several parts
-
-  /// Weak, since what knows the parts has the meter.
-  private struct Split {
-    weak var source: (any PartsSource)?
-  }
-
-  /// The file comes in several parts from now on, and `source` knows which.
   public func split(_ source: any PartsSource) { split.withLock { $0.source = source } }
 
-  /// Which bytes of a split file are there. For a frame: it must not be called more often than is drawn.
-  /// - Returns: nil for a file in one part, and where that cannot be told without waiting.
+  /// Which bytes of a split file are there, for a frame; nil for a file in one part, and where it would have to wait.
   public var parts: [Range<Int64>]? { split.withLock { $0.source }?.parts }
 
   /// Subtracts bytes that were added but are not this segment's, such as those behind its end.

@@ -1,11 +1,11 @@
+import Dispatch
 import Synchronization
 
 /// A value behind a lock, and the tasks that wait until it has what each of them needs (Hoare's monitor).
 ///
 /// A wait is a closure that takes an answer from the value, or finds none yet. It is asked within the lock, at once and
-/// then after each change, in the order in which the tasks came. So nothing that changes the value has to know who
-/// waits, and each task goes on once, outside the lock: with its answer, or because it was cancelled, whichever takes
-/// the lock first.
+/// then after each change, in the order in which the tasks came. Each task goes on once, outside the lock: with its
+/// answer or because it was cancelled, whichever takes the lock first.
 ///
 /// A lock and not an actor: what changes the value is often a loop's thread, which must not wait.
 package final class Waiters<Value: Sendable>: Sendable {
@@ -87,5 +87,17 @@ package final class Waiters<Value: Sendable>: Sendable {
   }
 }
 
-/// Of a task that waits; read and written within the lock.
+/// Read and written within the lock.
 private final class Cancellation: Sendable { let hasCome = Atomic(false) }
+
+/// A serial executor for work that blocks on the disk or a pipe, so that nothing holds up the cooperative pool.
+public final class BlockingExecutor: SerialExecutor {
+  private let queue: DispatchQueue
+
+  public init(label: String) { queue = DispatchQueue(label: label) }
+
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}

@@ -3,13 +3,11 @@ import DownloadCaching
 public import DownloadModel
 import SystemPackage
 
-/// Every setting of a session with its value. Plain values: nothing is read from the environment, from a settings file
-/// or from a command line.
+/// The settings of a session. Nothing is read from the environment, a settings file or a command line.
 public struct DownloadConfiguration: Sendable {
   /// What the cache answers, and when servers are asked.
   public enum Caching: Sendable, CaseIterable {
-    /// A file that its server called fresh for a time is not asked about until then; others are asked about, and
-    /// fetched where they have changed (RFC 9111 §4).
+    /// Ask about a file only once it is no longer fresh by its server's word (RFC 9111 §4); fetch it if it has changed.
     case fresh
     /// Ask about every file, and fetch what has changed.
     case revalidate
@@ -19,8 +17,8 @@ public struct DownloadConfiguration: Sendable {
     case offline
   }
 
-  /// What becomes of a file that stands under the wanted name and is not this library's. What it wrote for the same
-  /// address, and nobody changed, is replaced in every case if there is a cache folder.
+  /// What becomes of another's file under the wanted name. With a cache folder, what this library wrote for the same
+  /// address, and nobody changed, is replaced in every case.
   public enum Conflicts: Sendable, CaseIterable {
     /// The new file takes another name: `x.1.tar.gz`.
     case rename
@@ -31,22 +29,21 @@ public struct DownloadConfiguration: Sendable {
 
   /// The folder for finished files; made if it is missing.
   public var directory: String
-  /// The folder for what is known of earlier downloads; made if it is missing. Nil for a session that remembers
-  /// nothing: it answers a repeated address with the file that it has, unasked, and the next session does not know the
-  /// file at all.
+  /// The folder for what is known of earlier downloads; made if it is missing. Nil for none: a session then knows only
+  /// its own files, and answers a repeated address with them without asking.
   public var cacheFolder: String?
   public var caching = Caching.fresh
   public var conflicts = Conflicts.rename
 
-  /// Files at a time, at most, of a list whose schedule gives no number, and of all single downloads together.
+  /// Most files at a time, of a list whose schedule gives no number, and of all single downloads together.
   public var jobs = 64
-  /// Files of one host at a time, at most, of a list, and of all single downloads together; nil for as many as go at a
-  /// time. A host that refuses some gets fewer.
+  /// Most files of one host at a time, of a list, and of all single downloads together; nil for no limit of its own. A
+  /// host that refuses some gets fewer.
   public var perHost: Int?
-  /// Connections that fetch pieces of one large file, at most; 1 for no pieces. As many are used as help.
+  /// Most connections that fetch pieces of one large file, of which as many are used as help; 1 for no pieces.
   public var segments = 32
-  /// Network loops, a thread each. One is enough for any link of a few gigabits; more spread a list over cores. With
-  /// more than one, equal addresses of two calls that go on at the same time may be fetched twice.
+  /// Network loops, a thread each; one is enough for a few gigabits a second. With more, equal addresses of two calls
+  /// at the same time may be fetched twice.
   public var loops = 1
 
   /// Attempts after the first, for failures that are temporary.
@@ -59,8 +56,8 @@ public struct DownloadConfiguration: Sendable {
   /// Bytes a second over everything; nil for no limit.
   public var rateLimit: Int64?
 
-  /// Sent with every request, to the origin of its address and not to one to which it redirects: `Name: value`. A
-  /// secret in one of them goes to all origins of the list.
+  /// `Name: value`, sent with every request to the origin of its address, and not where that redirects. All origins of
+  /// a list get them, secrets too.
   public var headerLines: [String] = []
   public var userAgent = "Downloads"
   /// `[scheme://][user:password@]host[:port]`; nil for none. Variables such as `http_proxy` are not read.
@@ -89,7 +86,6 @@ public struct DownloadConfiguration: Sendable {
 
   // MARK: In the terms of the rooms below
 
-  /// - Throws: `.configuration`, with what cannot be used.
   func transport() throws(DownloadError) -> TransportOptions {
     var options = TransportOptions(userAgent: try Self.checked(userAgent, "the user agent"))
     for line in headerLines { options.headerLines.append(try Self.checkedLine(line)) }
@@ -107,7 +103,6 @@ public struct DownloadConfiguration: Sendable {
     return options
   }
 
-  /// - Throws: `.configuration`, with what cannot be used.
   func cache(names: NameNumbers) throws(DownloadError) -> CacheConfiguration {
     if directory.isEmpty { throw Self.refusal("the folder for finished files has no name") }
     var list: ChecksumList?
@@ -120,7 +115,12 @@ public struct DownloadConfiguration: Sendable {
     }
     var configuration = CacheConfiguration(
       directory: FilePath(directory), cacheFolder: cacheFolder.map { FilePath($0) })
-    configuration.conflictPolicy = conflicts.policy
+    configuration.conflictPolicy =
+      switch conflicts {
+      case .rename: .rename
+      case .skip: .skip
+      case .overwrite: .overwrite
+      }
     (configuration.refresh, configuration.offline) = (caching == .refresh, caching == .offline)
     configuration.freshness.revalidates = caching == .revalidate
     configuration.useContentDisposition = usesContentDisposition
@@ -154,15 +154,5 @@ public struct DownloadConfiguration: Sendable {
 
   private static func refusal(_ why: String) -> DownloadError {
     DownloadError(.configuration, cause: .detail(why), activity: "opening a session")
-  }
-}
-
-extension DownloadConfiguration.Conflicts {
-  fileprivate var policy: ConflictPolicy {
-    switch self {
-    case .rename: .rename
-    case .skip: .skip
-    case .overwrite: .overwrite
-    }
   }
 }

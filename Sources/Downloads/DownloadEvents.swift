@@ -1,14 +1,11 @@
 public import DownloadModel
 
-/// What happens to the files of a list.
-///
-/// Of each file `began` comes first, then any number of `progress` and `retrying`, and at last `finished` or `failed`,
-/// once. An address that is none has only `failed`.
+/// What happens to one file of a list: first `began`, then any number of `progress` and `retrying`, and at last
+/// `finished` or `failed`, once. An address that is none has only `failed`.
 public enum DownloadEvent: Sendable {
-  /// The file is under way. Said when it is looked at next, so that of a small file it comes with its end.
+  /// The file is under way. For a small file this comes together with its end.
   case began(index: Int, DownloadItem)
-  /// More of it is there. Coalesced: at most one for each file and `progressInterval`, and for a reader that is slower
-  /// than that only the latest.
+  /// More of it is there. Coalesced: at most one for each file and `progressInterval`; a slow reader gets the latest.
   case progress(DownloadProgress)
   /// An attempt failed, and another follows after a pause.
   case retrying(index: Int, DownloadItem, NextAttempt, DownloadError)
@@ -35,26 +32,22 @@ public struct DownloadProgress: Sendable, Equatable {
 
 /// A list of downloads, and what happens to its files.
 ///
-/// Nothing begins before it is iterated; each iteration downloads the list once more, and what is there is not fetched
-/// again if there is a cache folder.
+/// Nothing begins before it is iterated. Each iteration downloads the list once more; with a cache folder, what is
+/// there is not fetched again.
 ///
-/// - Cancellation: when the task that iterates is cancelled, or the loop is left early, downloads under way end at
-///   once; what can be resumed of them is kept. A cancelled reader still gets the outcome of each file that had begun,
-///   and then `DownloadError.cancelled` is thrown.
-/// - Backpressure: progress is coalesced. Outcomes wait until they are read; while 1024 of them wait, no further file
-///   begins.
-/// - Throws, from the iteration: `.cancelled`; `.closed` when the session is closed; what kept all further files from
-///   being written, such as a full disk. The failure of a file is no such error but the event `failed`.
+/// - Cancellation: when the iterating task is cancelled, or the loop is left early, downloads under way end at once,
+///   and keep what can be resumed. A cancelled reader still gets the outcome of each file that had begun; then
+///   `DownloadError.cancelled` is thrown.
+/// - Backpressure: while 1024 outcomes wait to be read, no further file begins. Progress is coalesced.
+/// - Throws, from the iteration: `.cancelled`; `.closed` when the session is closed; what keeps all further files from
+///   being written, such as a full disk. The failure of one file is the event `failed`.
 public struct DownloadEvents: AsyncSequence, Sendable {
   public typealias Element = DownloadEvent
   public typealias Failure = DownloadError
 
   let begin: @Sendable () -> (call: ListCall, work: Task<Void, Never>?)
 
-  public func makeAsyncIterator() -> Iterator {
-    let (call, work) = begin()
-    return Iterator(owner: Owner(call: call, work: work))
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(owner: Owner(begin())) }
 
   /// Ends the downloads when nobody reads of them any more.
   fileprivate final class Owner: Sendable {
@@ -62,7 +55,7 @@ public struct DownloadEvents: AsyncSequence, Sendable {
     /// Nil in a closed session.
     let work: Task<Void, Never>?
 
-    init(call: ListCall, work: Task<Void, Never>?) { (self.call, self.work) = (call, work) }
+    init(_ begun: (call: ListCall, work: Task<Void, Never>?)) { (call, work) = begun }
 
     deinit { cancel() }
 
@@ -82,15 +75,27 @@ public struct DownloadEvents: AsyncSequence, Sendable {
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(DownloadError) -> DownloadEvent? {
-      while true {
-        if Task.isCancelled {
-          // A cancelled task's waits end at once, but not this one: then all outcomes are there.
-          owner.cancel()
-          await owner.work?.value
-        }
-        if let event = owner.call.takeEvent() { return try event.get() }
-        await owner.call.waitForEvent(isolation: actor)
-      }
+      if !Task.isCancelled, let event = await owner.call.event() { return try event.get() }
+      // All outcomes are there once the work has ended.
+      owner.cancel()
+      await owner.work?.value
+      return try owner.call.takeEvent()?.get() ?? nil
     }
   }
+}
+
+/// One file to download: its address, and what is wanted of it.
+public struct DownloadItem: Sendable, Hashable, ExpressibleByStringLiteral {
+  /// Absolute, `http` or `https`. A login in it (`https://user:secret@host/`) is sent and never shown.
+  public var address: String
+  /// The name of the file in the session's folder; nil for the one that the server or the address gives.
+  public var name: String?
+  /// The checksum that the file must have.
+  public var checksum: ContentDigest?
+
+  public init(_ address: String, name: String? = nil, checksum: ContentDigest? = nil) {
+    (self.address, self.name, self.checksum) = (address, name, checksum)
+  }
+
+  public init(stringLiteral address: String) { self.init(address) }
 }

@@ -4,22 +4,21 @@ package import DownloadModel
 package import DownloadScheduling
 import Synchronization
 
-/// How one run goes, as values: made from a command line's settings, or from those of this library.
+/// The values that make one run: from a command line's settings, or from those of this library.
 package struct RunPlan: Sendable {
   package var strategy: any DownloadStrategy
   /// Files at a time on each loop; as many loops are used as there are widths.
   package var widths: [Int]
-  /// Transfers of one large file at a time, at most.
+  /// Most transfers of one large file at a time.
   package var segments: Int
-  /// Finds how many files at a time are good, within the widths; nil for as many as there are lanes.
+  /// Nil for as many files at a time as there are lanes.
   package var adaptive: AdaptiveConcurrency?
-  /// Files of one host at a time, at most.
+  /// Most files of one host at a time.
   package var ceiling: Int
   package var retry: RetryPolicy
   package var order = RequestOrder.list
   /// Whether the list is read ahead for urgent requests from the beginning.
   package var looksAhead = false
-  /// Which loop comes first, by its number.
   var firstLoop = 0
 
   package init(
@@ -31,14 +30,27 @@ package struct RunPlan: Sendable {
 }
 
 /// One run over network loops: a queue, a downloader on each loop, and the lanes of a strategy.
-package struct DownloadRun: Sendable {
+package final class DownloadRun: Sendable {
+  /// What steers a run while it goes on.
+  private struct Running {
+    let queue: RequestQueue
+    let downloaders: [Downloader]
+    /// Takes the share of one more lane.
+    let addLane: AsyncStream<Int>.Continuation
+  }
+
+  private struct State {
+    /// Nil before and after the run.
+    var running: Running?
+    var isPaused = false
+  }
+
   private let loops: [NetworkLoops.Loop]
   private let plan: RunPlan
   private let feed: ProgressFeed
   private let clock = PausableClock()
-  private let steering = RunSteering()
+  private let state = Lock(State())
 
-  /// - Parameter feed: is told of each step of each file.
   package init(_ plan: RunPlan, over loops: NetworkLoops, feed: ProgressFeed) {
     var plan = plan
     plan.widths = Array(plan.widths.prefix(loops.all.count))
@@ -47,52 +59,47 @@ package struct DownloadRun: Sendable {
     (self.plan, self.feed) = (plan, feed)
   }
 
-  /// Downloads everything that the source gives: a share of the lanes on each loop, each task of it preferring that
-  /// loop's executor.
-  /// - Parameters:
-  ///   - scopes: by which single downloads are cancelled; nil where the list cannot change.
-  ///   - news: of what happens to files, told at once, on their loops' threads.
-  /// - Returns: how many files went at a time, and why.
+  /// Downloads everything that the source gives: a share of the lanes on each loop.
+  /// - Parameter scopes: by which single downloads are cancelled; nil where the list cannot change.
   package func run(
     _ source: some RequestSource, scopes: DownloadScopes? = nil, news: Downloader.News
   ) async -> RunWidth {
     let queue = queue(over: source)
     scopes?.attach(queue) { news.onEnd($0, .failure(.cancelled)) }
     feed.hosts(from: { queue.waits })
-    // The queue has what reads the feed's counter.
+    // The queue holds the feed's counter, so the feed must not go on holding the queue.
     defer { feed.hosts(from: nil) }
-    let (more, addLane) = AsyncStream<Int>.makeStream()
     await queue.run { shares in
-      let downloaders = loops.map { loop in
-        Downloader(
-          on: loop.transport.serialExecutor, store: loop.cache, transport: loop.transport,
-          feed: feed, retry: plan.retry, clock: clock, random: { Double.random(in: 0..<1) },
-          segments: plan.segments, news: news)
+      let downloaders = loops.map { downloader(on: $0, news) }
+      let (added, addLane) = AsyncStream<Int>.makeStream()
+      let isPaused = state.withLock { state in
+        state.running = Running(queue: queue, downloaders: downloaders, addLane: addLane)
+        return state.isPaused
       }
-      func lane(_ index: Int, width: Int) -> Lane {
+      if isPaused { queue.pause(true) }
+      await runLanes(and: added) { [loops] index, width in
         Lane(
           downloaders[index], on: loops[index].transport.taskExecutor, from: shares[index], width: width,
           scopes: scopes)
       }
-      steering.begin(RunSteering.Run(queue: queue, downloaders: downloaders) { addLane.yield($0) })
-      async let extra: Void = withDiscardingTaskGroup { group in
-        // Each is one file after the other, whatever the strategy is.
-        for await index in more {
-          let lane = lane(index, width: 1)
-          group.addTask { await lane.run(SequentialStrategy()) }
-        }
-      }
-      await withTaskGroup { group in
-        for (index, width) in plan.widths.enumerated() {
-          let lane = lane(index, width: width)
-          group.addTask { [plan] in await lane.run(plan.strategy) }
-        }
-      }
-      steering.end()
-      addLane.finish()
-      await extra
     }
     return queue.width
+  }
+
+  /// Runs the strategy's lanes, and beside them, as plain loops, those that are added until the strategy has ended.
+  private func runLanes(
+    and added: AsyncStream<Int>, _ lane: @escaping @Sendable (_ share: Int, _ width: Int) -> Lane
+  ) async {
+    async let extra: Void = withDiscardingTaskGroup { group in
+      for await share in added { group.addTask { await lane(share, 1).run(SequentialStrategy()) } }
+    }
+    await withTaskGroup { group in
+      for (share, width) in plan.widths.enumerated() {
+        group.addTask { [plan] in await lane(share, width).run(plan.strategy) }
+      }
+    }
+    state.withLock { $0.running.take() }?.addLane.finish()
+    await extra
   }
 
   private func queue(over source: some RequestSource) -> RequestQueue {
@@ -107,22 +114,31 @@ package struct DownloadRun: Sendable {
       })
   }
 
+  private func downloader(on loop: NetworkLoops.Loop, _ news: Downloader.News) -> Downloader {
+    Downloader(
+      on: loop.transport.serialExecutor, store: loop.cache, transport: loop.transport, feed: feed, retry: plan.retry,
+      clock: clock, random: { Double.random(in: 0..<1) }, segments: plan.segments, news: news)
+  }
+
   // MARK: While it runs
 
-  /// Holds the run, or lets it go on: no file begins, no transfer sends or receives a byte, and no limit of time counts
-  /// meanwhile.
+  /// Holds the run, or lets it go on: meanwhile no file begins, no byte is sent or received, and no time limit counts.
   package func pause(_ isPaused: Bool) {
     for loop in loops { loop.transport.hold(isPaused) }
     clock.pause(isPaused)
-    steering.pause(isPaused)
+    let running = state.withLock { state in
+      state.isPaused = isPaused
+      return state.running
+    }
+    running?.queue.pause(isPaused)
   }
 
   /// Takes one file at a time more, or one less.
   /// - Returns: how many; nil before and after the run.
   package func widen(by change: Int) -> Int? {
-    guard let run = steering.run else { return nil }
-    let (count, newLane) = run.queue.widen(by: change, most: Self.mostLanes)
-    if let newLane { run.addLane(newLane) }
+    guard let running = state.withLock({ $0.running }) else { return nil }
+    let (count, newLane) = running.queue.widen(by: change, most: Self.mostLanes)
+    if let newLane { running.addLane.yield(newLane) }
     feed.width(count)
     return count
   }
@@ -132,52 +148,12 @@ package struct DownloadRun: Sendable {
 
   /// Gives one file up for this run, and keeps what has come of it.
   package func skip(_ id: Int, _ meter: TransferMeter) async {
-    let downloaders = steering.run?.downloaders ?? []
+    let downloaders = state.withLock { $0.running?.downloaders } ?? []
     for (index, downloader) in downloaders.enumerated() where await downloader.skip(id, meter) {
       for (other, downloader) in downloaders.enumerated() where other != index {
         await downloader.forgetSkip(id)
       }
       return
     }
-  }
-}
-
-/// What can be changed of a run while it goes on, for as long as it does.
-private final class RunSteering: Sendable {
-  struct Run: Sendable {
-    let queue: RequestQueue
-    /// In the order of the loops.
-    let downloaders: [Downloader]
-    /// Begins one more lane over a loop's share.
-    let addLane: @Sendable (_ share: Int) -> Void
-  }
-
-  private struct State {
-    var run: Run?
-    var isPaused = false
-  }
-
-  private let state = Lock(State())
-
-  /// Nil before and after the run.
-  var run: Run? { state.withLock { $0.run } }
-
-  func begin(_ run: Run) {
-    let isPaused = state.withLock { state in
-      state.run = run
-      return state.isPaused
-    }
-    if isPaused { run.queue.pause(true) }
-  }
-
-  func end() { state.withLock { $0.run = nil } }
-
-  /// Lets the queue begin nothing, or go on; also before the run has begun.
-  func pause(_ isPaused: Bool) {
-    let run = state.withLock { state in
-      state.isPaused = isPaused
-      return state.run
-    }
-    run?.queue.pause(isPaused)
   }
 }

@@ -3,67 +3,49 @@ public import DownloadScheduling
 
 /// A strategy, and how many files at a time it may have under way.
 public struct DownloadSchedule: Sendable {
-  enum Width: Sendable, Equatable {
-    case one
-    case exactly(Int)
-    /// As many as help, and no more than the configuration's `jobs`.
-    case automatic
-  }
-
   let strategy: any DownloadStrategy
-  let width: Width
+  /// Nil for as many as help, `DownloadConfiguration.jobs` at most.
+  let width: Int?
   /// Whether the strategy is run once, over all of the list.
   let isWhole: Bool
+  let mode: DownloadMode
 
-  private init(_ strategy: any DownloadStrategy, _ width: Width, isWhole: Bool = false) {
-    (self.strategy, self.width, self.isWhole) = (strategy, width, isWhole)
+  private init(
+    _ strategy: any DownloadStrategy, _ width: Int?, isWhole: Bool = false, mode: DownloadMode = .parallel
+  ) {
+    (self.strategy, self.isWhole, self.mode) = (strategy, isWhole, mode)
+    self.width = width.map { max(1, $0) }
   }
 
   /// One file after the other over one connection, never in segments.
-  public static let sequential = DownloadSchedule(SequentialStrategy(), .one)
+  public static let sequential = DownloadSchedule(SequentialStrategy(), 1, mode: .sequential)
 
-  /// A fixed number of lanes made with `async let`.
-  /// - Parameter width: files at a time, at least 1; nil for as many as help (`DownloadConfiguration.jobs`).
-  public static func asyncLet(width: Int? = nil) -> Self { Self(AsyncLetStrategy(), Self.width(width)) }
+  /// `width` lanes, at least 1, made with `async let`; nil for as many as help (`DownloadConfiguration.jobs`).
+  public static func asyncLet(width: Int? = nil) -> Self { Self(AsyncLetStrategy(), width) }
 
-  /// A task a file, topped up as each ends.
-  /// - Parameter width: files at a time, at least 1; nil for as many as help (`DownloadConfiguration.jobs`).
-  public static func taskGroup(width: Int? = nil) -> Self { Self(TaskGroupStrategy(), Self.width(width)) }
+  /// A task a file, `width` at a time, at least 1; nil for as many as help (`DownloadConfiguration.jobs`).
+  public static func taskGroup(width: Int? = nil) -> Self { Self(TaskGroupStrategy(), width) }
 
-  /// A strategy of the program's own. It is run once, over the whole list, on one loop.
+  /// A strategy of the program's own, run once over the whole list, on one loop; it keeps to `width` files at a time.
   ///
-  /// It must download each request that it draws, once, and none after `run` has returned: the source counts what was
-  /// drawn as under way, and says that the list has ended only when all of it has. What a strategy still has when it
-  /// returns fails as `skipped`; what it leaves in the source has no outcome.
-  /// - Parameter width: files at a time, which the strategy is told and keeps to.
+  /// It must download each request that it draws, once, before `run` returns: the list ends only when all that was
+  /// drawn has ended. What it still has then fails as `skipped`; what it leaves in the source has no outcome.
   public static func own(_ strategy: some DownloadStrategy, width: Int) -> Self {
-    Self(strategy, Self.width(width), isWhole: true)
+    Self(strategy, width, isWhole: true)
   }
-
-  private static func width(_ width: Int?) -> Width { width.map { .exactly(max(1, $0)) } ?? .automatic }
 }
 
 extension DownloadConfiguration {
-  /// How a run of this schedule goes.
-  /// - Parameter loops: how many the session has.
   func plan(_ schedule: DownloadSchedule, loops: Int) -> RunPlan {
-    let width =
-      switch schedule.width {
-      case .one: 1
-      case .exactly(let width): width
-      case .automatic: max(1, jobs)
-      }
+    let width = schedule.width ?? max(1, jobs)
     let concurrency = RunConcurrency(
-      schedule.width == .one ? .sequential : .parallel, jobs: width, segments: segments,
-      loops: schedule.isWhole ? 1 : loops)
+      schedule.mode, jobs: width, segments: segments, loops: schedule.isWhole ? 1 : loops)
     var plan = RunPlan(
       schedule.strategy, concurrency, ceiling: max(1, perHost ?? max(width, Self.mostPerHost)), retry: retry)
-    if schedule.width == .automatic { plan.adaptive = AdaptiveConcurrency(ceiling: width) }
+    if schedule.width == nil { plan.adaptive = AdaptiveConcurrency(ceiling: width) }
     return plan
   }
 
-  /// The run of one file by itself.
-  /// - Parameter loop: its number.
   func planOfOne(on loop: Int) -> RunPlan {
     var plan = RunPlan(
       SequentialStrategy(), RunConcurrency(.parallel, jobs: 1, segments: segments, loops: 1),

@@ -1,6 +1,6 @@
 import DownloadCaching
 public import DownloadModel
-import DownloadScheduling
+public import DownloadScheduling
 import Synchronization
 import SystemPackage
 
@@ -11,22 +11,18 @@ import SystemPackage
 ///     for try await event in downloads.download(addresses, strategy: .taskGroup(width: 16)) { … }
 ///     await downloads.close()
 ///
-/// `withDownloads` closes the session at the end of its scope. A session is used by any number of tasks at a time: they
-/// share connections, the rate limit and what is known of files, and equal addresses that are under way are fetched
-/// once. It opens no terminal and writes to no standard stream; it has the process ignore SIGPIPE, as every program
-/// with sockets must.
+/// `withDownloads` closes the session at the end of its scope. Any number of tasks may use it: they share connections,
+/// the rate limit and what is known of files; equal addresses under way are fetched once. It writes to no standard
+/// stream, and has the process ignore SIGPIPE, as every program with sockets must.
 public final class Downloads: Sendable {
   private struct State {
     var isClosed = false
     var lastCall = 0
-    /// What is under way, by the number of its call.
-    var calls: [Int: Call] = [:]
+    var calls: [Int: Close] = [:]
   }
 
-  private struct Call {
-    let close: @Sendable () -> Void
-    let wait: @Sendable () async -> Void
-  }
+  /// Ends a call, and returns when it has ended.
+  private typealias Close = @Sendable () async -> Void
 
   private let configuration: DownloadConfiguration
   private let loops: NetworkLoops
@@ -45,17 +41,13 @@ public final class Downloads: Sendable {
     (self.configuration, self.names) = (configuration, names)
   }
 
-  /// Opens a session with the settings that most need.
-  /// - Parameters:
-  ///   - directory: the folder for finished files; made if it is missing.
-  ///   - cacheFolder: the folder for what is known of earlier downloads; nil for a session that remembers
-  ///     nothing.
+  /// Opens a session with the settings that most need (`DownloadConfiguration`).
   /// - Throws: as the other initialiser.
   public convenience init(into directory: String, cacheFolder: String? = nil) async throws(DownloadError) {
     try await self.init(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder))
   }
 
-  /// A session that nobody closed is closed, with what it remembers, although nobody waits for that.
+  /// Closes a session that nobody closed.
   deinit {
     guard !state.withLock({ $0.isClosed }) else { return }
     // Its own task, because a deinitialiser cannot wait.
@@ -64,23 +56,13 @@ public final class Downloads: Sendable {
 
   // MARK: One file
 
-  /// Downloads one file, or finds it as it was.
+  /// Downloads one file, or finds it as it was; waits while `jobs` or `perHost` allow no further such call.
   ///
-  /// Of such calls that go on at the same time, no more than the configuration's `jobs` and `perHost` say are under
-  /// way; others wait. Cancelling the task ends the download at once, and keeps what can be resumed.
+  /// Cancelling the task ends the download at once, and keeps what can be resumed.
   /// - Throws: why it failed; `.cancelled`; `.closed`.
   public func download(_ item: DownloadItem) async throws(DownloadError) -> DownloadedFile {
     let request = try DownloadRequest(item, 0, names)
-    let work = begin { [self] number in
-      // Its own task, which `close` can cancel and await; the caller's cancellation reaches it below.
-      Task {
-        defer { ended(number) }
-        return await run(request)
-      }
-    } close: { work in
-      work.cancel()
-    }
-    guard let work else { throw DownloadError(.closed).at(request.address) }
+    guard let work = begin({ [self] in await run(request) }) else { throw DownloadError(.closed).at(request.address) }
     let result = await withTaskCancellationHandler {
       await work.value
     } onCancel: {
@@ -93,9 +75,7 @@ public final class Downloads: Sendable {
   }
 
   /// The same for an address.
-  /// - Parameters:
-  ///   - name: of the file in the session's folder; nil for the one that the server or the address gives.
-  ///   - checksum: that the file must have.
+  /// - Parameter name: of the file in the session's folder; nil for the one that the server or the address gives.
   public func download(
     _ address: String, as name: String? = nil, checksum: ContentDigest? = nil
   ) async throws(DownloadError) -> DownloadedFile {
@@ -110,9 +90,8 @@ public final class Downloads: Sendable {
     let loop = Int(UInt(bitPattern: request.address.resourceHash) % UInt(loops.all.count))
     let run = DownloadRun(configuration.planOfOne(on: loop), over: loops, feed: ProgressFeed())
     let end = Lock<Result<DownloadedFile, DownloadError>?>(nil)
-    _ = await run.run(
-      RequestList(CollectionOfOne(request)),
-      news: Downloader.News(onEnd: { _, result in end.withLock { $0 = result } }))
+    let news = Downloader.News(onEnd: { _, result in end.withLock { $0 = result } })
+    _ = await run.run(RequestList(CollectionOfOne(request)), news: news)
     return end.withLock { $0 } ?? .failure(.cancelled.at(request.address))
   }
 
@@ -127,7 +106,7 @@ public final class Downloads: Sendable {
     _ items: some Sequence<DownloadItem> & Sendable, strategy: DownloadSchedule = .taskGroup(),
     progressInterval: Duration? = .milliseconds(100)
   ) -> DownloadEvents {
-    DownloadEvents { [self] in begin(items, strategy, progressInterval) }
+    DownloadEvents { [self] in begin(AnyIterator(items.makeIterator()), strategy, progressInterval) }
   }
 
   /// The same for addresses.
@@ -136,23 +115,18 @@ public final class Downloads: Sendable {
     progressInterval: Duration? = .milliseconds(100)
   ) -> DownloadEvents {
     DownloadEvents { [self] in
-      begin(SendableItems(addresses: addresses), strategy, progressInterval)
+      begin(AnyIterator(addresses.lazy.map { DownloadItem($0) }.makeIterator()), strategy, progressInterval)
     }
   }
 
   private func begin(
-    _ items: some Sequence<DownloadItem> & Sendable, _ schedule: DownloadSchedule, _ interval: Duration?
+    _ items: sending AnyIterator<DownloadItem>, _ schedule: DownloadSchedule, _ interval: Duration?
   ) -> (ListCall, Task<Void, Never>?) {
     let call = ListCall(items, names: names)
-    let work = begin { [self] number in
-      // Its own task, since an iterator has none: it ends with its list, with its reader, or with the session.
-      Task {
-        defer { ended(number) }
-        await run(call, schedule, interval)
-      }
-    } close: { work in
+    let work = begin { [self] in
+      await run(call, schedule, interval)
+    } close: {
       call.stop(DownloadError(.closed))
-      work.cancel()
     }
     if work == nil {
       call.stop(DownloadError(.closed))
@@ -163,7 +137,7 @@ public final class Downloads: Sendable {
 
   private func run(_ call: ListCall, _ schedule: DownloadSchedule, _ interval: Duration?) async {
     await askAnew()
-    // One loop knows its own files without being told.
+    // A single loop knows its own files without being told.
     if loops.all.count > 1 { await loops.writeRows() }
     let feed = ProgressFeed()
     let run = DownloadRun(configuration.plan(schedule, loops: loops.all.count), over: loops, feed: feed)
@@ -183,7 +157,7 @@ public final class Downloads: Sendable {
     call.finish()
   }
 
-  /// Each call is asked about by the rules of its own time, and not answered from what the one before it found.
+  /// Has a call ask servers by its own rules, and not be answered from what the call before it found.
   private func askAnew() async {
     if configuration.cacheFolder != nil { await loops.askAnew() }
   }
@@ -211,46 +185,42 @@ public final class Downloads: Sendable {
 
   // MARK: The end
 
-  /// Ends what is under way, writes what is known of finished files, and closes the connections. Returns when all of
-  /// that is done. A second call does nothing.
+  /// Ends what is under way, writes what is known of finished files, and closes the connections, once.
   /// - Returns: what went wrong with the cache, and failed no download.
   @discardableResult
   public func close() async -> [DownloadWarning] {
-    let calls = state.withLock { state -> [Call]? in
-      if state.isClosed { return nil }
-      state.isClosed = true
-      return Array(state.calls.values)
+    let calls = state.withLock { state -> [Close]? in
+      defer { state.isClosed = true }
+      return state.isClosed ? nil : Array(state.calls.values)
     }
     guard let calls else { return [] }
-    for call in calls { call.close() }
-    for call in calls { await call.wait() }
+    await withDiscardingTaskGroup { group in
+      for close in calls { group.addTask(operation: close) }
+    }
     return await loops.close().map { DownloadWarning($0) }
   }
 
-  /// Begins work that `close` ends and waits for.
+  /// Begins work that the session's `close` ends and waits for.
   /// - Returns: nil if the session is closed.
   private func begin<Value: Sendable>(
-    _ work: (_ number: Int) -> Task<Value, Never>, close: @escaping @Sendable (Task<Value, Never>) -> Void
+    _ work: @escaping @Sendable () async -> Value, close: @escaping @Sendable () -> Void = {}
   ) -> Task<Value, Never>? {
     state.withLock { state in
       guard !state.isClosed else { return nil }
       state.lastCall += 1
       let number = state.lastCall
-      let task = work(number)
-      state.calls[number] = Call(close: { close(task) }, wait: { _ = await task.value })
+      // Its own task, which `close` can cancel and await.
+      let task = Task {
+        defer { self.state.withLock { $0.calls[number] = nil } }
+        return await work()
+      }
+      state.calls[number] = {
+        close()
+        task.cancel()
+        _ = await task.value
+      }
       return task
     }
-  }
-
-  private func ended(_ number: Int) { state.withLock { $0.calls[number] = nil } }
-}
-
-/// The addresses of a list as its items.
-private struct SendableItems<Addresses: Sequence<String> & Sendable>: Sequence, Sendable {
-  let addresses: Addresses
-
-  func makeIterator() -> some IteratorProtocol<DownloadItem> {
-    addresses.lazy.map { DownloadItem($0) }.makeIterator()
   }
 }
 
@@ -258,7 +228,6 @@ private struct SendableItems<Addresses: Sequence<String> & Sendable>: Sequence, 
 public struct DownloadWarning: Sendable, Equatable {
   /// A word for programs, such as `unusable`.
   public let kind: String
-  /// What it concerns.
   public let path: String
   /// The cause, where there is more to say.
   public let detail: String
@@ -290,3 +259,85 @@ public nonisolated(nonsending) func withDownloads<Value>(
 ) async throws -> Value {
   try await withDownloads(DownloadConfiguration(directory: directory, cacheFolder: cacheFolder), body)
 }
+
+/// Limits the single downloads of a session that go on at a time, of all hosts and of each; a list has its queue.
+final class CallLimit: Sendable {
+  private struct State {
+    var free: Int
+    var underWay: [String: Int] = [:]
+    var waiting: [(ticket: Int, host: String, begin: AsyncStream<Never>.Continuation)] = []
+    var lastTicket = 0
+  }
+
+  private let state: Lock<State>
+  private let perHost: Int
+
+  init(_ count: Int, perHost: Int?) {
+    state = Lock(State(free: max(1, count)))
+    self.perHost = max(1, perHost ?? count)
+  }
+
+  /// Suspends until a download of a host may begin.
+  /// - Returns: false for a task that is cancelled meanwhile; else `leave` must be called.
+  func enter(_ host: String) async -> Bool {
+    let (turn, begin) = AsyncStream<Never>.makeStream()
+    let ticket = state.withLock { state -> Int? in
+      if self.begin(host, &state) { return nil }
+      state.lastTicket += 1
+      state.waiting.append((state.lastTicket, host, begin))
+      return state.lastTicket
+    }
+    guard let ticket else { return true }
+    for await _ in turn {}
+    // Who still waits was cancelled: only a turn takes a call out of `waiting`.
+    return state.withLock { state in
+      guard let index = state.waiting.firstIndex(where: { $0.ticket == ticket }) else { return true }
+      state.waiting.remove(at: index)
+      return false
+    }
+  }
+
+  func leave(_ host: String) {
+    state.withLock { state in
+      state.free += 1
+      state.underWay[host] = state.underWay[host].flatMap { $0 > 1 ? $0 - 1 : nil }
+      if let index = state.waiting.firstIndex(where: { begin($0.host, &state) }) {
+        state.waiting.remove(at: index).begin.finish()
+      }
+    }
+  }
+
+  /// - Returns: whether there was room.
+  private func begin(_ host: String, _ state: inout State) -> Bool {
+    guard state.free > 0, state.underWay[host, default: 0] < perHost else { return false }
+    state.free -= 1
+    state.underWay[host, default: 0] += 1
+    return true
+  }
+}
+
+// MARK: Names of the rooms below
+
+// A user of this library sees only these of them. With the upcoming feature MemberImportVisibility a program also
+// imports DownloadModel to use their members, and DownloadScheduling to write a strategy.
+
+/// How one file ended without a failure: its path, its size, and what proves that it is right.
+public typealias DownloadedFile = DownloadOutcome
+/// A failure of one download, or of the session: its code, cause, address and path.
+public typealias DownloadError = DownloadModel.DownloadError
+/// What proves that a file is right: a checksum, the length that its server said, or nothing.
+public typealias Proof = DownloadModel.Proof
+/// A checksum: `ContentDigest("sha256:…")`, or the digits alone.
+public typealias ContentDigest = DownloadModel.ContentDigest
+/// An attempt that follows a temporary failure.
+public typealias NextAttempt = DownloadModel.NextAttempt
+
+/// A way to run a list: in which order, and how many at a time. A program's own type may conform to it.
+public typealias DownloadStrategy = DownloadScheduling.DownloadStrategy
+/// What a strategy draws from: each request is given once.
+public typealias RequestSource = DownloadModel.RequestSource
+/// One file of a list, as a strategy sees it.
+public typealias DownloadRequest = DownloadModel.DownloadRequest
+public typealias SequentialStrategy = DownloadScheduling.SequentialStrategy
+public typealias AsyncLetStrategy = DownloadScheduling.AsyncLetStrategy
+public typealias TaskGroupStrategy = DownloadScheduling.TaskGroupStrategy

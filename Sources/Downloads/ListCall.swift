@@ -2,46 +2,44 @@ import DownloadCaching
 import DownloadModel
 import Synchronization
 
-/// One iteration of a list: the source of its run, and a stream of what happens to its files.
-///
-/// A lock and not an actor: loops say something of each file, and must not wait for a reader.
+/// One iteration of a list: the source of its run, and a stream of what happens to its files. With a lock and not an
+/// actor, because loops tell of each file and must not wait for a reader.
 final class ListCall: RequestSource {
-  /// So many events wait for the reader before no further file begins.
+  /// Unread events after which no further file begins.
   private static let mostUnread = 1024
 
-  /// Ends one wait.
-  private typealias Signal = AsyncStream<Never>.Continuation
-
   private struct State {
-    let items: AnyIterator<(offset: Int, element: DownloadItem)>
     /// Files that were drawn and have not ended.
     var open: [Int: Open] = [:]
     /// What was not read yet, but for progress: first `leaving`, from its end, and then `arrived`.
     var leaving: [DownloadEvent] = []
     var arrived: [DownloadEvent] = []
-    /// The latest progress that was not read yet.
     var progress: [Int: DownloadProgress] = [:]
-    /// The reader's last wait for an event.
-    var reader: Signal?
-    /// The run's last wait for the reader.
-    var run: Signal?
-    /// Whether no further item is drawn.
     var isStopped = false
     /// Why the rest of the list does not come.
     var error: DownloadError?
-    /// Whether the run has ended.
     var isOver = false
 
     var unread: Int { leaving.count + arrived.count }
 
-    /// Tells that a file has begun, if that was not told.
-    /// - Returns: nil if it has ended.
+    /// Tells once that a file has begun; nil if it has ended.
     mutating func begin(_ index: Int) -> Open? {
       if let file = open[index], file.position == nil {
         arrived.append(.began(index: index, file.item))
         open[index]?.position = 0
       }
       return open[index]
+    }
+
+    /// Outcomes before progress, whose files have not ended.
+    /// - Returns: nil if there is nothing yet; an inner nil at the end, whose error is given once.
+    mutating func takeEvent() -> Result<DownloadEvent?, DownloadError>? {
+      if leaving.isEmpty { (leaving, arrived) = (arrived.reversed(), []) }
+      if let event = leaving.popLast() { return .success(event) }
+      if let next = progress.popFirst() { return .success(.progress(next.value)) }
+      guard isOver else { return nil }
+      defer { error = nil }
+      return error.map { .failure($0) } ?? .success(nil)
     }
   }
 
@@ -51,21 +49,21 @@ final class ListCall: RequestSource {
     var position: Int64?
   }
 
-  private let state: Lock<State>
+  private let items: Lock<AnyIterator<(offset: Int, element: DownloadItem)>>
+  private let state = Waiters(State())
   private let names: NameNumbers
 
-  /// - Parameter items: in memory; taking the next one must not block.
-  init(_ items: some Sequence<DownloadItem> & Sendable, names: NameNumbers) {
-    state = Lock(State(items: AnyIterator(items.enumerated().makeIterator())))
+  init(_ items: sending AnyIterator<DownloadItem>, names: NameNumbers) {
+    self.items = Lock(AnyIterator(items.enumerated().makeIterator()))
     self.names = names
   }
 
   // MARK: For the run
 
   func takeAtOnce() -> DownloadRequest? {
-    change { [names] state in
+    state.withLock { state in
       while !state.isStopped, state.unread < Self.mostUnread {
-        guard let (index, item) = state.items.next() else {
+        guard let (index, item) = items.withLock({ $0.next() }) else {
           state.isStopped = true
           break
         }
@@ -82,10 +80,10 @@ final class ListCall: RequestSource {
   }
 
   nonisolated(nonsending) func next() async -> DownloadRequest? {
-    while !Task.isCancelled {
+    // It wakes when half of the events are read, and not at each.
+    while await state.wait({ $0.isStopped || $0.unread < Self.mostUnread / 2 ? true : nil }) != nil {
       let request = takeAtOnce()
       if request != nil || state.withLock({ $0.isStopped }) { return request }
-      await wait(\.run)
     }
     return nil
   }
@@ -97,7 +95,7 @@ final class ListCall: RequestSource {
 
   /// Draws nothing more, for this reason if there was none before.
   func stop(_ error: DownloadError) {
-    change { state in
+    state.withLock { state in
       if state.isOver { return }
       state.isStopped = true
       state.error = state.error ?? error
@@ -106,7 +104,7 @@ final class ListCall: RequestSource {
 
   /// The run has ended: after what is unread, the sequence ends. What a strategy drew and did not download was skipped.
   func finish() {
-    change { state in
+    state.withLock { state in
       state.isOver = true
       if state.error == nil {
         for (index, file) in state.open.sorted(by: { $0.key < $1.key }) {
@@ -120,7 +118,7 @@ final class ListCall: RequestSource {
   // MARK: From the loops
 
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
-    change { state in
+    state.withLock { state in
       guard let file = state.begin(request.id) else { return }
       (state.open[request.id], state.progress[request.id]) = (nil, nil)
       switch result {
@@ -135,15 +133,14 @@ final class ListCall: RequestSource {
   }
 
   func retries(_ request: DownloadRequest, _ next: NextAttempt, _ error: DownloadError) {
-    change { state in
+    state.withLock { state in
       guard let file = state.begin(request.id) else { return }
       state.arrived.append(.retrying(index: request.id, file.item, next, error))
     }
   }
 
-  /// Looks at how far the files under way have come.
   func look(_ reader: ProgressReader) {
-    change { state in
+    state.withLock { state in
       // Within the lock: a file that has ended is not in the sample, and one that is there has not ended.
       for active in reader.take().active {
         let (position, total) = (active.meter.position, active.meter.total)
@@ -156,46 +153,16 @@ final class ListCall: RequestSource {
 
   // MARK: For the reader
 
-  /// What must not be lost comes first, and then progress, whose files have not ended.
-  /// - Returns: nil if there is nothing yet. Nil inside of that is the end; its error is given once.
-  func takeEvent() -> Result<DownloadEvent?, DownloadError>? {
-    change { state in
-      if state.leaving.isEmpty { (state.leaving, state.arrived) = (state.arrived.reversed(), []) }
-      if let event = state.leaving.popLast() { return .success(event) }
-      if let next = state.progress.popFirst() { return .success(.progress(next.value)) }
-      guard state.isOver else { return nil }
-      defer { state.error = nil }
-      return state.error.map { .failure($0) } ?? .success(nil)
-    }
+  /// Suspends until there is an event, or the end; nil for a cancelled task.
+  nonisolated(nonsending) func event() async -> Result<DownloadEvent?, DownloadError>? {
+    await state.wait { $0.takeEvent() }
   }
 
-  /// Suspends until there is an event, or the task is cancelled.
-  func waitForEvent(isolation actor: isolated (any Actor)?) async { await wait(\.reader, isolation: actor) }
-
-  // MARK: Both
-
-  /// Changes the state, and then ends the waits that have become needless.
-  private func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
-    state.withLock { state in
-      defer {
-        if state.isOver || state.unread > 0 || !state.progress.isEmpty { state.reader?.finish() }
-        if state.isStopped || state.unread < Self.mostUnread / 2 { state.run?.finish() }
-      }
-      return body(&state)
-    }
-  }
-
-  private func wait(
-    _ signal: WritableKeyPath<State, Signal?>, isolation: isolated (any Actor)? = #isolation
-  ) async {
-    let (wait, end) = AsyncStream<Never>.makeStream()
-    change { $0[keyPath: signal] = end }
-    for await _ in wait {}
-  }
+  func takeEvent() -> Result<DownloadEvent?, DownloadError>? { state.withLock { $0.takeEvent() } }
 }
 
 extension DownloadRequest {
-  /// - Throws: `.badAddress`, with the address as far as it has no login.
+  /// - Throws: `.badAddress`, with the address but for its login.
   init(_ item: DownloadItem, _ id: Int, _ names: NameNumbers) throws(DownloadError) {
     let address: Address
     do { address = try Address(item.address) } catch {

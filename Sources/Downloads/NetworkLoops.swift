@@ -2,11 +2,10 @@ package import CurlTransport
 package import DownloadCaching
 package import DownloadModel
 
-/// Network loops, each with its thread and a store on it: what a command's run, or a session of this library, opens
-/// first and closes last. Runs go over them (`DownloadRun`). Beside that type the only code in which the rooms of level
-/// 1 meet.
+/// Network loops, each with its thread and a store on it: a run, or a session of this library, opens them first and
+/// closes them last. Only here and in `DownloadRun` do the rooms of level 1 meet.
 package struct NetworkLoops: Sendable {
-  /// A loop with its thread, and what works on it. Nothing that happens to a file leaves it.
+  /// What works on a loop's thread. Nothing that happens to a file leaves it.
   struct Loop: Sendable {
     let transport: CurlTransport
     let cache: DownloadCache
@@ -14,13 +13,10 @@ package struct NetworkLoops: Sendable {
 
   let all: [Loop]
   private let jar: CookieJar
-  /// Those that it began with.
   private let firstCookies: [String]
 
   /// - Parameters:
-  ///   - count: of loops, at least 1.
-  ///   - transport: without what all loops share: cookies and group are set here.
-  ///   - cache: without what says whether there are cookies; its trust is the transport's.
+  ///   - transport: without cookies and group, which all loops share.
   ///   - cookies: those of earlier runs, lines of Netscape's format; nil where none are kept between runs.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
   package init(
@@ -64,7 +60,6 @@ package struct NetworkLoops: Sendable {
   /// Writes what the loops learnt of finished files, so that each of them knows the files of the others.
   func writeRows() async { for loop in all { await loop.cache.writeRows() } }
 
-  /// Carries out a decision on a finished file's name.
   package func carryOut(
     _ decision: NameDecision, on outcome: DownloadOutcome, of request: DownloadRequest
   ) async throws(DownloadError) {
@@ -76,10 +71,9 @@ package struct NetworkLoops: Sendable {
     jar.holdsCookies ? (firstCookies, try jar.lines()) : nil
   }
 
-  /// Writes what the cache learnt, and ends the connections.
-  /// - Returns: what went wrong with the cache without failing a download.
+  /// Writes what the cache learnt, and ends the connections; gives what went wrong with the cache.
   package func close() async -> [CacheWarning] {
-    // Side by side: each is a few changes of thread, which take their time on a machine that was waiting.
+    // Side by side, because each takes a few changes of thread.
     await withTaskGroup { group in
       for loop in all {
         group.addTask {

@@ -1,60 +1,34 @@
 import DownloadModel
 
-/// Which files have a row and in which order.
-///
-/// A file keeps its row as long as it lives, new ones come in below: so the slow and large ones gather at the top and
-/// nothing jumps. A free row goes to the file with most left to do.
+/// The files that have a row, and their order. A file keeps its row until it ends and new ones come in below, so that
+/// nothing jumps; a free row goes to the file with most left to do.
 struct ActiveRows: Sendable {
   /// Files that are done sooner never get a row: hundreds a second would only flicker.
   private let seasoning: Duration
 
   private let glyphs: Glyphs
-  /// All files under way, shown or not. They are read and changed where they stand: with a thousand of them, copies
-  /// would cost more than the drawing.
+  /// All files under way, shown or not; changed in place, as copying a thousand would cost more than drawing them.
   private(set) var all: [ActiveRow] = []
-  /// Where in `all` each file stands.
+  /// Indices in `all`, by id.
   private var places: [Int: Int] = [:]
-  /// The shown ones, from the top.
+  /// Ids of the shown ones, from the top.
   private var order: [Int] = []
   /// Counts the updates: a row that the last one did not reach has ended.
   private var updates = 0
-  /// Files under way that have lasted but found no room.
+  /// Files that have lasted but found no room.
   private(set) var hidden = 0
-  /// How many are about to be tried again.
-  private var retrying = 0
 
-  init(glyphs: Glyphs, seasoning: Duration = .milliseconds(300)) {
-    (self.glyphs, self.seasoning) = (glyphs, seasoning)
-  }
+  init(glyphs: Glyphs, seasoning: Duration = .milliseconds(300)) { (self.glyphs, self.seasoning) = (glyphs, seasoning) }
 
-  /// Those that are shown, from the top.
   var shown: [ActiveRow] { order.compactMap { self[$0] } }
 
-  /// The row of a file under way.
   subscript(id: Int) -> ActiveRow? { places[id].map { all[$0] } }
 
-  /// How far all files under way are.
   var progress: some Collection<FileProgress> { all.indices.lazy.map { [all] in all[$0].progress } }
 
-  /// What is about to be tried again.
-  var retries: [ActiveRow.Retry] { retrying == 0 ? [] : all.compactMap { $0.retry } }
+  var retries: [ActiveRow.Retry] { all.indices.compactMap { all[$0].retry } }
 
-  /// What is there of a file in several parts, whether or not it is shown.
-  mutating func lookAtParts(of id: Int) {
-    if let place = places[id] { all[place].lookAtParts() }
-  }
-
-  /// Whether a file has stalled, so that nobody knows when it will be there.
-  func hasStalled(at now: Duration) -> Bool { all.indices.contains { all[$0].hasStalled(at: now) } }
-
-  /// The longest time that one of the files is going to take; nil where none is known.
-  func longestTimeLeft(at now: Duration) -> Duration? {
-    var longest: Duration?
-    for place in all.indices {
-      if let left = all[place].timeLeft(at: now) { longest = max(longest ?? .zero, left) }
-    }
-    return longest
-  }
+  mutating func lookAtParts(of id: Int) { if let place = places[id] { all[place].lookAtParts() } }
 
   /// - Parameter lines: the most lines that rows and the line "… more" may take together.
   mutating func update(
@@ -68,8 +42,6 @@ struct ActiveRows: Sendable {
       if !retries.isEmpty, let retry = retries[download.address] { all[place].retry = retry }
     }
     if all.count > active.count { removeEnded() }
-    retrying = 0
-    for place in all.indices where all[place].retry != nil { retrying += 1 }
     self.place(at: now, lines: lines)
   }
 
@@ -81,74 +53,44 @@ struct ActiveRows: Sendable {
   }
 
   private mutating func removeEnded() {
-    var place = 0
-    while place < all.count {
-      guard all[place].updates != updates else {
-        place += 1
-        continue
-      }
+    for place in all.indices.reversed() where all[place].updates != updates {
       places[all[place].id] = nil
-      let last = all.removeLast()
       // The last one takes the free place, unless it was its own.
-      guard place < all.count else { break }
+      let last = all.removeLast()
+      guard place < all.count else { continue }
       places[last.id] = place
       all[place] = last
     }
   }
 
-  /// Gives the rows their places among so many lines.
   mutating func place(at now: Duration, lines: Int) {
-    arrange(at: now, lines: max(0, lines))
+    order.removeAll { places[$0] == nil }
+    let waiting = all.indices.filter { !all[$0].isPlaced && now - all[$0].firstSeen >= seasoning }
+    let count = order.count + waiting.count
+    let room = count <= lines ? count : max(0, lines - 1)
+    hidden = count - room
+    while order.count > room {
+      if let place = places[order.removeLast()] { all[place].isPlaced = false }
+    }
+    for place in first(room - order.count, of: waiting) {
+      all[place].isPlaced = true
+      order.append(all[place].id)
+    }
     for id in order { lookAtParts(of: id) }
   }
 
-  private mutating func arrange(at now: Duration, lines: Int) {
-    order.removeAll { places[$0] == nil }
-    var waiting = 0
-    for place in all.indices where isWaiting(place, at: now) { waiting += 1 }
-    let count = order.count + waiting
-    let room = count <= lines ? count : max(0, lines - 1)
-    hidden = count - room
-    while order.count > room { setPlaced(order.removeLast(), false) }
-    guard order.count < room else { return }
-    for id in first(room - order.count, at: now) {
-      setPlaced(id, true)
-      order.append(id)
-    }
-  }
-
-  private mutating func setPlaced(_ id: Int, _ isPlaced: Bool) {
-    if let place = places[id] { all[place].isPlaced = isPlaced }
-  }
-
-  /// Whether a file has lasted, and has no row.
-  private func isWaiting(_ place: Int, at now: Duration) -> Bool {
-    !all[place].isPlaced && now - all[place].firstSeen >= seasoning
-  }
-
-  /// The files without a row that go first, from the first on. They are not sorted all, as there may be a thousand of
-  /// them.
-  private func first(_ count: Int, at now: Duration) -> [Int] {
-    var best: [(id: Int, magnitude: Int)] = []
-    for place in all.indices where isWaiting(place, at: now) {
-      let one = (id: all[place].id, magnitude: Self.magnitude(all[place].progress))
-      if best.count == count, let last = best.last, !Self.goesBefore(one, last) { continue }
-      best.insert(one, at: best.firstIndex { Self.goesBefore(one, $0) } ?? best.count)
+  /// Places of the first in rank. They are selected rather than sorted, as there may be a thousand.
+  private func first(_ count: Int, of places: [Int]) -> [Int] {
+    var best: [(rank: (Int, Int), place: Int)] = []
+    for place in places where count > 0 {
+      // Most bytes left first, in powers of two so that a near draw falls to the one that began earlier.
+      let bytes = max(0, all[place].progress.remaining ?? all[place].progress.position)
+      let rank = (bytes.leadingZeroBitCount, all[place].id)
+      if best.count == count, best[count - 1].rank <= rank { continue }
+      best.insert((rank, place), at: best.firstIndex { rank < $0.rank } ?? best.count)
       if best.count > count { best.removeLast() }
     }
-    return best.map { $0.id }
-  }
-
-  /// Most bytes left first, in powers of two so that a near draw falls to the one that began earlier.
-  private static func goesBefore(
-    _ left: (id: Int, magnitude: Int), _ right: (id: Int, magnitude: Int)
-  ) -> Bool {
-    left.magnitude == right.magnitude ? left.id < right.id : left.magnitude > right.magnitude
-  }
-
-  private static func magnitude(_ progress: FileProgress) -> Int {
-    let bytes = progress.remaining ?? progress.position
-    return Int64.bitWidth - max(0, bytes).leadingZeroBitCount
+    return best.map(\.place)
   }
 }
 
@@ -158,7 +100,6 @@ struct ActiveRow: Sendable {
     var next: NextAttempt
     /// When the next attempt begins.
     var until: Duration
-    /// What went wrong, in words.
     var cause = ""
   }
 
@@ -166,45 +107,35 @@ struct ActiveRow: Sendable {
   /// As shown: decoded, and harmless on a terminal.
   let name: String
   let firstSeen: Duration
-  private let source: Address
+  let address: Address
   let meter: TransferMeter
   private(set) var progress: FileProgress
-  private(set) var phase: TransferMeter.Phase
+  private var phase: TransferMeter.Phase
   private(set) var rate: RateEstimate
   /// Which bytes of a file in several parts are there; nil for a file in one part.
   private(set) var parts: [Range<Int64>]?
   /// When bytes came last, or the phase began.
   private var latestChange: Duration
-  /// Grows with every second frame in which bytes came: ten steps a second at most.
-  var step: Int { framesWithBytes / 2 }
-  private var framesWithBytes = 0
   var retry: Retry?
   fileprivate var isPlaced = false
   fileprivate private(set) var updates = 0
 
   init(_ download: ActiveDownload, at now: Duration, glyphs: Glyphs) {
     id = download.id
-    source = download.address
+    address = download.address
     name = Self.name(of: download.address, glyphs)
     firstSeen = now
     latestChange = now
     meter = download.meter
     phase = meter.phase
-    let latest = FileProgress(meter)
-    progress = FileProgress(position: latest.start, start: latest.start, total: latest.total)
+    progress = FileProgress(position: meter.start, start: meter.start, total: meter.total)
     rate = RateEstimate(start: now)
   }
 
-  /// Reads the file's meter.
   fileprivate mutating func update(isPaused: Bool, at now: Duration, _ updates: Int) {
     self.updates = updates
     let (latest, latestPhase) = (FileProgress(meter), meter.phase)
     let arrived = latest.arrived(since: progress)
-    if arrived > 0 {
-      framesWithBytes += 1
-    } else if framesWithBytes == 0 {
-      rate = RateEstimate(start: now)  // Waiting for a first answer says nothing about speed.
-    }
     // What the user holds back has not stalled, and waits for nothing else.
     if arrived > 0 || latestPhase != phase || isPaused { latestChange = now }
     rate.add(bytes: arrived, at: now)
@@ -213,16 +144,14 @@ struct ActiveRow: Sendable {
     if let retry, arrived > 0 || now >= retry.until { self.retry = nil }
   }
 
-  /// What is there of a file in several parts, for a frame that shows it. Where that cannot be told at once, what the
-  /// last frame showed stands.
+  /// Reads which parts are there; where that cannot be told at once, those of the last frame stand.
   fileprivate mutating func lookAtParts() { parts = meter.parts ?? parts }
 
-  /// What it is that happens, where that is not bytes that come.
+  /// What happens instead of the arrival of bytes.
   enum Status: Equatable {
     case retry(Retry)
     case phase(TransferMeter.Phase, since: Duration)
     case stalled(since: Duration)
-    /// By the user.
     case paused
   }
 
@@ -232,16 +161,9 @@ struct ActiveRow: Sendable {
     return hasStalled(at: now) ? .stalled(since: latestChange) : nil
   }
 
-  /// Whether bytes should come, and have not come for some time.
   func hasStalled(at now: Duration) -> Bool {
-    retry == nil && phase == .receiving && now - latestChange >= RateEstimate.stallTime
-      && progress.remaining != 0
+    retry == nil && phase == .receiving && now - latestChange >= RateEstimate.stallTime && progress.remaining != 0
   }
-
-  /// Without credentials.
-  var address: String { source.redacted }
-  /// Whether it is to have a checksum that the user gave.
-  var hasDigest: Bool { meter.hasDigest }
 
   /// Nil while it cannot be told, as in a stall: a rate that fades says nothing about the rest.
   func timeLeft(at now: Duration) -> Duration? {
@@ -253,7 +175,7 @@ struct ActiveRow: Sendable {
   static func name(of address: Address, _ glyphs: Glyphs) -> String {
     let segment = address.lastPathSegment
     let name = segment.isEmpty ? address.host : TerminalText.percentDecoded(segment)
-    return StyledLine.shown(name, glyphs)
+    return TerminalText.shown(name, glyphs)
   }
 }
 
@@ -266,16 +188,6 @@ struct FileProgress: Sendable, Equatable {
   /// Length of the whole file in bytes; nil while unknown.
   var total: Int64?
 
-  init(position: Int64, start: Int64, total: Int64?) {
-    self.position = position
-    self.start = start
-    self.total = total
-  }
-
-  init(_ meter: TransferMeter) {
-    self.init(position: meter.position, start: meter.start, total: meter.total)
-  }
-
   /// From 0 to 1; nil while the length is unknown.
   var fraction: Double? {
     guard let total else { return nil }
@@ -284,10 +196,13 @@ struct FileProgress: Sendable, Equatable {
 
   var remaining: Int64? { total.map { max(0, $0 - position) } }
 
-  /// Bytes that came since `earlier`. A new attempt counts from where it began: what it resumed is no speed, what the
-  /// failed one lost is not counted twice.
+  /// Bytes that came since `earlier`. A new attempt counts from its own start, so that resumed bytes make no speed.
   func arrived(since earlier: FileProgress) -> Int64 {
     let isNewAttempt = start != earlier.start || position < earlier.position
     return max(0, position - (isNewAttempt ? start : earlier.position))
   }
+}
+
+extension FileProgress {
+  init(_ meter: TransferMeter) { self.init(position: meter.position, start: meter.start, total: meter.total) }
 }

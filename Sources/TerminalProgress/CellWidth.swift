@@ -1,28 +1,18 @@
-/// How many cells of a terminal a text takes (Unicode 17, UAX #11, UTS #51).
-///
-/// Terminals differ about rare sequences; where they do, the modern reading (one cluster, one glyph) is taken.
+/// How many cells of a terminal a text takes (Unicode 17, UAX #11, UTS #51). Where terminals differ about a rare
+/// sequence, the modern reading is taken: one cluster, one glyph.
 enum CellWidth {
   static func of(_ text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
-    var count = 0
-    for scalar in text.unicodeScalars {
-      guard isSimple(scalar) else { return text.reduce(0) { $0 + of($1) } }
-      count += 1
-    }
-    return count
+    let scalars = text.unicodeScalars
+    return scalars.allSatisfy(isSimple) ? scalars.count : text.reduce(0) { $0 + of($1) }
   }
 
-  /// What frames are mostly made of, for which Unicode need not be asked: ASCII, lines and blocks. All take a cell, and
-  /// join nothing before them.
-  private static func isSimple(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value < 0x80 || drawing.contains(scalar.value)
+  /// ASCII, Box Drawing and Block Elements: a cell each, joined to nothing, without a look into the tables of Unicode.
+  static func isSimple(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value < 0x80 || (0x2500..<0x25A0).contains(scalar.value)
   }
 
-  /// Box Drawing and Block Elements.
-  static let drawing: Range<UInt32> = 0x2500..<0x25A0
-
-  /// 2 for wide characters, emoji, flags and what a variation selector turns into an emoji; 0 for a mark that has
-  /// nothing to stand on.
+  /// 2 for wide characters, emoji (also by a variation selector) and flags; 0 for a mark with nothing to stand on.
   static func of(_ character: Character) -> Int {
     if character.isASCII { return 1 }
     let scalars = character.unicodeScalars
@@ -35,7 +25,7 @@ enum CellWidth {
 
   private static func of(_ scalar: Unicode.Scalar) -> Int {
     if isZeroWidth(scalar) { return 0 }
-    return isWide(scalar) ? 2 : 1
+    return scalar.value >= 0x1100 && wide.contains { $0.contains(scalar.value) } ? 2 : 1
   }
 
   /// The emoji variation selector, the joiner, skin tones, and the second letter of a flag.
@@ -59,66 +49,11 @@ enum CellWidth {
     }
   }
 
-  private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
-    guard scalar.value >= 0x1100 else { return false }
-    return wide.contains { $0.contains(scalar.value) }
-  }
-
-  /// East_Asian_Width W and F without emoji, which the standard library knows. Gaps within a block are filled: what is
-  /// unassigned there will be wide.
+  /// East_Asian_Width W and F without emoji. Gaps within a block are filled: what is unassigned there will be wide.
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E, 0x3041...0xA4CF,
     0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60,
     0xFFE0...0xFFE6, 0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF, 0x1D300...0x1D376, 0x1F200...0x1F265,
     0x20000...0x2FFFD, 0x30000...0x3FFFD,
   ]
-}
-
-/// Cutting a text to a number of cells, never through a character.
-enum TextCut {
-  /// Keeps the beginning; `ellipsis` stands for the rest.
-  static func atEnd(_ text: String, to width: Int, ellipsis: String) -> String {
-    if CellWidth.of(text) <= width { return text }
-    let mark = CellWidth.of(ellipsis)
-    guard width > mark else { return String(head(text, width)) }
-    return head(text, width - mark) + ellipsis
-  }
-
-  /// Keeps both ends, of which the last third, or more where a file's extension needs it.
-  static func inMiddle(_ text: String, to width: Int, ellipsis: String) -> String {
-    if CellWidth.of(text) <= width { return text }
-    let mark = CellWidth.of(ellipsis)
-    // Too narrow for two ends that say anything.
-    guard width >= mark + 6 else { return atEnd(text, to: width, ellipsis: ellipsis) }
-    var end = width / 3
-    if let dot = text.lastIndex(of: "."), dot != text.startIndex {
-      let ending = CellWidth.of(text[dot...])
-      if ending > end, ending <= width / 2 { end = ending }
-    }
-    let tail = tail(text, end)
-    return head(text, width - mark - CellWidth.of(tail)) + ellipsis + tail
-  }
-
-  private static func head(_ text: String, _ width: Int) -> Substring {
-    var used = 0
-    var end = text.startIndex
-    while end < text.endIndex {
-      used += CellWidth.of(text[end])
-      if used > width { break }
-      end = text.index(after: end)
-    }
-    return text[..<end]
-  }
-
-  private static func tail(_ text: String, _ width: Int) -> Substring {
-    var used = 0
-    var start = text.endIndex
-    while start > text.startIndex {
-      let before = text.index(before: start)
-      used += CellWidth.of(text[before])
-      if used > width { break }
-      start = before
-    }
-    return text[start...]
-  }
 }

@@ -1,20 +1,16 @@
-/// From numbers to the lines of the region: rows of active files, "… N more", what waits and why, and last the total. A
-/// pure function of what is to be shown, of the window, and of the time.
-///
-/// What does not fit is left out, the least important first: of lines the rows, of columns the time, the rate and the
-/// bytes, then the bar and the percentage.
+import DownloadModel
+
+/// From numbers to the lines of the region: a pure function of what is shown, the window and the time. What does not
+/// fit is left out, the least important first: rows; the columns of time, rate and bytes; the bar and the percentage.
 struct FrameLayout {
-  /// Everything that one frame shows.
   struct Content {
-    var rows: [ActiveRow]
-    var hidden: Int
+    var rows: [ActiveRow] = []
+    var hidden = 0
     var waits = WaitLines.Content()
     var total: TotalLine.Content
-    /// The file whose row is selected.
     var selected: Int?
     /// What stands in place of the rows.
     var panel: ScreenPanel.Content?
-    var isPaused = false
     /// A question, below everything else.
     var prompt: [String] = []
     var now: Duration
@@ -24,9 +20,10 @@ struct FrameLayout {
   /// The most lines that the region may have: the window less three.
   let lines: Int
   let glyphs: Glyphs
-  let isColored: Bool
+  private let isColored: Bool
   /// What stands above everything: half of the lines at most.
   private let heading: ArraySlice<String>
+  var usable: Int { columns.usable }
 
   init(size: TerminalSize, glyphs: Glyphs, isColored: Bool, heading: [String] = []) {
     columns = RowColumns(columns: size.columns)
@@ -36,68 +33,71 @@ struct FrameLayout {
     self.heading = heading.prefix(lines / 2)
   }
 
-  func region(_ content: Content) -> [String] {
+  func region(_ content: Content) -> [CellLine] {
     guard lines > 0 else { return [] }
-    let prompt = content.prompt.prefix(max(0, lines - 1)).map { strong($0) }
     let waits = waits(content)
     let room = room(besides: waits.count, prompt: content.prompt.count)
-    var region = heading.enumerated().map { strong($1, if: $0 == 0) }
+    var region = heading.enumerated().map { text($1, $0 == 0 ? .strong : .plain) }
     if let panel = content.panel {
       region += ScreenPanel(layout: self).lines(panel, at: content.now, most: room)
     } else {
       region += content.rows.prefix(room).map { row($0, content) }
-      if content.hidden > 0, content.rows.count < room { region.append(more(content.hidden)) }
+      if content.hidden > 0, content.rows.count < room {
+        region.append(line(text: "\(glyphs.ellipsis) \(Quantity.count(content.hidden)) more", .dim))
+      }
     }
     region += waits
-    region.append(TotalLine(layout: self).text(content.total))
-    return region + prompt
+    region.append(TotalLine(layout: self).line(content.total))
+    return region + content.prompt.prefix(max(0, lines - 1)).map { text($0, .strong) }
   }
 
-  /// How many lines are left for rows and the line "… more".
-  /// - Parameters:
-  ///   - waits: lines about what waits.
-  ///   - prompt: lines of the question.
+  /// Lines left for rows and "… more", beside `waits` lines about what waits and `prompt` lines of a question.
   func room(besides waits: Int, prompt: Int) -> Int {
     max(0, lines - heading.count - min(prompt, max(0, lines - 1)) - 1 - waits)
   }
 
-  /// The lines about what waits: one where there is little room, and none where that would be the place of the only
-  /// row.
-  func waits(_ content: Content) -> [String] {
+  /// The lines about what waits: none where they would take the place of the only row.
+  func waits(_ content: Content) -> [CellLine] {
     let free = room(besides: 0, prompt: content.prompt.count)
     let most = free < 2 && content.total.progress.running > 0 ? 0 : min(free, max(1, free / 4))
     // The panel of failures has the last one too.
     let tellsFailure = if case .failures = content.panel { false } else { true }
     return WaitLines(layout: self).lines(
-      content.waits, content.total.progress, isPaused: content.isPaused, tellsFailure: tellsFailure,
-      at: content.now, most: most)
+      content.waits, content.total, tellsFailure: tellsFailure, at: content.now, most: most)
   }
 
-  private func strong(_ text: String, if isStrong: Bool = true) -> String {
+  // MARK: Lines
+
+  var line: CellLine { CellLine(ellipsis: glyphs.ellipsis, isColored: isColored) }
+
+  /// A line that begins with a sign, or with blanks in its place.
+  func line(_ sign: String, _ tone: CellLine.Tone = .plain) -> CellLine {
     var line = line
-    line.append(
-      TextCut.atEnd(StyledLine.shown(text, glyphs), to: columns.usable, ellipsis: glyphs.ellipsis),
-      isStrong ? .strong : .plain)
-    return line.text
+    if usable > 0 { line.append(sign, tone) }
+    line.pad(to: min(RowColumns.indent, usable))
+    return line
   }
 
-  var line: StyledLine { StyledLine(glyphs: glyphs, isColored: isColored) }
-
-  private func more(_ count: Int) -> String {
+  private func text(_ text: String, _ tone: CellLine.Tone) -> CellLine {
     var line = line
-    line.pad(to: min(RowColumns.indent, columns.usable))
-    let text = "\(glyphs.ellipsis) \(Quantity.count(count)) more"
-    line.append(TextCut.atEnd(text, to: columns.usable - line.width, ellipsis: ""), .dim)
-    return line.text
+    line.append(TerminalText.shown(text, glyphs), upTo: usable, tone)
+    return line
   }
 
-  private func row(_ row: ActiveRow, _ content: Content) -> String {
-    var line = line
+  /// A line of text, set in and cut at its end.
+  func line(text: String, ellipsis: String = "", _ tone: CellLine.Tone = .plain) -> CellLine {
+    var line = line("")
+    line.append(text, upTo: usable, ellipsis: ellipsis, tone)
+    return line
+  }
+
+  // MARK: Columns
+
+  private func row(_ row: ActiveRow, _ content: Content) -> CellLine {
     let (now, isSelected) = (content.now, row.id == content.selected)
-    if isSelected, columns.usable > 0 { line.append(glyphs.selected, .strong) }
-    line.pad(to: min(RowColumns.indent, columns.usable))
+    var line = line(isSelected ? glyphs.selected : "", .strong)
     line.append(row.name, left: columns.name, isSelected ? .strong : .plain)
-    let (progress, status) = (row.progress, content.isPaused ? .paused : row.status(at: now))
+    let (progress, status) = (row.progress, content.total.isPaused ? .paused : row.status(at: now))
     // Without a column for it, what happens stands in place of the bar.
     if !columns.hasRate, let status, columns.bar > 0 {
       let end = line.width + RowColumns.gap + columns.bar
@@ -105,74 +105,63 @@ struct FrameLayout {
       append(status, at: now, left: columns.bar - 1, to: &line)
       line.pad(to: end)
     } else {
-      appendBar(of: row, to: &line)
+      appendBar(extent(row), to: &line, glyphs.rowBar, .bar)
     }
     appendPercent(progress.fraction, to: &line)
-    if columns.hasBytes { appendBytes(progress, isKnown: progress.position > 0, to: &line) }
-    guard columns.hasRate else { return line.text }
+    guard columns.hasRate else { return line }
+    appendBytes(progress, isKnown: progress.position > 0, to: &line)
     if let status {
       line.pad(to: line.width + RowColumns.gap)
       let time = columns.hasTime ? RowColumns.gap + RowColumns.timeWidth : 0
       append(status, at: now, left: RowColumns.rateWidth + time, to: &line)
-      return line.text
+      return line
     }
     appendRate(row.rate.rate(at: now), to: &line)
     if columns.hasTime, let left = row.timeLeft(at: now) {
       line.pad(to: line.width + RowColumns.gap)
       line.append(Quantity.countdown(left), right: RowColumns.timeWidth, .dim)
     }
-    return line.text
+    return line
   }
 
-  private func append(
-    _ status: ActiveRow.Status, at now: Duration, left cells: Int, to line: inout StyledLine
-  ) {
+  private func append(_ status: ActiveRow.Status, at now: Duration, left cells: Int, to line: inout CellLine) {
     let text = StatusMessages.text(status, at: now, width: cells)
-    let tone: StyledLine.Tone =
+    let tone: CellLine.Tone =
       switch status {
       case .phase, .paused: .dim
       case .retry, .stalled: .retry
       }
-    line.append(TextCut.atEnd(text, to: cells, ellipsis: ""), tone)
+    line.append(text, upTo: line.width + cells, ellipsis: "", tone)
   }
 
-  private func appendBar(of row: ActiveRow, to line: inout StyledLine) {
-    guard columns.bar > 0 else { return }
+  private func extent(_ row: ActiveRow) -> ProgressBar.Extent {
     let progress = row.progress
     // With more parts than cells, no cell would be whole, and the bar would say nothing.
-    if let parts = row.parts, let total = progress.total, 1...(columns.bar - 2) / 2 ~= parts.count {
-      line.pad(to: line.width + RowColumns.gap)
-      line.append(glyphs.rowBar.start, .dim)
-      for run in SegmentBar(parts, of: total, cells: columns.bar - 2, glyphs: glyphs.rowBar).runs {
-        line.append(run.text, run.isFilled ? .bar : .dim)
-      }
-      return line.append(glyphs.rowBar.end, .dim)
+    if let parts = row.parts, let total = progress.total, !parts.isEmpty, parts.count <= (columns.bar - 2) / 2 {
+      return .parts(parts, of: total)
     }
-    // Nothing has come and nothing is known: there is no movement to show.
-    let isEmpty = progress.total == nil && progress.position == 0
-    let extent = progress.fraction.map(ProgressBar.Extent.part)
-    appendBar(extent ?? (isEmpty ? .empty : .moving(step: row.step)), to: &line, glyphs.rowBar, .bar)
+    if let fraction = progress.fraction { return .part(fraction) }
+    return progress.position == 0 ? .empty : .moving(step: row.rate.step)
   }
 
-  func appendBar(
-    _ extent: ProgressBar.Extent, to line: inout StyledLine, _ glyphs: Glyphs.Bar, _ tone: StyledLine.Tone
-  ) {
+  func appendBar(_ extent: ProgressBar.Extent, to line: inout CellLine, _ glyphs: Glyphs.Bar, _ tone: CellLine.Tone) {
     guard columns.bar > 0 else { return }
-    let bar = ProgressBar(extent, cells: columns.bar - 2, glyphs: glyphs)
     line.pad(to: line.width + RowColumns.gap)
-    line.append(glyphs.start + bar.before, .dim)
-    line.append(bar.filled, cells: bar.filledCells, tone)
-    line.append(bar.after + glyphs.end, .dim)
+    line.append(glyphs.start, .dim)
+    for level in ProgressBar.levels(extent, cells: columns.bar - 2, steps: glyphs.steps.count) {
+      line.append(level > 0 ? glyphs.steps[level - 1] : glyphs.empty, level > 0 ? tone : .dim)
+    }
+    line.append(glyphs.end, .dim)
   }
 
-  func appendPercent(_ fraction: Double?, to line: inout StyledLine) {
+  func appendPercent(_ fraction: Double?, to line: inout CellLine) {
     guard columns.hasPercent else { return }
     line.pad(to: line.width + 1)
     line.append(fraction.map { "\(Int($0 * 100))%" } ?? "", right: RowColumns.percentWidth)
   }
 
   /// - Parameter isKnown: false for a file of which nothing has come.
-  func appendBytes(_ progress: FileProgress, isKnown: Bool, to line: inout StyledLine) {
+  func appendBytes(_ progress: FileProgress, isKnown: Bool, to line: inout CellLine) {
     line.pad(to: line.width + RowColumns.gap)
     let bytes = isKnown || progress.total != nil ? Quantity.bytes(progress.position) : ""
     line.append(bytes, right: RowColumns.bytesWidth)
@@ -182,15 +171,13 @@ struct FrameLayout {
     line.pad(to: end)
   }
 
-  func appendRate(_ rate: Double, to line: inout StyledLine) {
+  func appendRate(_ rate: Double, to line: inout CellLine) {
     line.pad(to: line.width + RowColumns.gap)
     line.append(Quantity.rate(rate), right: RowColumns.rateWidth, .dim)
   }
 }
 
-/// Which columns a row has in a window of some width, and how wide they are, in cells.
-///
-/// Widths depend on the window alone, never on what stands in them, so nothing shifts from frame to frame.
+/// The columns of a row and their widths in cells: these depend on the window alone, so that nothing shifts.
 struct RowColumns: Equatable {
   static let indent = 2
   static let gap = 2
@@ -205,28 +192,138 @@ struct RowColumns: Equatable {
   /// 0 for none.
   let bar: Int
   let hasPercent: Bool
-  let hasBytes: Bool
   /// "390 MiB / 629 MiB" in place of "390 MiB".
   let hasTotal: Bool
+  /// Of the rate, and of the bytes.
   let hasRate: Bool
   let hasTime: Bool
 
   init(columns: Int) {
     usable = max(0, columns - 1)
     hasPercent = usable >= 16
-    hasBytes = usable >= 55
     hasRate = usable >= 55
     hasTime = usable >= 69
     hasTotal = usable >= 99
     var rest = usable - Self.indent
     if hasPercent { rest -= 1 + Self.percentWidth }
-    if hasBytes { rest -= Self.gap + Self.bytesWidth }
     if hasTotal { rest -= 3 + Self.bytesWidth }
-    if hasRate { rest -= Self.gap + Self.rateWidth }
+    if hasRate { rest -= Self.gap + Self.bytesWidth + Self.gap + Self.rateWidth }
     if hasTime { rest -= Self.gap + Self.timeWidth }
     rest = max(0, rest)
     // A bar shorter than 8 cells says less than the percentage beside it.
     bar = usable >= 36 ? min(max(8, (rest - Self.gap) * 2 / 5), 40) : 0
     name = min(rest - (bar > 0 ? bar + Self.gap : 0), 56)
+  }
+}
+
+/// The last line of the region: the run as a whole, in the columns of the rows above it.
+struct TotalLine {
+  struct Content {
+    var progress: RunProgress
+    /// How far the bar of an unknown length has moved.
+    var step: Int
+    var rate: Double
+    var timeLeft: Duration?
+    var isPaused = false
+    /// Files at a time, where the user has said so while the run went on.
+    var width: Int?
+    /// Whether `timeLeft` is only a lower bound.
+    var isBound = false
+  }
+
+  let layout: FrameLayout
+  private var columns: RowColumns { layout.columns }
+  private var glyphs: Glyphs { layout.glyphs }
+
+  func line(_ content: Content) -> CellLine { columns.hasRate ? inColumns(content) : inParts(content) }
+
+  private func inColumns(_ content: Content) -> CellLine {
+    var line = layout.line("")
+    let progress = content.progress
+    appendLabel(content, to: &line)
+    let unknown = progress.bytes > 0 ? ProgressBar.Extent.moving(step: content.step) : .empty
+    layout.appendBar(progress.fraction.map { .part($0) } ?? unknown, to: &line, glyphs.totalBar, .done)
+    layout.appendPercent(progress.fraction, to: &line)
+    let bytes = FileProgress(position: progress.bytes, start: 0, total: progress.totalBytes)
+    layout.appendBytes(bytes, isKnown: true, to: &line)
+    layout.appendRate(content.rate, to: &line)
+    guard columns.hasTime else { return line }
+    line.pad(to: line.width + RowColumns.gap)
+    line.append(time(content) ?? "", right: RowColumns.timeWidth)
+    // Where a window has room to spare, why the time is only a bound.
+    let note = "  + \(Quantity.count(progress.unknownSizes)) of unknown size"
+    if progress.unknownSizes > 0, line.width + note.utf8.count <= columns.usable { line.append(note, .dim) }
+    return line
+  }
+
+  /// What fits into a narrow window, the most important first.
+  private func inParts(_ content: Content) -> CellLine {
+    let (progress, counts) = (content.progress, counts(content.progress.tally))
+    var parts: [(String, CellLine.Tone)] = [(counts, .strong)]
+    if content.isPaused { parts.append(("paused", .retry)) }
+    if progress.tally.failed > 0 {
+      let room = columns.usable - RowColumns.indent - CellWidth.of(counts + glyphs.separator)
+      let long = failed(progress.tally)
+      let text = CellWidth.of(long) <= room ? long : glyphs.failed + Quantity.count(progress.tally.failed)
+      parts.append((text, .failed))
+    }
+    if let fraction = progress.fraction { parts.append(("\(Int(fraction * 100))%", .plain)) }
+    parts.append((Quantity.rate(content.rate), .plain))
+    if let left = time(content) { parts.append((left, .dim)) }
+    if let width = content.width { parts.append((Self.width(width), .dim)) }
+    var line = layout.line
+    for (text, tone) in parts {
+      let lead = line.width == 0 ? String(repeating: " ", count: RowColumns.indent) : glyphs.separator
+      guard line.width + CellWidth.of(lead) + CellWidth.of(text) <= columns.usable else { break }
+      line.append(lead, .dim)
+      line.append(text, tone)
+    }
+    return line
+  }
+
+  /// The longest wording that its column holds: rather short numbers than cut ones.
+  private func appendLabel(_ content: Content, to line: inout CellLine) {
+    let tally = content.progress.tally
+    let end = line.width + columns.name
+    let (full, counts, failed) = (counts(tally, hasWord: true), counts(tally), failed(tally))
+    func plain(_ text: String) -> String { text.filter { $0 != "," } }
+    var wordings = [
+      (full, failed), (counts, failed), (plain(counts), plain(failed)),
+      (plain(counts), glyphs.failed + "\(tally.failed)"),
+    ]
+    // What keys have changed goes before the words that everybody knows.
+    let said = [content.isPaused ? "paused" : nil, content.width.map(Self.width)].compactMap(\.self)
+    if !said.isEmpty {
+      let all = glyphs.separator + said.joined(separator: glyphs.separator)
+      let long = [full, counts, plain(counts)].map { ($0 + all, failed) }
+      wordings = long + [(plain(counts) + glyphs.separator + said[0], plain(failed))] + wordings
+    }
+    let hasFailed = tally.failed > 0
+    func width(_ wording: (String, String)) -> Int {
+      CellWidth.of(wording.0) + (hasFailed ? CellWidth.of(glyphs.separator + wording.1) : 0)
+    }
+    let wording = wordings.first { width($0) <= columns.name } ?? wordings[wordings.count - 1]
+    line.append(wording.0, upTo: end, .strong)
+    if hasFailed {
+      line.append(glyphs.separator, upTo: end, ellipsis: "", .dim)
+      line.append(wording.1, upTo: end, ellipsis: "", .failed)
+    }
+    line.pad(to: end)
+  }
+
+  private func counts(_ tally: ProgressTally, hasWord: Bool = false) -> String {
+    if tally.listed == 0, !tally.listIsComplete { return "starting" }
+    let all = (tally.listIsComplete ? "" : glyphs.atLeast) + Quantity.count(tally.listed)
+    let word = tally.listed == 1 && tally.listIsComplete ? " file" : " files"
+    return "\(Quantity.count(tally.done))/\(all)\(hasWord ? word : "")"
+  }
+
+  private static func width(_ count: Int) -> String { "\(Quantity.count(count)) at a time" }
+
+  private func failed(_ tally: ProgressTally) -> String { Quantity.count(tally.failed) + " failed" }
+
+  private func time(_ content: Content) -> String? {
+    guard let left = content.timeLeft, content.progress.remaining > 0 else { return nil }
+    return (content.isBound ? glyphs.atLeast : "") + Quantity.countdown(left)
   }
 }

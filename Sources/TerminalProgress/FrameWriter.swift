@@ -1,31 +1,21 @@
-/// From the cells that stand to the cells that should: one buffer, one write.
-///
-/// Between frames the cursor rests, hidden, at the first cell of the region. So "erase below" is all it takes to remove
-/// the region, even after the window was narrowed and the terminal has broken its lines in two.
+/// From the cells that stand to the cells that should: one buffer, one write. Between frames the cursor rests at the
+/// first cell of the region, so that "erase below" removes it even after a narrower window has broken its lines.
 struct FrameWriter: Sendable {
-  /// A line of the region as it was given, and what it is on the screen.
-  private struct Row: Sendable {
-    let text: String
-    let line: CellLine
-  }
-
-  private var region: [Row] = []
+  /// Without the blanks at the ends of its lines.
+  private var region: [CellLine] = []
   private var size: TerminalSize?
   /// Whether the cursor is hidden.
   private var isActive = false
 
-  /// - Parameters:
-  ///   - above: lines that scroll away above the region, each narrower than the window.
-  ///   - whole: lines of any width that scroll away above those.
-  ///   - next: the region's lines, each narrower than the window.
-  ///   - extra: a sequence that takes no cell, such as the taskbar's.
+  /// Puts `above`, narrower than the window as `lines` are, and above it `whole`, of any width, where they scroll away.
+  /// - Parameter extra: a sequence that takes no cell, such as the taskbar's.
   /// - Returns: nothing if nothing changed.
   mutating func frame(
-    above: [String] = [], whole: [String] = [], region next: [String], size: TerminalSize, extra: String = ""
+    above: [String] = [], whole: [String] = [], region lines: [CellLine], size: TerminalSize, extra: String = ""
   ) -> [UInt8] {
     let isResized = isActive && self.size != size
-    let isSame = region.count == next.count && zip(region, next).allSatisfy { $0.text == $1 }
-    guard !above.isEmpty || !whole.isEmpty || !isSame || isResized || !extra.isEmpty else { return [] }
+    let next = lines.map(\.trimmed)
+    guard !above.isEmpty || !whole.isEmpty || region != next || isResized || !extra.isEmpty else { return [] }
     // Should a width be misjudged, or the window narrow before the bytes arrive, a line is cut, not broken.
     var text = ControlSequence.beginFrame + ControlSequence.wrapOff
     if !isActive { text += ControlSequence.hideCursor }
@@ -35,90 +25,165 @@ struct FrameWriter: Sendable {
     }
     if !whole.isEmpty { text += write(whole) }
     if !above.isEmpty { text += insert(above, size) }
-    var bytes = Array(text.utf8)
-    bytes += redraw(next, width: size.columns)
-    bytes += (extra + ControlSequence.wrapOn + ControlSequence.endFrame).utf8
-    (self.size, isActive) = (size, true)
+    let bytes = Array(text.utf8) + redraw(next) + (extra + ControlSequence.wrapOn + ControlSequence.endFrame).utf8
+    (region, self.size, isActive) = (next, size, true)
     return bytes
   }
 
-  /// Writes lines where the region stands, which moves down below them: cell for cell if the window holds both, else it
-  /// is drawn anew.
+  /// Pushes the region down below lines: cell for cell if the window holds both, else it is drawn anew.
   private mutating func insert(_ lines: [String], _ size: TerminalSize) -> String {
-    var text = ""
     if !region.isEmpty, region.count + lines.count <= size.rows {
-      // Where in the window the region stands is not known. So room is made below it first, for which the window
-      // scrolls if it must, and then the region is pushed down into that.
+      // Where in the window the region stands is not known: room is made below it first, by scrolling if need be.
       let last = region.count - 1
-      text += ControlSequence.down(last) + String(repeating: ControlSequence.newLine, count: lines.count)
-      text += ControlSequence.up(last + lines.count) + ControlSequence.insertLines(lines.count)
-      for line in lines { text += line + ControlSequence.newLine }
-      return text
+      return ControlSequence.down(last) + String(repeating: ControlSequence.newLine, count: lines.count)
+        + ControlSequence.up(last + lines.count) + ControlSequence.insertLines(lines.count)
+        + lines.map { $0 + ControlSequence.newLine }.joined()
     }
-    for line in lines { text += line + ControlSequence.eraseToLineEnd + ControlSequence.newLine }
+    var text = lines.map { $0 + ControlSequence.eraseToLineEnd + ControlSequence.newLine }.joined()
     // What lines have not covered still stands.
     if region.count > lines.count { text += ControlSequence.eraseBelow }
     region = []
     return text
   }
 
-  /// Writes lines that the terminal may break, each to be copied from it as one. How many rows it makes of them is its
-  /// own affair, so the region makes way for them and is drawn anew.
+  /// Writes lines that the terminal may break. How many rows that makes is not known, so the region is drawn anew.
   private mutating func write(_ lines: [String]) -> String {
-    var text = region.isEmpty ? "" : ControlSequence.eraseBelow
+    let erasing = region.isEmpty ? "" : ControlSequence.eraseBelow
     region = []
-    text += ControlSequence.wrapOn
-    for line in lines { text += line + ControlSequence.newLine }
-    return text + ControlSequence.wrapOff
+    let text = lines.map { $0 + ControlSequence.newLine }.joined()
+    return erasing + ControlSequence.wrapOn + text + ControlSequence.wrapOff
   }
 
-  private mutating func redraw(_ next: [String], width: Int) -> [UInt8] {
+  private func redraw(_ next: [CellLine]) -> [UInt8] {
     var pen = CellPen()
-    var rows: [Row] = []
-    rows.reserveCapacity(next.count)
-    for (index, text) in next.enumerated() {
-      let standing = index < region.count ? region[index] : nil
-      if let standing, standing.text == text {
-        rows.append(standing)
-        continue
-      }
-      let row = Row(text: text, line: CellLine(text, width: width))
-      if standing == nil, index > 0 { pen.addRow(index) }
-      pen.change(row: index, from: standing?.line ?? CellLine(), to: row.line)
-      rows.append(row)
+    for (index, line) in next.enumerated() {
+      if index > 0, index >= region.count { pen.addRow(index) }
+      pen.change(row: index, from: index < region.count ? region[index] : CellLine(), to: line)
     }
     if region.count > next.count { pen.eraseBelow(row: next.count) }
     pen.home()
-    region = rows
     return pen.bytes
   }
 
-  /// Removes the region and gives the cursor back; nothing if there is nothing to give back.
-  mutating func close(extra: String = "") -> [UInt8] {
+  /// Gives the cursor back, if it was taken.
+  /// - Parameter erases: false where others have written meanwhile, so that no cell may be touched.
+  mutating func close(erases: Bool = true, extra: String = "") -> [UInt8] {
     guard isActive else { return [] }
     (region, isActive) = ([], false)
-    return Self.restoring(extra: extra)
-  }
-
-  /// Gives the cursor back without touching a cell, where others have written meanwhile.
-  mutating func leave(extra: String = "") -> [UInt8] {
-    guard isActive else { return [] }
-    (region, isActive) = ([], false)
-    let parts = [
-      ControlSequence.resetStyle, extra, ControlSequence.wrapOn, ControlSequence.showCursor,
-      ControlSequence.endFrame,
-    ]
-    return Array(parts.joined().utf8)
+    return Self.restoring(erases: erases, extra: extra)
   }
 
   /// Right from any state, also from the middle of a frame.
-  static func restoring(extra: String) -> [UInt8] {
+  static func restoring(erases: Bool = true, extra: String) -> [UInt8] {
     let parts = [
-      ControlSequence.resetStyle, "\r", ControlSequence.eraseBelow, extra, ControlSequence.wrapOn,
+      ControlSequence.resetStyle, erases ? "\r" + ControlSequence.eraseBelow : "", extra, ControlSequence.wrapOn,
       ControlSequence.showCursor, ControlSequence.endFrame,
     ]
     return Array(parts.joined().utf8)
   }
+}
+
+/// Moves a pen over the region and writes what is to stand there: cursor, style and text, with few bytes.
+struct CellPen {
+  private(set) var bytes: [UInt8] = []
+  private var row = 0
+  /// Nil where it depends on the terminal.
+  private var column: Int? = 0
+  private var tone = CellLine.Tone.plain
+
+  mutating func change(row target: Int, from old: CellLine, to new: CellLine) {
+    guard old != new else { return }
+    let rigid = max(old.certainFrom, new.certainFrom)
+    // An uncertain character may have shifted its neighbours to unknown cells: the row begins from a clean line.
+    if rigid > 0, !old.hasSame(upTo: rigid, as: new) { return write(row: target, new, clean: !old.cells.isEmpty) }
+    for index in new.cells.indices.dropFirst(rigid) where !new.cells[index].isRightHalf && !stands(new, old, index) {
+      move(to: target, index, over: new)
+      put(new, index)
+    }
+    if old.cells.count > new.cells.count { erase(row: target, from: new.cells.count) }
+  }
+
+  /// Writes a whole row; `clean` erases it first.
+  private mutating func write(row target: Int, _ line: CellLine, clean: Bool) {
+    move(to: target, 0)
+    if clean { erase(row: target, from: 0) }
+    for index in line.cells.indices where !line.cells[index].isRightHalf {
+      if column != index { move(to: target, index) }
+      put(line, index)
+    }
+  }
+
+  /// Goes to the start of a row that does not exist yet, below the last one; the window scrolls if need be.
+  mutating func addRow(_ index: Int) {
+    if row < index - 1 { move(to: index - 1, 0) }
+    send(ControlSequence.newLine)
+    (row, column) = (index, 0)
+  }
+
+  mutating func eraseBelow(row target: Int) {
+    move(to: target, 0)
+    set(.plain)
+    send(ControlSequence.eraseBelow)
+  }
+
+  /// Where the cursor rests between frames: the first cell of the region.
+  mutating func home() {
+    set(.plain)
+    if column != 0 || row > 0 { send("\r") }
+    if row > 0 { send(row == 1 ? "\u{1B}[A" : ControlSequence.up(row)) }
+    (row, column) = (0, 0)
+  }
+
+  private func stands(_ new: CellLine, _ old: CellLine, _ index: Int) -> Bool {
+    guard index < old.cells.count else { return new.cells[index].isBlank }
+    // The other half of a wide character changes with it.
+    return old.cells[index] == new.cells[index]
+      && (index + 1 >= new.cells.count || !new.cells[index + 1].isRightHalf
+        || (index + 1 < old.cells.count && old.cells[index + 1].isRightHalf))
+  }
+
+  private mutating func erase(row target: Int, from start: Int) {
+    move(to: target, start)
+    send(ControlSequence.eraseToLineEnd)
+  }
+
+  /// - Parameter line: what stands there; to write a few of its cells again is shorter than to move over them.
+  private mutating func move(to target: Int, _ goal: Int, over line: CellLine = CellLine()) {
+    if target > row {
+      let lines = target - row
+      send(lines == 1 ? ControlSequence.newLine : "\r" + ControlSequence.down(lines))
+      (row, column) = (target, 0)
+    }
+    guard column != goal else { return }
+    if let column, column < goal, goal - column <= 4, goal <= line.cells.count, line.certainFrom <= column,
+      line.cells[column..<goal].allSatisfy({ $0.isASCII && ($0.tone == tone || $0.isBlank) })
+    {
+      for index in column..<goal { put(line, index) }
+      return
+    }
+    send(goal == 0 ? "\r" : "\u{1B}[\(goal + 1)G")
+    column = goal
+  }
+
+  private mutating func put(_ line: CellLine, _ index: Int) {
+    let cell = line.cells[index]
+    if !cell.isBlank { set(cell.tone) }
+    if cell.isASCII {
+      bytes.append(UInt8(cell.scalar))
+    } else if let character = line.character(at: index) {
+      bytes += character.utf8
+    }
+    let isWide = index + 1 < line.cells.count && line.cells[index + 1].isRightHalf
+    column = cell.isUncertain ? nil : column.map { $0 + (isWide ? 2 : 1) }
+  }
+
+  private mutating func set(_ next: CellLine.Tone) {
+    guard next != tone else { return }
+    send(next == .plain ? "\u{1B}[m" : "\u{1B}[\(tone == .plain ? "" : "0;")\(next.rawValue)m")
+    tone = next
+  }
+
+  private mutating func send(_ text: String) { bytes += text.utf8 }
 }
 
 /// The terminal commands that frames use (ECMA-48, xterm, synchronized output).

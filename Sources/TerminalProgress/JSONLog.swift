@@ -1,62 +1,44 @@
 public import DownloadModel
 
-/// Progress as JSON lines for programs: an object a line, of type plan, start, progress, retry, wait, done, error,
-/// watch, removed or summary.
-///
-/// Each has `v` (1), `t` (RFC 3339), `type`, `id` and `url`; what is not known is null. A `url` is without what signs
-/// it (`Redaction`), since such output is kept in logs: `id`, the place in the list from 0, says which one it is. The
-/// summary is always the last line, also of an interrupted run. Readers must ignore types and fields that they do not
-/// know.
-struct JSONLog: ProgressDisplay {
-  let interval = Duration.milliseconds(100)
+/// Progress as JSON lines for programs; the summary is the last one, also of an interrupted run. As logs keep them, a
+/// `url` is without what signs it (`Redaction`): `id`, the place in the list from 0, says which it is.
+struct JSONLog: ProgressLog {
   /// Files under way that a progress line names.
   private static let named = 16
 
   private let words: ProgressMessages
   private let heading: RunHeading?
-  private var latest: Numbers?
-  private var plan: Plan?
-  /// Lines of the list that were none.
+  private var latest: (tally: ProgressTally, received: Int64)?
+  /// Files of the last plan line.
+  private var planned: Int?
+  /// Lines of the list that were no request.
   private var rejected: Int
   /// Requests under way, by address: events that end them name the address only.
   private var ids: [Address: [Int]] = [:]
-
-  private struct Numbers: Equatable {
-    var tally: ProgressTally
-    var received: Int64
-  }
-
-  private struct Plan: Equatable {
-    var files: Int
-    var isComplete: Bool
-  }
 
   init(words: ProgressMessages, rejected: Int = 0, heading: RunHeading? = nil) {
     (self.words, self.rejected, self.heading) = (words, rejected, heading)
   }
 
-  mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
+  mutating func draw(_ sample: ProgressSample, at now: Duration) -> [UInt8] {
     var text = lines(sample)
-    let numbers = Numbers(tally: sample.tally, received: sample.received)
-    if numbers != latest {
-      latest = numbers
+    if sample.tally != latest?.tally || sample.received != latest?.received {
+      latest = (sample.tally, sample.received)
       text += progress(sample)
     }
     return Array(text.utf8)
   }
 
-  mutating func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8] {
+  mutating func end(_ sample: ProgressSample, at now: Duration) -> [UInt8] {
     Array((lines(sample) + summary(sample, now)).utf8)
   }
 
-  // MARK: Lines
-
   private mutating func lines(_ sample: ProgressSample) -> String {
     var text = ""
-    let plan = Plan(files: sample.tally.listed, isComplete: sample.tally.listIsComplete)
-    if plan != self.plan, plan.isComplete {
-      self.plan = plan
-      text += line("plan", ["files": .of(plan.files)].merging(heading?.fields ?? [:]) { $1 })
+    let files = sample.tally.listed
+    if sample.tally.listIsComplete, files != planned {
+      planned = files
+      text += line("plan", ["files": .of(files)].merging(heading?.fields ?? [:]) { $1 })
     }
     for event in sample.events { text += self.line(of: event) }
     return text
@@ -66,9 +48,7 @@ struct JSONLog: ProgressDisplay {
     switch event {
     case .began(let request):
       // One that its host refused begins a second time.
-      if ids[request.address]?.contains(request.id) != true {
-        ids[request.address, default: []].append(request.id)
-      }
+      if ids[request.address]?.contains(request.id) != true { ids[request.address, default: []].append(request.id) }
       return line("start", [:], of: request.address, request.id)
     case .retry(let address, let next, let error):
       let fields: [String: JSONValue] = [
@@ -92,8 +72,7 @@ struct JSONLog: ProgressDisplay {
       return line("wait", fields, of: address, ids[address]?.first)
     case .rejected(let rejection):
       rejected += 1
-      return line(
-        "error", ["code": .text("bad-line"), "passing": .flag(false), "message": message(words.rejection(rejection))])
+      return line("error", fields("bad-line", isPassing: false, words.rejection(rejection)))
     case .watch(let news): return self.line(of: news)
     }
   }
@@ -107,22 +86,18 @@ struct JSONLog: ProgressDisplay {
     case .changed(let change):
       rejected -= change.mended
       fields = [
-        "what": .text("changed"), "list": .of(change.list), "files": .of(change.files),
-        "started": .of(change.started), "removed": .of(change.removed),
-        "restarted": .of(change.restarted), "mended": .of(change.mended),
+        "what": .text("changed"), "list": .of(change.list), "files": .of(change.files), "started": .of(change.started),
+        "removed": .of(change.removed), "restarted": .of(change.restarted), "mended": .of(change.mended),
       ]
-    case .missing(let list, let count):
-      fields = ["what": .text("missing"), "list": .of(list), "files": .of(count)]
+    case .missing(let list, let count): fields = ["what": .text("missing"), "list": .of(list), "files": .of(count)]
     case .unreadable(let why, let count):
       fields = [
         "what": .text("unreadable"), "list": .of(why.list), "files": .of(count),
-        "message": message(words.rejection(why)),
+        "message": .text(Redaction.redacted(words.rejection(why))),
       ]
     case .asking(let count): fields = ["what": .text("asking"), "files": .of(count)]
     case .waiting(let status):
-      fields = [
-        "what": .text("waiting"), "files": .of(status.files), "next": .of(status.nextLook?.inSeconds),
-      ]
+      fields = ["what": .text("waiting"), "files": .of(status.files), "next": .of(status.nextLook?.inSeconds)]
     }
     return line("watch", fields)
   }
@@ -134,13 +109,12 @@ struct JSONLog: ProgressDisplay {
     return id
   }
 
-  private func message(_ text: String) -> JSONValue { .text(Redaction.redacted(text)) }
-
   private func fields(_ error: DownloadError, _ message: String) -> [String: JSONValue] {
-    [
-      "code": .text(error.code.rawValue), "passing": .flag(error.isTransient),
-      "message": self.message(message),
-    ]
+    fields(error.code.rawValue, isPassing: error.isTransient, message)
+  }
+
+  private func fields(_ code: String, isPassing: Bool, _ message: String) -> [String: JSONValue] {
+    ["code": .text(code), "passing": .flag(isPassing), "message": .text(Redaction.redacted(message))]
   }
 
   private func progress(_ sample: ProgressSample) -> String {
@@ -157,17 +131,15 @@ struct JSONLog: ProgressDisplay {
     let tally = sample.tally
     let fields: [String: JSONValue] = [
       "fresh": .of(tally.fresh), "stale": .of(tally.stale), "unchanged": .of(tally.unchanged),
-      "skipped": .of(tally.skipped), "sameAsHere": .of(tally.sameAsHere),
-      "withoutContent": .of(tally.withoutContent), "decoded": .of(tally.decoded),
-      "copied": .of(tally.copied), "cancelled": .of(tally.cancelled),
+      "skipped": .of(tally.skipped), "sameAsHere": .of(tally.sameAsHere), "withoutContent": .of(tally.withoutContent),
+      "decoded": .of(tally.decoded), "copied": .of(tally.copied), "cancelled": .of(tally.cancelled),
       "failedForGood": .of(tally.failedForGood), "provenByDigest": .of(tally.provenByDigest),
       "unproven": .of(tally.unproven), "seconds": .of(now.inSeconds),
     ]
     return line("summary", counts(sample).merging(fields) { $1 }.merging(more) { $1 })
   }
 
-  /// `received` and `size` are of the same files, those that are done or under way, so that the one is never above the
-  /// other. What came twice, or for nothing, is in `transferred` only.
+  /// `received` and `size` are of the files done or under way; what came twice or for nothing is in `transferred` only.
   private func counts(_ sample: ProgressSample) -> [String: JSONValue] {
     let tally = sample.tally
     var (received, size) = (tally.finishedBytes, tally.finishedBytes)
@@ -179,33 +151,26 @@ struct JSONLog: ProgressDisplay {
       if file.meter.total == nil { isSized = false }
     }
     return [
-      "files": .of(tally.listIsComplete ? tally.listed : nil), "done": .of(tally.done),
-      "failed": .of(tally.failed), "received": .of(received), "size": .of(size),
-      "sizeIsWhole": .flag(isSized), "transferred": .of(sample.received),
+      "files": .of(tally.listIsComplete ? tally.listed : nil), "done": .of(tally.done), "failed": .of(tally.failed),
+      "received": .of(received), "size": .of(size), "sizeIsWhole": .flag(isSized), "transferred": .of(sample.received),
     ]
   }
 
-  private func line(
-    _ type: String, _ fields: [String: JSONValue], of address: Address? = nil, _ id: Int? = nil
-  ) -> String {
+  private func line(_ type: String, _ fields: [String: JSONValue], of address: Address? = nil, _ id: Int? = nil)
+    -> String
+  {
     let all = fields.merging(["id": .of(id), "url": .of(address?.redacted)]) { $1 }
-    let head =
-      "{\"v\":1,\"t\":\(JSONValue.text(words.timestamp()).text),\"type\":\(JSONValue.text(type).text),"
+    let head = "{\"v\":1,\"t\":\(JSONValue.text(words.timestamp()).text),\"type\":\(JSONValue.text(type).text),"
     return head + JSONValue.object(all).text.dropFirst() + "\n"
   }
 }
 
-/// The object of a run's summary line, for a file of its own.
-public enum RunSummaryJSON {
-  /// - Parameters:
-  ///   - rejected: lines of the list that were none.
-  ///   - more: what only the file says.
-  /// - Returns: a line, with its end.
-  public static func text(
-    _ tally: ProgressTally, transferred: Int64, rejected: Int, elapsed: Duration, words: ProgressMessages,
-    more: [String: JSONValue]
+extension ProgressMessages {
+  /// A run's JSON summary line, with its end: `rejected` lines of the list were no request, `more` stands only here.
+  public func summary(
+    _ tally: ProgressTally, transferred: Int64, rejected: Int, elapsed: Duration, more: [String: JSONValue]
   ) -> String {
     let sample = ProgressSample(tally: tally, received: transferred, active: [], events: [])
-    return JSONLog(words: words, rejected: rejected).summary(sample, elapsed, more)
+    return JSONLog(words: self, rejected: rejected).summary(sample, elapsed, more)
   }
 }

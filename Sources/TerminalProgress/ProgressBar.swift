@@ -1,62 +1,53 @@
 /// A bar's cells between its two edges.
-struct ProgressBar: Equatable {
-  /// What it is to say.
-  enum Extent: Equatable {
+enum ProgressBar {
+  enum Extent {
     /// From 0 to 1.
     case part(Double)
-    /// Bytes come, but how many are to come is not known: a block that goes to and fro. Its step grows only when bytes
-    /// arrive, so that the block stands still when nothing comes.
+    /// Of a file in several parts: the bytes that are there, in the order of the file, and its length.
+    case parts([Range<Int64>], of: Int64)
+    /// Bytes of an unknown number: a block goes to and fro. `step` grows with bytes only, so it stops when they do.
     case moving(step: Int)
-    /// Nothing has come yet.
     case empty
   }
 
-  let before: String
-  let filled: String
-  let after: String
-  /// Of the filled part.
-  let filledCells: Int
-
-  init(_ extent: Extent, cells: Int, glyphs: Glyphs.Bar) {
+  /// How many of its steps each cell has.
+  static func levels(_ extent: Extent, cells: Int, steps: Int) -> [Int] {
     let cells = max(0, cells)
-    var (offset, length) = (0, 0)
     switch extent {
-    case .empty: filled = ""
-    case .part(let fraction): (filled, length) = Self.filled(fraction, cells, glyphs)
+    case .empty: return Array(repeating: 0, count: cells)
+    case .part(let fraction):
+      let bounded = fraction.isFinite ? min(max(fraction, 0), 1) : 0
+      // Never full before it is done, never empty once something is there.
+      let count = bounded > 0 ? max(1, Int(bounded * Double(cells * steps))) : 0
+      return (0..<cells).map { min(max(0, count - $0 * steps), steps) }
+    case .parts(let parts, let total):
+      // With several steps to a cell any share of it shows; with one, only a whole cell does.
+      return shares(parts, total, cells).map { share in
+        steps > 1 && share > 0 ? min(max(1, Int(share * Double(steps))), steps) : min(Int(share), 1)
+      }
     case .moving(let step):
       let block = min(max(1, cells / 4), cells)
       let track = max(1, cells - block)
       let place = max(0, step) % (2 * track)
-      offset = min(place <= track ? place : 2 * track - place, cells - block)
-      (filled, length) = (Self.run(of: glyphs.steps.last ?? "#", block), block)
+      let offset = min(place <= track ? place : 2 * track - place, cells - block)
+      return (0..<cells).map { (offset..<offset + block).contains($0) ? steps : 0 }
     }
-    before = Self.run(of: glyphs.empty, offset)
-    after = Self.run(of: glyphs.empty, cells - offset - length)
-    filledCells = length
   }
 
-  /// The same as `String(repeating:count:)`, without a step for each piece: most of a frame is bars.
-  static func run(of glyph: String, _ count: Int) -> String {
-    let bytes = Array(glyph.utf8)
-    guard count > 0, !bytes.isEmpty else { return "" }
-    return String(unsafeUninitializedCapacity: count * bytes.count) { buffer in
-      for index in 0..<count {
-        for (offset, byte) in bytes.enumerated() { buffer[index * bytes.count + offset] = byte }
+  /// For each cell, how much of it is there, from 0 to 1.
+  private static func shares(_ parts: [Range<Int64>], _ total: Int64, _ cells: Int) -> [Double] {
+    var shares = Array(repeating: 0.0, count: cells)
+    guard total > 0 else { return shares }
+    let scale = Double(cells) / Double(total)
+    for part in parts where !part.isEmpty {
+      let start = min(max(0, Double(part.lowerBound) * scale), Double(cells))
+      let end = min(max(start, Double(part.upperBound) * scale), Double(cells))
+      for cell in Int(start)..<max(Int(start), Int(end.rounded(.up))) {
+        shares[cell] += min(end, Double(cell + 1)) - max(start, Double(cell))
       }
-      return count * bytes.count
     }
-  }
-
-  /// Never full before it is done, never empty once something is there.
-  private static func filled(
-    _ fraction: Double, _ cells: Int, _ glyphs: Glyphs.Bar
-  ) -> (text: String, cells: Int) {
-    let steps = glyphs.steps.count
-    let bounded = fraction.isFinite ? min(max(fraction, 0), 1) : 0
-    let count = bounded > 0 ? min(max(1, Int(bounded * Double(cells * steps))), cells * steps) : 0
-    let full = run(of: glyphs.steps.last ?? "#", count / steps)
-    return count % steps == 0
-      ? (full, count / steps) : (full + glyphs.steps[count % steps - 1], count / steps + 1)
+    // Where parts meet within a cell, rounding must not leave a gap.
+    return shares.map { $0 > 0.9999 ? 1 : $0 }
   }
 }
 
@@ -64,11 +55,11 @@ struct ProgressBar: Equatable {
 struct Glyphs: Sendable, Equatable {
   /// What a bar is made of; all are one cell wide.
   struct Bar: Sendable, Equatable {
-    var start: String
+    var start: Unicode.Scalar
     /// The last cell of the filled part, from hardly anything to full.
-    var steps: [String]
-    var empty: String
-    var end: String
+    var steps: [Unicode.Scalar]
+    var empty: Unicode.Scalar
+    var end: Unicode.Scalar
 
     /// Thin, so that many stand above one another and stay apart.
     static let line = Bar(start: " ", steps: ["╾", "━"], empty: "─", end: " ")

@@ -1,6 +1,6 @@
 public import DownloadModel
 
-/// Words that this room does not make: what went wrong, said for a person.
+/// Words that others make: what went wrong, said for a person.
 public struct ProgressMessages: Sendable {
   /// A short reason, without the address, such as "HTTP 404 Not Found".
   public var failure: @Sendable (DownloadError) -> String
@@ -9,7 +9,7 @@ public struct ProgressMessages: Sendable {
   /// The whole line, list and line number included.
   public var rejection: @Sendable (Rejection) -> String
 
-  /// The moment, as RFC 3339 writes it; for JSON lines.
+  /// The moment as in RFC 3339, for JSON lines.
   public var timestamp: @Sendable () -> String
 
   public init(
@@ -27,28 +27,22 @@ public struct ProgressMessages: Sendable {
 public enum RetryMessages {
   /// A sentence: `the server answered 503 Service Unavailable; again in 4.0 s, 2 of 5`.
   public static func text(_ cause: String, _ next: NextAttempt) -> String {
-    cause.isEmpty ? text(next) : "\(cause); \(text(next))"
-  }
-
-  /// `again in 4.0 s, 2 of 5`: the second of at most five retries.
-  static func text(_ next: NextAttempt) -> String {
-    let when = next.delay > .zero ? "again in \(Quantity.duration(next.delay))" : "again at once"
-    return next.retries.map { "\(when), \(next.retry) of \($0)" } ?? when
+    (cause.isEmpty ? "" : "\(cause); ")
+      + (next.delay > .zero ? "again in \(Quantity.duration(next.delay))" : "again at once")
+      + (next.retries.map { ", \(next.retry) of \($0)" } ?? "")
   }
 
   /// The same in a column, while the time runs down: `again in 0:04 (2/5)`, or `again 0:04` where there is no room.
   static func countdown(_ next: NextAttempt, _ left: Duration, width: Int) -> String {
     let time = Quantity.countdown(left)
-    let forms = [
-      next.retries.map { "again in \(time) (\(next.retry)/\($0))" }, "again in \(time)", "again \(time)",
-    ]
+    let forms = [next.retries.map { "again in \(time) (\(next.retry)/\($0))" }, "again in \(time)", "again \(time)"]
     return forms.compactMap(\.self).first { CellWidth.of($0) <= width } ?? time
   }
 }
 
 /// What happens to a file of which no bytes come, in a column.
 enum StatusMessages {
-  /// So long something may take before it is told how long it takes.
+  /// A wait is told with its time from then on.
   private static let patience = Duration.seconds(3)
 
   static func text(_ status: ActiveRow.Status, at now: Duration, width: Int) -> String {
@@ -57,24 +51,17 @@ enum StatusMessages {
     case .stalled(let since): timed("stalled", now - since, width)
     case .paused: "paused"
     case .phase(.idle, _): "waiting"
-    case .phase(let phase, let since):
-      now - since < patience ? word(phase) : timed(word(phase), now - since, width)
+    case .phase(.waiting, let since): timed("waiting", now - since, width, after: patience)
+    case .phase(.lookingUp, let since): timed("looking up", now - since, width, after: patience)
+    case .phase(.connecting, let since): timed("connecting", now - since, width, after: patience)
+    case .phase(.receiving, let since): timed("receiving", now - since, width, after: patience)
+    case .phase(.checking, let since): timed("checking", now - since, width, after: patience)
     }
   }
 
-  private static func word(_ phase: TransferMeter.Phase) -> String {
-    switch phase {
-    case .idle, .waiting: "waiting"
-    case .lookingUp: "looking up"
-    case .connecting: "connecting"
-    case .receiving: "receiving"
-    case .checking: "checking"
-    }
-  }
-
-  private static func timed(_ word: String, _ time: Duration, _ width: Int) -> String {
+  private static func timed(_ word: String, _ time: Duration, _ width: Int, after least: Duration = .zero) -> String {
     let text = "\(word) \(Quantity.wait(time, isLeft: false))"
-    return CellWidth.of(text) <= width ? text : word
+    return time >= least && CellWidth.of(text) <= width ? text : word
   }
 }
 
@@ -86,27 +73,71 @@ enum OutcomeNote {
 
   /// - Parameter showsPath: whether the final path stands beside the note already.
   static func text(_ outcome: DownloadOutcome, showsPath: Bool = false) -> String {
-    var notes: [String] = []
-    switch outcome.kind {
-    case .fetched:
-      if outcome.resumed > 0 { notes.append("resumed from \(Quantity.bytes(outcome.resumed))") }
-    case .unchanged: notes.append("unchanged")
-    case .fresh: notes.append("fresh")
-    case .copied: notes.append("from cache")
-    case .skipped: notes.append("skipped: a file is there")
+    let kind: String? =
+      switch outcome.kind {
+      case .fetched: outcome.resumed > 0 ? "resumed from \(Quantity.bytes(outcome.resumed))" : nil
+      case .unchanged: "unchanged"
+      case .fresh: "fresh"
+      case .copied: "from cache"
+      case .skipped: "skipped: a file is there"
+      }
+    let remark: String? =
+      switch outcome.remark {
+      case .sameAsHere: "the same as what was here"
+      case .stale: "stale: its server was not asked, or could not be"
+      case .noContent: "empty: the server answered 204 No Content"
+      case .decoded: "decompressed: the server sent it so unasked"
+      case .stillCoded: "kept in the Content-Encoding that the server sent"
+      case nil: nil
+      }
+    let saved = (showsPath ? "as" : "saved as \(outcome.name):") + " \(outcome.wantedName) was there"
+    return [kind, remark, outcome.renamedFrom == nil ? nil : saved].compactMap(\.self).joined(separator: ", ")
+  }
+}
+
+/// What is told of watched lists.
+struct WatchMessages {
+  let words: ProgressMessages
+
+  /// - Returns: the kind of news, and the rest of the line.
+  func text(_ news: WatchNews) -> (head: String, text: String) {
+    switch news {
+    case .missing(let list, let files):
+      let rest = files == 0 ? "waiting for it" : "its \(Quantity.files(files)) until it is back"
+      return ("list", files == 0 ? "\(list) is not there; \(rest)" : "\(list) is gone; going on with \(rest)")
+    case .unreadable(let why, let files):
+      let named = "going on with the \(Quantity.files(files)) that it named before"
+      let rest = files == 0 ? "waiting until that changes" : named
+      return ("list", "\(words.rejection(why)); \(rest)")
+    case .changed(let change): return ("list", "\(change.list) has changed: \(Self.text(change))")
+    case .removed(let request, let was): return ("removed", "\(request.address.key), \(Self.text(was))")
+    case .asking(let files): return ("asking", "again about \(Quantity.files(files))")
+    case .waiting(let status): return ("watching", Self.text(status))
     }
-    switch outcome.remark {
-    case .sameAsHere: notes.append("the same as what was here")
-    case .stale: notes.append("stale: its server was not asked, or could not be")
-    case .noContent: notes.append("empty: the server answered 204 No Content")
-    case .decoded: notes.append("decompressed: the server sent it so unasked")
-    case .stillCoded: notes.append("kept in the Content-Encoding that the server sent")
-    case nil: break
+  }
+
+  static func text(_ status: WatchStatus) -> String {
+    let lists = status.lists.prefix(2).joined(separator: ", ")
+    let more = status.lists.count > 2 ? " and \(status.lists.count - 2) more" : ""
+    let next = status.nextLook.map { ", next look in \(Quantity.countdown($0))" } ?? ""
+    return "\(lists)\(more); \(Quantity.files(status.files))\(next)"
+  }
+
+  private static func text(_ change: WatchNews.Change) -> String {
+    let parts = [
+      (change.started, "new"), (change.removed, "removed"), (change.restarted, "begun anew"),
+      (change.mended, change.mended == 1 ? "bad line gone" : "bad lines gone"),
+    ]
+    let said = parts.filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
+    return (said + ["\(Quantity.files(change.files)) now"]).joined(separator: ", ")
+  }
+
+  private static func text(_ was: WatchNews.Removed) -> String {
+    switch was {
+    case .waiting: "which had not begun"
+    case .running: "which is cancelled"
+    case .done: "whose file stays"
+    case .failed: "which had failed"
     }
-    if outcome.renamedFrom != nil {
-      let wanted = outcome.wantedName
-      notes.append(showsPath ? "as \(wanted) was there" : "saved as \(outcome.name): \(wanted) was there")
-    }
-    return notes.joined(separator: ", ")
   }
 }

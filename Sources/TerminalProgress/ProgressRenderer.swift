@@ -1,61 +1,69 @@
 public import DownloadModel
 import Synchronization
 
-/// The shell around a display: a reader of the feed at the display's pace, which has the frame made and writes it.
-///
-/// It runs on a thread of its own, as a terminal can be slow or stopped (Ctrl-S). Only the caller of `finish()` waits
-/// for it.
+/// The shell around bars or a log: it reads the feed at their pace, has frames made and writes them. It has a thread of
+/// its own, as a terminal can be slow or stopped (Ctrl-S).
 public actor ProgressRenderer {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   private let thread = BlockingExecutor(label: "dlm.progress")
-  private let feed: ProgressFeed
-  private let isOneOfSeveral: Bool
-  private var reader: ProgressReader
+  /// Nil once nothing can be written any more, so that the events of a long run do not pile up.
+  private var reader: ProgressReader?
   private let output: any ProgressOutput
-  private let elapsed: @Sendable () -> Duration
-  private let spent: @Sendable () -> ProcessorTime
-  private let sleep: @Sendable (Duration) async throws -> Void
+  private let time: Time
   private let cursor = CursorGuard()
   /// What gives the terminal back from any state at all; empty for a style that never takes it.
   public nonisolated let restoring: [UInt8]
   private let ended = AsyncStream<Never>.makeStream()
-  /// Lines of others that wait for the next frame; nil when there is none any more.
+  /// Lines of others for the next frame; nil when none will come.
   private let notes = Lock<[String]?>([])
-  private var display: any ProgressDisplay
+  private var bars: BarsDisplay?
+  private var log: (any ProgressLog)?
+  private var pace: FramePace
   private var isFinished = false
   private var isSuspended = false
   /// Why nothing is written any more: the terminal, the pipe or the file is gone.
   public private(set) var lost: OutputLost?
 
+  private struct Time {
+    let elapsed: @Sendable () -> Duration
+    let sleep: @Sendable (Duration) async throws -> Void
+    let spent: @Sendable () -> ProcessorTime
+  }
+
+  /// Nil for a style that shows nothing, which costs neither a thread nor a timer.
   /// - Parameters:
-  ///   - detail: what is shown; the totals alone are for a run that is measured.
-  ///   - heading: of a run that is one of several.
+  ///   - detail: the totals alone are for a run that is measured.
   ///   - clock: monotonic; its `now` is the start of the run.
-  ///   - spent: the processor's time so far, of the calling thread and of the process.
-  /// - Returns: nil for a style that shows nothing, which costs neither a thread nor a timer.
   public init?(
     feed: ProgressFeed, detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
-    style: ProgressStyle.Resolved, isColored: Bool, output: any ProgressOutput,
-    environment: TerminalEnvironment, words: ProgressMessages, clock: some Clock<Duration> = ContinuousClock(),
-    spent: @escaping @Sendable () -> ProcessorTime = { ProcessorTime(drawing: .zero, process: .zero) }
+    style: ProgressStyle.Resolved, output: any ProgressOutput, environment: TerminalEnvironment,
+    words: ProgressMessages, clock: some Clock<Duration> = ContinuousClock(),
+    spent: @escaping @Sendable () -> ProcessorTime = { (.zero, .zero) }
   ) {
+    let interval: Duration
     switch style {
     case .bars:
-      display = BarsDisplay(environment: environment, isColored: isColored, words: words, heading: heading)
-    case .plain: display = PlainLog(isColored: isColored, words: words)
-    case .json: display = JSONLog(words: words, heading: heading)
+      // 20 frames a second: smooth to the eye, and no burden.
+      interval = .milliseconds(50)
+      bars = BarsDisplay(environment: environment, words: words, heading: heading)
+    case .plain:
+      interval = .milliseconds(250)
+      log = PlainLog(isColored: environment.isColored, words: words)
+    case .json:
+      interval = .milliseconds(100)
+      log = JSONLog(words: words, heading: heading)
     case .none: return nil
     }
-    restoring = display.restoring.isEmpty ? [] : display.restoring + TerminalMode.pasteOff
-    self.feed = feed
-    isOneOfSeveral = heading != nil
+    restoring = bars.map { $0.restoring + TerminalMode.pasteOff } ?? []
+    // One of several runs goes on where the one before it has just left the screen.
+    pace = FramePace(interval, first: heading == nil ? interval : .zero)
     reader = feed.reader(of: detail)
     self.output = output
     let start = clock.now
-    self.spent = spent
-    elapsed = { start.duration(to: clock.now) }
-    sleep = { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
+    time = Time(
+      elapsed: { start.duration(to: clock.now) },
+      sleep: { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }, spent: spent)
   }
 
   /// Draws until `finish()` is called or the task is cancelled. To be called once.
@@ -77,51 +85,46 @@ public actor ProgressRenderer {
     // In the background there is no room for a region, as in drawFrame.
     var size = output.size ?? .usual
     if isSuspended || !output.isInForeground {
-      leaveToOthers()
+      giveBack(erases: false)
       size.rows = 0
     }
-    display.take(notes: notes.withLock { $0.take() } ?? [])
-    if lost == nil { write(display.end(reader.take(), at: elapsed(), size: size)) }
+    let notes = notes.withLock { $0.take() } ?? []
+    if let sample = reader?.take() {
+      write(bars?.end(sample, notes, size: size) ?? log?.end(sample, at: time.elapsed()) ?? [])
+    }
     output.giveKeysBack(isForGood: false)
     cursor.giveBack()
   }
 
-  /// Before the process stops (SIGTSTP): removes the region, shows the cursor and gives the keys back. Until `resume()`
-  /// nothing is drawn.
+  /// Before the process stops (SIGTSTP): gives the terminal and its keys back. Nothing is drawn until `resume()`.
   public func suspend() {
     guard !isSuspended, !isFinished else { return }
     isSuspended = true
-    giveBack()
+    giveBack(erases: output.isInForeground)
   }
 
-  /// After the process goes on (SIGCONT): draws anew from the line where the cursor stands, if the terminal is ours.
-  /// Also right if `suspend()` could not be called before (SIGSTOP).
+  /// After the process goes on (SIGCONT): draws anew at the cursor's line. Also right without `suspend()` (SIGSTOP).
   public func resume() {
     guard !isFinished else { return }
-    if !isSuspended { giveBack() }
+    if !isSuspended { giveBack(erases: output.isInForeground) }
     isSuspended = false
     drawFrame()
   }
 
-  // MARK: Keys
-
-  /// Takes a key. What it changes of the screen is in the next frame.
-  /// - Returns: what the run is to do.
-  public func press(_ key: ScreenKey) -> ScreenCommand? { display.press(key, at: elapsed()) }
+  /// Takes a key; what it changes of the screen is in the next frame.
+  public func press(_ key: ScreenKey) -> ScreenCommand? { bars?.press(key, at: time.elapsed()) }
 
   /// Shows for a moment what the run has to say to a key.
-  public func answer(_ note: String) { display.answer(note, at: elapsed()) }
+  public func answer(_ note: String) { bars?.answer(note, at: time.elapsed()) }
 
   /// The meter of a file under way.
-  public func meter(of id: Int) -> TransferMeter? { display.meter(of: id) }
+  public func meter(of id: Int) -> TransferMeter? { bars?.meter(of: id) }
 
-  /// The file of which a panel shows all that is known; nil for none.
-  public var described: TransferMeter? { display.described }
+  /// The file that a panel describes; nil for none.
+  public var described: TransferMeter? { bars?.described }
 
-  /// Has that panel show transfers of that file.
-  public func describe(_ meter: TransferMeter, by details: [TransferDetails]) {
-    display.describe(meter, by: details)
-  }
+  /// Has that panel show the transfers of its file.
+  public func describe(_ meter: TransferMeter, by details: [TransferDetails]) { bars?.describe(meter, by: details) }
 
   /// Gives the terminal back from any thread, at once and for good; for a process that is about to end.
   public nonisolated func restoreNow() {
@@ -129,8 +132,8 @@ public actor ProgressRenderer {
     output.giveKeysBack(isForGood: true)
   }
 
-  /// Writes lines above the region with the next frame, whole; from any thread.
-  /// - Returns: false when nothing is drawn any more, and whoever has something to say writes it himself.
+  /// Writes whole lines above the region with the next frame; from any thread.
+  /// - Returns: false once nothing is drawn any more: the caller writes them itself.
   public nonisolated func say(_ lines: [String]) -> Bool {
     notes.withLock { notes in
       notes?.append(contentsOf: lines)
@@ -138,72 +141,79 @@ public actor ProgressRenderer {
     }
   }
 
-  private func takeNotes() -> [String] {
-    notes.withLock { notes in
-      defer { if notes != nil { notes = [] } }
-      return notes ?? []
-    }
-  }
-
-  private func giveBack() {
-    guard output.isInForeground else { return leaveToOthers() }
-    write(display.suspend())
-    output.giveKeysBack(isForGood: false)
-    cursor.giveBack()
-  }
-
-  /// The shell has had the terminal since, so that no cell and no mode is ours to restore.
-  private func leaveToOthers() {
-    write(display.leave())
+  /// Gives the terminal back until the next frame; `erases` is false where the shell has had it since.
+  private func giveBack(erases: Bool) {
+    write(bars?.giveBack(erases: erases) ?? [])
     output.giveKeysBack(isForGood: false)
     cursor.giveBack()
   }
 
   private func drawUntilFinished() async {
-    var pace = FramePace()
-    // One of several runs goes on where the one before it has just left the screen.
-    var pause = isOneOfSeveral ? .zero : display.interval
     while !isFinished {
       do {
-        try await sleep(pause)
+        try await time.sleep(pace.pause)
       } catch {
         return  // Cancelled: finish() has the last word.
       }
       // Nothing is awaited in between, so that both are of one thread.
-      let before = spent()
+      let before = time.spent()
       drawFrame()
-      pause = pace.pause(display.interval, at: elapsed(), after: (before, spent()))
+      pace.take(before, time.spent(), at: time.elapsed())
     }
   }
 
   /// Events stay in the feed while the terminal takes nothing.
   func drawFrame() {
-    guard !isFinished, !isSuspended, lost == nil, output.isReady else { return }
+    guard !isFinished, !isSuspended, let reader, output.isReady else { return }
     var size = output.size ?? .usual
-    display.take(notes: takeNotes())
-    guard !output.isInForeground else {
-      if !restoring.isEmpty { output.takeKeys() }
-      write(display.draw(reader.take(), at: elapsed(), size: size))
-      return
+    let notes = notes.withLock { notes in
+      defer { if notes != nil { notes = [] } }
+      return notes ?? []
     }
-    // The shell has the terminal: lines may scroll by, but there is no room for a region, and the cursor is its.
-    leaveToOthers()
-    size.rows = 0
-    write(display.draw(reader.take(), at: elapsed(), size: size) + display.leave())
-    cursor.giveBack()
+    let isInForeground = output.isInForeground
+    if !isInForeground {
+      // The shell has the terminal: lines may scroll by, but there is no room for a region, and the cursor is its.
+      giveBack(erases: false)
+      size.rows = 0
+    } else if bars != nil {
+      output.takeKeys()
+    }
+    let (sample, now) = (reader.take(), time.elapsed())
+    let bytes = bars?.draw(sample, notes, at: now, size: size) ?? log?.draw(sample, at: now) ?? []
+    write(isInForeground ? bytes : bytes + (bars?.giveBack(erases: false) ?? []))
+    if !isInForeground { cursor.giveBack() }
   }
 
   private func write(_ bytes: [UInt8]) {
-    guard !bytes.isEmpty, lost == nil, cursor.take() else { return }
+    guard !bytes.isEmpty, reader != nil, cursor.take() else { return }
     do throws(OutputLost) {
       try output.write(bytes)
     } catch {
       lost = error  // The downloads do not suffer for it; the run says so at its end.
-      reader = feed.reader(of: .totals)  // Or the events of a long run would pile up unread.
+      reader = nil
       notes.withLock { $0 = nil }
     }
     // The second signal came in the middle of this write, and what it restored was drawn over.
     if cursor.isSealed { output.writeAtOnce(restoring) }
+  }
+}
+
+/// How progress is shown, as the user asks for it (`--progress`).
+public enum ProgressStyle: String, Sendable, CaseIterable {
+  case auto, bars, plain, json, none
+
+  /// How progress is shown in the end.
+  public enum Resolved: Sendable, Equatable { case bars, plain, json, none }
+
+  /// Bars need a terminal whose cursor moves, even if asked for by name. A CI's terminal is a log.
+  public func resolved(in environment: TerminalEnvironment) -> Resolved {
+    switch self {
+    case .none: .none
+    case .plain: .plain
+    case .json: .json
+    case .bars: environment.movesCursor ? .bars : .plain
+    case .auto: environment.movesCursor && !environment.isContinuousIntegration ? .bars : .plain
+    }
   }
 }
 
@@ -217,52 +227,49 @@ public struct RunHeading: Sendable {
   public init(_ lines: [String], fields: [String: JSONValue]) { (self.lines, self.fields) = (lines, fields) }
 }
 
-/// A way to show progress: numbers in, bytes out. It neither waits nor writes.
-protocol ProgressDisplay: Sendable {
-  /// Time between two looks at the numbers.
-  var interval: Duration { get }
-
+/// A way to show progress as lines: numbers in, bytes out. It neither waits nor writes, and never takes the terminal.
+protocol ProgressLog: Sendable {
   /// - Parameter now: since the start, on a monotonic clock.
   /// - Returns: nothing if there is nothing new to show.
-  mutating func draw(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8]
+  mutating func draw(_ sample: ProgressSample, at now: Duration) -> [UInt8]
 
-  /// The last words: every event that is left, and the terminal as it was found.
-  mutating func end(_ sample: ProgressSample, at now: Duration, size: TerminalSize) -> [UInt8]
-
-  /// Takes lines of others that are to stand above what is drawn next.
-  mutating func take(notes: [String])
-
-  /// Gives the terminal back for a while; the next `draw` takes it again.
-  mutating func suspend() -> [UInt8]
-
-  /// Gives the terminal back without touching a cell, where others have written meanwhile.
-  mutating func leave() -> [UInt8]
-
-  /// What gives the terminal back from any state at all; empty if it is never taken.
-  var restoring: [UInt8] { get }
-
-  /// Takes a key.
-  /// - Returns: what the run is to do.
-  mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand?
-  mutating func answer(_ note: String, at now: Duration)
-  func meter(of id: Int) -> TransferMeter?
-  /// The file whose transfers are to be described; nil for none.
-  var described: TransferMeter? { get }
-  mutating func describe(_ meter: TransferMeter, by details: [TransferDetails])
+  /// The last words: every event that is left.
+  mutating func end(_ sample: ProgressSample, at now: Duration) -> [UInt8]
 }
 
-/// What shows lines has no keys, and is in nobody's way: it never takes the terminal, and others write their lines
-/// themselves.
-extension ProgressDisplay {
-  var restoring: [UInt8] { [] }
-  mutating func suspend() -> [UInt8] { [] }
-  mutating func leave() -> [UInt8] { [] }
-  mutating func take(notes: [String]) {}
-  mutating func press(_ key: ScreenKey, at now: Duration) -> ScreenCommand? { nil }
-  mutating func answer(_ note: String, at now: Duration) {}
-  func meter(of id: Int) -> TransferMeter? { nil }
-  var described: TransferMeter? { nil }
-  mutating func describe(_ meter: TransferMeter, by details: [TransferDetails]) {}
+/// What has been had of the processor so far: by the thread that draws, and by all threads of the process.
+public typealias ProcessorTime = (drawing: Duration, process: Duration)
+
+/// The pause between frames: drawing takes at most a fiftieth of a core's time, and of a run that mostly waits a
+/// fiftieth of what that takes, unless fewer than ten frames a second would do.
+struct FramePace {
+  private static let share = 50
+  /// Slower, and it would seem to stand still.
+  private static let longest = Duration.milliseconds(250)
+  /// Slower, and what moves would jerk: a run that waits for its servers has a core left to draw with.
+  private static let smooth = Duration.milliseconds(100)
+
+  private let interval: Duration
+  private(set) var pause: Duration
+  private var last: (now: Duration, process: Duration)?
+  /// How many cores the process keeps busy: a mean in which the last frames count most.
+  private(set) var busy = 1.0
+
+  /// - Parameter interval: the pause where drawing costs nothing.
+  init(_ interval: Duration, first: Duration) { (self.interval, pause) = (interval, first) }
+
+  /// Takes the times at the start and the end of a frame, read by the thread that drew it.
+  mutating func take(_ start: ProcessorTime, _ end: ProcessorTime, at now: Duration) {
+    if let last, now > last.now { busy += ((end.process - last.process) / (now - last.now) - busy) / 4 }
+    last = (now, end.process)
+    pause = Self.pause(interval, after: end.drawing - start.drawing, busy: busy)
+  }
+
+  /// - Parameter cost: the time that the last frame took the processor.
+  static func pause(_ interval: Duration, after cost: Duration, busy: Double) -> Duration {
+    let ofCore = cost * share
+    return max(interval, min(ofCore, longest), min(ofCore / max(busy, 0.001), smooth))
+  }
 }
 
 /// Whether the renderer has the terminal, which is given back exactly once: by the renderer, or by a second signal.
@@ -277,9 +284,7 @@ private final class CursorGuard: Sendable {
   }
 
   /// After the bytes that gave it back.
-  func giveBack() {
-    _ = state.compareExchange(expected: .taken, desired: .returned, ordering: .acquiringAndReleasing)
-  }
+  func giveBack() { _ = state.compareExchange(expected: .taken, desired: .returned, ordering: .acquiringAndReleasing) }
 
   /// For good, from any thread. True if it was taken and the caller has to give it back.
   func seal() -> Bool { state.exchange(.sealed, ordering: .acquiringAndReleasing) == .taken }

@@ -1,7 +1,6 @@
-/// Numbers as people read them. The same everywhere: rows, totals, logs, the summary at the end.
+/// Numbers as people read them, the same everywhere.
 public enum Quantity {
-  /// Binary units with three digits at least where they matter: `0 B`, `812 B`, `4.0 KiB`, `12.3 MiB`, `390 GiB`. Never
-  /// wider than 8 cells, but for a sign.
+  /// Binary units: `0 B`, `812 B`, `4.0 KiB`, `390 GiB`. Never wider than 8 cells, but for a sign.
   public static func bytes(_ count: Int64) -> String {
     let sign = count < 0 ? "-" : ""
     let magnitude = count.magnitude
@@ -38,8 +37,7 @@ public enum Quantity {
     return "\(count(whole / 86_400)) d \(twoDigits(whole % 86_400 / 3600)) h"
   }
 
-  /// A time that was measured, with three digits, so that near ones can be told apart: `0.42 ms`, `41.2 ms`, `412 ms`,
-  /// `3.41 s`, `34.1 s`; from a minute on as `duration`.
+  /// A measured time with three digits: `0.42 ms`, `41.2 ms`, `3.41 s`; from a minute on as `duration`.
   public static func measurement(_ duration: Duration) -> String {
     let seconds = max(0, duration.inSeconds)
     // Rounding must not reach a fourth digit: that is the next form's.
@@ -61,15 +59,11 @@ public enum Quantity {
   public static func countdown(_ duration: Duration) -> String {
     let seconds = Int(min(max(0, duration.inSeconds), 1e15).rounded(.up))
     if seconds < 3600 { return "\(seconds / 60):\(twoDigits(seconds % 60))" }
-    if seconds < 100 * 3600 {
-      return "\(seconds / 3600):\(twoDigits(seconds % 3600 / 60)):\(twoDigits(seconds % 60))"
-    }
-    return seconds < 100 * 86_400
-      ? "\(seconds / 86_400) d \(twoDigits(seconds % 86_400 / 3600)) h" : "over 99 d"
+    if seconds < 100 * 3600 { return "\(seconds / 3600):\(twoDigits(seconds % 3600 / 60)):\(twoDigits(seconds % 60))" }
+    return seconds < 100 * 86_400 ? "\(seconds / 86_400) d \(twoDigits(seconds % 86_400 / 3600)) h" : "over 99 d"
   }
 
-  /// A wait, in a sentence: `4 s`, `2:05`. Rounded down for time that has passed, and up for time that is to come
-  /// (`countdown`).
+  /// A wait in a sentence: `4 s`, `2:05`. Rounded down for time that has passed, and up for time to come.
   public static func wait(_ duration: Duration, isLeft: Bool) -> String {
     let seconds = min(max(0, duration.inSeconds), 1e15)
     let whole = Int(isLeft ? seconds.rounded(.up) : seconds.rounded(.down))
@@ -97,12 +91,10 @@ public enum Quantity {
   private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }
 
-/// Lines of a table that is printed as a whole, with a blank between columns at least.
+/// Lines of a table that is printed as a whole, with at least one blank between columns.
 public enum TextColumns {
   /// - Parameter widths: negative where texts stand at the right edge; 0 for a last column.
-  public static func lines(_ rows: [[String]], _ widths: [Int]) -> [String] {
-    rows.map { line($0, widths) }
-  }
+  public static func lines(_ rows: [[String]], _ widths: [Int]) -> [String] { rows.map { line($0, widths) } }
 
   public static func line(_ texts: [String], _ widths: [Int]) -> String {
     zip(texts, widths).map { text, width in

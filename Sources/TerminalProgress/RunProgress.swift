@@ -14,38 +14,26 @@ struct RunProgress: Sendable, Equatable {
   let unknownSizes: Int
   /// Requests of the list that have not begun.
   let queued: Int
-  /// Files under way.
   let running: Int
 
   /// - Parameter rejected: lines that were no request; the tally counts them as failed.
-  init(_ tally: ProgressTally, rejected: Int, active: some Sequence<FileProgress>) {
+  init(_ tally: ProgressTally, rejected: Int, active: some Collection<FileProgress>) {
     self.tally = tally
-    var (bytes, total, remaining) = (tally.finishedBytes, tally.finishedBytes, Int64(0))
-    var (count, unknown) = (0, 0)
+    running = active.count
+    var (bytes, total, remaining, unknown) = (tally.finishedBytes, tally.finishedBytes, Int64(0), 0)
     for file in active {
-      count += 1
       bytes += file.position
-      if let length = file.total {
-        total += length
-        remaining += max(0, length - file.position)
-      } else {
-        unknown += 1
-      }
+      total += file.total ?? 0
+      remaining += file.remaining ?? 0
+      if file.total == nil { unknown += 1 }
     }
-    let ended = max(0, tally.done + tally.failed - rejected + tally.cancelled)
-    queued = max(0, tally.listed - ended - count)
+    queued = max(0, tally.listed - max(0, tally.ended - rejected) - running)
     unknownSizes = unknown + queued
     totalBytes = tally.listIsComplete && unknownSizes == 0 ? total : nil
-    running = count
-    self.bytes = bytes
-    self.remaining = remaining
+    (self.bytes, self.remaining) = (bytes, remaining)
   }
 
-  /// Whether more may be missing than `remaining`.
-  var isLowerBound: Bool { totalBytes == nil }
-
-  /// Of the bytes, from 0 to 1; nil while a size is unknown: a part of the files says nothing about the bytes that
-  /// stand beside it.
+  /// Of the bytes, from 0 to 1; nil while a size is unknown.
   var fraction: Double? {
     guard let totalBytes, tally.listed > 0 else { return nil }
     return totalBytes > 0 ? min(1, Double(bytes) / Double(totalBytes)) : 1
@@ -57,24 +45,14 @@ struct RunTotal: Sendable {
   private var rate = RateEstimate(start: .zero)
   private var received: Int64 = 0
   private var rejected = 0
-  private var framesWithBytes = 0
 
-  /// - Parameters:
-  ///   - active: what is under way, read once for this frame.
-  ///   - longest: the longest time that one of the files is going to take; nil where none is known.
-  ///   - hasStalled: whether one of them has stalled.
+  /// - Parameter longest: the longest time that one of the files still takes; nil where none is known.
   mutating func update(
-    _ sample: ProgressSample, active: some Collection<FileProgress>, longest: Duration? = nil,
-    hasStalled: Bool = false, at now: Duration
+    _ sample: ProgressSample, active: some Collection<FileProgress>, longest: Duration? = nil, hasStalled: Bool = false,
+    at now: Duration
   ) -> TotalLine.Content {
-    let arrived = sample.received - received
+    rate.add(bytes: sample.received - received, at: now)
     received = sample.received
-    if arrived > 0 {
-      framesWithBytes += 1
-    } else if framesWithBytes == 0 {
-      rate = RateEstimate(start: now)  // As in a row: waiting for first answers says nothing about speed.
-    }
-    rate.add(bytes: arrived, at: now)
     for event in sample.events {
       if case .rejected = event { rejected += 1 }
       if case .watch(.changed(let change)) = event { rejected -= change.mended }
@@ -83,39 +61,42 @@ struct RunTotal: Sendable {
     // The run does not end before its last file, however fast those were that are done.
     let timeLeft = rate.timeLeft(remaining: progress.remaining, at: now).map { max($0, longest ?? .zero) }
     return TotalLine.Content(
-      progress: progress, fraction: progress.fraction, step: framesWithBytes / 2,
-      rate: rate.rate(at: now), timeLeft: timeLeft, isBound: progress.isLowerBound || hasStalled)
+      progress: progress, step: rate.step, rate: rate.rate(at: now), timeLeft: timeLeft,
+      isBound: progress.totalBytes == nil || hasStalled)
   }
 }
 
-/// Speed as an exponential average over time, averaged once more so that it neither jumps nor sticks.
-///
-/// A sample counts for a tenth after 15 seconds: w(a) = 0.1^(a / 15 s). The estimate begins at nothing, so it is
-/// divided by the weight it can have had since the start, 1 − w(now − start). Time without bytes weighs like any other:
-/// in a stall the rate decays.
+/// Speed as an exponential average over time, averaged once more so that it neither jumps nor sticks. A sample counts
+/// for a tenth after 15 seconds: w(a) = 0.1^(a / 15 s). The estimate begins at nothing, so it is divided by the weight
+/// it can have had, 1 − w(now − start). Time without bytes weighs like any other.
 struct RateEstimate: Sendable {
-  /// Before this a guess at the end is worth nothing.
+  /// Before it, a guess at the end is worth nothing.
   private static let settlingTime = Duration.seconds(2)
 
-  /// So long without a byte is a stall.
+  /// Time without a byte that makes a stall.
   static let stallTime = Duration.seconds(5)
 
-  private let start: Duration
+  /// The last moment before there were bytes: waiting for a first answer says nothing about speed.
+  private var start: Duration
   private var latest: Duration
+  private var frames = 0
   private var once = 0.0
   private var twice = 0.0
   /// Bytes that came without time having passed.
   private var pending: Int64 = 0
 
-  /// - Parameter start: on the same monotonic clock as every later time.
-  init(start: Duration) {
-    self.start = start
-    latest = start
-  }
+  init(start: Duration) { (self.start, latest) = (start, start) }
 
-  /// Takes bytes that arrived since the last call.
+  /// Grows with every second frame in which bytes came: ten steps a second at most.
+  var step: Int { frames / 2 }
+
+  /// Takes bytes that arrived since the last call, in the last frame.
   mutating func add(bytes: Int64, at now: Duration) {
-    guard bytes > 0 else { return }
+    guard bytes > 0 else {
+      if frames == 0 { (start, latest) = (now, now) }
+      return
+    }
+    frames += 1
     pending += bytes
     let elapsed = (now - latest).inSeconds
     guard elapsed > 0 else { return }

@@ -1,9 +1,10 @@
+import DownloadModel
+
 /// What a key means while bars stand and no question is asked.
 public enum ScreenKey: Sendable, Equatable, CaseIterable {
   case help, pause, more, fewer, up, down, skip, details, failures, stop
   /// Escape: closes what is open.
   case close
-  /// A key that means nothing.
   case unknown
 }
 
@@ -19,69 +20,45 @@ public enum ScreenCommand: Sendable, Equatable {
 }
 
 /// What keys have changed of the screen: a value, and a pure function from it and a key to the next one and a command.
-struct ScreenState: Sendable, Equatable {
+struct ScreenState: Sendable {
   enum Panel: Sendable, Equatable {
     case help
-    /// Of a file under way.
     case details(id: Int)
-    /// - Parameter skipped: how many of the latest failures are below the lowest line.
+    /// `skipped` of the latest are below the lowest line.
     case failures(skipped: Int)
   }
 
-  /// What the last key has led to, where nothing else shows it.
-  enum Note: Sendable, Equatable {
-    case unknownKey, selectFirst, nothingSelected, hasEnded, skipping, stopping
-    /// What the run has to say to a command.
-    case text(String)
-  }
-
-  /// What is on the screen when a key comes.
-  struct Surroundings: Sendable, Equatable {
-    /// The files that have a row, from the top.
-    var rows: [Int]
-    /// How many failures can be shown.
-    var failures = 0
-  }
-
-  /// How long a note stands.
   private static let noteTime = Duration.seconds(4)
 
   private(set) var panel: Panel?
   private(set) var isPaused = false
-  /// The file whose row is selected.
   private(set) var selected: Int?
   /// Which row that was, from the top: where it has ended, the next arrow begins there.
   private var place: Int?
-  private var standing: Standing?
+  /// What the last key has led to, where nothing else shows it.
+  private var standing: (note: String, until: Duration)?
 
-  private struct Standing: Sendable, Equatable {
-    var note: Note
-    var until: Duration
-  }
+  func note(at now: Duration) -> String? { standing.flatMap { now < $0.until ? $0.note : nil } }
 
-  func note(at now: Duration) -> Note? { standing.flatMap { now < $0.until ? $0.note : nil } }
+  mutating func say(_ note: String, at now: Duration) { standing = (note, now + Self.noteTime) }
 
-  mutating func say(_ note: Note, at now: Duration) {
-    standing = Standing(note: note, until: now + Self.noteTime)
-  }
-
-  /// - Returns: what the run is to do.
-  mutating func press(_ key: ScreenKey, _ around: Surroundings, at now: Duration) -> ScreenCommand? {
+  /// `rows` are the files that have a row, from the top; `failures` is how many can be shown.
+  mutating func press(_ key: ScreenKey, rows: [Int], failures: Int = 0, at now: Duration) -> ScreenCommand? {
     standing = nil
     switch key {
     case .help: panel = panel == .help ? nil : .help
     case .close: panel = nil
     case .failures: if case .failures = panel { panel = nil } else { panel = .failures(skipped: 0) }
-    case .up, .down: move(by: key == .up ? -1 : 1, around)
+    case .up, .down: move(by: key == .up ? -1 : 1, rows, failures)
     case .details:
       if case .details = panel {
         panel = nil
-      } else if let id = target(around, at: now) {
+      } else if let id = target(rows, at: now) {
         panel = .details(id: id)
       }
     case .skip:
-      guard let id = target(around, at: now) else { return nil }
-      say(.skipping, at: now)
+      guard let id = target(rows, at: now) else { return nil }
+      say("skipping it: what has come is kept", at: now)
       return .skip(id: id)
     case .pause:
       isPaused.toggle()
@@ -89,47 +66,183 @@ struct ScreenState: Sendable, Equatable {
     case .more: return .width(change: 1)
     case .fewer: return .width(change: -1)
     case .stop:
-      say(.stopping, at: now)
+      say("stopping: what has come is kept", at: now)
       return .stop
-    case .unknown: say(.unknownKey, at: now)
+    case .unknown: say("? shows the keys", at: now)
     }
     return nil
   }
 
-  /// Before each frame: a file that has ended is neither selected nor described.
-  /// - Parameter isUnderWay: of all files, also those without a row.
+  /// Before each frame: a file that has ended is neither selected nor described. `rows` lacks files without a row.
   mutating func settle(_ rows: [Int], isUnderWay: (Int) -> Bool, at now: Duration) {
     if let selected, !rows.contains(selected) { self.selected = nil }
     if let selected { place = rows.firstIndex(of: selected) }
     if case .details(let id) = panel, !isUnderWay(id) {
       panel = nil
-      say(.hasEnded, at: now)
+      say("that file has ended", at: now)
     }
   }
 
-  private mutating func move(by step: Int, _ around: Surroundings) {
+  private mutating func move(by step: Int, _ rows: [Int], _ failures: Int) {
     if case .failures(let skipped) = panel {
-      panel = .failures(skipped: min(max(0, skipped - step), max(0, around.failures - 1)))
+      panel = .failures(skipped: min(max(0, skipped - step), max(0, failures - 1)))
       return
     }
-    guard !around.rows.isEmpty else { return }
-    var goal = step > 0 ? 0 : around.rows.count - 1
-    if let selected, let index = around.rows.firstIndex(of: selected) {
-      goal = index + step
-    } else if let place {
-      goal = place
-    }
-    let index = min(max(0, goal), around.rows.count - 1)
-    (selected, place) = (around.rows[index], index)
-    if case .details = panel { panel = .details(id: around.rows[index]) }
+    guard !rows.isEmpty else { return }
+    let current = selected.flatMap { rows.firstIndex(of: $0) }
+    let goal = current.map { $0 + step } ?? place ?? (step > 0 ? 0 : rows.count - 1)
+    let index = min(max(0, goal), rows.count - 1)
+    (selected, place) = (rows[index], index)
+    if case .details = panel { panel = .details(id: rows[index]) }
   }
 
   /// The file that a key is about: the one described, the one selected, or the only one.
-  private mutating func target(_ around: Surroundings, at now: Duration) -> Int? {
+  private mutating func target(_ rows: [Int], at now: Duration) -> Int? {
     if case .details(let id) = panel { return id }
-    if let selected, around.rows.contains(selected) { return selected }
-    if around.rows.count == 1 { return around.rows[0] }
-    say(around.rows.isEmpty ? .nothingSelected : .selectFirst, at: now)
+    if let selected, rows.contains(selected) { return selected }
+    if rows.count == 1 { return rows[0] }
+    say(rows.isEmpty ? "no file is under way that could be selected" : "select a file first, with the arrows", at: now)
     return nil
+  }
+}
+
+/// What stands in place of the rows while a key has opened it: the keys, one file, or what has failed.
+struct ScreenPanel {
+  enum Content {
+    case help
+    /// All that is known of one file under way, and of its transfers that are.
+    case details(ActiveRow, [TransferDetails], isPaused: Bool)
+    /// The latest last: `skipped` of them are below the lowest line, `total` counts also those not kept.
+    case failures([WaitLines.Failure], skipped: Int, total: Int)
+  }
+
+  private static let labelWidth = 11
+
+  let layout: FrameLayout
+  private var glyphs: Glyphs { layout.glyphs }
+  private var usable: Int { layout.usable }
+
+  func lines(_ content: Content, at now: Duration, most: Int) -> [CellLine] {
+    guard most > 0, usable > RowColumns.indent else { return [] }
+    let lines =
+      switch content {
+      case .help: most >= Self.keys.count ? Self.keys.map { entry($0.key, $0.long) } : help
+      case .details(let row, let transfers, let isPaused): details(row, transfers, isPaused, at: now)
+      case .failures(let failures, let skipped, let total):
+        [title(failed: total)]
+          + failures.dropLast(skipped).suffix(most - 1).map {
+            WaitLines(layout: layout).line($0, nameAtLeast: max(8, (usable - RowColumns.indent) / 3))
+          }
+      }
+    return Array(lines.prefix(most))
+  }
+
+  private func title(failed: Int) -> CellLine {
+    layout.line(text: failed == 0 ? "Nothing has failed so far." : "\(Quantity.count(failed)) failed so far:", .strong)
+  }
+
+  private func entry(_ label: String, _ text: String) -> CellLine {
+    var line = layout.line
+    line.pad(to: min(RowColumns.indent + 2, usable))
+    line.append(label, upTo: usable, ellipsis: "", .strong)
+    line.pad(to: min(RowColumns.indent + 2 + Self.labelWidth + 1, usable))
+    line.append(TextCut.inMiddle(text, to: usable - line.width, ellipsis: glyphs.ellipsis))
+    return line
+  }
+
+  // MARK: The keys
+
+  private static let keys: [(key: String, short: String, long: String)] = [
+    ("p", "pause", "pause: no file begins and no byte comes, until p is pressed again"),
+    ("+ -", "files at a time", "more or fewer files at a time"),
+    ("up, down", "select", "select a file"),
+    ("s", "skip", "skip the selected file: what has come of it is kept"),
+    ("d", "details", "details of the selected file"),
+    ("f", "failures", "what has failed so far"),
+    ("q", "stop", "stop, and keep what has come, as Ctrl-C does"),
+    ("?", "keys", "these keys; ? or Escape closes a panel"),
+  ]
+
+  /// Where there is no room for a line each: as many as fit in a line.
+  private var help: [CellLine] {
+    var lines: [CellLine] = []
+    for (key, short, _) in Self.keys {
+      let text = "\(key) \(short)"
+      if let last = lines.last, last.width + RowColumns.gap + text.utf8.count <= usable {
+        lines[lines.count - 1].append("  " + text)
+      } else {
+        lines.append(layout.line(text: text))
+      }
+    }
+    return lines
+  }
+
+  // MARK: One file
+
+  private func details(
+    _ row: ActiveRow, _ transfers: [TransferDetails], _ isPaused: Bool, at now: Duration
+  ) -> [CellLine] {
+    var title = layout.line("")
+    title.append(TextCut.inMiddle(row.name, to: usable - title.width, ellipsis: glyphs.ellipsis), .strong)
+    let facts = [
+      ("address", row.address.redacted), ("so far", progress(of: row, at: now)),
+      ("now", isPaused ? "paused" : state(of: row, at: now)), ("connection", Self.connections(transfers)),
+      ("times", Self.times(transfers)), ("segments", Self.segments(row, transfers.count)),
+      ("proof", Self.proof(of: row)),
+    ]
+    return [title] + facts.filter { !$0.1.isEmpty }.map { entry($0.0, TerminalText.shown($0.1, glyphs)) }
+  }
+
+  private func progress(of row: ActiveRow, at now: Duration) -> String {
+    let progress = row.progress
+    var text = Quantity.bytes(progress.position)
+    if let total = progress.total { text += " of \(Quantity.bytes(total))" }
+    if let fraction = progress.fraction { text += ", \(Int(fraction * 100))%" }
+    if progress.start > 0 { text += ", \(Quantity.bytes(progress.start)) of it from before" }
+    let rate = row.rate.rate(at: now)
+    if rate >= 1 { text += ", \(Quantity.rate(rate))" }
+    if let left = row.timeLeft(at: now) { text += ", \(Quantity.countdown(left)) left" }
+    return text
+  }
+
+  private func state(of row: ActiveRow, at now: Duration) -> String {
+    switch row.status(at: now) {
+    case nil: "receiving"
+    case .retry(let retry): RetryMessages.text(retry.cause, retry.next)
+    case let status?: StatusMessages.text(status, at: now, width: usable)
+    }
+  }
+
+  private static func connections(_ transfers: [TransferDetails]) -> String {
+    guard let first = transfers.first, let peer = first.peer else { return "" }
+    var text = peer
+    if let version = first.httpVersion { text += ", \(version)" }
+    text += first.isReused ? ", kept from a file before" : ", opened for it"
+    let others = transfers.count - 1
+    if others > 0 { text += " (and \(Quantity.count(others)) more)" }
+    return text
+  }
+
+  /// Each from the start of the transfer.
+  private static func times(_ transfers: [TransferDetails]) -> String {
+    guard let first = transfers.first else { return "" }
+    let parts = [
+      ("looked up", first.lookedUp), ("connected", first.connected), ("TLS", first.secured),
+      ("first byte", first.firstByte),
+    ]
+    return parts.compactMap { name, time in time.map { "\(name) after \(Quantity.duration($0))" } }
+      .joined(separator: ", ")
+  }
+
+  private static func segments(_ row: ActiveRow, _ count: Int) -> String {
+    guard let parts = row.parts, parts.count > 1 else { return count > 1 ? "\(count) under way" : "one, not split" }
+    let spans = parts.map { "\(Quantity.bytes($0.lowerBound))-\(Quantity.bytes($0.upperBound))" }
+    return "\(count) under way, there are " + spans.joined(separator: " ")
+  }
+
+  private static func proof(of row: ActiveRow) -> String {
+    if row.meter.hasDigest { return "its checksum is compared at the end" }
+    return row.progress.total != nil
+      ? "its length is compared at the end" : "the server gave no length: how the answer ends says it"
   }
 }

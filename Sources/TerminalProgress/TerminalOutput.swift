@@ -1,4 +1,6 @@
+import DownloadModel
 import Glibc
+import Synchronization
 
 /// Where progress is written to. `TerminalOutput` is the real one; tests read the characters.
 public protocol ProgressOutput: Sendable {
@@ -17,8 +19,7 @@ public protocol ProgressOutput: Sendable {
   /// Turns echo and lines off: what is typed is a key. Only in the foreground; done already, it costs nothing.
   func takeKeys()
 
-  /// Gives echo and lines back, from any thread.
-  /// - Parameter isForGood: `takeKeys` does nothing from then on.
+  /// Gives echo and lines back, from any thread; for good, `takeKeys` does nothing from then on.
   func giveKeysBack(isForGood: Bool)
 
   /// Writes what is taken at once with a single call and gives the rest up; allocates nothing and never waits.
@@ -31,23 +32,17 @@ public struct OutputLost: Error, Sendable, Equatable {
   public init(errno: Int32) { self.errno = errno }
 }
 
-/// Standard error, or another descriptor: the only place where progress meets the system.
-///
-/// The descriptor stays blocking or not as it was found: it is shared with the shell and other processes.
+/// Standard error, or another descriptor. It stays blocking or not as it was found: other processes share it.
 public struct TerminalOutput: ProgressOutput {
   private let descriptor: Int32
   /// Nil where keys are left as they are.
   private let mode: TerminalMode?
 
-  /// Standard error.
   /// - Parameters:
   ///   - takesKeys: whether what is typed is unseen while bars stand.
   ///   - keepsInput: whether it is left for the program that reads next.
-  public init(takesKeys: Bool = false, keepsInput: Bool = false) {
-    self.init(descriptor: STDERR_FILENO, takesKeys: takesKeys, keepsInput: keepsInput)
-  }
-
-  public init(descriptor: Int32, takesKeys: Bool = false, keepsInput: Bool = false) {
+  public init(descriptor: Int32? = nil, takesKeys: Bool = false, keepsInput: Bool = false) {
+    let descriptor = descriptor ?? STDERR_FILENO
     self.descriptor = descriptor
     mode = takesKeys ? TerminalMode(descriptor, keepsInput: keepsInput) : nil
   }
@@ -78,29 +73,23 @@ public struct TerminalOutput: ProgressOutput {
   }
 
   public func write(_ bytes: [UInt8]) throws(OutputLost) {
-    let failure = bytes.withUnsafeBytes { buffer -> Int32? in
-      var rest = buffer[...]
-      while !rest.isEmpty {
-        let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
-        if count >= 0 {
-          rest = rest.dropFirst(count)
-          continue
-        }
-        switch errno {
-        case EINTR: continue
-        case EAGAIN: _ = canWrite(within: -1)
-        case let code: return code
-        }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        _ = canWrite(within: -1)
+      } else if errno != EINTR {
+        throw OutputLost(errno: errno)
       }
-      return nil
     }
-    if let failure { throw OutputLost(errno: failure) }
   }
 
   public func writeAtOnce(_ bytes: [UInt8]) {
     guard isReady else { return }
     // The process is about to end: what was not taken, or failed, cannot be mended.
-    _ = bytes.withUnsafeBytes { systemWrite(descriptor, $0) }
+    _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
   }
 
   /// - Parameter milliseconds: how long to wait for it; -1 for good.
@@ -111,8 +100,50 @@ public struct TerminalOutput: ProgressOutput {
   }
 }
 
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-  write(descriptor, bytes.baseAddress, bytes.count)
+/// Whether progress is written to a terminal, and the environment variables that tell which.
+public struct TerminalEnvironment: Sendable {
+  public var isTerminal: Bool
+  private var variables: [String: String]
+
+  public init(isTerminal: Bool, variables: [String: String]) {
+    (self.isTerminal, self.variables) = (isTerminal, variables)
+  }
+
+  /// The variable's value; nil if it is not set or empty, which mean the same here.
+  subscript(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+  func isOn(_ name: String) -> Bool { self[name].map { !["0", "false"].contains($0.lowercased()) } ?? false }
+
+  /// Whether cursor movement and colour make sense at all.
+  var movesCursor: Bool { isTerminal && self["TERM"].map { $0 != "dumb" } ?? false }
+
+  var isContinuousIntegration: Bool {
+    isOn("CI") || ["JENKINS_URL", "TEAMCITY_VERSION", "TF_BUILD"].contains { self[$0] != nil }
+  }
+
+  /// The first of the three that is set decides (POSIX.1 §8.2).
+  public var isUTF8: Bool {
+    let locale = (self["LC_ALL"] ?? self["LC_CTYPE"] ?? self["LANG"] ?? "").lowercased()
+    return locale.contains("utf-8") || locale.contains("utf8")
+  }
+
+  /// The text console of Linux reads UTF-8 but its font has neither ticks nor partial blocks.
+  var glyphs: Glyphs { isUTF8 && self["TERM"] != "linux" ? .unicode : .ascii }
+
+  /// Whether bars may be drawn with blocks.
+  public var drawsBlocks: Bool { glyphs == .unicode }
+
+  /// Strongest first: `NO_COLOR` (no-color.org), `CLICOLOR_FORCE` or `FORCE_COLOR` (not empty, not 0), the terminal.
+  public var isColored: Bool {
+    self["NO_COLOR"] == nil && (isOn("CLICOLOR_FORCE") || isOn("FORCE_COLOR") || movesCursor)
+  }
+
+  /// Terminals known to take `OSC 9;4`; others show it as a notification or as text.
+  var takesTaskbarProgress: Bool {
+    guard movesCursor else { return false }
+    if self["WT_SESSION"] != nil || self["ConEmuANSI"] == "ON" { return true }
+    return self["TERM_PROGRAM"].map { ["wezterm", "ghostty"].contains($0.lowercased()) } ?? false
+  }
 }
 
 /// A window's size in character cells.
@@ -120,11 +151,69 @@ public struct TerminalSize: Sendable, Equatable {
   public var columns: Int
   public var rows: Int
 
-  public init(columns: Int, rows: Int) {
-    self.columns = columns
-    self.rows = rows
-  }
+  public init(columns: Int, rows: Int) { (self.columns, self.rows) = (columns, rows) }
 
   /// What a terminal has that does not say (POSIX.1: 80 by 24).
   public static let usual = TerminalSize(columns: 80, rows: 24)
+}
+
+/// How a terminal treats keys: as it was found, or each at once and unseen. Ctrl-C stays a signal. It is touched only
+/// in the foreground: else a process that sets the mode is stopped (SIGTTOU), or spoils the shell's.
+final class TerminalMode: Sendable {
+  private struct State {
+    /// The mode as it was found; nil while it stands.
+    var found: termios?
+    /// Whether something was typed before, or what is typed is none of ours: it is for whoever reads next.
+    var keepsInput = false
+    var isSealed = false
+  }
+
+  /// Makes the terminal mark what is pasted, so that its lines are taken for neither keys nor answers.
+  static let pasteOn = Array("\u{1B}[?2004h".utf8)
+  static let pasteOff = Array("\u{1B}[?2004l".utf8)
+
+  private let descriptor: Int32
+  let keepsInput: Bool
+  private let state = Lock(State())
+
+  init(_ descriptor: Int32, keepsInput: Bool) { (self.descriptor, self.keepsInput) = (descriptor, keepsInput) }
+
+  /// Turns echo and lines off, if this process has the terminal.
+  /// - Returns: whether it did something.
+  func take() -> Bool {
+    state.withLock { state in
+      guard state.found == nil, !state.isSealed, isOurs else { return false }
+      var found = termios()
+      guard tcgetattr(descriptor, &found) == 0 else { return false }
+      var mode = found
+      mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
+      withUnsafeMutableBytes(of: &mode.c_cc) {
+        $0[Int(VMIN)] = 1
+        $0[Int(VTIME)] = 0
+      }
+      // Not TCSADRAIN: with the output stopped (Ctrl-S) that would wait for ever.
+      guard tcsetattr(descriptor, TCSANOW, &mode) == 0 else { return false }
+      var waiting: Int32 = 0
+      state.keepsInput = keepsInput || ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting > 0
+      state.found = found
+      return true
+    }
+  }
+
+  /// Gives echo and lines back. What was typed meanwhile was a key or nothing: the shell must not run it.
+  /// - Returns: whether it did something.
+  func giveBack(isForGood: Bool) -> Bool {
+    state.withLock { state in
+      if isForGood { state.isSealed = true }
+      guard var found = state.found else { return false }
+      state.found = nil
+      guard isOurs else { return false }
+      if !state.keepsInput { tcflush(descriptor, TCIFLUSH) }
+      tcsetattr(descriptor, TCSANOW, &found)
+      return true
+    }
+  }
+
+  /// Not for a terminal that does not control this process: another shell may have it.
+  private var isOurs: Bool { tcgetpgrp(descriptor) == getpgrp() }
 }

@@ -2,10 +2,9 @@ import DownloadModel
 
 /// Text from outside (names, server messages, lines of a list), made harmless for a terminal.
 public enum TerminalText {
-  /// Every text for a person passes this function. It takes out secrets (`Redaction`), then every character that acts
-  /// on a terminal or hides from the eye: control characters (C0, DEL, C1), so that no escape sequence can start, bidi
-  /// controls, so that no name reads other than it is, and what has no width. Tabs and line ends become one blank, so
-  /// that words stay apart and no text forges a line.
+  /// Every text for a person passes this function. It takes out secrets (`Redaction`) and every character that acts on
+  /// a terminal or hides from the eye: controls (C0, DEL, C1), bidi controls, and what has no width. Tabs and line ends
+  /// become one blank, so that words stay apart and no text forges a line.
   public static func sanitized(_ text: some StringProtocol) -> String {
     let text = Redaction.redacted(text)
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
@@ -20,8 +19,7 @@ public enum TerminalText {
     return String(scalars)
   }
 
-  /// Harmless text for a terminal whose locale has no Unicode: the signs of dlm's own texts have stand-ins, and
-  /// everything else becomes a question mark.
+  /// For a locale without Unicode: the signs of dlm's own texts have stand-ins, and the rest becomes question marks.
   public static func inASCII(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
     let standIns: [Character: String] = ["×": "x", "…": "...", "≥": ">=", "–": "-", "±": "+-", "·": ","]
@@ -32,83 +30,84 @@ public enum TerminalText {
   static func percentDecoded(_ text: some StringProtocol) -> String {
     PercentEncoding.decode(text).map { String(decoding: $0, as: UTF8.self) } ?? String(text)
   }
-}
-
-/// A line under construction: text with colour, its width in cells counted as it grows.
-struct StyledLine {
-  /// A restrained palette of the terminal's own colours, so that it fits light and dark themes.
-  enum Tone: String {
-    case plain = ""
-    case strong = "1"
-    case dim = "2"
-    case failed = "31"
-    case done = "32"
-    case retry = "33"
-    case bar = "36"
-
-    fileprivate static let end = Array("\u{1B}[0m".utf8)
-  }
-
-  /// Bytes, not a string: a frame appends a thousand pieces.
-  private var bytes: [UInt8] = []
-  private(set) var width = 0
-  private let glyphs: Glyphs
-  private let isColored: Bool
-
-  init(glyphs: Glyphs, isColored: Bool) {
-    self.glyphs = glyphs
-    self.isColored = isColored
-  }
-
-  var text: String { String(decoding: bytes, as: UTF8.self) }
-
-  /// Appends text that is harmless already.
-  mutating func append(_ piece: String, _ tone: Tone = .plain) {
-    append(piece, cells: CellWidth.of(piece), tone)
-  }
-
-  /// Appends text of which the width is known.
-  mutating func append(_ piece: String, cells: Int, _ tone: Tone = .plain) {
-    guard !piece.isEmpty else { return }
-    width += cells
-    let isStyled = isColored && tone != .plain
-    if isStyled {
-      bytes += [0x1B, UInt8(ascii: "[")]
-      bytes += tone.rawValue.utf8
-      bytes.append(UInt8(ascii: "m"))
-    }
-    bytes += piece.utf8
-    if isStyled { bytes += Tone.end }
-  }
-
-  /// Appends text in a column: cut and filled up to exactly `cells`.
-  mutating func append(_ piece: String, left cells: Int, _ tone: Tone = .plain) {
-    let end = width + cells
-    append(TextCut.inMiddle(piece, to: cells, ellipsis: glyphs.ellipsis), tone)
-    pad(to: end)
-  }
-
-  /// Appends a number at the right edge of a column of `cells`.
-  mutating func append(_ piece: String, right cells: Int, _ tone: Tone = .plain) {
-    var (piece, needed) = (piece, CellWidth.of(piece))
-    if needed > cells {
-      piece = TextCut.atEnd(piece, to: cells, ellipsis: "")
-      needed = CellWidth.of(piece)
-    }
-    pad(to: width + cells - needed)
-    append(piece, cells: needed, tone)
-  }
-
-  mutating func pad(to width: Int) {
-    guard width > self.width else { return }
-    bytes.append(contentsOf: repeatElement(0x20, count: width - self.width))
-    self.width = width
-  }
 
   /// Text from outside, made harmless, and in a locale without Unicode made ASCII.
   static func shown(_ text: some StringProtocol, _ glyphs: Glyphs) -> String {
-    let clean = TerminalText.sanitized(text)
+    let clean = sanitized(text)
     guard glyphs.isASCII, !clean.utf8.allSatisfy({ $0 < 0x80 }) else { return clean }
     return String(clean.map { $0.isASCII ? $0 : "?" })
+  }
+}
+
+/// Cutting a text to a number of cells, never through a character.
+enum TextCut {
+  /// Keeps the beginning; `ellipsis` stands for the rest.
+  static func atEnd(_ text: String, to width: Int, ellipsis: String) -> String {
+    if CellWidth.of(text) <= width { return text }
+    let mark = CellWidth.of(ellipsis)
+    return width > mark ? text.prefix(count(text, width - mark)) + ellipsis : String(text.prefix(count(text, width)))
+  }
+
+  /// Keeps both ends, of which the last third, or more where a file's extension needs it.
+  static func inMiddle(_ text: String, to width: Int, ellipsis: String) -> String {
+    if CellWidth.of(text) <= width { return text }
+    let mark = CellWidth.of(ellipsis)
+    // Too narrow for two ends that say anything.
+    guard width >= mark + 6 else { return atEnd(text, to: width, ellipsis: ellipsis) }
+    var end = width / 3
+    if let dot = text.lastIndex(of: "."), dot != text.startIndex {
+      let ending = CellWidth.of(text[dot...])
+      if ending > end, ending <= width / 2 { end = ending }
+    }
+    let tail = text.suffix(count(text.reversed(), end))
+    return text.prefix(count(text, width - mark - CellWidth.of(tail))) + ellipsis + tail
+  }
+
+  /// How many characters fit, from the first on.
+  private static func count(_ characters: some Sequence<Character>, _ width: Int) -> Int {
+    var used = 0
+    return characters.prefix {
+      used += CellWidth.of($0)
+      return used <= width
+    }.count
+  }
+}
+
+/// Messages broken between words for a narrow window. What is to be copied stays whole: a command gets a line of its
+/// own, and a line that is set in (an address below its cause) stays as it is.
+public enum TextWrap {
+  private static let indent = "    "
+
+  /// `text` alone if it fits into so many columns.
+  public static func lines(_ text: String, columns: Int) -> [String] {
+    guard columns > 0, CellWidth.of(text) > columns, !text.hasPrefix(indent) else { return [text] }
+    guard let command = command(in: text) else { return wrapped(text, columns) }
+    let before = wrapped(String(text[..<command.lowerBound]), columns)
+    let note = text[command.upperBound...].drop { $0 == " " }
+    let after = note.isEmpty ? [] : wrapped(indent + note, columns)
+    return before + [indent + text[command]] + after
+  }
+
+  /// From behind the colon that introduces it to three blanks or the end.
+  private static func command(in text: String) -> Range<String.Index>? {
+    guard let lead = [": dlm ", ": … | dlm "].lazy.compactMap({ text.firstRange(of: $0) }).first else { return nil }
+    let start = text.index(lead.lowerBound, offsetBy: 2)
+    return start..<(text[start...].firstRange(of: "   ")?.lowerBound ?? text.endIndex)
+  }
+
+  private static func wrapped(_ text: String, _ columns: Int) -> [String] {
+    let margin = String(text.prefix { $0 == " " })
+    var lines: [String] = []
+    var line = margin
+    for word in text.split(separator: " ") {
+      let next = line.allSatisfy { $0 == " " } ? line + word : line + " " + word
+      if CellWidth.of(next) <= columns || line.allSatisfy({ $0 == " " }) {
+        line = next
+      } else {
+        lines.append(line)
+        line = (lines.isEmpty ? margin : indent) + word
+      }
+    }
+    return lines + [line]
   }
 }

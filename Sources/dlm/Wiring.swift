@@ -5,31 +5,26 @@ import DownloadScheduling
 import Downloads
 import SystemPackage
 
-/// What the settings of a command make of the meeting of the rooms (`NetworkLoops`, `DownloadRun`): loops for one run,
-/// and that run. Closed after it.
+/// The loops and the run that a command's settings describe. Closed after the run.
 struct Wiring: Sendable {
-  private let loops: NetworkLoops
-  private let downloads: DownloadRun
+  let loops: NetworkLoops
+  let downloads: DownloadRun
   private let mode: DownloadMode
   private let log: RunLog
 
   /// - Parameters:
-  ///   - files: how many there are to fetch, where that is known; a loop that would have none is not made.
-  ///   - claimsFolder: where other processes say what they have under way; nil for a run in a folder of its
-  ///     own.
-  ///   - names: the numbers of the list's names, as its reader gave them.
-  ///   - watches: whether the list may change while it is downloaded.
+  ///   - files: how many there are to fetch, nil where unknown; a loop that would have none is not made.
+  ///   - claimsFolder: where other processes say what they have under way; nil for a run in a folder of its own.
   ///   - cacheFolder: nil for a run that neither uses nor fills the cache.
-  ///   - keyFolder: where the user's secret is kept, by which such a run recognises its own parts too.
+  ///   - keyFolder: holds the user's secret, by which a run without cache recognises its own parts too.
   /// - Throws: `.folder` when files cannot go where they should, `.transport` when there is no network loop.
   init(
     _ settings: Settings, mode: DownloadMode, files: Int?, cacheFolder: FilePath?, keyFolder: FilePath? = nil,
-    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, watches: Bool = false, feed: ProgressFeed,
-    log: RunLog = RunLog(isVerbose: false)
+    claimsFolder: FilePath? = nil, names: NameNumbers? = nil, watches: Bool = false, feed: ProgressFeed, log: RunLog
   ) async throws(DownloadError) {
     let concurrency = RunConcurrency(
       mode, jobs: settings.jobs, segments: settings.segments,
-      // One file needs no count of the cores, which is read from several files of the system.
+      // The count of the cores is read from several files of the system.
       loops: files == 1 ? 1 : settings.loops, files: files)
     var options = settings.connection.transport
     options.width = settings.jobs
@@ -47,13 +42,12 @@ struct Wiring: Sendable {
       retry: Self.retry(settings))
     if settings.adaptsJobs || mode == .auto { plan.adaptive = AdaptiveConcurrency(ceiling: concurrency.jobs) }
     plan.order = settings.order.order
-    // What comes to a watched list may be urgent, while all lanes are busy.
+    // What is added to a watched list may have to go first while all lanes are busy.
     plan.looksAhead = settings.order.looksAhead || watches
     downloads = DownloadRun(plan, over: loops, feed: feed)
     (self.mode, self.log) = (mode, log)
   }
 
-  /// How a run uses the disk.
   static func configuration(_ settings: Settings, cacheFolder: FilePath?) -> CacheConfiguration {
     var configuration = settings.output.cache
     configuration.directory = FilePath(settings.output.directory)
@@ -62,7 +56,6 @@ struct Wiring: Sendable {
     return configuration
   }
 
-  /// How lists at addresses are fetched: as files are, one at a time.
   static func listFetching(_ settings: Settings, _ environment: [String: String]) -> ListAtAddress.Fetching {
     var options = settings.connection.transport
     options.width = 1
@@ -81,7 +74,6 @@ struct Wiring: Sendable {
     RetryPolicy(retries: settings.retries, maxTime: settings.retryMaxTime)
   }
 
-  /// Downloads everything that the source gives.
   /// - Parameter scopes: by which single downloads are cancelled; nil where the list cannot change.
   /// - Returns: how many files went at a time, and why.
   func run(
@@ -93,33 +85,6 @@ struct Wiring: Sendable {
     return await downloads.run(source, scopes: scopes, news: news)
   }
 
-  // MARK: While it runs
-
-  /// Holds the run, or lets it go on.
-  func pause(_ isPaused: Bool) { downloads.pause(isPaused) }
-
-  /// Takes one file at a time more, or one less.
-  /// - Returns: how many; nil for a mode that has one at a time, always.
+  /// - Returns: how many files go at a time by now; nil in mode sequential, where that is always one.
   func widen(by change: Int) -> Int? { mode == .sequential ? nil : downloads.widen(by: change) }
-
-  /// Gives one file up for this run, and keeps what has come of it.
-  func skip(_ id: Int, _ meter: TransferMeter) async { await downloads.skip(id, meter) }
-
-  /// What is known of the transfers that fill a file, the one that began it first.
-  func details(of meter: TransferMeter) async -> [TransferDetails] { await loops.details(of: meter) }
-
-  /// Has the next request for each file look at the disk again, and ask its server.
-  func askAnew() async { await loops.askAnew() }
-
-  /// Carries out the user's decision on a finished file's name.
-  func carryOut(_ decision: NameDecision, on question: Question) async throws(DownloadError) {
-    try await loops.carryOut(decision, on: question.outcome, of: question.request)
-  }
-
-  /// The run's cookies at its start and by now, lines of Netscape's format; nil if there are none. Secrets.
-  func cookies() throws(DownloadError) -> (before: [String], after: [String])? { try loops.cookies() }
-
-  /// Writes what the cache learnt, and ends the connections.
-  /// - Returns: what went wrong with the cache without failing a download.
-  func close() async -> [CacheWarning] { await loops.close() }
 }

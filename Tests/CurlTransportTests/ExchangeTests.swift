@@ -59,19 +59,33 @@ struct ExchangeTests {
     let judged = try exchange.final(head(404, "Content-Length: 100\r\n"))
     let isTaken = try exchange.take(.drain, of: judged, at: Self.now)
     #expect(isTaken)
-    #expect(exchange.drainDeadline == Self.now + Drain.time)
+    #expect(exchange.drainDeadline == Self.now + Exchange.drainTime)
     let goesOn = exchange.dropped(10)
     #expect(goesOn && exchange.bodyBytes == 10 && exchange.received == 0)
     let receipt = try exchange.receipt(code) { .cancelled }
     #expect(receipt.status == 404 && receipt.bodyBytes == 0)
   }
 
-  @Test(arguments: [("Content-Length: 99999\r\n", false), ("", true), ("Content-Length: 0\r\n", true)])
+  @Test(
+    arguments: [
+      ("Content-Length: 65537\r\n", false), ("Content-Length: 65536\r\n", true), ("", true),
+      ("Content-Length: 0\r\n", true),
+    ])
   func bodiesThatAreNotWorthTheirWay(lines: String, goesOn: Bool) throws {
     var exchange = try exchange()
     let judged = try exchange.final(head(404, lines))
     let isRead = try exchange.take(.drain, of: judged, at: Self.now)
     #expect(isRead == goesOn)
+  }
+
+  @Test func noMoreThanTheLimitIsRead() throws {
+    var exchange = try exchange()
+    let judged = try exchange.final(head(404))
+    let isRead = try exchange.take(.drain, of: judged, at: Self.now)
+    let goesOn = exchange.dropped(65_536)
+    #expect(isRead && goesOn && exchange.bodyBytes == 65_536)
+    let isTooLong = !exchange.dropped(1)
+    #expect(isTooLong)
   }
 
   @Test func redirects() throws {
@@ -100,7 +114,7 @@ struct ExchangeTests {
     }
     #expect(exchange.route.effectiveURL == nil && exchange.hopTime == 5)
     // libcurl would try the login again by itself: the connection is given up.
-    exchange.send(.digest(isFresh: false), hasLogin: true)
+    exchange.login = .digest(isFresh: false)
     let isKept = exchange.askAgain(.probe, head(401, "Content-Length: 10\r\n"), at: Self.now)
     #expect(!isKept && exchange.goesOn)
   }

@@ -7,11 +7,10 @@ struct OvertakenRuleTests {
   private typealias Rule = OvertakenRule
 
   private static func facts(_ busy: [Int], _ idle: [Int], answers: Int = 0, first: UInt64 = 1_000_000)
-    -> OvertakenRule.Facts
+    -> [OvertakenRule.Facts]
   {
-    var facts = OvertakenRule.Facts()
-    for (busy, idle) in zip(busy, idle) { facts.add(busy: busy, idle: idle, answers: 0, firstAnswer: first) }
-    facts.answers = answers
+    var facts = zip(busy, idle).map { OvertakenRule.Facts(busy: $0, idle: $1, firstAnswer: first) }
+    facts[0].answers = answers
     return facts
   }
 

@@ -9,31 +9,31 @@ struct RateLimitTests {
   private static let second: UInt64 = 1_000_000_000
 
   @Test func overdrawnIsPaidByWaiting() {
-    var bucket = TokenBucket(bytesPerSecond: 1000)
+    let bucket = RateLimiter(bytesPerSecond: 1000)
     let start = 10 * Self.second
     #expect(bucket.pause(at: start) == 0)
     // A tenth of a second's worth is free after a lull, and no more, however long it was.
-    bucket.add(100, at: start)
+    bucket.received(100, at: start)
     #expect(bucket.pause(at: start) == 0)
-    bucket.add(500, at: start)
+    bucket.received(500, at: start)
     #expect(bucket.pause(at: start) == Self.second / 2)
     #expect(bucket.pause(at: start + Self.second / 4) == Self.second / 4)
-    bucket.add(1000, at: start + Self.second / 4)
+    bucket.received(1000, at: start + Self.second / 4)
     #expect(bucket.pause(at: start + Self.second / 4) == Self.second * 5 / 4)
     #expect(bucket.pause(at: start + 2 * Self.second) == 0)
-    bucket.add(100, at: start + 60 * Self.second)
+    bucket.received(100, at: start + 60 * Self.second)
     #expect(bucket.pause(at: start + 60 * Self.second) == 0)
-    bucket.add(1, at: start + 60 * Self.second)
+    bucket.received(1, at: start + 60 * Self.second)
     #expect(bucket.pause(at: start + 60 * Self.second) > 0)
   }
 
   /// In the long run exactly the rate, whatever the sizes of what comes.
   @Test(arguments: [1, 100, 1460, 65_536])
   func theLongRun(piece: Int) {
-    var bucket = TokenBucket(bytesPerSecond: 1_000_000)
+    let bucket = RateLimiter(bytesPerSecond: 1_000_000)
     var now = Self.second
     for _ in 0..<1000 {
-      bucket.add(Int64(piece), at: now)
+      bucket.received(piece, at: now)
       now += bucket.pause(at: now)
     }
     let expected = Double(piece) * 1000 / 1e6

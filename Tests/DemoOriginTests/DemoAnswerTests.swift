@@ -22,29 +22,31 @@ struct DemoAnswerTests {
   @Test(arguments: [
     Row(request: DemoRequest(path: file.path), status: 200, body: 0..<100),
     Row(
-      request: DemoRequest(path: file.path, range: "bytes=10-19"), status: 206, body: 10..<20,
+      request: DemoRequest(path: file.path, fields: ["range": "bytes=10-19"]), status: 206, body: 10..<20,
       contentRange: "bytes 10-19/100"),
     Row(
-      request: DemoRequest(path: file.path, range: "bytes=10-", ifRange: tag), status: 206, body: 10..<100,
+      request: DemoRequest(path: file.path, fields: ["range": "bytes=10-", "if-range": tag]), status: 206,
+      body: 10..<100,
       contentRange: "bytes 10-99/100"),
     Row(
-      request: DemoRequest(path: file.path, range: "bytes=10-", ifRange: "\"old\""), status: 200,
+      request: DemoRequest(path: file.path, fields: ["range": "bytes=10-", "if-range": "\"old\""]), status: 200,
       body: 0..<100),
     Row(
-      request: DemoRequest(path: file.path, range: "bytes=100-"), status: 416, body: nil,
+      request: DemoRequest(path: file.path, fields: ["range": "bytes=100-"]), status: 416, body: nil,
       contentRange: "bytes */100"),
     // The condition comes before the range: the old version's length proves nothing.
     Row(
-      request: DemoRequest(path: file.path, range: "bytes=100-", ifRange: "\"old\""), status: 200,
+      request: DemoRequest(path: file.path, fields: ["range": "bytes=100-", "if-range": "\"old\""]), status: 200,
       body: 0..<100),
     Row(
-      request: DemoRequest(path: file.path, range: "bytes=0-1", ifNoneMatch: tag), status: 304, body: nil,
+      request: DemoRequest(path: file.path, fields: ["range": "bytes=0-1", "if-none-match": tag]), status: 304,
+      body: nil,
       contentLength: "100"),
-    Row(request: DemoRequest(path: file.path, ifNoneMatch: "\"old\""), status: 200, body: 0..<100),
+    Row(request: DemoRequest(path: file.path, fields: ["if-none-match": "\"old\""]), status: 200, body: 0..<100),
     Row(request: DemoRequest(method: "HEAD", path: file.path), status: 200, body: nil, contentLength: "100"),
     // Range is defined for GET only (RFC 9110 §14.2).
     Row(
-      request: DemoRequest(method: "HEAD", path: file.path, range: "bytes=0-1"), status: 200, body: nil,
+      request: DemoRequest(method: "HEAD", path: file.path, fields: ["range": "bytes=0-1"]), status: 200, body: nil,
       contentLength: "100"),
     Row(request: DemoRequest(method: "POST", path: file.path), status: 405, body: nil),
     Row(request: DemoRequest(path: "/images/b.png"), status: 404, body: nil),
@@ -59,8 +61,8 @@ struct DemoAnswerTests {
   }
 
   @Test(arguments: [
-    DemoRequest(path: file.path), DemoRequest(path: file.path, range: "bytes=1-2"),
-    DemoRequest(path: file.path, ifNoneMatch: tag),
+    DemoRequest(path: file.path), DemoRequest(path: file.path, fields: ["range": "bytes=1-2"]),
+    DemoRequest(path: file.path, fields: ["if-none-match": tag]),
   ])
   func everyAnswerWithTheFileNamesItsVersion(request: DemoRequest) {
     let fields = answer(request).fields
@@ -76,7 +78,7 @@ struct DemoAnswerTests {
 
   @Test func aClientThatWantsCloseIsToldClose() {
     #expect(answer(DemoRequest(path: Self.file.path)).fields["Connection"] == nil)
-    #expect(answer(DemoRequest(path: Self.file.path, wantsClose: true)).fields["Connection"] == "close")
+    #expect(answer(DemoRequest(path: Self.file.path, fields: ["connection": "close"])).fields["Connection"] == "close")
   }
 
   @Test(arguments: [

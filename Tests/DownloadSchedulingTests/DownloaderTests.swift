@@ -48,11 +48,11 @@ struct DownloaderTests {
 
   /// How downloads ended.
   private final class Ends: Sendable {
-    private let results = Lock<[Downloader.News.Result]>([])
+    private let results = Lock<[Downloader.Result]>([])
     var news: Downloader.News {
       Downloader.News(onEnd: { _, result in self.results.withLock { $0.append(result) } })
     }
-    var last: Downloader.News.Result? { results.withLock { $0.last } }
+    var last: Downloader.Result? { results.withLock { $0.last } }
   }
 
   private let ends = Ends()
@@ -60,7 +60,7 @@ struct DownloaderTests {
   /// Downloads, and says how it ended; nil if it is back in the queue.
   private func result(
     _ downloader: Downloader, _ request: DownloadRequest, _ queue: RequestQueue
-  ) async -> Downloader.News.Result? {
+  ) async -> Downloader.Result? {
     await downloader.download(request, from: RequestQueueShare(queue, 0))
     return ends.last
   }

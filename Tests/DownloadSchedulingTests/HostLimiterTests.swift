@@ -18,7 +18,7 @@ struct HostLimiterTests {
     var limiter = HostLimiter(ceiling: 16)
     for _ in 0..<16 { limiter.begin() }
     #expect(!limiter.hasRoom(at: .zero))
-    for _ in 0..<14 { #expect(limiter.refuse(Self.busy, at: .zero, policy, random: 0.5) == .again(.zero)) }
+    for _ in 0..<14 { #expect(limiter.refuse(Self.busy, at: .zero, policy, random: 0.5) == .zero) }
     #expect(limiter.limit == 2 && limiter.inUse == 2)
     #expect(!limiter.hasRoom(at: .zero))
     limiter.end()
@@ -59,21 +59,21 @@ struct HostLimiterTests {
     for ceiling in [1.1, 2.2, 4.4, 8.8, 17.6] {
       limiter.begin()
       let pause = Duration.milliseconds(Int(ceiling * 750))
-      #expect(limiter.refuse(Self.down, at: now, policy, random: 0.5) == .again(now + pause))
+      #expect(limiter.refuse(Self.down, at: now, policy, random: 0.5) == now + pause)
       #expect(!limiter.hasRoom(at: now + pause - .nanoseconds(1)) && limiter.hasRoom(at: now + pause))
       now += pause
     }
     limiter.begin()
-    #expect(limiter.refuse(Self.down, at: now, policy, random: 0.5) == .givenUp)
+    #expect(limiter.refuse(Self.down, at: now, policy, random: 0.5) == nil)
     limiter.giveUp(policy)
     limiter.begin()
     #expect(
-      limiter.refuse(Self.down, at: now, policy, random: 0.5) == .givenUp, "at the first refusal from then on"
+      limiter.refuse(Self.down, at: now, policy, random: 0.5) == nil, "at the first refusal from then on"
     )
     limiter.begin()
     limiter.end()
     limiter.begin()
-    #expect(limiter.refuse(Self.down, at: now, policy, random: 0.5) != .givenUp, "an answer mends everything")
+    #expect(limiter.refuse(Self.down, at: now, policy, random: 0.5) != nil, "an answer mends everything")
   }
 
   /// What is refused together says once how many are too many (HTTP rule 39).
@@ -117,7 +117,7 @@ struct HostLimiterTests {
     for _ in 0..<24 { limiter.begin() }
     let error = DownloadError(
       .unanswered, isTransient: true, overtaken: .init(waited: .milliseconds(40), loop: 1, answering: [1, 2]))
-    for _ in 0..<21 { #expect(limiter.refuse(error, at: .zero, policy, random: 0.5) == .again(.zero)) }
+    for _ in 0..<21 { #expect(limiter.refuse(error, at: .zero, policy, random: 0.5) == .zero) }
     #expect(limiter.limit == 3 && limiter.inUse == 3 && limiter.refusals == 0)
     for _ in 0..<3 { limiter.end() }
     for _ in 0..<60 {
@@ -128,7 +128,7 @@ struct HostLimiterTests {
     let trial = DownloadError(
       .unanswered, isTransient: true, overtaken: .init(waited: .milliseconds(40), loop: 0, isIdle: true))
     limiter.begin()
-    #expect(limiter.refuse(trial, at: .zero, policy, random: 0.5) == .again(.zero))
+    #expect(limiter.refuse(trial, at: .zero, policy, random: 0.5) == .zero)
     #expect(limiter.limit == 3 && limiter.inUse == 0)
   }
 
@@ -146,8 +146,8 @@ struct HostLimiterTests {
     var limiter = HostLimiter(ceiling: 8)
     for _ in 0..<4 { limiter.begin() }
     let pause = Duration.milliseconds(825)
-    #expect(limiter.refuse(Self.down, at: .seconds(1), policy, random: 0.5) == .again(.seconds(1) + pause))
-    #expect(limiter.refuse(Self.down, at: .seconds(1), policy, random: 0.5) == .again(.seconds(1) + pause))
+    #expect(limiter.refuse(Self.down, at: .seconds(1), policy, random: 0.5) == .seconds(1) + pause)
+    #expect(limiter.refuse(Self.down, at: .seconds(1), policy, random: 0.5) == .seconds(1) + pause)
     #expect(!limiter.hasRoom(at: .seconds(1)) && limiter.refusals == 1)
     limiter.end()
     #expect(limiter.hasRoom(at: .seconds(1)), "it serves others")
@@ -156,12 +156,12 @@ struct HostLimiterTests {
   @Test func retryAfterHoldsBackTheWholeHost() {
     var limiter = HostLimiter(ceiling: 8)
     for _ in 0..<3 { limiter.begin() }
-    #expect(limiter.refuse(Self.asking(5), at: .seconds(1), policy, random: 0) == .again(.seconds(6)))
-    #expect(limiter.refuse(Self.asking(2), at: .seconds(1), policy, random: 0) == .again(.seconds(6)))
+    #expect(limiter.refuse(Self.asking(5), at: .seconds(1), policy, random: 0) == .seconds(6))
+    #expect(limiter.refuse(Self.asking(2), at: .seconds(1), policy, random: 0) == .seconds(6))
     limiter.end()
     #expect(!limiter.hasRoom(at: .seconds(5)) && limiter.hasRoom(at: .seconds(6)))
     limiter.begin()
-    #expect(limiter.refuse(Self.asking(3600), at: .seconds(7), policy, random: 0) == .givenUp)
+    #expect(limiter.refuse(Self.asking(3600), at: .seconds(7), policy, random: 0) == nil)
   }
 
   @Test func whatIsARefusal() {

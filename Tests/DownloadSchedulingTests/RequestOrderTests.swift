@@ -37,7 +37,7 @@ struct RequestRankingTests {
     let ranking = RequestRanking(order: row.order)
     let sorted = requests.sorted { ranking.rank($0) < ranking.rank($1) }
     #expect(sorted.map(\.id) == row.expected)
-    var window = RequestWindow(ranking)
+    var window = RequestWindow(ranking, isOpen: true)
     for request in requests.reversed() { window.add(request) }
     var taken: [Int] = []
     while let request = window.takeUrgent() ?? window.takeOther() { taken.append(request.id) }
@@ -55,9 +55,12 @@ struct RequestRankingTests {
   }
 
   @Test(arguments: [(15, false, false), (16, false, true), (99, false, true), (99, true, false)])
-  func othersHaveATurn(row: (urgent: Int, isRead: Bool, expected: Bool)) {
-    #expect(
-      RequestRanking.letsOthersGo(urgentInARow: row.urgent, isListRead: row.isRead) == row.expected)
+  func othersHaveATurn(row: (urgent: Int, isRead: Bool, expected: Bool)) throws {
+    var window = RequestWindow(RequestRanking(), isOpen: true)
+    let urgent = DownloadRequest(id: 0, address: try Address("http://a/0"), isFirst: true)
+    for _ in 0..<row.urgent { window.gave(urgent) }
+    if row.isRead { window.reader = .isDone }
+    #expect(window.letsOthersGo == row.expected)
   }
 }
 
@@ -234,7 +237,7 @@ struct RequestOrderTests {
       }
     }
     let order = seen.withState { $0 }
-    #expect(order.firstIndex(of: 0) == RequestRanking.mostInARow)
+    #expect(order.firstIndex(of: 0) == RequestWindow.mostInARow)
   }
 
   /// A host that refuses some asks again for the urgent ones before it is asked for the others.

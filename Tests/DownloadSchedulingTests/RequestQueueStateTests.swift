@@ -123,19 +123,17 @@ struct KeyRoutingTests {
     homes.begin(keys[0], at: 4)
     for key in keys.dropFirst() {
       homes.begin(key, at: 1)
-      #expect(homes.home(of: key) == .inFlight(1))
-      let freed = homes.end(key)
-      #expect(freed == nil)
-      #expect(homes.home(of: key) == .recent(1))
+      #expect(homes.home(of: key) == KeyHomes.Home(share: 1, isInFlight: true))
+      homes.end(key)
+      #expect(homes.home(of: key) == KeyHomes.Home(share: 1, isInFlight: false))
       #expect(homes.count <= 21)
     }
-    #expect(homes.home(of: keys[1]) == nil && homes.home(of: keys[99]) == .recent(1))
-    _ = homes.end(keys[0])
-    #expect(homes.home(of: keys[0]) == .inFlight(3), "the first is the home, and one is left")
-    homes.markAwaited(keys[0])
-    let freed = homes.end(keys[0])
-    #expect(freed == 3)
-    #expect(homes.home(of: keys[0]) == .recent(3))
+    #expect(homes.home(of: keys[1]) == nil && homes.home(of: keys[99])?.share == 1)
+    homes.end(keys[0])
+    let first = KeyHomes.Home(share: 3, isInFlight: true)
+    #expect(homes.home(of: keys[0]) == first, "the first is the home, and one is left")
+    homes.end(keys[0])
+    #expect(homes.home(of: keys[0]) == KeyHomes.Home(share: 3, isInFlight: false))
   }
 }
 
@@ -272,8 +270,8 @@ private struct Simulation {
     let handed = state.settle(at: time, received: { [done] in Int64(done.count) }) { [tap] in tap.takeAtOnce()
     }
     takeQuotas()
-    for (ticket, request) in handed {
-      let index = lanes.firstIndex { if case .waiting(ticket) = $0.lane { true } else { false } }
+    for (lane, request) in handed {
+      let index = lanes.firstIndex { if case .waiting(lane.ticket) = $0.lane { true } else { false } }
       guard let index else { return "a lane that does not wait is handed something" }
       guard let request else {
         lanes[index].lane = .ended
@@ -282,12 +280,12 @@ private struct Simulation {
       if let complaint = give(request, to: index) { return complaint }
     }
     if let due = state.due(at: time), due <= time { return "the clock would be looked at without a pause" }
-    if state.isOpening, state.run.isFull, state.run.room == .max, done.isEmpty, isAnyWaiting,
+    if state.run.isOpening, state.run.isFull, state.run.room == .max, done.isEmpty, isAnyWaiting,
       state.due(at: time) == nil
     {
       return "in time more could begin, and nobody looks again"
     }
-    if state.takeReading() {
+    if state.window.takeReading(besides: state.hosts.held) {
       if readerIsWanted { return "the source is read twice at a time" }
       readerIsWanted = true
     }
@@ -304,8 +302,8 @@ private struct Simulation {
       }
     }
     guard !asks, !state.run.isFull, !readerIsWanted, isAnyWaiting else { return nil }
-    let resting = Set(state.resting.lazy.filter { [now] in $0.until > now }.map(\.request.id))
-    let full = Set(state.waits(at: now).map(\.host))
+    let resting = Set(state.refused.resting.lazy.filter { [now] in $0.until > now }.map(\.request.id))
+    let full = Set(state.hosts.waits(at: now).map(\.host))
     let idle = list.prefix(tap.drawn).first {
       !out.contains($0.id) && !done.contains($0.id) && !full.contains($0.address.hostAndPort)
         && !overtaken.contains($0.id) && !resting.contains($0.id) && keyCounts[$0.key] == 1
@@ -351,14 +349,14 @@ private struct Simulation {
     case .step(let index): return step(index)
     case .finish(let index): return finish(index)
     case .cancel(let index):
-      if case .waiting(let ticket) = lanes[index].lane { state.stopWaiting(ticket) }
+      if case .waiting(let ticket) = lanes[index].lane { _ = state.lanes.remove(ticket) }
       lanes[index].lane = .free
     case .deliver:
       readerIsWanted = false
       for index in lanes.indices { if case .reading = lanes[index].lane { lanes[index].lane = .free } }
       let goesOn = Bool.random(using: &random)
       state.received(tap.next(), SourceOutlook(goesOn: goesOn, hasFirst: isOrdered))
-      state.readAhead { [tap] in tap.takeAtOnce() }
+      state.window.readAhead(besides: state.hosts.held) { [tap] in tap.takeAtOnce() }
     case .time: now += .milliseconds(Int.random(in: 1...2000, using: &random))
     case .acquire: acquire()
     case .release(let index):
@@ -373,10 +371,10 @@ private struct Simulation {
     return nil
   }
 
-  private func look() -> Duration { state.isOpening || state.needsTime ? now : .zero }
+  private func look() -> Duration { state.run.isOpening || state.needsTime ? now : .zero }
 
   private mutating func takeQuotas() {
-    for change in state.takeQuotaChanges() { quotas[change.host] = .some(change.quotas) }
+    for change in state.hosts.takeQuotaChanges() { quotas[change.host] = .some(change.quotas) }
   }
 
   private mutating func step(_ index: Int) -> String? {
@@ -389,7 +387,7 @@ private struct Simulation {
     case .read: lanes[index].lane = .reading
     case .wait:
       lastTicket += 1
-      state.wait(lastTicket, share: share)
+      state.lanes.add(WaitingLanes.Lane(ticket: lastTicket, share: share))
       lanes[index].lane = .waiting(ticket: lastTicket)
     case .end:
       lanes[index].lane = .ended
@@ -405,7 +403,7 @@ private struct Simulation {
     }
     if out.count > state.run.room { return "more files than there is room for" }
     var failsFast = false
-    if case .fail = state.advice(on: request) { failsFast = true }
+    if state.refused.advice(on: request).failure != nil { failsFast = true }
     inUse[host, default: Array(repeating: 0, count: widths.count)][share] += 1
     let owner = owners[request.key] ?? (share, 0)
     owners[request.key] = (owner.share, owner.count + 1)
@@ -564,9 +562,9 @@ struct RestingTests {
     let comesAgain = host.refuse(Self.busy, 0)
     #expect(comesAgain)
     _ = host.state.requeue(host.refused, share: 0, after: Self.busy, at: host.now, random: 0)
-    #expect(host.state.resting.map(\.request.id) == [0])
+    #expect(host.state.refused.resting.map(\.request.id) == [0])
     let withdrawn = host.state.withdraw([0])
-    #expect(withdrawn.map(\.id) == [0] && host.state.resting.isEmpty)
+    #expect(withdrawn.map(\.id) == [0] && host.state.refused.resting.isEmpty)
   }
 }
 
@@ -580,19 +578,19 @@ struct HostWaitTests {
       if case .give(let request) = state.step(for: 0, at: now, { rest.popFirst() }) { return request }
       return nil
     }
-    #expect(state.waits(at: .zero).isEmpty)
+    #expect(state.hosts.waits(at: .zero).isEmpty)
     #expect(take(at: .zero)?.id == 0 && take(at: .zero)?.id == 1)
-    #expect(state.waits(at: .zero).isEmpty, "nothing waits yet")
+    #expect(state.hosts.waits(at: .zero).isEmpty, "nothing waits yet")
     #expect(take(at: .zero) == nil)
     #expect(
-      state.waits(at: .zero)
+      state.hosts.waits(at: .zero)
         == [HostWait(host: "a", limit: 2, isLearnt: false, waiting: 4, pause: nil)], "the user's own limit")
     let busy = DownloadError(
       .status, cause: .http(status: 503), isTransient: true, retryAfter: .seconds(6))
     for id in 0..<2 { _ = state.requeue(list[id], share: 0, after: busy, at: .seconds(1), random: 0) }
-    let waits = state.waits(at: .seconds(3))
+    let waits = state.hosts.waits(at: .seconds(3))
     #expect(waits == [HostWait(host: "a", limit: 1, isLearnt: true, waiting: 6, pause: .seconds(4))])
-    #expect(state.waits(at: .seconds(7)).isEmpty, "it can be asked again")
+    #expect(state.hosts.waits(at: .seconds(7)).isEmpty, "it can be asked again")
   }
 }
 
@@ -611,16 +609,16 @@ struct RefusedOnceTests {
       lanes: while running.count < width {
         switch state.step(for: 0, at: now, { rest.popFirst() }) {
         case .give(let request):
-          if case .fail = state.advice(on: request) {
+          if state.refused.advice(on: request).failure != nil {
             Issue.record("\(request.id) fails without being asked")
             break rounds
           }
           running.append(request)
         case .end where running.isEmpty: break rounds
         case .wait:
-          state.wait(1, share: 0)
+          state.lanes.add(WaitingLanes.Lane(ticket: 1, share: 0))
           if running.isEmpty { now = max(now, state.due(at: now) ?? now) }
-          state.stopWaiting(1)
+          _ = state.lanes.remove(1)
           break lanes
         case .read: state.received(nil, SourceOutlook(goesOn: true, hasFirst: false))
         case .end: break lanes

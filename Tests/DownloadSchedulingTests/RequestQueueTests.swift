@@ -239,7 +239,7 @@ struct RequestQueueTests {
       }
       var failed: [Int] = []
       while let request = await queue.next() {
-        guard case .fail(Self.busy) = queue.advice(on: request) else {
+        guard queue.advice(on: request).failure == Self.busy else {
           Issue.record("\(request.id) was not given up")
           break
         }
@@ -264,7 +264,7 @@ struct RequestQueueTests {
       let failed = Lock<[Int]>([])
       let running = Task {
         await mode.strategy.run(queue, width: width) { request in
-          if case .fail = queue.advice(on: request) {
+          if queue.advice(on: request).failure != nil {
             failed.withLock { $0.append(request.id) }
             queue.ended(request, wasAsked: false)
             return

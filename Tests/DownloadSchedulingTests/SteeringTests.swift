@@ -76,14 +76,14 @@ struct SteeringTests {
     func settle(_ milliseconds: Int) -> [Int?] {
       state.settle(at: .milliseconds(milliseconds), received: { 0 }) { list.popFirst() }.map(\.request?.id)
     }
-    for ticket in 1...8 { state.wait(ticket, share: 0) }
+    for ticket in 1...8 { state.lanes.add(WaitingLanes.Lane(ticket: ticket, share: 0)) }
     #expect(settle(0) == [0, 1])
     #expect(settle(0) == [] && state.due(at: .zero) == .milliseconds(3))
     #expect(settle(1) == [])
     #expect(settle(4) == [2, 3] && settle(5) == [])
     #expect(state.due(at: .milliseconds(5)) == .milliseconds(7))
     _ = state.ended(try request(0), share: 0, wasAsked: true)
-    #expect(!state.isOpening)
+    #expect(!state.run.isOpening)
     #expect(settle(6) == [4])
     #expect(state.due(at: .milliseconds(9)) == nil)
   }
@@ -94,7 +94,7 @@ struct SteeringTests {
     var state = RequestQueueState(
       ceiling: 64, widths: [32, 32], retry: RetryPolicy(), adaptive: AdaptiveConcurrency(ceiling: 64))
     var list = try (0..<64).map { try request($0) }[...]
-    for ticket in 1...64 { state.wait(ticket, share: ticket % 2) }
+    for ticket in 1...64 { state.lanes.add(WaitingLanes.Lane(ticket: ticket, share: ticket % 2)) }
     let none = state.settle(at: .zero, received: { 0 }) { nil }
     #expect(none.isEmpty && state.due(at: .zero) == nil)
     state.received(list.popFirst())
@@ -121,15 +121,15 @@ struct SteeringTests {
     var list = try (0..<2).map { try request($0) }[...]
     let first = state.step(for: 0, at: .zero) { list.popFirst() }
     #expect(given(first) == 0)
-    state.pause(true)
+    state.run.isPaused = true
     guard case .wait = state.step(for: 0, at: .zero, { list.popFirst() }) else { return #expect(Bool(false)) }
-    state.wait(7, share: 0)
+    state.lanes.add(WaitingLanes.Lane(ticket: 7, share: 0))
     _ = state.ended(try request(0), share: 0, wasAsked: true)
     let none = state.settle(at: .zero, received: { 0 }) { list.popFirst() }
     #expect(none.isEmpty)
-    state.pause(false)
+    state.run.isPaused = false
     let handed = state.settle(at: .zero, received: { 0 }) { list.popFirst() }
-    #expect(handed.map(\.ticket) == [7] && handed.first?.request?.id == 1)
+    #expect(handed.map(\.lane.ticket) == [7] && handed.first?.request?.id == 1)
   }
 
   /// Where nothing is left to begin, the run ends, paused or not.
@@ -139,15 +139,15 @@ struct SteeringTests {
     let first = state.step(for: 0, at: .zero) { only }
     #expect(given(first) == 0)
     guard case .wait = state.step(for: 0, at: .zero, { nil }) else { return #expect(Bool(false)) }
-    let reads = state.takeReading()
+    let reads = state.window.takeReading(besides: state.hosts.held)
     #expect(reads)
     state.received(nil)
-    state.pause(true)
-    state.wait(7, share: 0)
+    state.run.isPaused = true
+    state.lanes.add(WaitingLanes.Lane(ticket: 7, share: 0))
     let none = state.settle(at: .zero, received: { 0 }) { nil }
     #expect(none.isEmpty)
     _ = state.ended(only, share: 0, wasAsked: true)
     let handed = state.settle(at: .zero, received: { 0 }) { nil }
-    #expect(handed.map(\.ticket) == [7] && handed.first?.request == nil)
+    #expect(handed.map(\.lane.ticket) == [7] && handed.first?.request == nil)
   }
 }

@@ -14,7 +14,7 @@ struct WithdrawalTests {
     var state = RequestQueueState(
       ceiling: 1, widths: [4], retry: RetryPolicy(retries: 5), looksAhead: true)
     var ahead = try (0..<300).map { try request($0, isFirst: $0.isMultiple(of: 2)) }[...]
-    state.readAhead { ahead.popFirst() }
+    state.window.readAhead(besides: state.hosts.held) { ahead.popFirst() }
     state.received(nil)
     guard case .give(let first) = state.step(for: 0, at: .zero, { nil }) else {
       Issue.record("the first one can go")
@@ -48,7 +48,7 @@ struct WithdrawalTests {
     _ = state.step(for: 0, at: .zero) { list.popFirst() }
     let withdrawn = state.withdraw([0, 1, 3, 9])
     #expect(withdrawn.map(\.id).sorted() == [1, 3], "the first one is in flight")
-    #expect(state.waits(at: .zero).map(\.waiting) == [1])
+    #expect(state.hosts.waits(at: .zero).map(\.waiting) == [1])
     state.received(nil)
     _ = state.ended(first, share: 0, wasAsked: true)
     guard case .give(let second) = state.step(for: 0, at: .zero, { nil }) else {

@@ -48,7 +48,7 @@ struct ConfigurationTests {
     (configuration.jobs, configuration.segments, configuration.loops) = (10, 4, 2)
     let plan = configuration.plan(schedule, loops: 2)
     #expect(plan.widths == widths && plan.segments == segments)
-    #expect((plan.adaptive != nil) == (schedule.width == .automatic))
+    #expect((plan.adaptive != nil) == (schedule.width == nil))
   }
 
   static let fractions: [(bytes: Int64, total: Int64?, fraction: Double?)] = [

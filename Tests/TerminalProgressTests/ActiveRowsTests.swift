@@ -126,9 +126,9 @@ struct ActiveRowsTests {
     for second in 0...20 {
       if second <= 10 { file.meter.add(10_000) }
       rows.update([file], retries: [:], at: .seconds(second), lines: 4)
-      let left = rows.longestTimeLeft(at: .seconds(second))
+      let left = rows.all.first?.timeLeft(at: .seconds(second))
       #expect((left != nil) == (2..<15 ~= second), "\(second)")
-      #expect(rows.hasStalled(at: .seconds(second)) == (second >= 15))
+      #expect(rows.all.first?.hasStalled(at: .seconds(second)) == (second >= 15))
     }
   }
 

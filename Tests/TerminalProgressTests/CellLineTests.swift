@@ -6,7 +6,7 @@ import Testing
 struct CellLineTests {
   private static func change(_ old: String, _ new: String) -> String {
     var pen = CellPen()
-    pen.change(row: 0, from: CellLine(old, width: 80), to: CellLine(new, width: 80))
+    pen.change(row: 0, from: CellLine(old).trimmed, to: CellLine(new).trimmed)
     return String(decoding: pen.bytes, as: UTF8.self)
   }
 
@@ -41,24 +41,24 @@ struct CellLineTests {
     #expect(Self.change(old, new) == sent)
   }
 
-  @Test(arguments: [
-    ("1", "1", false), ("1;31", "1;31", false), ("0;2", "2", false), ("2;0", "", false), ("", "", false),
-    ("7", "7", true), ("4;31", "4;31", true), ("38;5;208", "38;5;208", true), ("97", "97", false),
-  ])
-  func styles(sent: String, inForce: String, isSeenOnBlanks: Bool) {
-    let line = CellLine("\u{1B}[\(sent)mx", width: 80)
-    #expect(line.cells.first?.style.text == inForce)
-    #expect(line.cells.first?.style.isSeenOnBlanks == isSeenOnBlanks)
-  }
-
-  @Test func cutAtTheWindowsEdge() {
-    #expect(CellLine("abcdef", width: 4) == CellLine("abcd", width: 80))
-    #expect(CellLine("abc界", width: 4) == CellLine("abc", width: 80))
+  @Test("what is drawn at once, above the region, has the same styles")
+  func text() {
+    var line = CellLine(ellipsis: "…", isColored: true)
+    line.append("✓", .done)
+    line.pad(to: 2)
+    line.append("日本語.pdf", left: 8)
+    line.append("1 B", right: 6, .dim)
+    line.append(" and more", upTo: 20, .dim)
+    #expect(line.width == 20)
+    #expect(line.text == "\u{1B}[32m✓\u{1B}[0m 日….pdf    \u{1B}[2m1 B an…\u{1B}[0m")
+    var plain = CellLine()
+    plain.append("a", .done)
+    #expect(plain.text == "a")
   }
 
   @Test func rowsBelowOneAnother() {
     var pen = CellPen()
-    let (old, new) = (CellLine("old", width: 80), CellLine("new", width: 80))
+    let (old, new) = (CellLine("old"), CellLine("new"))
     pen.change(row: 1, from: old, to: new)
     pen.change(row: 4, from: old, to: new)
     pen.home()

@@ -49,8 +49,8 @@ struct TerminalTextTests {
 
   @Test("a name without its place in the locale")
   func fallsBackToASCII() {
-    #expect(StyledLine.shown("東京\u{1B}.pdf", .ascii) == "??.pdf")
-    #expect(StyledLine.shown("東京\u{1B}.pdf", .unicode) == "東京.pdf")
+    #expect(TerminalText.shown("東京\u{1B}.pdf", .ascii) == "??.pdf")
+    #expect(TerminalText.shown("東京\u{1B}.pdf", .unicode) == "東京.pdf")
   }
 }
 

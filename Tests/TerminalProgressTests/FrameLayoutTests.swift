@@ -38,11 +38,11 @@ struct FrameLayoutTests {
         finishedBytes: 1 << 30)
       sum = total.update(sample, active: activeRows.all.map(\.progress), at: .seconds(second))
     }
-    var content = FrameLayout.Content(rows: [], hidden: 0, total: sum, now: .seconds(4))
+    var content = FrameLayout.Content(total: sum, now: .seconds(4))
     activeRows.place(
       at: .seconds(4), lines: layout.room(besides: layout.waits(content).count, prompt: 0))
     (content.rows, content.hidden) = (activeRows.shown, activeRows.hidden)
-    return layout.region(content)
+    return layout.region(content).map(\.text)
   }
 
   /// A run that is one of several: half of the window at most is for what those have come to.
@@ -56,7 +56,8 @@ struct FrameLayoutTests {
     activeRows.update(active, retries: [:], at: .zero, lines: layout.room(besides: 0, prompt: 0))
     let sum = total.update(Scene.sample(listed: 20), active: activeRows.all.map(\.progress), at: .zero)
     let region = layout.region(
-      FrameLayout.Content(rows: activeRows.shown, hidden: activeRows.hidden, total: sum, now: .zero))
+      FrameLayout.Content(rows: activeRows.shown, hidden: activeRows.hidden, total: sum, now: .zero)
+    ).map(\.text)
     #expect(region.count == lines)
     #expect(
       region.prefix(shown)
@@ -153,7 +154,7 @@ struct FrameLayoutTests {
     let layout = FrameLayout(size: .usual, glyphs: .unicode, isColored: false)
     var total = RunTotal()
     let sum = total.update(sample, active: [], at: .seconds(1))
-    #expect(TotalLine(layout: layout).text(sum).hasPrefix("  \(expected)  "))
+    #expect(TotalLine(layout: layout).line(sum).text.hasPrefix("  \(expected)  "))
   }
 
   @Test("what found no room is counted above the total")
@@ -192,7 +193,8 @@ struct FrameLayoutTests {
           Scene.sample(listed: 7), active: activeRows.all.map(\.progress), at: .seconds(100))
         let lines = layout.region(
           FrameLayout.Content(
-            rows: activeRows.shown, hidden: activeRows.hidden, total: sum, now: .seconds(100)))
+            rows: activeRows.shown, hidden: activeRows.hidden, total: sum, now: .seconds(100))
+        ).map(\.text)
         #expect(lines.count == min(rows - 3, 8))
         for line in lines {
           #expect(CellWidth.of(line) < columns, "\(columns): \(line)")

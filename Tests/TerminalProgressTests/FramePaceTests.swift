@@ -31,27 +31,23 @@ struct FramePaceTests {
     "a thousand files that wait, at 0.7 ms a frame: drawing takes a fiftieth of the run",
     arguments: [0.4, 0.57, 0.9])
   func ofTheWhole(others: Double) {
-    var pace = FramePace()
-    var (now, drawn, pause) = (Duration.zero, Duration.zero, Duration.milliseconds(50))
+    var pace = FramePace(.milliseconds(50), first: .milliseconds(50))
+    var (now, drawn) = (Duration.zero, Duration.zero)
     for _ in 0..<1000 {
-      now += pause
+      now += pace.pause
       let start = drawn
       drawn += .microseconds(700)
       let process = now * others + drawn
-      pause = pace.pause(
-        .milliseconds(50), at: now,
-        after: (
-          ProcessorTime(drawing: start, process: process), ProcessorTime(drawing: drawn, process: process)
-        ))
+      pace.take((start, process), (drawn, process), at: now)
     }
     #expect(abs(pace.busy - (others + drawn / now)) < 0.01)
     #expect(drawn / (now * others + drawn) < 0.0202)
   }
 
   @Test func aClockThatStandsStillSaysNothing() {
-    var pace = FramePace()
-    let time = ProcessorTime(drawing: .zero, process: .seconds(1))
-    for _ in 0..<3 { _ = pace.pause(.milliseconds(50), at: .seconds(1), after: (time, time)) }
+    var pace = FramePace(.milliseconds(50), first: .zero)
+    let time: ProcessorTime = (.zero, .seconds(1))
+    for _ in 0..<3 { pace.take(time, time, at: .seconds(1)) }
     #expect(pace.busy == 1)
   }
 }

@@ -10,7 +10,7 @@ struct FrameWriterTests {
   /// Draws and checks what holds after every frame.
   private mutating func draw(above: [String] = [], _ region: [String], extra: String = "") {
     let size = TerminalSize(columns: terminal.columns, rows: terminal.rows)
-    terminal.feed(writer.frame(above: above, region: region, size: size, extra: extra))
+    terminal.feed(writer.frame(above: above, region: region.map { CellLine($0) }, size: size, extra: extra))
     #expect(terminal.cursor.column == 0)
     #expect(!terminal.isInFrame)
     #expect(!terminal.isCursorShown)
@@ -109,8 +109,8 @@ struct FrameWriterTests {
   @Test("closing restores the cursor, once; restoring does from the middle of a frame")
   mutating func restores() {
     #expect(writer.close().isEmpty)
-    draw(["a", "b"], extra: TaskbarProgress.busy.sequence)
-    terminal.feed(writer.close(extra: TaskbarProgress.hidden.sequence))
+    draw(["a", "b"], extra: "\u{1B}]9;4;3;0\u{1B}\\")
+    terminal.feed(writer.close(extra: "\u{1B}]9;4;0;0\u{1B}\\"))
     #expect(terminal.isCursorShown)
     #expect(terminal.lines.isEmpty)
     #expect(terminal.operatingSystemCommands == ["9;4;3;0", "9;4;0;0"])
@@ -170,9 +170,9 @@ struct FrameWriterTests {
   mutating func leaves() {
     draw(["a", "b"])
     terminal.feed(Array("\r\n$ prompt".utf8))
-    terminal.feed(writer.leave())
+    terminal.feed(writer.close(erases: false))
     #expect(terminal.lines == ["a", "$ prompt"] && terminal.isCursorShown)
-    #expect(writer.leave().isEmpty)
+    #expect(writer.close(erases: false).isEmpty)
   }
 
   /// From any region to any other, with styles and wide, combining and joined characters: the screen shows what
@@ -191,7 +191,8 @@ struct FrameWriterTests {
       draw(above: above, region)
       var fresh = FrameWriter()
       var empty = TerminalEmulator(columns: columns, rows: terminal.rows)
-      empty.feed(fresh.frame(region: region, size: TerminalSize(columns: columns, rows: terminal.rows)))
+      let size = TerminalSize(columns: columns, rows: terminal.rows)
+      empty.feed(fresh.frame(region: region.map { CellLine($0) }, size: size))
       let shown = terminal.cells(from: terminal.cursor.row).prefix(region.count)
       #expect(shown == empty.cells(from: 0).prefix(region.count), "\(region)")
       #expect(terminal.lines.count <= terminal.cursor.row + region.count)
@@ -215,9 +216,9 @@ private struct Random {
   ]
 
   mutating func line(_ width: Int) -> String {
-    var line = StyledLine(glyphs: .unicode, isColored: true)
+    var line = CellLine(isColored: true)
     while line.width < width - 4, next(30) > 0 {
-      let tones: [StyledLine.Tone] = [.plain, .strong, .dim, .failed, .bar]
+      let tones: [CellLine.Tone] = [.plain, .strong, .dim, .failed, .bar]
       line.append(Self.pieces[next(Self.pieces.count)], tones[next(tones.count)])
     }
     return line.text

@@ -1,7 +1,7 @@
-import DownloadModel
 import Foundation
 import Testing
 
+@testable import DownloadModel
 @testable import TerminalProgress
 
 @Suite("JSON lines for programs")
@@ -38,7 +38,7 @@ struct JSONLogTests {
     let active = zip(requests, meters).map { ActiveDownload(id: $0.id, address: $0.address, meter: $1) }
     var bytes = log.draw(
       ProgressSample(tally: tally, received: 4, active: active, events: requests.map { .began($0) }),
-      at: .seconds(1), size: .usual)
+      at: .seconds(1))
     (tally.fetched, tally.failed, tally.failedForGood, tally.finishedBytes) = (1, 2, 2, 10)
     bytes += log.end(
       ProgressSample(
@@ -64,7 +64,7 @@ struct JSONLogTests {
           .watch(.asking(files: 3)),
           .watch(.waiting(WatchStatus(lists: ["urls.txt"], files: 3, nextLook: .seconds(598.5)))),
           .watch(.removed(requests[2], .waiting)),
-        ]), at: .seconds(2), size: .usual)
+        ]), at: .seconds(2))
     let written = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     for example in examples {
       #expect(written.contains(example), "\(example)\nis none of\n\(written.joined(separator: "\n"))")
@@ -86,7 +86,7 @@ struct JSONLogTests {
     (tally.listed, tally.listIsComplete, tally.fetched, tally.finishedBytes) = (2, true, 1, 100)
     let active = [ActiveDownload(id: 1, address: try Scene.address("https://h/x"), meter: meter)]
     let bytes = log.draw(
-      ProgressSample(tally: tally, received: 500, active: active, events: []), at: .seconds(1), size: .usual)
+      ProgressSample(tally: tally, received: 500, active: active, events: []), at: .seconds(1))
     let line = try #require(String(decoding: bytes, as: UTF8.self).split(separator: "\n").last)
     let fields = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
     let (received, size) = (fields["received"] as? Int ?? -1, fields["size"] as? Int ?? -2)
@@ -105,8 +105,7 @@ struct JSONLogTests {
     let requests = try (0..<3).map { DownloadRequest(id: $0, address: try Address("https://u:p@host/\($0)")) }
     feed.listed(3, complete: true)
     for request in requests { feed.start(request).begin(at: 0, total: 10) }
-    let size = TerminalSize(columns: 80, rows: 24)
-    var bytes = log.draw(reader.take(), at: .seconds(1), size: size)
+    var bytes = log.draw(reader.take(), at: .seconds(1))
     feed.retry(
       requests[1], NextAttempt(attempt: 2, retry: 1, of: 5, delay: .seconds(1.5)),
       error: DownloadError(.reset, isTransient: true))
@@ -114,7 +113,7 @@ struct JSONLogTests {
       requests[0],
       .success(DownloadOutcome(kind: .fetched, path: "a/0", size: 10, transferred: 10, proof: .length)))
     feed.end(requests[1], .failure(DownloadError(.status, cause: .http(status: 404))))
-    bytes += log.end(reader.take(), at: .seconds(2), size: size)
+    bytes += log.end(reader.take(), at: .seconds(2))
 
     let lines = try String(decoding: bytes, as: UTF8.self).split(separator: "\n").map {
       try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])

@@ -8,7 +8,7 @@ struct PlainLogTests {
   private var log = PlainLog(isColored: false, words: Scene.words)
 
   private mutating func draw(_ sample: ProgressSample, at seconds: Double) -> String {
-    String(decoding: log.draw(sample, at: .seconds(seconds), size: .usual), as: UTF8.self)
+    String(decoding: log.draw(sample, at: .seconds(seconds)), as: UTF8.self)
   }
 
   @Test("a line for each change that matters")
@@ -135,14 +135,14 @@ struct PlainLogTests {
   @Test("the end leaves nothing unsaid")
   mutating func ending() throws {
     let sample = Scene.sample([], [try Scene.done(1), try Scene.failed(2)])
-    let text = String(decoding: log.end(sample, at: .seconds(1), size: .usual), as: UTF8.self)
+    let text = String(decoding: log.end(sample, at: .seconds(1)), as: UTF8.self)
     #expect(text == "done: /tmp/out/file-1.bin, 4.0 KiB\nfailed: https://example.org/file-2.bin: HTTP 404\n")
   }
 
   @Test("colour, where wanted, is on the first word only")
   func color() throws {
     var log = PlainLog(isColored: true, words: Scene.words)
-    let bytes = log.draw(Scene.sample([], [try Scene.failed(2)]), at: .seconds(1), size: .usual)
+    let bytes = log.draw(Scene.sample([], [try Scene.failed(2)]), at: .seconds(1))
     #expect(
       String(decoding: bytes, as: UTF8.self)
         == "\u{1B}[31mfailed:\u{1B}[0m https://example.org/file-2.bin: HTTP 404\n")

@@ -5,8 +5,8 @@ import Testing
 @Suite("Bars")
 struct ProgressBarTests {
   private func text(_ extent: ProgressBar.Extent, _ cells: Int, _ glyphs: Glyphs.Bar) -> String {
-    let bar = ProgressBar(extent, cells: cells, glyphs: glyphs)
-    return bar.before + bar.filled + bar.after
+    let levels = ProgressBar.levels(extent, cells: cells, steps: glyphs.steps.count)
+    return String(String.UnicodeScalarView(levels.map { $0 > 0 ? glyphs.steps[$0 - 1] : glyphs.empty }))
   }
 
   @Test(
@@ -51,25 +51,36 @@ struct ProgressBarTests {
       }
     }
   }
-}
 
-@Suite("Progress on the taskbar")
-struct TaskbarProgressTests {
-  @Test(
-    arguments: [
-      (0.0, 0, TaskbarProgress.percent(0)), (0.999, 0, .percent(99)), (1, 0, .percent(100)),
-      (0.5, 2, .failing(50)),
-      (nil, 2, .busy), (7, 0, .percent(100)),
-    ] as [(Double?, Int, TaskbarProgress)])
-  func decides(fraction: Double?, failed: Int, expected: TaskbarProgress) {
-    #expect(TaskbarProgress(fraction: fraction, failed: failed) == expected)
+  // MARK: A file in several parts
+
+  struct InParts: Sendable {
+    var parts: [Range<Int64>]
+    var total: Int64 = 100
+    var cells = 10
+    var line: String
+    var ascii: String
   }
 
   @Test(arguments: [
-    (TaskbarProgress.hidden, "\u{1B}]9;4;0;0\u{1B}\\"), (.percent(42), "\u{1B}]9;4;1;42\u{1B}\\"),
-    (.failing(42), "\u{1B}]9;4;2;42\u{1B}\\"), (.busy, "\u{1B}]9;4;3;0\u{1B}\\"),
+    InParts(parts: [], line: "──────────", ascii: ".........."),
+    InParts(parts: [0..<100], line: "━━━━━━━━━━", ascii: "##########"),
+    InParts(parts: [0..<20, 50..<70], line: "━━───━━───", ascii: "##...##..."),
+    InParts(parts: [0..<1, 99..<100], line: "╾────────╾", ascii: ".........."),
+    InParts(parts: [0..<25, 25..<50], line: "━━━━━─────", ascii: "#####....."),
+    InParts(parts: [0..<99], line: "━━━━━━━━━╾", ascii: "#########."),
+    InParts(parts: [0..<33, 66..<100], total: 100, cells: 3, line: "╾╾━", ascii: "..#"),
+    InParts(parts: [5..<5, 90..<200], line: "─────────━", ascii: ".........#"),
+    InParts(parts: [0..<10], total: 0, line: "──────────", ascii: ".........."),
+    InParts(parts: [0..<60, 0..<60], line: "━━━━━━────", ascii: "######...."),
+    InParts(parts: [0..<10], cells: 0, line: "", ascii: ""), InParts(parts: [0..<10], cells: -3, line: "", ascii: ""),
+    InParts(parts: [0..<10], cells: 1, line: "╾", ascii: "."),
+    InParts(
+      parts: [0..<(Int64.max / 2)], total: .max, cells: 4, line: "━━──", ascii: "##.."),
   ])
-  func speaks(progress: TaskbarProgress, expected: String) {
-    #expect(progress.sequence == expected)
+  func inParts(row: InParts) {
+    for (glyphs, expected) in [(Glyphs.Bar.line, row.line), (.ascii, row.ascii)] {
+      #expect(text(.parts(row.parts, of: row.total), row.cells, glyphs) == expected)
+    }
   }
 }

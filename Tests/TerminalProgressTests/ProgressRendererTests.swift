@@ -16,14 +16,14 @@ struct ProgressRendererTests {
   ) throws -> ProgressRenderer {
     try #require(
       ProgressRenderer(
-        feed: feed, style: style, isColored: true, output: terminal, environment: environment,
+        feed: feed, style: style, output: terminal, environment: environment,
         words: Scene.words, clock: clock))
   }
 
   @Test("a style that shows nothing costs no thread and no timer: it has no renderer")
   func nothingShown() {
     let renderer = ProgressRenderer(
-      feed: feed, style: .none, isColored: true, output: terminal, environment: Scene.environment,
+      feed: feed, style: .none, output: terminal, environment: Scene.environment,
       words: Scene.words, clock: clock)
     #expect(renderer == nil)
   }
@@ -101,10 +101,10 @@ struct ProgressRendererTests {
     // Two milliseconds between one look at the time and the next.
     let spent: @Sendable () -> ProcessorTime = {
       let time = Duration.milliseconds(2) * frames.wrappingAdd(1, ordering: .relaxed).newValue
-      return ProcessorTime(drawing: time, process: time)
+      return (time, time)
     }
     let made = ProgressRenderer(
-      feed: feed, style: .bars, isColored: true, output: terminal, environment: Scene.environment,
+      feed: feed, style: .bars, output: terminal, environment: Scene.environment,
       words: Scene.words, clock: clock, spent: spent)
     let renderer = try #require(made)
     async let drawing: Void = renderer.run()

@@ -36,35 +36,30 @@ struct ProgressStyleTests {
 }
 
 @Suite("Whether text is coloured")
-struct ColorChoiceTests {
+struct ColorTests {
   struct Case: Sendable, CustomTestStringConvertible {
-    var choice: ColorChoice
     var isTerminal: Bool
     var variables: [String: String]
     var expected: Bool
-    var testDescription: String { "\(choice), terminal \(isTerminal), \(variables)" }
+    var testDescription: String { "terminal \(isTerminal), \(variables)" }
   }
 
   @Test(
-    "option, NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR, terminal",
+    "NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR, terminal",
     arguments: [
-      Case(choice: .always, isTerminal: false, variables: ["NO_COLOR": "1"], expected: true),
-      Case(
-        choice: .never, isTerminal: true, variables: ["TERM": "xterm", "FORCE_COLOR": "1"], expected: false),
-      Case(choice: .auto, isTerminal: true, variables: ["TERM": "xterm"], expected: true),
-      Case(choice: .auto, isTerminal: false, variables: ["TERM": "xterm"], expected: false),
-      Case(choice: .auto, isTerminal: true, variables: ["TERM": "dumb"], expected: false),
-      Case(choice: .auto, isTerminal: true, variables: ["TERM": "xterm", "NO_COLOR": "1"], expected: false),
-      Case(choice: .auto, isTerminal: true, variables: ["TERM": "xterm", "NO_COLOR": ""], expected: true),
-      Case(choice: .auto, isTerminal: false, variables: ["FORCE_COLOR": "1"], expected: true),
-      Case(choice: .auto, isTerminal: false, variables: ["CLICOLOR_FORCE": "1"], expected: true),
-      Case(choice: .auto, isTerminal: false, variables: ["CLICOLOR_FORCE": "0"], expected: false),
-      Case(
-        choice: .auto, isTerminal: false, variables: ["NO_COLOR": "1", "FORCE_COLOR": "1"], expected: false),
+      Case(isTerminal: true, variables: ["TERM": "xterm"], expected: true),
+      Case(isTerminal: false, variables: ["TERM": "xterm"], expected: false),
+      Case(isTerminal: true, variables: ["TERM": "dumb"], expected: false),
+      Case(isTerminal: true, variables: ["TERM": "xterm", "NO_COLOR": "1"], expected: false),
+      Case(isTerminal: true, variables: ["TERM": "xterm", "NO_COLOR": ""], expected: true),
+      Case(isTerminal: false, variables: ["FORCE_COLOR": "1"], expected: true),
+      Case(isTerminal: false, variables: ["CLICOLOR_FORCE": "1"], expected: true),
+      Case(isTerminal: false, variables: ["CLICOLOR_FORCE": "0"], expected: false),
+      Case(isTerminal: false, variables: ["NO_COLOR": "1", "FORCE_COLOR": "1"], expected: false),
     ])
   func resolves(_ row: Case) {
     let environment = TerminalEnvironment(isTerminal: row.isTerminal, variables: row.variables)
-    #expect(row.choice.resolved(in: environment) == row.expected)
+    #expect(environment.isColored == row.expected)
   }
 }
 

@@ -1,6 +1,19 @@
-import DownloadModel
-
+@testable import DownloadModel
 @testable import TerminalProgress
+
+extension CellLine: ExpressibleByStringLiteral {
+  public init(stringLiteral text: String) { self.init(text) }
+
+  /// A line of text in which SGR sequences of one parameter are tones.
+  init(_ text: String) {
+    self.init(isColored: true)
+    for (index, piece) in text.split(separator: "\u{1B}[", omittingEmptySubsequences: false).enumerated() {
+      let parts =
+        index == 0 ? ["0", piece] : piece.split(separator: "m", maxSplits: 1, omittingEmptySubsequences: false)
+      append(String(parts[1]), UInt8(parts[0]).flatMap { Tone(rawValue: $0) } ?? .plain)
+    }
+  }
+}
 
 /// Short ways to say what a run looks like.
 enum Scene {

@@ -13,11 +13,14 @@ struct ScreenStateTests {
     var command: ScreenCommand?
     var panel: ScreenState.Panel?
     var selected: Int?
-    var note: ScreenState.Note?
+    var note: String?
     var isPaused = false
     var rows = ScreenStateTests.rows
     var testDescription: String { "\(keys) over \(rows)" }
   }
+
+  private static let selectFirst = "select a file first, with the arrows"
+  private static let skipping = "skipping it: what has come is kept"
 
   private static let cases: [Case] = [
     Case(keys: [.help], panel: .help), Case(keys: [.help, .help]), Case(keys: [.help, .close]),
@@ -31,30 +34,30 @@ struct ScreenStateTests {
     Case(keys: [.down, .down], selected: 3), Case(keys: [.down, .up], selected: 7),
     Case(keys: [.down, .down, .down, .down], selected: 9), Case(keys: [.down], rows: []),
     // One file.
-    Case(keys: [.details], note: .selectFirst), Case(keys: [.details], note: .nothingSelected, rows: []),
+    Case(keys: [.details], note: selectFirst),
+    Case(keys: [.details], note: "no file is under way that could be selected", rows: []),
     Case(keys: [.details], panel: .details(id: 5), rows: [5]),
     Case(keys: [.down, .details], panel: .details(id: 7), selected: 7),
     Case(keys: [.down, .details, .details], selected: 7), Case(keys: [.down, .details, .close], selected: 7),
     Case(keys: [.down, .details, .down], panel: .details(id: 3), selected: 3),
-    Case(keys: [.skip], note: .selectFirst),
-    Case(keys: [.skip], command: .skip(id: 5), note: .skipping, rows: [5]),
-    Case(keys: [.up, .skip], command: .skip(id: 9), selected: 9, note: .skipping),
+    Case(keys: [.skip], note: selectFirst),
+    Case(keys: [.skip], command: .skip(id: 5), note: skipping, rows: [5]),
+    Case(keys: [.up, .skip], command: .skip(id: 9), selected: 9, note: skipping),
     Case(
       keys: [.up, .details, .skip], command: .skip(id: 9), panel: .details(id: 9), selected: 9,
-      note: .skipping),
+      note: skipping),
     // The run.
     Case(keys: [.pause], command: .pause, isPaused: true), Case(keys: [.pause, .pause], command: .goOn),
     Case(keys: [.more], command: .width(change: 1)), Case(keys: [.fewer], command: .width(change: -1)),
-    Case(keys: [.stop], command: .stop, note: .stopping),
-    Case(keys: [.unknown], note: .unknownKey), Case(keys: [.unknown, .down], selected: 7),
+    Case(keys: [.stop], command: .stop, note: "stopping: what has come is kept"),
+    Case(keys: [.unknown], note: "? shows the keys"), Case(keys: [.unknown, .down], selected: 7),
   ]
 
   @Test(arguments: cases)
   private func table(example: Case) {
     var state = ScreenState()
     var command: ScreenCommand?
-    let around = ScreenState.Surroundings(rows: example.rows, failures: 5)
-    for key in example.keys { command = state.press(key, around, at: .zero) }
+    for key in example.keys { command = state.press(key, rows: example.rows, failures: 5, at: .zero) }
     #expect(command == example.command)
     #expect(state.panel == example.panel)
     #expect(state.selected == example.selected)
@@ -65,8 +68,8 @@ struct ScreenStateTests {
   @Test("a note stands for a moment")
   func noteGoes() {
     var state = ScreenState()
-    _ = state.press(.unknown, .init(rows: []), at: .seconds(10))
-    #expect(state.note(at: .seconds(13)) == .unknownKey)
+    _ = state.press(.unknown, rows: [], at: .seconds(10))
+    #expect(state.note(at: .seconds(13)) == "? shows the keys")
     #expect(state.note(at: .seconds(14)) == nil)
   }
 
@@ -74,18 +77,18 @@ struct ScreenStateTests {
   @Test("what has ended is selected no more, and the next arrow begins where it was")
   func ended() {
     var state = ScreenState()
-    _ = state.press(.down, .init(rows: [7, 3, 9]), at: .zero)
-    _ = state.press(.down, .init(rows: [7, 3, 9]), at: .zero)
-    _ = state.press(.details, .init(rows: [7, 3, 9]), at: .zero)
+    _ = state.press(.down, rows: [7, 3, 9], at: .zero)
+    _ = state.press(.down, rows: [7, 3, 9], at: .zero)
+    _ = state.press(.details, rows: [7, 3, 9], at: .zero)
     // A file that lost its row, but goes on, stays described.
     state.settle([7, 9], isUnderWay: { [7, 3, 9].contains($0) }, at: .zero)
     #expect(state.selected == nil)
     #expect(state.panel == .details(id: 3))
     state.settle([7, 9], isUnderWay: { [7, 9].contains($0) }, at: .zero)
     #expect(state.panel == nil)
-    #expect(state.note(at: .zero) == .hasEnded)
-    #expect(state.press(.skip, .init(rows: [7, 9]), at: .zero) == nil)
-    _ = state.press(.down, .init(rows: [7, 9]), at: .zero)
+    #expect(state.note(at: .zero) == "that file has ended")
+    #expect(state.press(.skip, rows: [7, 9], at: .zero) == nil)
+    _ = state.press(.down, rows: [7, 9], at: .zero)
     #expect(state.selected == 9)
   }
 }
@@ -97,7 +100,7 @@ struct ScreenPanelTests {
   ) -> [String] {
     let layout = FrameLayout(
       size: TerminalSize(columns: columns, rows: 24), glyphs: glyphs, isColored: false)
-    return ScreenPanel(layout: layout).lines(content, at: .seconds(3), most: most)
+    return ScreenPanel(layout: layout).lines(content, at: .seconds(3), most: most).map(\.text)
   }
 
   private func row(total: Int64? = 40 << 20) throws -> ActiveRow {
@@ -124,9 +127,8 @@ struct ScreenPanelTests {
     (transfer.peer, transfer.httpVersion) = ("127.0.0.1:80", "HTTP/1.1")
     (transfer.lookedUp, transfer.connected) = (.milliseconds(1), .milliseconds(5))
     transfer.firstByte = .milliseconds(40)
-    let details = ScreenPanel.Details(row: try row(), transfers: [transfer])
     #expect(
-      lines(.details(details), columns: 100) == [
+      lines(.details(try row(), [transfer], isPaused: false), columns: 100) == [
         "  a.iso",
         "    address     https://example.org/a.iso",
         "    so far      10.0 MiB of 40.0 MiB, 25%, 4.0 MiB of it from before",
@@ -141,27 +143,24 @@ struct ScreenPanelTests {
   @Test("before anything is known, and with a checksum")
   func littleIsKnown() throws {
     let row = try row(total: nil)
-    var details = ScreenPanel.Details(row: row, transfers: [], isPaused: true)
-    #expect(lines(.details(details)).contains("    now         paused"))
-    #expect(lines(.details(details)).last?.hasPrefix("    proof       the server gave no length") == true)
+    let paused = lines(.details(row, [], isPaused: true))
+    #expect(paused.contains("    now         paused"))
+    #expect(paused.last?.hasPrefix("    proof       the server gave no length") == true)
     row.meter.expectDigest()
-    details.isPaused = false
-    #expect(lines(.details(details)).last == "    proof       its checksum is compared at the end")
+    #expect(lines(.details(row, [], isPaused: false)).last == "    proof       its checksum is compared at the end")
   }
 
-  @Test func failures() {
-    var tail = FailureTail()
-    for id in 0..<600 {
-      tail.take([(try? Scene.failed(id)).map { $0 } ?? .rejected(Self.rejection)], Scene.words)
-    }
-    tail.take([.rejected(Self.rejection)], Scene.words)
-    #expect(tail.all.count == 500)
+  @Test func failures() throws {
+    var waits = WaitLines.Content()
+    for id in 0..<600 { waits.take(Scene.sample([], [try Scene.failed(id)]), Scene.words) }
+    waits.take(Scene.sample([], [.rejected(Self.rejection)]), Scene.words)
+    #expect(waits.failures.count == 500)
     #expect(
-      lines(.failures(tail.all, skipped: 0, total: 601), most: 3) == [
+      lines(.failures(waits.failures, skipped: 0, total: 601), most: 3) == [
         "  601 failed so far:", "✗ file-599.bin  HTTP 404", "✗ list, line 3: no address: x",
       ])
     #expect(
-      lines(.failures(tail.all, skipped: 2, total: 601), most: 2) == [
+      lines(.failures(waits.failures, skipped: 2, total: 601), most: 2) == [
         "  601 failed so far:", "✗ file-598.bin  HTTP 404",
       ])
     #expect(lines(.failures([], skipped: 0, total: 0)) == ["  Nothing has failed so far."])
@@ -171,13 +170,13 @@ struct ScreenPanelTests {
 
   @Test("no line reaches the window's width", arguments: 1...120)
   func bounds(columns: Int) throws {
-    let details = ScreenPanel.Details(row: try row(), transfers: [TransferDetails()])
-    let failure = FailureTail.Failure(name: "東京の地図.pdf", cause: "HTTP 404 Not Found: \u{1B}[2J long text")
+    let row = try row()
+    let failure = WaitLines.Failure(name: "東京の地図.pdf", cause: "HTTP 404 Not Found: \u{1B}[2J long text")
     for glyphs in [Glyphs.unicode, .ascii] {
       for most in [0, 1, 3, 8, 20] {
-        for content in [.help, .details(details), .failures([failure], skipped: 0, total: 1)]
-          as [ScreenPanel.Content]
-        {
+        for content in [
+          .help, .details(row, [TransferDetails()], isPaused: false), .failures([failure], skipped: 0, total: 1),
+        ] as [ScreenPanel.Content] {
           let lines = lines(content, columns: columns, most: most, glyphs: glyphs)
           #expect(lines.count <= most)
           for line in lines {

@@ -14,7 +14,9 @@ struct WaitLinesTests {
     let active = (0..<running).map { _ in FileProgress(position: 0, start: 0, total: nil) }
     let progress = RunProgress(sample.tally, rejected: 0, active: active)
     return WaitLines(layout: layout).lines(
-      content, progress, tellsFailure: tellsFailure, at: .seconds(seconds), most: most)
+      content, TotalLine.Content(progress: progress, step: 0, rate: 0), tellsFailure: tellsFailure,
+      at: .seconds(seconds), most: most
+    ).map(\.text)
   }
 
   private func busy() throws -> WaitLines.Content {

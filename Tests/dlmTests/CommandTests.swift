@@ -173,6 +173,7 @@ struct CommandTests {
       #expect(run.status == 0 && run.errorText.contains("Report: c.\(form)"), "\(run.errorText)")
       let text = String(decoding: try place.file("c.\(form)"), as: UTF8.self)
       #expect(text.lowercased().hasPrefix(beginning), "\(text.prefix(80))")
+      #expect(text.hasSuffix("\n") && !text.hasSuffix("\n\n"), "\(form)")
     }
     let get = try await place.dlm("get", "urls.txt", "-d", "out", "--report", "g.html")
     #expect(get.status == 0, "\(get.errorText)")

@@ -1,5 +1,5 @@
+import Comparing
 import DownloadModel
-import StrategyComparing
 import Testing
 
 @testable import dlm

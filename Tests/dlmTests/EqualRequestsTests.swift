@@ -42,11 +42,11 @@ struct EqualRequestsTests {
   }
 
   private final class Ends: Sendable {
-    private let ends = Lock<[Int: Downloader.News.Result]>([:])
-    func add(_ request: DownloadRequest, _ result: Downloader.News.Result) {
+    private let ends = Lock<[Int: Downloader.Result]>([:])
+    func add(_ request: DownloadRequest, _ result: Downloader.Result) {
       ends.withLock { $0[request.id] = result }
     }
-    subscript(id: Int) -> Downloader.News.Result? { ends.withLock { $0[id] } }
+    subscript(id: Int) -> Downloader.Result? { ends.withLock { $0[id] } }
   }
 
   /// - Parameter ranges: a server that knows ranges lets the file be filled by several transfers.

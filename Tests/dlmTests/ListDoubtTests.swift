@@ -10,25 +10,26 @@ struct ListDoubtTests {
     ListDoubt.BadLine(line: line, text: "x", reason: .malformed(.noScheme))
   }
 
-  @Test func badLinesBeforeAnAddressWait() {
+  @Test func badLinesBeforeAnAddressWait() throws {
     var doubt = ListDoubt()
-    for line in 1..<ListDoubt.mostAtStart { #expect(doubt.take(Self.bad(line)) == .held) }
+    for line in 1..<ListDoubt.mostAtStart { #expect(try doubt.take(Self.bad(line)) == []) }
     #expect(doubt.address() == (1..<ListDoubt.mostAtStart).map(Self.bad))
     #expect(doubt.address().isEmpty)
-    #expect(doubt.take(Self.bad(9)) == .told)
+    #expect(try doubt.take(Self.bad(9)) == [Self.bad(9)])
     #expect(doubt.release().isEmpty)
   }
 
-  @Test func tooManyAtTheStart() {
+  @Test func tooManyAtTheStart() throws {
     var doubt = ListDoubt()
-    let verdicts = (1...ListDoubt.mostAtStart).map { doubt.take(Self.bad($0)) }
-    #expect(verdicts.last == .refused(.lines(ListDoubt.mostAtStart)))
-    #expect(verdicts.dropLast().allSatisfy { $0 == .held })
+    for line in 1..<ListDoubt.mostAtStart { #expect(try doubt.take(Self.bad(line)) == []) }
+    #expect(throws: Rejection.NoList.lines(ListDoubt.mostAtStart)) {
+      try doubt.take(Self.bad(ListDoubt.mostAtStart))
+    }
   }
 
-  @Test func aShortOneIsTold() {
+  @Test func aShortOneIsTold() throws {
     var doubt = ListDoubt()
-    _ = doubt.take(Self.bad(1))
+    _ = try doubt.take(Self.bad(1))
     #expect(doubt.release() == [Self.bad(1)])
     #expect(doubt.release().isEmpty)
   }
@@ -38,8 +39,8 @@ struct ListDoubtTests {
   func further(addresses: Int, bad: Int, isList: Bool) {
     var doubt = ListDoubt()
     for _ in 0..<addresses { _ = doubt.address() }
-    let verdicts = (1...bad).map { doubt.take(Self.bad($0)) }
-    #expect(verdicts.allSatisfy { $0 == .told } == isList)
+    let told = (1...bad).map { line in (try? doubt.take(Self.bad(line))) == [Self.bad(line)] }
+    #expect(told.allSatisfy(\.self) == isList)
   }
 
   @Test(

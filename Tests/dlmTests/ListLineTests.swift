@@ -7,7 +7,7 @@ import Testing
 struct ListLineTests {
   @Test(arguments: ["http://a/b", "  http://a/b\t", "http://a/b\r", "http://u:p@a/b"])
   func address(_ line: String) throws {
-    guard case .address(let address) = ListLine(Array(line.utf8)) else {
+    guard case .address(let address, _) = ListLine(Array(line.utf8)) else {
       Issue.record("no address in \(line)")
       return
     }

@@ -33,8 +33,9 @@ struct MessagesTests {
       _ failures: [DownloadError] = [], hasKeptAll: Bool = true, isAsHere: Bool = true,
       hasLostData: Bool = false
     ) -> Int32 {
-      ExitStatus(report(failures), hasKeptAll: hasKeptAll, isAsHere: isAsHere, hasLostData: hasLostData)
-        .rawValue
+      var report = report(failures)
+      report.verdict = RepeatVerdict(missing: isAsHere ? [] : [.init(address: "http://h/a", path: "a")])
+      return ExitStatus(report, hasKeptAll: hasKeptAll, hasLostData: hasLostData).rawValue
     }
     #expect(status() == 0)
     #expect(status([temporary], hasKeptAll: false, isAsHere: false, hasLostData: true) == 75)

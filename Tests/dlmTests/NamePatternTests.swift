@@ -40,12 +40,12 @@ struct NamePatternTests {
       ("http://a/b\tfirst=yes\tsize=5", LineOptions(isFirst: true, size: 5)),
     ])
   func aLinesOwnOptions(line: String, options: LineOptions) throws {
-    guard case .addressWith(let address, let found) = ListLine(Array(line.utf8)) else {
+    guard case .address(let address, let found) = ListLine(Array(line.utf8)) else {
       Issue.record("no options in \(line)")
       return
     }
     #expect(address.key == "http://a/b" && found == options)
-    guard case .addressWith(_, let again) = ListLine(Array("http://a/b\(options.text)".utf8)) else {
+    guard case .address(_, let again) = ListLine(Array("http://a/b\(options.text)".utf8)) else {
       Issue.record("no options in \(options.text)")
       return
     }
@@ -70,11 +70,11 @@ struct NamePatternTests {
 
   @Test func relativeLines() throws {
     let base = try Address("http://a/lists/urls.txt")
-    guard case .addressWith(let address, let options) = ListLine(Array("b\tfirst=yes".utf8), base: base)
+    guard case .address(let address, let options) = ListLine(Array("b\tfirst=yes".utf8), base: base)
     else {
       Issue.record("no options")
       return
     }
-    #expect(address.key == "http://a/lists/b" && options.isFirst == true)
+    #expect(address.key == "http://a/lists/b" && options?.isFirst == true)
   }
 }

@@ -38,7 +38,7 @@ struct PastRunTests {
       run(1, list: "a"), run(2, list: "b"), run(3, list: "a", seconds: 0.75),
       run(4, mode: .sequential, list: "a"),
     ]
-    let lines = HistoryMessages(runs, folder: "/home/a b", most: 2).lines
+    let lines = HistoryMessages(runs: runs, folder: "/home/a b", most: 2).lines
     #expect(lines.count == 2 + 1 + 1 + 2 + 1 + 2 + 1)
     #expect(lines[0] == "urls.txt" && lines[3].isEmpty && lines[4] == "urls.txt")
     #expect(lines.contains("(1 earlier)"))
@@ -49,7 +49,7 @@ struct PastRunTests {
   func json() {
     var signed = (0..<3).map { run($0) }
     signed[2].sources = ["https://h/a?X-Amz-Signature=sEcret&n=1", "/home/urls.txt"]
-    let text = HistoryMessages(signed + [run(7, list: "other")], folder: "/", most: 2).json
+    let text = HistoryMessages(runs: signed + [run(7, list: "other")], folder: "/", most: 2).json
     let lines = text.split(separator: "\n")
     #expect(lines.count == 3 && lines.allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
     #expect(

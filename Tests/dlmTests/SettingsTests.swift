@@ -118,13 +118,8 @@ struct SettingsTests {
     let help = try await Workplace().dlm("get", "--help").outputText
     let words = help.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     for row in OptionTable.rows {
-      let text: String? =
-        switch row.builtIn {
-        case .value("no"): nil
-        case .value(let text): text
-        case .nothing(let words): words
-        }
-      guard let text else { continue }
+      let text = row.usual ?? row.meaning
+      if row.kind == .flag { continue }
       let start = try #require(words.range(of: "\(row.spelled) <"), "\(row.spelled)").upperBound
       let next = words.range(of: " --", range: start..<words.endIndex)?.lowerBound ?? words.endIndex
       #expect(words[start...].contains("(default: \(text))"), "\(row.spelled): \(words[start..<next])")
@@ -136,16 +131,16 @@ struct SettingsTests {
   /// A run to which every built-in value is given is the run that has none.
   @Test func builtInValuesAreThoseInForce() async throws {
     var variables: [String: String] = ["XDG_CONFIG_HOME": "/nowhere"]
-    func settings() async throws -> Settings {
-      try await Settings(.parse([]), [], .load(environment: variables))
+    func settings() throws -> Settings {
+      try Settings(.parse([]), [], .load(environment: variables))
     }
-    let usual = try await settings()
+    let usual = try settings()
     for row in OptionTable.rows where row.setting != .nowhere {
-      if let text = row.builtIn.value { variables[SettingsSources.variable(row.name)] = text }
+      if let text = row.usual { variables[SettingsSources.variable(row.name)] = text }
     }
     #expect(variables.count > 20)
     // Without the rate limiter and others that are objects, a value prints as what it is.
-    #expect("\(try await settings())" == "\(usual)")
+    #expect("\(try settings())" == "\(usual)")
   }
 
   /// The manual page is made from the help.

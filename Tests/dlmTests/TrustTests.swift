@@ -74,19 +74,19 @@ struct TrustTests {
       (.less, "2", "1"), (.less, "auto", "64"), (.less, "2G", "500M"), (.less, "1.5", "1.2"),
       (.less, "1,16", "4"), (.less, "1", "0"), (.proof, "none", "length"), (.proof, "length", "digest"),
       (.on, "no", "yes"), (.on, "", "true"), (.off, "yes", "no"),
-    ] as [(Strictness, String, String)])
-  func whichIsLooser(strictness: Strictness, loose: String, strict: String) {
-    #expect(strictness.isLooser(loose, than: strict))
-    #expect(!strictness.isLooser(strict, than: loose) && !strictness.isLooser(strict, than: strict))
-    #expect(!strictness.isLooser(loose, than: nil), "without the user's own it demands nothing")
-    #expect(!strictness.isLooser("neither", than: strict), "a mistake is told where it counts")
+    ] as [(OptionTable.Setting, String, String)])
+  func whichIsLooser(setting: OptionTable.Setting, loose: String, strict: String) {
+    #expect(!setting.holds(loose, besides: strict))
+    #expect(setting.holds(strict, besides: loose) && setting.holds(strict, besides: strict))
+    #expect(setting.holds(loose, besides: nil), "without the user's own it demands nothing")
+    #expect(setting.holds("neither", besides: strict), "a mistake is told where it counts")
   }
 
   @Test func whichNeedNoOrder() {
-    #expect(Strictness.own.isLooser("b", than: "a") && !Strictness.own.isLooser("b", than: nil))
-    for own in [nil, "rename", "skip", "ask"] { #expect(Strictness.keeping.isLooser("overwrite", than: own)) }
-    #expect(!Strictness.keeping.isLooser("overwrite", than: "overwrite"))
-    #expect(!Strictness.keeping.isLooser("rename", than: "skip"))
+    let (own, keeping) = (OptionTable.Setting.own, OptionTable.Setting.keeping)
+    #expect(!own.holds("b", besides: "a") && own.holds("b", besides: nil))
+    for own in [nil, "rename", "skip", "ask"] { #expect(!keeping.holds("overwrite", besides: own)) }
+    #expect(keeping.holds("overwrite", besides: "overwrite") && keeping.holds("rename", besides: "skip"))
   }
 
   /// `require-proof: none` in a folder once undid what its user demands of all files.
@@ -94,9 +94,9 @@ struct TrustTests {
     let place = try Workplace()
     var (strict, loose): ([String: String], [String: String]) = ([:], [:])
     for row in OptionTable.rows {
-      guard case .bounded(let strictness) = row.setting else { continue }
       (strict[row.name], loose[row.name]) =
-        switch strictness {
+        switch row.setting {
+        case .nowhere, .anywhere, .byOwner: (nil, nil)
         case .less: ("1", "2")
         case .proof: ("digest", "length")
         case .on: ("yes", "no")

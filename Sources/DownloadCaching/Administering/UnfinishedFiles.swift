@@ -4,11 +4,9 @@ public import SystemPackage
 
 /// A file that is not whole yet, as it waits in its folder for the next run (`StagedFile`).
 public struct UnfinishedFile: Sendable, Equatable {
-  /// Its address, without credentials.
   public var address: String
   /// Whether it was asked for with a login or with header lines of its own.
   public var isKeyed: Bool
-  /// Its `.part`.
   public var path: FilePath
   /// Bytes of the body that are there.
   public var bytes: Int64
@@ -17,10 +15,8 @@ public struct UnfinishedFile: Sendable, Equatable {
   public var validator: Validator
 }
 
-/// The unfinished files in one folder that are this user's dlm's own.
-///
-/// They are recognised as a download recognises them that goes on with one: by the seal of the metadata
-/// (`ResumeMetadata`), by their owner and their rights. Whatever else is called `.part` is not looked at.
+/// The unfinished files in one folder that are this user's dlm's own, by the seal of their metadata (`ResumeMetadata`),
+/// owner and rights.
 struct UnfinishedFiles {
   private let folder: Folder
   private let path: String
@@ -33,7 +29,7 @@ struct UnfinishedFiles {
     self.secret = secret
   }
 
-  /// Without a look at locks: another process that begins to use a file at this moment must not find it taken.
+  /// Looks at no locks: a process that begins to use a file at this moment must not find it taken.
   func found() throws(Errno) -> [UnfinishedFile] {
     var found: [UnfinishedFile] = []
     for name in try partNames() {
@@ -50,7 +46,6 @@ struct UnfinishedFiles {
   }
 
   /// Removes unfinished files with what stands beside them; not those that a living process has in use.
-  /// - Parameter isMeant: whether an address's files are to go.
   func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Freed {
     var removed = Freed()
     for name in try partNames() {
@@ -71,23 +66,17 @@ struct UnfinishedFiles {
 
   /// - Returns: nil if it is not there, or not this user's dlm's.
   private func metadata(of name: PartialName) throws(Errno) -> Metadata? {
-    do throws(Errno) {
-      let file = try folder.open(name.metadata, O_RDONLY | O_NONBLOCK)
-      guard try file.isOwn(), let value = try ResumeMetadata.read(file, secret) else { return nil }
-      return Metadata(file: file, value: value)
-    } catch {
-      guard error.isForeign || error == .noSuchFileOrDirectory else { throw error }
-      return nil
-    }
+    let file = try open(name.metadata, O_RDONLY)
+    guard file.isOpen, try file.isOwn(), let value = try ResumeMetadata.read(file, secret) else { return nil }
+    return Metadata(file: file, value: value)
   }
 
   /// The lock of the part keeps a download from going on with it, and that of the metadata from taking the name
-  /// meanwhile: metadata without a part that is locked belongs to somebody (`StagedFile`). The part goes first, because
-  /// metadata alone is removed by the next run, and a part alone by nobody.
+  /// meanwhile. The part goes first: metadata alone is removed by the next run, and a part alone by nobody.
   private func remove(
     _ name: PartialName, _ metadata: borrowing Descriptor, _ isMeant: (String) -> Bool, _ removed: inout Freed
   ) throws(Errno) {
-    let part = try openPart(name)
+    let part = try open(name.part, O_RDWR)
     if part.isOpen {
       guard try part.isOwn(names: 2) else { return }
       guard part.lock() else { return removed.partsInUse += 1 }
@@ -101,7 +90,7 @@ struct UnfinishedFiles {
       part.isOpen ? try standing?.isSameFile(as: part.identity()) == true : standing == nil,
       let current = try ResumeMetadata.read(metadata, secret), isMeant(current.address)
     else { return }
-    // A part with a second name is a finished file whose part's name was not removed any more.
+    // A part with a second name is a finished file that still has its part's name.
     let bytes =
       try folder.allocatedBytes(of: name.part, ifRemoved: true) + folder.allocatedBytes(of: name.metadata)
     if part.isOpen {
@@ -113,9 +102,9 @@ struct UnfinishedFiles {
     removed.partBytes += bytes
   }
 
-  /// - Returns: a closed one where there is no part, or none of dlm's.
-  private func openPart(_ name: PartialName) throws(Errno) -> Descriptor {
-    do throws(Errno) { return try folder.open(name.part, O_RDWR | O_NONBLOCK) } catch {
+  /// - Returns: a closed one where there is no such file, or none of dlm's.
+  private func open(_ name: String, _ access: Int32) throws(Errno) -> Descriptor {
+    do throws(Errno) { return try folder.open(name, access | O_NONBLOCK) } catch {
       guard error.isForeign || error == .noSuchFileOrDirectory else { throw error }
       return .closed
     }

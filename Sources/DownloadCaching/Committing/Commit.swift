@@ -3,44 +3,15 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What to do about something that stands under a wanted name and is not this address's own. Pure (contract,
-/// `--on-conflict`; HTTP rule 22).
-enum Conflict: Equatable {
-  /// The new file takes the name.
-  case replace
-  /// What stands there stays, and the new file is dropped.
-  case leave
-  /// A file with the same bytes may be there already.
-  case lookForTwin
-  /// The new file takes a number.
-  case number
-
-  /// - Parameters:
-  ///   - isOfAnotherAddress: whether what stands there was given to another address. The policy concerns only
-  ///     files that dlm did not write; two addresses each get their own file under every policy.
-  ///   - looksForTwin: false after that search.
-  static func decide(_ policy: ConflictPolicy, isOfAnotherAddress: Bool, looksForTwin: Bool) -> Conflict {
-    switch policy {
-    case .overwrite where !isOfAnotherAddress: .replace
-    case .skip where !isOfAnotherAddress: .leave
-    default: looksForTwin ? .lookForTwin : .number
-    }
-  }
-}
-
-/// Gives a whole file its final name. Each attempt is one step without suspension, so that a request for the same file
-/// sees the state before or after it, never in between.
+/// Gives a whole file its final name. Each attempt is one step without suspension: a request for the same file never
+/// sees the state in between.
 struct Commit: Sendable {
-  /// What it has come to.
   struct Committed: Sendable, Equatable {
     var outcome: DownloadOutcome
-    /// The final name.
     var name: String
-    /// Nil where no index is kept.
     var row: CacheRow?
   }
 
-  /// How an attempt ended.
   enum Attempt: Equatable {
     case committed(Committed)
     /// Something stands under the name, and the index was not yet asked whether it is this address's own.
@@ -52,7 +23,6 @@ struct Commit: Sendable {
   }
 
   let download: FileDownload
-  /// What proves that the file is right.
   let proof: Proof
   private let wanted: String
   private let preferred: String
@@ -66,9 +36,7 @@ struct Commit: Sendable {
     preferred = download.plan.preferred(wanted)
   }
 
-  /// - Parameters:
-  ///   - index: asked only when something stands under the name, which is rare.
-  ///   - worker: compares files that may have the same bytes.
+  /// - Parameter index: asked only when something stands under the name, which is rare.
   /// - Throws: `.disk`, `.folder`, `.conflict`; `.cancelled` while files are compared.
   nonisolated(nonsending) func run(
     _ index: IndexSession, _ worker: DiskWorker
@@ -91,6 +59,9 @@ struct Commit: Sendable {
     }
   }
 
+  /// What stands under the wanted name and is not this address's own is met as the policy says (contract,
+  /// `--on-conflict`; HTTP rule 22). The policy concerns only files that dlm did not write: two addresses each get
+  /// their own file under every policy.
   /// - Parameter beforeNaming: called with the row before each attempt at a name, to write the journal's line.
   func attempt(
     _ ownership: DownloadPlan.Ownership, _ owners: FileOwners?, looksForTwin: Bool, _ beforeNaming: (CacheRow) -> Void
@@ -102,26 +73,23 @@ struct Commit: Sendable {
     // The file was intact at the check; a change between the check and the rename would be lost, as in any program.
     if case .known(let own?) = ownership, own.wanted == wanted, isToReplace(own, looksForTwin: looksForTwin),
       policy != .overwrite || own.name == preferred,
-      let named = try take(own.name, replacing: true, row, beforeNaming)
+      let committed = try take(own.name, replacing: true, row, beforeNaming)
     {
-      return .committed(committed(own.name, row, named))
+      return .committed(committed)
     }
-    if let named = try take(preferred, replacing: false, row, beforeNaming) {
-      return .committed(committed(preferred, row, named))
-    }
+    if let committed = try take(preferred, replacing: false, row, beforeNaming) { return .committed(committed) }
     guard case .known = ownership, let owners else { return .ownershipUnknown }
     guard let standing = try directory.standing(preferred) else { return .again }
     let isOfAnotherAddress = plan.isOfAnotherAddress(standing, owners)
-    switch Conflict.decide(policy, isOfAnotherAddress: isOfAnotherAddress, looksForTwin: looksForTwin) {
-    case .replace:
-      return try replace(owners, row, beforeNaming).map { .committed(committed(preferred, row, $0)) }
-        ?? .again
-    case .leave:
+    switch policy {
+    case .overwrite where !isOfAnotherAddress:
+      return try replace(owners, row, beforeNaming).map { .committed($0) } ?? .again
+    case .skip where !isOfAnotherAddress:
       let outcome = outcome(.skipped, preferred, size: max(0, standing.identity.size))
       try discard()
       return .committed(Committed(outcome: outcome, name: preferred))
-    case .lookForTwin: return .twinPossible
-    case .number:
+    default:
+      if looksForTwin { return .twinPossible }
       return .committed(try number(row, displacedBy: isOfAnotherAddress ? nil : preferred, beforeNaming))
     }
   }
@@ -135,13 +103,11 @@ struct Commit: Sendable {
 
   private func replace(
     _ owners: FileOwners, _ row: CacheRow?, _ beforeNaming: (CacheRow) -> Void
-  ) throws(DownloadError) -> ChangeTime? {
+  ) throws(DownloadError) -> Committed? {
     try directory.replacing.withLock { _ throws(DownloadError) in
       // Checked again under the lock: another loop may have committed its file there since.
-      guard let now = try directory.standing(preferred), plan.isOfAnotherAddress(now, owners) else {
-        return try take(preferred, replacing: true, row, beforeNaming)
-      }
-      return nil
+      if let now = try directory.standing(preferred), plan.isOfAnotherAddress(now, owners) { return nil }
+      return try take(preferred, replacing: true, row, beforeNaming)
     }
   }
 
@@ -153,9 +119,13 @@ struct Commit: Sendable {
     var number = plan.firstFallback(beside: wanted)
     while true {
       let name = FileNaming.alternative(wanted, number)
-      if let named = try take(name, replacing: false, row, beforeNaming) {
+      if var committed = try take(name, replacing: false, row, beforeNaming) {
         directory.numbers.took(number, beside: wanted)
-        return committed(name, row, named, displacedBy: other)
+        if let other {
+          committed.outcome.renamedFrom = directory.path(of: other)
+          committed.outcome.mediaType = download.look { $0.head }?["content-type"]
+        }
+        return committed
       }
       number += 1
     }
@@ -163,17 +133,21 @@ struct Commit: Sendable {
 
   // MARK: Steps
 
-  /// - Returns: when it got the name; nil if something stands under it.
+  /// - Returns: nil if something stands under the name.
   private func take(
     _ name: String, replacing: Bool, _ row: CacheRow?, _ beforeNaming: (CacheRow) -> Void
-  ) throws(DownloadError) -> ChangeTime? {
-    if let row { beforeNaming(row.named(name)) }
-    return try download.access { reception throws(DownloadError) in
+  ) throws(DownloadError) -> Committed? {
+    var row = row?.named(name)
+    if let row { beforeNaming(row) }
+    let named = try download.access { reception throws(DownloadError) in
       try reception.take(name, replacing: replacing)
     }
+    guard let named else { return nil }
+    row?.changed = named
+    return Committed(outcome: outcome(.fetched, name, size: download.look { $0.length }), name: name, row: row)
   }
 
-  /// Notes that this file belongs to an address, for the other loops: see `OutputDirectory.give`.
+  /// For the other loops: see `OutputDirectory.give`.
   private func give() throws(DownloadError) {
     if let file = try download.access({ reception throws(DownloadError) in try reception.standing() }) {
       directory.give(file.identity, to: plan.rowKey)
@@ -188,7 +162,7 @@ struct Commit: Sendable {
     let (file, head, held, digest, askedAt, source) = try download.access {
       reception throws(DownloadError) in
       (
-        try reception.standing(), reception.head, reception.held, reception.comparedDigest,
+        try reception.standing(), reception.head, reception.part.held, reception.part.comparedDigest,
         reception.askedAt, reception.source
       )
     }
@@ -225,15 +199,16 @@ struct Commit: Sendable {
 
   // MARK: The same bytes stand there already
 
-  /// Adopts a file that stands there with exactly the bytes that were fetched, under any number, perhaps from before
-  /// the cache was cleared; a second copy beside it would be of no use. Blocks for as long as the disk needs.
-  /// - Returns: nil if there is none, or if what stands there was given to another address (HTTP rule 22).
+  /// Adopts a file that stands there with exactly the bytes that were fetched, under any number, and is no other
+  /// address's (HTTP rule 22), perhaps from before the cache was cleared. Blocks for as long as the disk needs.
   func adopt(_ owners: FileOwners) throws(DownloadError) -> Committed? {
     let length = download.look { $0.length }
     // The preferred name first, so that two runs over the same files give the same names.
     let standing = try twin(preferred, owners, length: length, mayBeYoung: plan.mayStandAlready)
     if let standing { return try adopt(standing, as: preferred) }
-    let likeness = try download.access { reception throws(DownloadError) in try reception.likeness() }
+    let likeness = try download.access { reception throws(DownloadError) in
+      try reception.part.withFile("reading") { file throws(Errno) in try file.likeness(length) }
+    }
     guard let likeness else { return nil }
     for number in directory.numbers.numbers(of: wanted, like: likeness) {
       let name = FileNaming.alternative(wanted, number)
@@ -278,21 +253,6 @@ struct Commit: Sendable {
     }
   }
 
-  // MARK: Words
-
-  private func committed(
-    _ name: String, _ row: CacheRow?, _ named: ChangeTime, displacedBy other: String? = nil
-  ) -> Committed {
-    var outcome = outcome(.fetched, name, size: download.look { $0.length })
-    if let other {
-      outcome.renamedFrom = directory.path(of: other)
-      outcome.mediaType = download.look { $0.head }?["content-type"]
-    }
-    var row = row?.named(name)
-    row?.changed = named
-    return Committed(outcome: outcome, name: name, row: row)
-  }
-
   private func outcome(_ kind: DownloadOutcome.Kind, _ name: String, size: Int64) -> DownloadOutcome {
     download.look { reception in
       var outcome = DownloadOutcome(
@@ -304,8 +264,7 @@ struct Commit: Sendable {
   }
 }
 
-/// What becomes of a finished file after the user was asked about its name. Until then it stands, whole, under a
-/// numbered name.
+/// What becomes of a finished file, which stands under a numbered name, after the user was asked about it.
 public enum NameDecision: Sendable, Equatable {
   /// It stays where it is.
   case keep
@@ -321,28 +280,22 @@ public enum NameDecision: Sendable, Equatable {
   func carryOut(
     _ outcome: DownloadOutcome, in directory: OutputDirectory, for address: Address
   ) throws(DownloadError) -> String? {
-    let old = outcome.name
-    let new: String
-    switch self {
-    case .keep: return old
-    case .discard:
-      do throws(Errno) { try directory.folder.remove(old) } catch {
-        throw directory.failure(error, "removing", old).at(address)
+    let (folder, old) = (directory.folder, outcome.name)
+    let new: String? =
+      switch self {
+      case .keep: old
+      case .discard: nil
+      case .replace: outcome.wantedName
+      case .rename(let name): name
       }
-      return nil
-    case .replace: new = outcome.wantedName
-    case .rename(let name): new = name
-    }
-    if FileNaming.areSame(new, old) { return old }
+    if let new, FileNaming.areSame(new, old) { return old }
     do throws(Errno) {
-      if self == .replace {
-        try directory.folder.rename(old, replacing: new)
-      } else {
-        try directory.folder.rename(old, toFree: new)
+      switch (self, new) {
+      case (.replace, let new?): try folder.rename(old, replacing: new)
+      case (_, let new?): try folder.rename(old, toFree: new)
+      case (_, nil): try folder.remove(old)
       }
-    } catch {
-      throw directory.failure(error, "naming", new).at(address)
-    }
+    } catch { throw directory.failure(error, new == nil ? "removing" : "naming", new ?? old).at(address) }
     return new
   }
 }

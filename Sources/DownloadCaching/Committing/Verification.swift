@@ -1,36 +1,35 @@
 import DownloadModel
 import FoundationEssentials
-import Synchronization
 
-/// The comparison of one file with the checksum that it must have.
+/// The comparison of one file with the checksum that it must have, if there is one.
 struct DigestCheck: ~Copyable, Sendable {
-  let expected: ContentDigest
-  private var hasher: ContentHasher
+  let expected: ContentDigest?
+  private var hasher: ContentHasher?
   /// Bytes of the file, from its start, that the hasher has taken.
   private var hashed: Int64 = 0
 
-  init(_ expected: ContentDigest) {
+  init(_ expected: ContentDigest?) {
     self.expected = expected
-    hasher = ContentHasher(expected.algorithm)
+    if let expected { hasher = ContentHasher(expected.algorithm) }
   }
 
-  /// Takes bytes that were written at an offset. It hashes them only if they follow the bytes hashed so far: a part
-  /// that an earlier run left is not hashed here.
+  /// Hashes bytes only if they follow those hashed so far: what an earlier run left is not hashed here.
   mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
-    guard offset == hashed else { return }
-    hasher.update(bytes)
+    guard offset == hashed, hasher != nil else { return }
+    hasher?.update(bytes)
     hashed += Int64(bytes.count)
   }
 
-  /// How a file of this length compares.
   func verdict(of length: Int64) -> DigestVerdict {
-    hashed == length ? DigestVerdict(expected: expected, found: hasher.finish()) : .unread(expected)
+    guard let expected else { return .none }
+    switch hasher {
+    case .some(let hasher) where hashed == length: return DigestVerdict(expected: expected, found: hasher.finish())
+    default: return .unread(expected)
+    }
   }
 }
 
-/// How a whole file compares with its checksum.
 enum DigestVerdict: Sendable, Equatable {
-  /// There is no checksum.
   case none
   case match
   case mismatch(expected: ContentDigest, found: ContentDigest)
@@ -44,11 +43,7 @@ enum DigestVerdict: Sendable, Equatable {
 
 /// Whether a whole file is accepted, by its checksum and the proof that is required.
 enum Verification {
-  /// - Parameters:
-  ///   - verdict: not `.unread`.
-  ///   - proof: what the end of its transfer proved.
-  /// - Returns: nil if its bytes were wrong for the first time: then it must be fetched once more, past every cache. So
-  ///   it is for a copy, which the disk may have damaged: only a server's bytes are the last word.
+  /// - Returns: nil if its bytes, or a copy's, were wrong for the first time: then it must be fetched past every cache.
   /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
   static func judge(
     _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload
@@ -65,7 +60,7 @@ enum Verification {
         address: download.plan.address.key, path: try setAside(download), activity: "comparing checksums")
     case .none, .unread:
       let required = download.plan.rules.requiredProof
-      guard proof >= required else { throw unproven(proof, required).at(download.plan.address) }
+      guard proof >= required else { throw unproven(proof, required) }
       return proof
     }
   }
@@ -82,27 +77,22 @@ enum Verification {
     }
   }
 
-  /// Sets wrong bytes aside under a name of their own.
-  /// - Returns: the path.
+  /// Sets wrong bytes aside under a name of their own, and returns the path.
   private static func setAside(_ download: FileDownload) throws(DownloadError) -> String {
     let wanted = download.look { $0.finalName }
     var number = 0
     while true {
       let name = wanted + (number == 0 ? ".rejected" : ".rejected.\(number)")
-      let isTaken = try download.access { reception throws(DownloadError) in
-        try reception.take(name, replacing: false) != nil
-      }
-      if isTaken { return download.plan.directory.path(of: name) }
+      let named = try download.access { reception throws(DownloadError) in try reception.take(name, replacing: false) }
+      if named != nil { return download.plan.directory.path(of: name) }
       number += 1
     }
   }
 }
 
-/// `Repr-Digest` (RFC 9530 §3): a dictionary of byte sequences, `sha-256=:base64:, sha-512=:base64:`. It is of the
-/// whole representation, also in a 206.
+/// `Repr-Digest` (RFC 9530 §3), of the whole representation also in a 206: `sha-256=:base64:, sha-512=:base64:`.
 enum ReprDigest {
-  /// The strongest digest that is understood; nil if there is none. A malformed member is ignored: a server's mistake
-  /// in this field must not fail a file that is right.
+  /// The strongest digest that is understood. A malformed member is ignored: it must not fail a file that is right.
   static func strongest(_ field: String) -> ContentDigest? {
     field.split(separator: ",").compactMap { member(OptionalWhiteSpace.trimmed($0)) }
       .max { $0.algorithm.length < $1.algorithm.length }
@@ -110,137 +100,14 @@ enum ReprDigest {
 
   private static func member(_ text: Substring) -> ContentDigest? {
     guard let equals = text.firstIndex(of: "=") else { return nil }
-    let algorithm: ContentDigest.Algorithm
-    switch text[..<equals].lowercased() {
-    case "sha-256": algorithm = .sha256
-    case "sha-512": algorithm = .sha512
-    default: return nil  // RFC 9530 §5 deprecates the other algorithms
-    }
+    // RFC 9530 §5 deprecates the other algorithms.
+    let algorithms: [String: ContentDigest.Algorithm] = ["sha-256": .sha256, "sha-512": .sha512]
     // RFC 8941 allows parameters after the value; they mean nothing here.
     let value = text[text.index(after: equals)...].prefix { $0 != ";" }
-    guard value.count > 2, value.first == ":", value.last == ":",
+    guard let algorithm = algorithms[text[..<equals].lowercased()], value.count > 2, value.first == ":",
+      value.last == ":",
       let data = Data(base64Encoded: String(value.dropFirst().dropLast()))
     else { return nil }
     return ContentDigest(algorithm, Array(data))
-  }
-}
-
-/// The checksums of a list such as SHA256SUMS, by file name, and which of them a run has used.
-///
-/// A list often names files with folders (`./pool/x.deb`). A download's name has none, so only the last component of
-/// the path counts. Where two lines give one such name different checksums of one algorithm, neither is used.
-public final class ChecksumList: Sendable {
-  private let entries: [String: ContentDigest]
-  private let used = Lock<Set<String>>([])
-  /// Numbers, from 1, of lines that are neither checksums, comments nor blank.
-  public let malformedLines: [Int]
-  /// Names whose lines contradict each other.
-  public let ambiguousNames: [String]
-
-  public init(_ text: [UInt8]) {
-    var entries: [String: ContentDigest] = [:]
-    var ambiguous: Set<String> = []
-    var malformed: [Int] = []
-    for (index, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-      .enumerated()
-    {
-      switch ChecksumLine(String(decoding: line, as: UTF8.self)) {
-      case .blank: break
-      case .malformed: malformed.append(index + 1)
-      case .entry(let name, let digest):
-        if let other = entries[name], other.algorithm == digest.algorithm, other != digest {
-          ambiguous.insert(name)
-        }
-        // A list may hold several algorithms: the strongest counts.
-        if digest.algorithm.length >= entries[name]?.algorithm.length ?? 0 { entries[name] = digest }
-      }
-    }
-    for name in ambiguous { entries[name] = nil }
-    self.entries = entries
-    malformedLines = malformed
-    ambiguousNames = ambiguous.sorted()
-  }
-
-  public var count: Int { entries.count }
-
-  /// The checksum of a file, which counts as used.
-  func digest(of name: String) -> ContentDigest? {
-    guard let digest = entries[name] else { return nil }
-    used.withLock { _ = $0.insert(name) }
-    return digest
-  }
-
-  /// Names that no file of the run had.
-  public var unusedNames: [String] {
-    let used = used.withLock { $0 }
-    return entries.keys.filter { !used.contains($0) }.sorted()
-  }
-}
-
-/// One line of a checksum list, as coreutils' `sha256sum` (`HEX name`, `HEX *name`) and BSD's `sha256` (`SHA256 (name)
-/// = HEX`) write it. A backslash before the line says that the name is escaped.
-enum ChecksumLine: Equatable {
-  case blank
-  case malformed
-  case entry(name: String, ContentDigest)
-
-  /// Reads bytes, because a combining mark after a blank or slash would form one `Character` with it.
-  init(_ line: String) {
-    var line = line.utf8[...]
-    if line.last == UInt8(ascii: "\r") { line.removeLast() }
-    if line.allSatisfy({ Self.isBlank($0) }) || line.first == UInt8(ascii: "#") {
-      self = .blank
-      return
-    }
-    let isEscaped = line.first == UInt8(ascii: "\\")
-    if isEscaped { line.removeFirst() }
-    guard let (name, digest) = Self.coreutils(line) ?? Self.bsd(line),
-      let segment = (isEscaped ? Self.unescaped(name) : Array(name)).split(separator: UInt8(ascii: "/")).last
-    else {
-      self = .malformed
-      return
-    }
-    self = .entry(name: String(decoding: segment, as: UTF8.self), digest)
-  }
-
-  private static func isBlank(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-  }
-
-  private static func coreutils(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
-    guard let blank = line.firstIndex(of: UInt8(ascii: " ")), let digest = ContentDigest(hex: Substring(line[..<blank]))
-    else { return nil }
-    // One blank, then a blank (text) or an asterisk (binary). Some tools write only one blank.
-    var name = line[line.index(after: blank)...]
-    if let mark = name.first, mark == UInt8(ascii: " ") || mark == UInt8(ascii: "*") { name.removeFirst() }
-    return name.isEmpty ? nil : (name, digest)
-  }
-
-  private static func bsd(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
-    guard let open = line.firstRange(of: " (".utf8), let close = line.ranges(of: ") = ".utf8).last,
-      open.upperBound <= close.lowerBound,
-      let algorithm = ContentDigest.Algorithm(
-        rawValue: String(decoding: line[..<open.lowerBound].filter { $0 != UInt8(ascii: "-") }, as: UTF8.self)
-          .lowercased()),
-      let digest = ContentDigest(algorithm, hex: Substring(line[close.upperBound...]))
-    else { return nil }
-    return (line[open.upperBound..<close.lowerBound], digest)
-  }
-
-  private static func unescaped(_ name: Substring.UTF8View) -> [UInt8] {
-    var text: [UInt8] = []
-    var isEscaped = false
-    for byte in name {
-      switch (isEscaped, byte) {
-      case (false, UInt8(ascii: "\\")):
-        isEscaped = true
-        continue
-      case (true, UInt8(ascii: "n")): text.append(UInt8(ascii: "\n"))
-      case (true, UInt8(ascii: "r")): text.append(UInt8(ascii: "\r"))
-      default: text.append(byte)
-      }
-      isEscaped = false
-    }
-    return text
   }
 }

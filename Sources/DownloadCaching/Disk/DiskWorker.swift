@@ -3,83 +3,66 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Reads, copies and syncs whole files on a thread that may block, so that no transfer waits for gigabytes of disk
-/// work. For a cancelled task, reading and copying throw `.cancelled` at the next block.
+/// Reads, copies and syncs whole files on a thread that may block. For a cancelled task, reading and copying throw
+/// `.cancelled` at the next block.
 actor DiskWorker {
   private let executor: BlockingExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// - Parameter name: of its thread.
   init(_ name: String) { executor = BlockingExecutor(label: "dlm.\(name)") }
 
-  /// Compares a whole file with a checksum by reading it.
-  func verdict(
-    on download: FileDownload, _ expected: ContentDigest
-  ) throws(DownloadError) -> DigestVerdict {
+  func verdict(on download: FileDownload, _ expected: ContentDigest) throws(DownloadError) -> DigestVerdict {
     let found = try download.access { reception throws(DownloadError) in try reception.readDigest(expected) }
     return DigestVerdict(expected: expected, found: found)
   }
 
   /// The digest of a file on the disk; nil if it is no longer the file of the row.
   func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest? {
-    do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch .canceled {
-      throw .cancelled
-    } catch {
-      let isShortage = DownloadError.isShortage(error.rawValue)
-      throw DownloadError(
-        isShortage ? .resources : .disk, cause: .errno(error.rawValue), path: row.path, activity: "reading",
-        isTransient: isShortage)
+    do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch {
+      throw DownloadError(.disk, error, row.path, "reading")
     }
   }
 
-  /// Adopts a file that is there already in place of the download's own, if it has the same bytes and belongs to no
-  /// other address.
   func adopt(for commit: Commit, _ owners: FileOwners) throws(DownloadError) -> Commit.Committed? {
     try commit.adopt(owners)
   }
 
-  /// Fills a download with another file's bytes: shares its blocks where the file system can (FICLONE), else copies
-  /// them within the kernel (copy_file_range). Never a second name for the same file, since whoever changes the one in
-  /// place would change the other.
-  /// - Returns: false if the source is not, or no longer, the file of the row.
   func fill(_ download: FileDownload, from source: CacheRow) throws(DownloadError) -> Bool {
     try download.access { reception throws(DownloadError) in try reception.copy(source) }
   }
 
   /// Makes the bytes of a download durable (`--fsync`), before it gets its name.
   func sync(_ download: FileDownload) throws(DownloadError) {
-    try download.access { reception throws(DownloadError) in try reception.sync() }
+    try download.access { reception throws(DownloadError) in
+      try reception.part.withFile("syncing") { file throws(Errno) in try file.sync() }
+    }
   }
 
-  /// Makes the names of a folder durable.
   func syncNames(_ directory: OutputDirectory) throws(DownloadError) {
-    do throws(Errno) { try directory.folder.sync() } catch {
-      throw directory.failure(error, "syncing", "")
-    }
+    do throws(Errno) { try directory.folder.sync() } catch { throw directory.failure(error, "syncing", "") }
   }
 }
 
 /// Work on finished files, which are recognised by their identity when they were finished.
 extension Descriptor {
-  /// Opens what stands under the name of a finished file.
-  /// - Returns: nil if it is gone.
   static func open(_ row: CacheRow) throws(Errno) -> Descriptor? {
-    let raw = Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-    if raw < 0, errno == ENOENT || errno == ELOOP { return nil }
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    return Descriptor(raw)
+    do throws(Errno) {
+      return Descriptor(try Errno.check(Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)))
+    } catch {
+      if error == .noSuchFileOrDirectory || error == .tooManySymbolicLinkLevels { return nil }
+      throw error
+    }
   }
 
-  /// The same, if it is the file of the row.
   static func openIntact(_ row: CacheRow) throws(Errno) -> Descriptor? {
     guard let file = try open(row), try row.isIntact(file.standing()) else { return nil }
     return file
   }
 
-  /// Copies a finished file into this one.
+  /// Copies a finished file into this one: shares its blocks where the file system can (FICLONE), else copies them
+  /// within the kernel (copy_file_range). Never a second name: whoever changes the one in place would change the other.
   /// - Parameter mayClone: whether the file system may have clones; set to false where it has none.
   /// - Returns: its length; nil if it is not, or no longer, the file of the row, or may not be read.
-  /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
   func copy(_ source: CacheRow, mayClone: borrowing Atomic<Bool>) throws(Errno) -> Int64? {
     let opened: Descriptor?
     do throws(Errno) { opened = try Self.openIntact(source) } catch {
@@ -88,22 +71,16 @@ extension Descriptor {
     }
     guard let file = opened else { return nil }
     let length = source.identity.size
-    if !isClone(of: file, mayClone), try copyBytes(of: file, length) < length { return nil }
+    if !(mayClone.load(ordering: .relaxed) && clone(file)) {
+      if errno == EOPNOTSUPP || errno == ENOTTY { mayClone.store(false, ordering: .relaxed) }
+      if try copyBytes(of: file, length) < length { return nil }
+    }
     let standing = try file.standing()
     guard source.isIntact(standing) else { return nil }
     if !source.changed.isThat(of: standing), try digest(.sha256)?.hex != source.sum { return nil }
     return length
   }
 
-  private func isClone(of file: borrowing Descriptor, _ mayClone: borrowing Atomic<Bool>) -> Bool {
-    guard mayClone.load(ordering: .relaxed) else { return false }
-    if clone(file) { return true }
-    if errno == EOPNOTSUPP || errno == ENOTTY { mayClone.store(false, ordering: .relaxed) }
-    return false
-  }
-
-  /// The digest of the whole file.
-  /// - Throws: errno of reading; ECANCELED when the task was cancelled.
   func digest(_ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
     var hasher = ContentHasher(algorithm)
     var offset: Int64 = 0
@@ -116,21 +93,17 @@ extension Descriptor {
     }
   }
 
-  /// - Returns: nil if it is not, or no longer, the file of the row.
   static func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
     guard let file = try open(row), try row.describes(file.standing()), let digest = try file.digest(algorithm)
     else { return nil }
     return try row.describes(file.standing()) ? digest : nil
   }
 
-  /// Sets the time of the last change. A file system that does not allow that leaves it as it is.
-  /// - Parameter seconds: since 1970.
+  /// Sets the time of the last change, in seconds since 1970. A file system that does not allow that keeps its own.
   func setModified(_ seconds: Int64) throws(Errno) {
     // UTIME_OMIT (utimensat(2)): the time of the last read stays.
     let times = [timespec(tv_sec: 0, tv_nsec: 0x3FFF_FFFE), timespec(tv_sec: Int(seconds), tv_nsec: 0)]
-    guard futimens(raw, times) == 0 || errno == EPERM || errno == EOPNOTSUPP || errno == EOVERFLOW else {
-      throw Errno(rawValue: errno)
-    }
+    guard futimens(raw, times) == 0 || errno == EPERM || errno == EOPNOTSUPP || errno == EOVERFLOW else { throw .last }
   }
 
   /// - Returns: the file after that; nil if it is not, or no longer, the file of the row.

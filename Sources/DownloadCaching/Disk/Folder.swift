@@ -2,25 +2,24 @@ import DownloadModel
 import Glibc
 import SystemPackage
 
-/// A folder that was opened once. Every call on a name is relative to it, so that a file cannot be led elsewhere if the
-/// folder or a path above it is renamed meanwhile.
-///
-/// It is the last check before the kernel: a method that takes a name takes nothing else. A text that would lead out of
-/// the folder, or to the folder itself, throws EINVAL, whatever other code made of an address or a header.
+/// A folder that was opened once: calls on a name are relative to it, so that no file is led elsewhere if a path above
+/// is renamed. A text that is no name, and may lead out of the folder, throws EINVAL.
 final class Folder: Sendable {
   let path: String
   private let descriptor: Descriptor
 
   /// Opens the folder. Makes it, and the folders above it, where missing.
-  init(_ path: FilePath, mode: mode_t) throws(Errno) {
-    self.path = path.string
-    if let opened = try Self.open(path) {
-      descriptor = opened
-      return
+  convenience init(_ path: FilePath, mode: mode_t) throws(Errno) {
+    do throws(Errno) { try self.init(standing: path) } catch .noSuchFileOrDirectory {
+      try Self.make(path, mode: mode)
+      try self.init(standing: path)
     }
-    try Self.make(path, mode: mode)
-    guard let opened = try Self.open(path) else { throw .noSuchFileOrDirectory }
-    descriptor = opened
+  }
+
+  /// - Throws: `.noSuchFileOrDirectory` where there is none.
+  convenience init(standing path: FilePath) throws(Errno) {
+    self.init(
+      path: path.string, Descriptor(try Errno.check(Glibc.open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC))))
   }
 
   private init(path: String, _ descriptor: consuming Descriptor) {
@@ -28,54 +27,33 @@ final class Folder: Sendable {
     self.descriptor = descriptor
   }
 
-  /// Opens a folder that is there already.
-  /// - Throws: Errno; `.noSuchFileOrDirectory` where there is none.
-  init(standing path: FilePath) throws(Errno) {
-    guard let opened = try Self.open(path) else { throw .noSuchFileOrDirectory }
-    self.path = path.string
-    descriptor = opened
-  }
-
-  private static func open(_ path: FilePath) throws(Errno) -> Descriptor? {
-    let raw = Glibc.open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if raw >= 0 { return Descriptor(raw) }
-    guard errno == ENOENT else { throw Errno(rawValue: errno) }
-    return nil
-  }
-
   private static func make(_ path: FilePath, mode: mode_t) throws(Errno) {
     if mkdir(path.string, mode) == 0 || errno == EEXIST { return }
     let above = path.removingLastComponent()
-    guard errno == ENOENT, !above.isEmpty, above != path else { throw Errno(rawValue: errno) }
+    guard errno == ENOENT, !above.isEmpty, above != path else { throw .last }
     try make(above, mode: mode)
-    guard mkdir(path.string, mode) == 0 || errno == EEXIST else { throw Errno(rawValue: errno) }
+    guard mkdir(path.string, mode) == 0 || errno == EEXIST else { throw .last }
   }
 
   /// The path without links and dots, by which the index knows the folder.
   func canonicalPath() throws(Errno) -> String {
-    guard let resolved = realpath("/proc/self/fd/\(descriptor.raw)", nil) ?? realpath(path, nil) else {
-      throw Errno(rawValue: errno)
-    }
+    guard let resolved = realpath("/proc/self/fd/\(descriptor.raw)", nil) ?? realpath(path, nil) else { throw .last }
     defer { free(resolved) }
     return String(cString: resolved)
   }
 
-  /// Opens a folder of dlm's own, which only the user may write, and makes it where missing. What stands in any other
-  /// is not believed (`Distrust`).
-  /// - Throws: Errno; `.distrusted` for such a folder.
+  /// Opens a folder of dlm's own, made where missing.
+  /// - Throws: `.distrusted` where others own or may write it (`Distrust`).
   convenience init(own path: FilePath) throws(Errno) {
     try self.init(path, mode: 0o700)
     let status = try descriptor.status()
     guard Distrust(folder: FileOwnership(status), user: StandingFile.user) == nil else { throw .distrusted }
-    // A umask left it open to readers. Its files are private too, so a folder that cannot be closed discloses only
-    // their names.
+    // A umask left it open to readers. One that cannot be closed discloses only the names of its private files.
     if status.st_mode & 0o077 != 0 { _ = fchmod(descriptor.raw, 0o700) }
   }
 
-  /// Makes a file of dlm's own readable by its user alone, and creates it if it is missing, so that code that opens it
-  /// by its path finds it private.
-  /// - Throws: Errno; `.tooManySymbolicLinkLevels` where the name is a link, `.distrusted` where the file is not the
-  ///   user's, or others may write it.
+  /// Makes a file of dlm's own, which others open by its path, readable by its user alone.
+  /// - Throws: `.tooManySymbolicLinkLevels` where the name is a link, `.distrusted` where others own or may write it.
   func makePrivate(_ name: String, creating: Bool) throws(Errno) {
     let file: Descriptor
     do throws(Errno) {
@@ -83,7 +61,7 @@ final class Folder: Sendable {
     } catch .noSuchFileOrDirectory where !creating { return }
     let status = try file.status()
     guard Distrust(FileOwnership(status), user: StandingFile.user) == nil else { throw .distrusted }
-    if status.st_mode & 0o077 != 0, fchmod(file.raw, 0o600) != 0 { throw Errno(rawValue: errno) }
+    if status.st_mode & 0o077 != 0, fchmod(file.raw, 0o600) != 0 { throw .last }
   }
 
   private static func check(_ name: String) throws(Errno) {
@@ -93,50 +71,40 @@ final class Folder: Sendable {
   /// Opens a name, symbolic links not followed.
   func open(_ name: String, _ flags: Int32, mode: mode_t = 0o666) throws(Errno) -> Descriptor {
     try Self.check(name)
-    while true {
-      let raw = openat(descriptor.raw, name, flags | O_NOFOLLOW | O_CLOEXEC, mode)
-      if raw >= 0 { return Descriptor(raw) }
-      if errno != EINTR { throw Errno(rawValue: errno) }
-    }
+    return try openUnchecked(name, flags | O_NOFOLLOW, mode)
+  }
+
+  private func openUnchecked(_ name: String, _ flags: Int32, _ mode: mode_t = 0) throws(Errno) -> Descriptor {
+    Descriptor(try Errno.check(openat(descriptor.raw, name, flags | O_CLOEXEC, mode)))
+  }
+
+  private func status(of name: String) throws(Errno) -> stat? {
+    try Self.check(name)
+    var status = stat()
+    do throws(Errno) {
+      try Errno.check(fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW))
+      return status
+    } catch .noSuchFileOrDirectory { return nil }
   }
 
   /// What stands under a name, symbolic links not followed; nil if nothing does.
-  func identity(of name: String) throws(Errno) -> FileIdentity? {
-    try Self.check(name)
-    var status = stat()
-    if fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return FileIdentity(status) }
-    guard errno == ENOENT else { throw Errno(rawValue: errno) }
-    return nil
-  }
+  func standing(_ name: String) throws(Errno) -> StandingFile? { try status(of: name).map { StandingFile($0) } }
 
-  /// The same, with the time of its last change of any kind.
-  func standing(_ name: String) throws(Errno) -> StandingFile? {
-    var status = stat()
-    if fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return StandingFile(status) }
-    guard errno == ENOENT else { throw Errno(rawValue: errno) }
-    return nil
-  }
+  func identity(of name: String) throws(Errno) -> FileIdentity? { try status(of: name).map { FileIdentity($0) } }
 
-  /// What stands under a name takes so many bytes on the disk, as du(1) counts: blocks, and for a folder all that is in
-  /// it.
-  /// - Parameter ifRemoved: how many of them its removal would free: none of a file with further names.
+  /// Bytes on the disk, as du(1) counts them, of what stands under a name; of a folder with all that is in it.
+  /// - Parameter ifRemoved: true to count only what its removal would free: nothing of a file with further names.
   func allocatedBytes(of name: String, ifRemoved: Bool = false) throws(Errno) -> Int64 {
-    try Self.check(name)
-    var status = stat()
-    guard fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
-      if errno == ENOENT { return 0 }
-      throw Errno(rawValue: errno)
-    }
+    guard let status = try status(of: name) else { return 0 }
     if status.st_mode & S_IFMT != S_IFDIR {
       return ifRemoved && status.st_nlink > 1 ? 0 : Int64(status.st_blocks) * 512
     }
-    let raw = openat(descriptor.raw, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
-    if raw < 0, errno == ENOENT { return 0 }
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    return try Folder(path: path + "/" + name, Descriptor(raw)).allocatedBytes()
+    do throws(Errno) {
+      let folder = try openUnchecked(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+      return try Folder(path: path + "/" + name, folder).allocatedBytes()
+    } catch .noSuchFileOrDirectory { return 0 }
   }
 
-  /// The same for the folder itself, with all that is in it.
   func allocatedBytes() throws(Errno) -> Int64 {
     var bytes = Int64(try descriptor.status().st_blocks) * 512
     for name in try names() { bytes += try allocatedBytes(of: name) }
@@ -156,29 +124,23 @@ final class Folder: Sendable {
   }
 
   /// Makes names durable: they are on the disk when this returns. Blocks.
-  func sync() throws(Errno) {
-    while fsync(descriptor.raw) != 0 {
-      if errno != EINTR { throw Errno(rawValue: errno) }
-    }
-  }
+  func sync() throws(Errno) { try Errno.check(fsync(descriptor.raw)) }
 
   func remove(_ name: String) throws(Errno) {
     try Self.check(name)
-    guard unlinkat(descriptor.raw, name, 0) == 0 || errno == ENOENT else { throw Errno(rawValue: errno) }
+    do throws(Errno) { try Errno.check(unlinkat(descriptor.raw, name, 0)) } catch .noSuchFileOrDirectory {}
   }
 
   /// Renames; replaces what stands under `new` in the same instant.
   func rename(_ old: String, replacing new: String) throws(Errno) { try move(old, to: self, replacing: new) }
 
-  /// Renames if nothing stands under `new`; EEXIST otherwise.
-  ///
-  /// It links and then removes the old name, because a link never replaces. Killed in between, dlm leaves the file
-  /// under both names. (Swift's Glibc module does not export renameat2, and NFS does not support its flag.)
+  /// Renames if nothing stands under `new`; EEXIST otherwise. It links and then removes the old name: killed in
+  /// between, dlm leaves both. (Swift's Glibc module does not export renameat2, and NFS does not support its flag.)
   func rename(_ old: String, toFree new: String) throws(Errno) {
     try Self.check(old)
     try Self.check(new)
     if linkat(descriptor.raw, old, descriptor.raw, new, 0) == 0 { return try remove(old) }
-    guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { throw Errno(rawValue: errno) }
+    guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { throw .last }
     // FAT and similar file systems have no links; there only a check before the rename is possible.
     guard try identity(of: new) == nil else { throw .fileExists }
     try rename(old, replacing: new)
@@ -188,14 +150,13 @@ final class Folder: Sendable {
   func move(_ old: String, to other: Folder, replacing new: String) throws(Errno) {
     try Self.check(old)
     try Self.check(new)
-    guard renameat(descriptor.raw, old, other.descriptor.raw, new) == 0 else { throw Errno(rawValue: errno) }
+    try Errno.check(renameat(descriptor.raw, old, other.descriptor.raw, new))
   }
 
-  /// Gives a file elsewhere on the same disk a further name here; EEXIST if something stands there. A symbolic link is
-  /// not followed.
+  /// Gives a file elsewhere on the same disk a further name here; EEXIST if that is taken. Links are not followed.
   func link(path: String, as name: String) throws(Errno) {
     try Self.check(name)
-    guard linkat(AT_FDCWD, path, descriptor.raw, name, 0) == 0 else { throw Errno(rawValue: errno) }
+    try Errno.check(linkat(AT_FDCWD, path, descriptor.raw, name, 0))
   }
 
   /// Names in the folder, in no order, without `.` and `..`.
@@ -204,9 +165,8 @@ final class Folder: Sendable {
   /// The same, or nil if there are more than `limit`.
   func names(atMost limit: Int) throws(Errno) -> [String]? {
     // A descriptor of its own, because fdopendir takes it over together with its reading position.
-    let raw = openat(descriptor.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    guard let stream = fdopendir(raw) else { throw Errno(rawValue: errno) }
+    let raw = try Errno.check(openat(descriptor.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0))
+    guard let stream = fdopendir(raw) else { throw .last }
     defer { closedir(stream) }
     var names: [String] = []
     while let entry = readdir(stream) {
@@ -228,19 +188,15 @@ final class Folder: Sendable {
       try remove(name)
       return true
     } catch {
-      switch error {
-      case .noSuchFileOrDirectory: return true
-      case .tooManySymbolicLinkLevels, .permissionDenied, .noSuchAddressOrDevice: return false
-      default: throw error
-      }
+      if error == .noSuchFileOrDirectory { return true }
+      guard [.tooManySymbolicLinkLevels, .permissionDenied, .noSuchAddressOrDevice].contains(error) else { throw error }
+      return false
     }
   }
 
-  /// The permissions of a file that is made here now: 0666 less what the process's mask or the folder's own rules
-  /// forbid.
+  /// The permissions that a new file gets here: 0666 less what the process's mask or the folder's own rules forbid.
   func modeOfNewFiles() -> mode_t {
-    if let file = try? openUnnamed(), let mode = try? file.mode() { return mode }
-    return 0o666 & ~Self.creationMask
+    (try? openUnnamed().status()).map { $0.st_mode & 0o7777 } ?? 0o666 & ~Self.creationMask
   }
 
   /// The umask, read from /proc because umask(2) would change it for every thread; closed to other users where the
@@ -259,22 +215,17 @@ final class Folder: Sendable {
   /// it. The test leaves nothing behind.
   func routeForUnnamedFiles() -> NamingRoute? {
     guard let file = try? openUnnamed() else { return nil }
-    // "." always exists, so EEXIST shows that everything else would have worked.
-    for route in [NamingRoute.descriptor, .procfs] {
-      do throws(Errno) { try linkUnchecked(file, as: ".", route) } catch .fileExists { return route } catch {
-        continue
-      }
+    return [.descriptor, .procfs].first { route in
+      // "." always exists, so EEXIST shows that everything else would have worked.
+      do throws(Errno) { try linkUnchecked(file, as: ".", route) } catch { return error == .fileExists }
+      return false
     }
-    return nil
   }
 
   /// A new file without a name (O_TMPFILE): if dlm is killed, nothing of it stays.
-  /// - Parameter mode: its permissions, less the process's mask.
   func openUnnamed(mode: mode_t = 0o666) throws(Errno) -> Descriptor {
     // Linux's O_TMPFILE is this bit and O_DIRECTORY; the Glibc module does not export it.
-    let raw = openat(descriptor.raw, ".", 0o20000000 | O_DIRECTORY | O_RDWR | O_CLOEXEC, mode)
-    guard raw >= 0 else { throw Errno(rawValue: errno) }
-    return Descriptor(raw)
+    try openUnchecked(".", 0o20000000 | O_DIRECTORY | O_RDWR, mode)
   }
 
   /// Gives an unnamed file a name; EEXIST if something stands there.
@@ -283,17 +234,13 @@ final class Folder: Sendable {
     try linkUnchecked(file, as: name, route)
   }
 
-  private func linkUnchecked(
-    _ file: borrowing Descriptor, as name: String, _ route: NamingRoute
-  ) throws(Errno) {
-    let result =
-      switch route {
-      // AT_EMPTY_PATH, which Swift's Glibc module does not export.
-      case .descriptor: linkat(file.raw, "", descriptor.raw, name, 0x1000)
-      case .procfs:
-        linkat(AT_FDCWD, "/proc/self/fd/\(file.raw)", descriptor.raw, name, AT_SYMLINK_FOLLOW)
-      }
-    guard result == 0 else { throw Errno(rawValue: errno) }
+  private func linkUnchecked(_ file: borrowing Descriptor, as name: String, _ route: NamingRoute) throws(Errno) {
+    switch route {
+    // AT_EMPTY_PATH, which Swift's Glibc module does not export.
+    case .descriptor: try Errno.check(linkat(file.raw, "", descriptor.raw, name, 0x1000))
+    case .procfs:
+      try Errno.check(linkat(AT_FDCWD, "/proc/self/fd/\(file.raw)", descriptor.raw, name, AT_SYMLINK_FOLLOW))
+    }
   }
 }
 

@@ -6,34 +6,28 @@ import SystemPackage
 /// The folder that finished files are written to.
 final class OutputDirectory: Sendable {
   let folder: Folder
-  /// The path without links and dots, by which the index knows the folder.
   let canonicalPath: String
   /// How a nameless file gets its name here; nil where files need a name from the start.
   let route: NamingRoute?
   let claims = NameReservations()
   let space = SpaceLedger()
-  /// Held from the last check of a foreign file to its replacement: of two loops that want one name, the second must
-  /// see the first one's file.
+  /// Held from the last check of a foreign file to its replacement: of two loops, the second sees what the first put.
   let replacing = Lock(())
-  /// Authenticates dlm's own metadata.
   let secret: UserSecret
   /// When it was opened, by the clock that stamps files: a younger file may be this run's own.
   let opened: Int64
   let numbers: NumberedNames
-  /// Whether files here may be made clones of others: false once the file system has said that it has none, so that not
-  /// every file asks.
+  /// False once the file system has said that it has no clones, so that not every file asks.
   let mayClone = Atomic<Bool>(true)
   /// The folder as the user wrote it, with the slash; empty for the current one.
   private let prefix: String
-  /// Files that this run gave to an address, where `give` was called for them: inodes, and hashes of what the index
-  /// knows the requests by.
+  /// Inodes of files that this run gave to an address, where `give` was called, and the numbers of their keys.
   private let given = Lock<[Int64: Int]>([:])
   private let metadata = Lock(MetadataNames())
 
-  /// Opens the folder, made if missing.
   /// - Parameters:
   ///   - secret: the user's; without it, no part of another process is recognised.
-  ///   - usesUnnamedFiles: false to do without them, as on a file system that does not support them.
+  ///   - usesUnnamedFiles: false to do as on a file system that has none.
   /// - Throws: `.folder` with errno and path.
   init(
     _ path: FilePath, secret: UserSecret = .forThisProcess(), usesUnnamedFiles: Bool = true
@@ -47,34 +41,21 @@ final class OutputDirectory: Sendable {
     do throws(Errno) {
       folder = try Folder(path.isEmpty ? "." : path, mode: 0o777)
       canonicalPath = try folder.canonicalPath()
-    } catch {
-      let isShortage = DownloadError.isShortage(error.rawValue)
-      throw DownloadError(
-        isShortage ? .resources : .folder, cause: .errno(error.rawValue), path: path.string,
-        activity: "opening the output folder", isTransient: isShortage)
-    }
+    } catch { throw DownloadError(.folder, error, path.string, "opening the output folder") }
     numbers = NumberedNames(folder, opened: opened)
     route = usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil
   }
 
-  /// The mode of newly made files. Set on a file that was a part, since a part is private; other files are made with
-  /// this mode.
-  var modeOfFinishedFiles: mode_t { folder.modeOfNewFiles() }
-
-  /// A name's path as the user would write it.
   func path(of name: String) -> String { prefix + name }
 
-  /// Whether metadata may stand there. Metadata that another process makes from now on is not noticed, and need not be:
-  /// its part is locked, or this process finds the name taken when it wants to show a part of its own.
+  /// Whether metadata may stand there. What another process makes later is locked, or is met when a part is shown.
   func mayHoldMetadata(_ names: PartialName) -> Bool {
     metadata.withLock { metadata in
-      guard let metadata = metadata.read(in: folder) else { return true }
-      return !metadata.isEmpty && metadata.contains(Array(names.metadata.utf8))
+      metadata.read(in: folder).map { !$0.isEmpty && $0.contains(Array(names.metadata.utf8)) } ?? true
     }
   }
 
-  /// The numbers under which metadata of parts for a name stand: `x.1.bin.part.json` for `x.bin` gives 1, and the name
-  /// itself 0.
+  /// The numbers under which metadata for a name stand: `x.1.bin.part.json` for `x.bin` gives 1, the name itself 0.
   func numbersOfMetadata(beside name: String) -> [Int] {
     metadata.withLock { metadata in
       guard let metadata = metadata.read(in: folder), !metadata.isEmpty else { return [] }
@@ -92,79 +73,56 @@ final class OutputDirectory: Sendable {
     }
   }
 
-  /// Notes that metadata was made, so that a later request for the same file looks for it.
   func noteMetadata(_ name: String) { metadata.withLock { $0.note(name) } }
 
-  /// Notes that metadata is gone, so that memory does not grow with finished files.
   func forgetMetadata(_ name: String) { metadata.withLock { $0.forget(name) } }
 
-  /// Names of metadata that earlier runs left or this run wrote. They are few, and looking on the disk for metadata
-  /// that is not there would cost every file a system call.
-  ///
-  /// The folder is read when a file is first to be written into it: a run whose files are all fresh writes none, and
-  /// reading ten thousand names took it a twentieth of its time.
+  /// Names of metadata that earlier runs left or this run wrote, so that not every file asks the disk. It is not
+  /// read before a file is to be written into it: ten thousand names cost a twentieth of a run that writes none.
   private struct MetadataNames {
-    private enum State {
-      case unread
-      /// As bytes, because Swift treats two normal forms of one text as equal, and the disk does not.
-      case read(Set<[UInt8]>)
-      /// The folder has too many names to read.
-      case unknown
-    }
-
-    private var state = State.unread
+    private var isRead = false
+    /// As bytes, because Swift treats two normal forms of one text as equal, and the disk does not. Nil until the
+    /// folder is read, and where it has too many names for that.
+    private var names: Set<[UInt8]>?
     /// Reading this many names costs some milliseconds, once.
     private static let readable = 10_000
 
     /// - Returns: nil for a folder whose names are not known.
     mutating func read(in folder: Folder) -> Set<[UInt8]>? {
-      if case .unread = state {
-        do throws(Errno) {
-          let names = try folder.names(atMost: Self.readable)
-          state =
-            names.map { .read(Set($0.filter(PartialName.isMetadata).map { Array($0.utf8) })) } ?? .unknown
-        } catch {
-          // Of descriptors there may be too few for a moment. Until the names are read, this file's own are looked for
-          // on the disk.
-          return nil
-        }
+      if !isRead {
+        // Descriptors may be short for a moment: until then, each file's own names are looked for on the disk.
+        do throws(Errno) { names = try folder.names(atMost: Self.readable).map(Self.metadata) } catch { return nil }
+        isRead = true
       }
-      return if case .read(let names) = state { names } else { nil }
+      return names
+    }
+
+    private static func metadata(_ names: [String]) -> Set<[UInt8]> {
+      Set(names.filter(PartialName.isMetadata).map { Array($0.utf8) })
     }
 
     // What was not read yet will be seen on the disk.
-    mutating func note(_ name: String) { change { $0.insert(Array(name.utf8)) } }
-    mutating func forget(_ name: String) { change { $0.remove(Array(name.utf8)) } }
-
-    private mutating func change<Ignored>(_ body: (inout Set<[UInt8]>) -> Ignored) {
-      guard case .read(var names) = state else { return }
-      // Two references to the names would copy them.
-      state = .unknown
-      _ = body(&names)
-      state = .read(names)
-    }
+    mutating func note(_ name: String) { names?.insert(Array(name.utf8)) }
+    mutating func forget(_ name: String) { names?.remove(Array(name.utf8)) }
   }
 
-  /// Notes that this run gave the file to an address.
-  ///
-  /// Called for files whose name has another number than the list gave, for adopted files, and, unless the policy is to
-  /// rename, for all files. So with a usual list memory does not grow.
+  /// Notes that this run gave the file to an address. Called for files with another number than the list gave, for
+  /// adopted ones, and, unless the policy is to rename, for all: with a usual list memory does not grow.
   func give(_ file: FileIdentity, to key: RowKey) { given.withLock { $0[file.inode] = key.number } }
 
-  /// Whether this run gave the file to another request than this, where `give` was called for it.
   func isGiven(_ file: FileIdentity, besides key: RowKey) -> Bool {
     given.withLock { $0[file.inode].map { $0 != key.number } ?? false }
   }
 
-  /// What stands under a name, also a dangling symbolic link; nil if nothing does.
   func standing(_ name: String) throws(DownloadError) -> StandingFile? {
-    do throws(Errno) { return try folder.standing(name) } catch {
-      throw failure(error, "looking at", name)
-    }
+    do throws(Errno) { return try folder.standing(name) } catch { throw failure(error, "looking at", name) }
   }
 
-  /// A failed call on a file of this folder; `.cancelled` for ECANCELED, which means that the task was cancelled.
-  /// - Parameter needed: bytes that the file lacks, if that is known.
+  func full(_ name: String, _ reason: String, needed: Int64) -> DownloadError {
+    DownloadError(.diskFull, cause: .detail(reason), path: path(of: name), activity: "making room", neededBytes: needed)
+  }
+
+  /// A failed call on a file of this folder; `.cancelled` for ECANCELED.
   func failure(_ errno: Errno, _ activity: String, _ name: String, needed: Int64? = nil) -> DownloadError {
     if errno == .canceled { return .cancelled }
     let code: DownloadError.Code =
@@ -181,116 +139,18 @@ final class OutputDirectory: Sendable {
   }
 }
 
-/// The numbered names of a name in one folder, `x`, `x.1`, `x.2`: which are taken, and which number to try next.
-///
-/// Bounded: what is dropped is looked up on the disk again.
-final class NumberedNames: Sendable {
-  private struct State {
-    // By bytes, because Swift treats two normal forms of one text as equal, and the disk does not.
-    /// The next number to try for a name, so that each of ten thousand files called index.html does not try all the
-    /// numbers of the others.
-    var next: [[UInt8]: Int] = [:]
-    /// Files from before the run, by name and by what they look like, with their numbers in order.
-    var standing: [[UInt8]: [Likeness: [Int]]] = [:]
-    var kept = 0
-  }
-
-  private let state = Lock(State())
-  private let folder: Folder
-  private let opened: Int64
-
-  private static let limit = 1024
-  private static let keptFiles = 1 << 16
-  /// After this many free numbers in a row, the search ends.
-  private static let gap = 16
-
-  /// - Parameter opened: when the run began, by the clock that stamps files.
-  init(_ folder: Folder, opened: Int64) {
-    self.folder = folder
-    self.opened = opened
-  }
-
-  /// The first number worth trying beside a taken name.
-  func first(beside name: String) -> Int { state.withLock { $0.next[Array(name.utf8)] ?? 1 } }
-
-  func took(_ number: Int, beside name: String) {
-    state.withLock { state in
-      if state.next.count >= Self.limit { state.next.removeAll(keepingCapacity: true) }
-      state.next[Array(name.utf8)] = number + 1
-    }
-  }
-
-  /// The numbers under which files that look alike stood before the run, in order; 0 is the name itself. Reads the disk
-  /// once for each name.
-  func numbers(of name: String, like likeness: Likeness) -> [Int] {
-    state.withLock { $0.standing[Array(name.utf8)]?[likeness] } ?? look(at: name)[likeness] ?? []
-  }
-
-  /// Notes that the file was given to an address, so that those after it need not look at it again.
-  func gave(_ number: Int, of name: String, like likeness: Likeness) {
-    state.withLock { state in
-      state.standing[Array(name.utf8)]?[likeness]?.removeAll { $0 == number }
-    }
-  }
-
-  private func look(at name: String) -> [Likeness: [Int]] {
-    if let known = state.withLock({ $0.standing[Array(name.utf8)] }) { return known }
-    var found: [Likeness: [Int]] = [:]
-    var (number, missing, count) = (0, 0, 0)
-    while missing < Self.gap {
-      let candidate = FileNaming.alternative(name, number)
-      // A file that cannot be examined is not a twin.
-      if let there = try? folder.standing(candidate) {
-        missing = 0
-        if there.identity.isRegularFile, there.changed < opened,
-          let likeness = try? folder.open(candidate, O_RDONLY | O_NONBLOCK).likeness(there.identity.size)
-        {
-          found[likeness, default: []].append(number)
-          count += 1
-        }
-      } else {
-        missing += 1
-      }
-      number += 1
-    }
-    let all = found
-    state.withLock { state in
-      if state.kept + count > Self.keptFiles || state.standing.count >= Self.limit {
-        (state.standing, state.kept) = ([:], 0)
-      }
-      state.standing[Array(name.utf8)] = all
-      state.kept += count
-    }
-    return found
+extension DownloadError {
+  /// A failed system call on the disk, which is temporary where something is in short supply for a moment.
+  init(_ code: Code, _ errno: Errno, _ path: String, _ activity: String) {
+    let isShortage = DownloadError.isShortage(errno.rawValue)
+    self.init(
+      isShortage ? .resources : code, cause: .errno(errno.rawValue), path: path, activity: activity,
+      isTransient: isShortage)
+    if errno == .canceled { self = .cancelled }
   }
 }
 
-/// What files with the same bytes have in common. Among ten thousand files of one name and one length it finds those
-/// few that are worth a comparison.
-struct Likeness: Hashable, Sendable {
-  /// Bytes.
-  let length: Int64
-  /// A hash of the first bytes.
-  private let start: Int
-
-  /// How many bytes are hashed.
-  static let startLength = 4096
-
-  init(length: Int64, start: [UInt8]) {
-    self.length = length
-    self.start = start.hashValue
-  }
-}
-
-extension Descriptor {
-  /// - Parameter length: of the file, in bytes.
-  func likeness(_ length: Int64) throws(Errno) -> Likeness {
-    Likeness(length: length, start: try read(Int(min(length, Int64(Likeness.startLength)))))
-  }
-}
-
-/// The names of this process's downloads in flight, so that two addresses with one name do not share a part. Holds
-/// names in flight only, so memory does not grow with finished files.
+/// The names of this process's downloads in flight, so that two addresses with one name do not share a part.
 final class NameReservations: Sendable {
   private let names = Lock<Set<String>>([])
 

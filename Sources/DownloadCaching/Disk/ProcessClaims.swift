@@ -7,16 +7,14 @@ import SystemPackage
 /// rule 19).
 ///
 /// A table in shared memory, in which each process has a section of slots; a slot holds the hash of a request under
-/// way. To claim a request, a process writes it into a slot of its own and then checks whether another section has it
-/// too. If two processes do this at once, at least one sees the other, since both write before they check. Each process
-/// holds a lock on its section's byte of the file, and the kernel frees the lock however the process ends: an unlocked
-/// section was left by a process that ended, and is ignored.
+/// way. To claim one, a process writes it into a slot of its own and then looks whether another section has it too: of
+/// two that do this at once, at least one sees the other. Each process holds a lock on its section's byte of the file,
+/// which the kernel frees however the process ends: an unlocked section is ignored.
 ///
 ///     file   │ header │ segment 0: 512 slots │ segment 1 │ …
 ///     locks  │        └ byte 0               └ byte 1
 ///
-/// A claim needs no system call, where a lock for each file would need two; the kernel is asked only when a hash is
-/// found twice.
+/// A claim needs no system call; the kernel is asked only when a hash is found twice.
 final class ProcessClaims: Sendable {
   /// A request that this process has under way; dropping the value frees the request for other processes.
   struct Claim: ~Copyable, Sendable {
@@ -34,8 +32,8 @@ final class ProcessClaims: Sendable {
 
   private static let segments = 64
   private static let slots = 512
-  /// Words before the first section: the format, how many sections were ever in use, how many processes ever began, how
-  /// many journals were ever made; from `numbers` on, the process number of each section's owner.
+  /// Words before the first section: the format; how many sections were ever in use, processes ever began, and journals
+  /// were ever made; from `numbers` on, the process number of each section's owner.
   private static let header = 512
   private static let numbers = 8
   private static let format: UInt64 = 0x646C_6D31
@@ -43,8 +41,7 @@ final class ProcessClaims: Sendable {
 
   private typealias Word = Atomic<UInt64>
 
-  /// The mapping, and this process's own state. Used only under the lock; other processes read and write the words
-  /// without it.
+  /// The mapping, whose words other processes read and write without the lock.
   private struct Table: ~Copyable {
     let words: UnsafeMutablePointer<Word>
     let file: Descriptor
@@ -52,9 +49,7 @@ final class ProcessClaims: Sendable {
     var free: [Int]
 
     /// How many sections were ever in use. What stands there may be damaged.
-    var count: Int {
-      Int(min(words[1].load(ordering: .sequentiallyConsistent), UInt64(ProcessClaims.segments)))
-    }
+    var count: Int { Int(min(words[1].load(ordering: .sequentiallyConsistent), UInt64(ProcessClaims.segments))) }
 
     func word(_ segment: Int, _ slot: Int) -> UnsafeMutablePointer<Word> {
       words + (ProcessClaims.header + segment * ProcessClaims.slots + slot)
@@ -69,8 +64,7 @@ final class ProcessClaims: Sendable {
   private let cameToOthers: Bool
 
   /// - Returns: nil where no such table can be had (a read-only home, a file system without locks, too many processes,
-  ///   a folder or file that others may write): then two processes may fetch one file twice, and the atomic naming at
-  ///   the end keeps both files right.
+  ///   a folder or file that others may write): then two processes may fetch one file twice, and both are right.
   init?(in path: FilePath) {
     guard let folder = try? Folder(own: path), let file = try? folder.open("under-way", O_RDWR | O_CREAT, mode: 0o600),
       (try? file.isOwn()) == true, Self.makeRoom(in: file),
@@ -108,31 +102,28 @@ final class ProcessClaims: Sendable {
   /// Must be called before the claim of the first request in the journal is freed.
   func countJournal() { table.withLock { _ = $0.words[3].wrappingAdd(1, ordering: .sequentiallyConsistent) } }
 
-  /// Claims a request, unless another process has it. Never waits.
-  ///
-  /// If more requests are under way than a section has slots, the claim succeeds but other processes do not see it.
-  /// - Throws: who has it, as found by the same look that refused the claim: asked a second time, the other may be
-  ///   done, and a wait for nobody would be told.
+  /// Claims a request, unless another process has it. If more are under way than a section has slots, the claim
+  /// succeeds but other processes do not see it.
+  /// - Throws: who has it.
   func take(_ hash: UInt64) throws(ClaimedElsewhere) -> Claim {
     // Zero means a free slot.
     let hash = hash | 1
-    let taken = table.withLock { table -> Result<Int, ClaimedElsewhere> in
-      guard let slot = table.free.popLast() else { return .success(-1) }
-      table.word(table.mine, slot).pointee.store(hash, ordering: .sequentiallyConsistent)
-      guard let segment = Self.holder(hash, table) else { return .success(slot) }
-      table.word(table.mine, slot).pointee.store(0, ordering: .sequentiallyConsistent)
+    let slot = try table.withLock { table throws(ClaimedElsewhere) -> Int in
+      guard let slot = table.free.popLast() else { return -1 }
+      let word = table.word(table.mine, slot)
+      word.pointee.store(hash, ordering: .sequentiallyConsistent)
+      guard let segment = Self.holder(hash, table) else { return slot }
+      word.pointee.store(0, ordering: .sequentiallyConsistent)
       table.free.append(slot)
       let number = table.words[Self.numbers + segment].load(ordering: .relaxed)
-      return .failure(ClaimedElsewhere(process: number == 0 ? nil : Int(exactly: number)))
+      throw ClaimedElsewhere(process: number == 0 ? nil : Int(exactly: number))
     }
-    return Claim(owner: self, slot: try taken.get())
+    return Claim(owner: self, slot: slot)
   }
 
-  /// The section of another living process that has a request.
   private static func holder(_ hash: UInt64, _ table: borrowing Table) -> Int? {
     for segment in 0..<table.count where segment != table.mine {
-      for slot in 0..<slots
-      where table.word(segment, slot).pointee.load(ordering: .sequentiallyConsistent) == hash {
+      for slot in 0..<slots where table.word(segment, slot).pointee.load(ordering: .sequentiallyConsistent) == hash {
         if isAlive(segment, table.file) { return segment }
         break
       }
@@ -151,23 +142,16 @@ final class ProcessClaims: Sendable {
   // MARK: The file
 
   private static func makeRoom(in file: borrowing Descriptor) -> Bool {
-    guard let identity = try? file.identity() else { return false }
-    if identity.size >= Int64(bytes) { return true }
     // Only ever made longer, so that its content stays.
-    return ftruncate(file.raw, off_t(bytes)) == 0
-  }
-
-  private static func region(_ byte: Int) -> Glibc.flock {
-    var region = Glibc.flock()
-    region.l_type = Int16(F_WRLCK)
-    region.l_whence = Int16(SEEK_SET)
-    region.l_start = off_t(byte)
-    region.l_len = 1
-    return region
+    (try? file.identity().size >= Int64(bytes)) ?? false || ftruncate(file.raw, off_t(bytes)) == 0
   }
 
   // Open file description locks (fcntl(2), F_OFD_SETLK and F_OFD_GETLK, which Swift's Glibc module does not export):
   // they belong to this opening of the file, not to the whole process.
+
+  private static func region(_ byte: Int) -> Glibc.flock {
+    Glibc.flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: off_t(byte), l_len: 1, l_pid: 0)
+  }
 
   private static func lock(byte: Int, of file: borrowing Descriptor) -> Bool {
     var region = region(byte)
@@ -176,7 +160,6 @@ final class ProcessClaims: Sendable {
 
   private static func isAlive(_ segment: Int, _ file: borrowing Descriptor) -> Bool {
     var region = region(segment)
-    guard fcntl(file.raw, 36, &region) == 0 else { return false }
-    return region.l_type != Int16(F_UNLCK)
+    return fcntl(file.raw, 36, &region) == 0 && region.l_type != Int16(F_UNLCK)
   }
 }

@@ -5,12 +5,10 @@ import Synchronization
 final class SpaceLedger: Sendable {
   private let promisedBytes = Lock<Int64>(0)
 
-  /// Bytes that files in flight still need.
   var promised: Int64 { promisedBytes.withLock { $0 } }
 
-  /// Reserves bytes for a file.
+  /// Reserves bytes for a file, if there are that many.
   /// - Parameter free: the disk's free bytes; nil where it does not tell.
-  /// - Returns: nil if there are not that many.
   func promise(_ bytes: Int64, free: Int64?) -> SpacePromise? {
     // One step: if check and reservation were apart, two loops could reserve the same bytes.
     let isThere = promisedBytes.withLock { promised in
@@ -40,56 +38,44 @@ struct SpacePromise: ~Copyable, Sendable {
   deinit { ledger.giveBack(rest) }
 }
 
-/// Why there is no space for a file.
-struct SpaceShortage: Error, Equatable {
-  var reason: String
-  /// How many bytes are lacking.
-  var neededBytes: Int64
-}
-
-/// The space that one file has reserved: all that is still to come where its length is known, otherwise a step at a
-/// time.
+/// The space that one file has reserved: all that is to come where its length is known, otherwise a step at a time.
 struct SpaceReservation: ~Copyable, Sendable {
   private var promise: SpacePromise?
   /// Up to which offset space is reserved for a file of unknown length.
   private var reach: Int64 = 0
 
-  /// How much is reserved at a time for a file of unknown length.
   private static let step: Int64 = 8 << 20
   /// What is left to other files by a body of which nothing can be kept.
   static let reserve: Int64 = 2 << 20
 
   /// Checks the space before a large body begins, rather than after gigabytes.
-  /// - Parameter needed: bytes that are to come; nil if the length is unknown.
-  mutating func begin(_ needed: Int64?, in directory: OutputDirectory) throws(SpaceShortage) {
+  mutating func begin(_ needed: Int64?, for name: String, in directory: OutputDirectory) throws(DownloadError) {
     promise = nil
-    reach = Reception.worthMetadata
-    guard let needed, needed > Reception.worthMetadata else { return }
+    reach = PartWriter.worthMetadata
+    guard let needed, needed > PartWriter.worthMetadata else { return }
     let free = directory.folder.freeBytes()
-    guard let promise = directory.space.promise(needed, free: free) else {
-      let others = directory.space.promised
-      throw SpaceShortage(
-        reason: others == 0 ? "it does not fit" : "it does not fit beside the files that are under way",
-        neededBytes: needed - max(0, (free ?? 0) - others))
-    }
-    self.promise = consume promise
+    promise = directory.space.promise(needed, free: free)
+    guard promise == nil else { return }
+    let others = directory.space.promised
+    let reason = others == 0 ? "it does not fit" : "it does not fit beside the files that are under way"
+    throw directory.full(name, reason, needed: needed - max(0, (free ?? 0) - others))
   }
 
-  /// Reserves the next step for a file of unknown length, as far as there is space, so that a body without end leaves
-  /// other files what they have reserved. When nothing else is reserved, the disk itself reports that it is full.
-  /// - Parameter rest: what must be left when nothing else is reserved, too.
+  /// Reserves the next step for a file of unknown length: a body without end leaves other files what they reserved.
+  /// When nothing else is reserved, the disk itself reports that it is full.
+  /// - Parameter rest: what must be left then, too.
   mutating func grow(
-    to position: Int64, in directory: OutputDirectory, leaving rest: Int64
-  ) throws(SpaceShortage) {
+    to position: Int64, for name: String, in directory: OutputDirectory, leaving rest: Int64
+  ) throws(DownloadError) {
     guard position >= reach else { return }
     promise = nil
     let (free, others) = (directory.folder.freeBytes(), directory.space.promised + rest)
     let step = min(Self.step, max(0, (free ?? .max) - others))
     guard step > 0 || others == 0 else {
-      throw SpaceShortage(reason: "what is left is for other files", neededBytes: Self.step)
+      throw directory.full(name, "what is left is for other files", needed: Self.step)
     }
     promise = directory.space.promise(step, free: free)
-    reach = position + max(step, Reception.worthMetadata)
+    reach = position + max(step, PartWriter.worthMetadata)
   }
 
   mutating func use(_ bytes: Int64) { promise?.use(bytes) }

@@ -1,43 +1,35 @@
-// Long because: a row, its key and its columns belong side by side.
-
 import DownloadModel
 
-/// A file that dlm wrote, as it was when it was finished. The index never holds bodies.
+/// A file that dlm wrote, as it was when it was finished.
 ///
-/// It has value semantics, but its fields are behind a reference and are copied on change: it is large, and every async
-/// function that handles it would otherwise reserve that much for each file, with a row or without.
+/// Its fields are behind a reference and are copied on change: it is large, and every async function that handles it
+/// would otherwise reserve that much for each file.
 @dynamicMemberLookup
 struct CacheRow: Sendable {
   struct Fields: Sendable, Equatable {
     var key: RowKey
-    /// File name in `key.directory`.
     var name: String
-    /// The wanted name, before the list's number or a conflict changed it.
+    /// Before the list's number or a conflict changed it.
     var wanted: String
     var identity: FileIdentity
     /// Empty where the answer may not be reused (`no-store`), or where nothing proved that the body was whole.
     var validator: Validator
-    /// Seconds since 1970 at which the request was sent whose answer last vouched for it. The answer's age counts from
-    /// here, so that the time which it took to arrive is part of its age (RFC 9111 §4.2.3).
+    /// Seconds since 1970 at which the request was sent whose answer last vouched for it (RFC 9111 §4.2.3).
     var fetchedAt: Int64
-    /// Seconds since 1970 at which it last answered a request: what was used least recently goes first.
+    /// Seconds since 1970 at which it last answered a request.
     var usedAt: Int64
-    /// Status of the answer that brought it, which decides whether its lifetime may be guessed (RFC 9111 §4.2.2); nil
-    /// where no answer brought it.
+    /// Status of the answer that brought it; nil where none did.
     var status: Int?
     var freshness: FreshnessFields
-    /// Under which trust it was received, or last confirmed.
+    /// Under which it was received, or last confirmed.
     var trust: TrustMark
-    /// `EffectiveURL` of the resource that answered, where redirects led to another resource.
+    /// `EffectiveURL` of the resource that answered, where redirects led to another one.
     var effectiveURL: String?
-    /// A hash of what the request had in the fields that `Vary` names (`RequestFingerprint.selection`); nil for
-    /// nothing.
+    /// `RequestFingerprint.selection`; nil for nothing.
     var selection: String?
-    /// What proves the file: `algorithm:hex`, or the name of a proof that is less than its length, which is nil here.
-    /// See `CacheRow.proof` and `checksum`.
+    /// What proves the file: `algorithm:hex`, nil for its length, or the name of a lesser proof.
     var digest: String?
-    /// SHA-256 of an entry of the store that is the user's file under a further name (`StoreKind.link`), so that its
-    /// bytes can be told when another name of the file has come or gone.
+    /// SHA-256 of an entry of the store that is the user's file as well (`StoreKind.link`).
     var sum: String?
   }
 
@@ -47,7 +39,7 @@ struct CacheRow: Sendable {
   }
 
   private var box: Box
-  /// Known only when the file has its name, and the rest stands in the journal by then: so it is kept apart.
+  /// Known only when the file has its name, when the rest stands in the journal.
   var changed: ChangeTime
 
   /// A pebibyte at most, and times up to the year 36812: a damaged row must not stop a calculation.
@@ -83,9 +75,7 @@ struct CacheRow: Sendable {
     box = Box(fields)
   }
 
-  /// The row of the same file under another name.
   func named(_ name: String) -> CacheRow {
-    // Nearly always it is the name that it has.
     guard !FileNaming.areSame(self.name, name) else { return self }
     var row = self
     row.name = name
@@ -94,10 +84,8 @@ struct CacheRow: Sendable {
 
   var path: String { self.key.directory == "/" ? "/" + self.name : self.key.directory + "/" + self.name }
 
-  /// The row after a 304 (RFC 9110 §15.4.5): its fields replace those of the stored answer (RFC 9111 §4.3.4).
-  /// - Parameters:
-  ///   - askedAt: seconds since 1970 at which the request was sent.
-  ///   - digest: what was compared; nil for nothing.
+  /// The row after a 304, whose fields replace those of the stored answer (RFC 9111 §4.3.4). `askedAt` is when the
+  /// request was sent, in seconds since 1970; `digest` is what was compared.
   func renewed(by head: ResponseHead, askedAt: Int64, digest: ContentDigest?) -> CacheRow {
     let (fields, theirs) = (FreshnessFields(head), Validator(head))
     var row = self
@@ -116,8 +104,7 @@ struct CacheRow: Sendable {
     return row
   }
 
-  /// The row of a file whose bytes proved wrong: it answers nothing any more, and stays known as dlm's own. So the file
-  /// is replaced when it is fetched again.
+  /// For a file whose bytes proved wrong: it answers nothing any more, and is dlm's own to replace.
   var discredited: CacheRow {
     var row = self
     (row.validator, row.digest) = (Validator(), nil)
@@ -125,7 +112,6 @@ struct CacheRow: Sendable {
     return row
   }
 
-  /// What proved the file when it was fetched, or since.
   var proof: Proof { self.digest.map { Proof(rawValue: $0) ?? .digest } ?? .length }
 
   /// What is kept of a proof.
@@ -140,15 +126,14 @@ struct CacheRow: Sendable {
   /// `algorithm:hex`, once something has proved it.
   var checksum: String? { proof == .digest ? self.digest : nil }
 
-  /// Whether it is worth a write that a request was answered with it: at most once a day, which is exact enough to tell
-  /// what is used from what is not.
+  /// Whether a use is worth a write: at most once a day.
   func isUsedAgain(at now: Int64) -> Bool { abs(now - self.usedAt) >= 86_400 }
 
-  /// Whether it can be the answer to a later request: its server can be asked about it, or named a lifetime.
+  /// Whether it can answer a later request: its server can be asked about it, or named a lifetime.
   var mayAnswer: Bool { !self.validator.isEmpty || self.freshness.namesLifetime }
 
-  /// Whether a file is the one that was written, untouched, and the user's: only then its bytes are believed (HTTP rule
-  /// 44). What has a `sum` may have been touched: its bytes are looked at when they are copied.
+  /// Whether a file is the one that was written, untouched, and the user's (HTTP rule 44). What has a `sum` proves its
+  /// bytes when they are copied.
   func isIntact(_ file: StandingFile?) -> Bool {
     guard let file, isOwn(file) else { return false }
     return self.sum != nil || self.changed.isThat(of: file)
@@ -159,13 +144,12 @@ struct CacheRow: Sendable {
     file.identity == self.identity && self.changed.isThat(of: file)
   }
 
-  /// The same, but that its names or permissions may have changed: it is still dlm's to replace.
+  /// The same, though its names or permissions may have changed: it is still dlm's to replace.
   func isOwn(_ file: StandingFile) -> Bool { file.isUsers && file.identity == self.identity }
 
-  /// Whether the file is still there as it was written.
   var isIntact: Bool { isIntact(StandingFile.of(path: path)) }
 
-  /// The same; looked at through the open folder if it is that, which the kernel finds in half the time.
+  /// Through the open folder if it is that: the kernel finds the file in half the time.
   func isIntact(in directory: OutputDirectory) -> Bool {
     guard self.key.directory == directory.canonicalPath else { return isIntact }
     // A file that cannot be examined is not known.
@@ -181,10 +165,7 @@ extension CacheRow: Equatable {
   func isSame(butForChange other: CacheRow) -> Bool { box === other.box || box.fields == other.box.fields }
 }
 
-/// The key of an index row: an address, as requested into one folder.
-///
-/// The path follows from the key and not the reverse: a file keeps its row when a conflict gives it another name, and
-/// one address may have files in several folders and under several names that the user chose.
+/// The key of an index row: an address, as requested into one folder, whatever the file's name.
 struct RowKey: Sendable, Hashable {
   /// `Address.resource`: a new login, header line, certificate or signature makes no other file (HTTP rule 30).
   var address: String { parts.address }
@@ -193,12 +174,12 @@ struct RowKey: Sendable, Hashable {
   /// The name that the user chose; empty if the server or the address gave it.
   var requested: String { parts.requested }
 
-  /// Behind a reference, because a file's key is passed on at each step of its download.
+  /// Behind a reference, because a key is passed on at each step of a download.
   private let parts: Parts
 
   private final class Parts: Sendable {
     let address, directory, requested: String
-    /// Of the address alone. A run's folder is one, and most requested names are empty.
+    /// Of the address alone, since a run has one folder and few requested names.
     let hash: Int
 
     init(_ address: String, _ directory: String, _ requested: String, _ hash: Int) {
@@ -217,8 +198,7 @@ struct RowKey: Sendable, Hashable {
     parts = Parts(address.resource, directory, requested, address.resourceHash)
   }
 
-  /// What stands for the requested name in the key of a file of the cache's own store (`FileStore`). No file has this
-  /// name, so no row of a user's file has this key.
+  /// The requested name of a file of the cache's own store (`FileStore`): no file has this name.
   static let stored = "/"
   var isStored: Bool { requested == Self.stored }
 
@@ -236,8 +216,7 @@ struct RowKey: Sendable, Hashable {
     if !requested.isEmpty { hasher.combine(requested) }
   }
 
-  /// A number for the whole key, in this process, for tables of millions that should not hold addresses. `hashValue`
-  /// leaves the folder out.
+  /// Of the whole key, in this process: for tables of millions that should not hold addresses.
   var number: Int {
     var hasher = Hasher()
     hasher.combine(self)
@@ -245,10 +224,8 @@ struct RowKey: Sendable, Hashable {
     return hasher.finalize()
   }
 
-  /// Identifies the request among all processes of this user. The same for all folders, so that what one process
-  /// fetches for its folder is copied, and not fetched again, by one that wants it in another.
-  /// - Parameter isIndexed: false for a run without an index, which could not find the file elsewhere: then it is the
-  ///   folder and name that two processes must not fill at once.
+  /// Identifies the request among all processes of this user: the same for all folders, so that a process copies what
+  /// another fetches elsewhere. A run without an index could not find that, so its folder and name count.
   func claim(isIndexed: Bool) -> UInt64 {
     var hash = Hash.of(address.utf8)
     for part in isIndexed ? [] : [directory, requested] where !part.isEmpty {
@@ -265,9 +242,7 @@ struct FreshnessFields: Sendable, Equatable {
   var age: String?
   var vary: String?
 
-  var isEmpty: Bool { self == FreshnessFields() }
-
-  /// Takes over the fields that a 304 renews; fields that it does not repeat stay (RFC 9111 §3.2).
+  /// Takes over the fields that a 304 renews (RFC 9111 §3.2).
   mutating func update(_ newer: FreshnessFields) {
     cacheControl = newer.cacheControl ?? cacheControl
     expires = newer.expires ?? expires
@@ -276,7 +251,6 @@ struct FreshnessFields: Sendable, Equatable {
     vary = newer.vary ?? vary
   }
 
-  /// Whether the server named a lifetime.
   var namesLifetime: Bool {
     if expires != nil { return true }
     guard let cacheControl else { return false }
@@ -284,7 +258,7 @@ struct FreshnessFields: Sendable, Equatable {
     return control.permits("max-age") || control.permits("immutable")
   }
 
-  /// RFC 9111 §5.2.2.5. A directive with an argument, or one that is repeated, forbids as well: the strictest reading.
+  /// RFC 9111 §5.2.2.5.
   var forbidsStoring: Bool {
     cacheControl != nil && CacheControl(cacheControl).restricts("no-store")
   }
@@ -293,125 +267,5 @@ struct FreshnessFields: Sendable, Equatable {
 extension FreshnessFields {
   init(_ head: ResponseHead) {
     self.init(cacheControl: head["cache-control"], expires: head["expires"], age: head["age"], vary: head["vary"])
-  }
-}
-
-/// The index's tables and statements.
-enum CacheSchema {
-  /// Changes with the tables. An index of another format is set aside.
-  static let format: Int64 = 1
-
-  /// The address comes first in the key, so that its rows in all folders are neighbours. The index `stored` is of the
-  /// store's files alone, so that rows of users' files cost nothing more.
-  static let tables = """
-    CREATE TABLE file (
-      \(RowColumn.all.map(\.definition).joined(separator: ", ")),
-      PRIMARY KEY (\(names(RowColumn.key)))
-    ) WITHOUT ROWID;
-    CREATE INDEX stored ON file (usedAt, size) WHERE requested = '/';
-    PRAGMA user_version = \(format)
-    """
-
-  private static func names(_ columns: some Sequence<RowColumn>) -> String {
-    columns.map { "\($0)" }.joined(separator: ", ")
-  }
-
-  static let columns = names(RowColumn.all)
-
-  static let insert =
-    "INSERT OR REPLACE INTO file VALUES (\(RowColumn.all.map { _ in "?" }.joined(separator: ", ")))"
-
-  /// The row of the folder and name in the key first, then that of the store, so that it is found also where the files
-  /// of many other rows are gone, then the others, youngest first.
-  static let lookup = """
-    SELECT \(columns) FROM file WHERE address = ?
-    ORDER BY (directory = ? AND requested = ?) DESC, (requested = '/') DESC, fetchedAt DESC LIMIT 8
-    """
-
-  /// All rows of an address, up to one more than `IndexReader` takes: whether it is that of the folder and name in the
-  /// key, and the row.
-  static let rowsOfAddress = """
-    SELECT directory = ?2 AND requested = ?3, \(columns) FROM file WHERE address = ?1 LIMIT 10
-    """
-
-  /// The row of a key, in the same columns. Without the plus sign, SQLite would plan the statement anew for each value,
-  /// since that decides whether the index `stored` is of use.
-  static let ownRow = """
-    SELECT 1, \(columns) FROM file WHERE address = ?1 AND directory = ?2 AND +requested = ?3
-    """
-
-  /// A size within bounds, as `CacheRow` has it.
-  static let size = "MAX(0, MIN(size, \(CacheRow.sizes.upperBound)))"
-
-  /// How long the file of an address was that was fetched last, by whomever.
-  static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetchedAt DESC LIMIT 1"
-
-  static let page = """
-    SELECT \(columns) FROM file WHERE (address, directory, requested) > (?, ?, ?)
-    ORDER BY address, directory, requested LIMIT ?
-    """
-
-  /// The same without the files of the cache's own store.
-  static let pageOfUsers = """
-    SELECT \(columns) FROM file
-    WHERE (address, directory, requested) > (?, ?, ?) AND requested <> '/'
-    ORDER BY address, directory, requested LIMIT ?
-    """
-
-  static let ofAddress = """
-    SELECT \(columns) FROM file WHERE address = ? ORDER BY directory, requested
-    """
-
-  /// How many users' files there are, and their bytes.
-  static let figures = "SELECT COUNT(*), COALESCE(SUM(\(size)), 0) FROM file WHERE requested <> '/'"
-
-  static let directories = "SELECT DISTINCT directory FROM file"
-
-  static let ownership = """
-    SELECT device, inode, size, modified, address, requested FROM file WHERE directory = ?
-    """
-
-  static let delete =
-    "DELETE FROM file WHERE address = ? AND directory = ? AND requested = ?"
-}
-
-extension RowKey {
-  var values: [Statement.Value] { [.text(address), .text(directory), .text(requested)] }
-}
-
-/// Reads rows from the columns of `CacheSchema.columns`.
-struct RowReader: RowSource {
-  private let statement: Statement
-  /// Where the columns begin.
-  private let first: Int
-  /// The last text of each column: dates, and what the server says of freshness, are often the same as those of the row
-  /// before.
-  private var lastTexts = [String?](repeating: nil, count: RowColumn.all.count)
-
-  init(_ statement: Statement, from first: Int = 0) { (self.statement, self.first) = (statement, first) }
-
-  private func position(_ column: RowColumn) -> CInt { CInt(first + column.rawValue) }
-
-  mutating func text(_ column: RowColumn) throws(NoRow) -> String? {
-    if statement.isNull(position(column)) { return nil }
-    guard let utf8 = statement.utf8(position(column)) else { throw NoRow() }
-    if var last = lastTexts[column.rawValue], last.withUTF8({ FileNaming.areSame($0, utf8) }) { return last }
-    let text = String(decoding: utf8, as: UTF8.self)
-    lastTexts[column.rawValue] = text
-    return text
-  }
-
-  func number(_ column: RowColumn) throws(NoRow) -> Int64? {
-    if statement.isNull(position(column)) { return nil }
-    guard let number = statement.number(position(column)) else { throw NoRow() }
-    return number
-  }
-}
-
-extension Connection {
-  /// The rows that a statement finds.
-  func rows(_ sql: String, _ values: [Statement.Value] = []) throws -> [CacheRow] {
-    var reader = RowReader(try statement(sql))
-    return try statement(sql).rows(values) { _ in try CacheRow(from: &reader) }
   }
 }

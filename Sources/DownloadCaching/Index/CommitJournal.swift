@@ -3,39 +3,35 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The rows of one batch, on disk before their files get their names. If dlm is killed before the batch is in SQLite,
+/// The rows of one batch, on disk before their files get their names: if dlm is killed before the batch is in SQLite,
 /// the next run still recognises those files as dlm's own.
 ///
-/// One file for each batch, `<pid>-<random>-<tag>.log`, locked while its process lives, made at the first line and
-/// removed when the batch is in SQLite. The tag authenticates the rest of the name with the user's secret
-/// (`UserSecret`): any other `.log` in the folder is foreign, and is neither read nor removed.
+/// One file for each batch, `<pid>-<random>-<tag>.log`, made at the first line, locked while its process lives, and
+/// removed when the batch is in SQLite. Its tag proves it this user's (`UserSecret`): any other `.log` is neither read
+/// nor removed.
 ///
-///     file   │ line │ line │ … │ zeros, where further lines may stand │
-///
-/// The lines stand in memory that is the file's own (`LineMemory`): to write one takes no system call, it survives the
-/// process all the same, and SQLite takes the rows from there. The file is not synced: a line lost in a power cut costs
-/// one download, since a row counts only if the file still is as the row says.
+/// Lines are written to memory that is the file's own (`LineMemory`): without a system call, and they survive the
+/// process. The file is not synced: a line lost in a power cut costs one download, since a row counts only if its file
+/// still is as it says.
 final class CommitJournal: Sendable {
   private let folder: Folder
+  private let secret: UserSecret
+  private let claims: ProcessClaims?
   private let state: Lock<State>
 
   private struct State: ~Copyable {
+    /// Closed before the first line, and after a failure.
     var file = Descriptor.closed
     var name = ""
     var lines: LineMemory
-    /// Whether the file could not be made, or not be made longer: further lines are in memory alone.
-    var hasFailed = false
+    var failure: DownloadError?
   }
 
   private static let suffix = ".log"
   /// No batch is nearly so long: a longer file is not a journal.
   static let longest: Int64 = 1 << 26
-  private let secret: UserSecret
-  private let claims: ProcessClaims?
 
-  /// - Parameters:
-  ///   - claims: where journals are counted, for other processes to see that there is one more.
-  ///   - room: how many bytes its lines may come to: then it need not be made longer each time.
+  /// `claims` counts journals for other processes. `room` is how many bytes the lines may come to.
   init(in folder: Folder, _ secret: UserSecret, _ claims: ProcessClaims? = nil, room: Int = 0) {
     self.folder = folder
     self.secret = secret
@@ -43,144 +39,165 @@ final class CommitJournal: Sendable {
     state = Lock(State(lines: LineMemory(room: room)))
   }
 
-  /// Whether a name is that of a journal of this user.
   static func isName(_ name: String, _ secret: UserSecret) -> Bool {
-    name.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
-      && secret.isName("journal", String(decoding: name.utf8.dropLast(suffix.utf8.count), as: UTF8.self))
+    name.hasSuffix(suffix) && secret.isName("journal", String(name.dropLast(suffix.count)))
   }
 
-  /// Adds the line of a row.
-  /// - Parameter failed: called where the line is in memory only, and why.
-  /// - Returns: where the line begins; nil if it is too long for a journal.
+  /// Adds the line of a row. Returns where it begins; nil if it is too long for a journal.
   @discardableResult
-  func append(_ row: CacheRow, failed: (DownloadError) -> Void) -> Int? {
+  func append(_ row: CacheRow) -> Int? {
     state.withLock { state in
       do throws(Errno) {
-        if !state.file.isOpen, !state.hasFailed { try open(&state) }
-        return try append(row, &state)
+        if state.name.isEmpty { try open(&state) }
+        return try Self.append(row, &state)
       } catch {
-        failed(failure(error, state.name))
-        state.hasFailed = true
-        return try? append(row, &state)
+        if state.failure == nil { state.failure = failure(error, state.name, "writing the journal") }
+        state.file = .closed
+        return try? Self.append(row, &state)
       }
     }
   }
 
-  /// Notes in the line that was added last when its file has got its name.
-  func note(_ changed: ChangeTime, failed: (DownloadError) -> Void) {
-    state.withLock { state in
-      let start = state.lines.rewrite(last: JournalLine.changeLength) { JournalLine.write(changed, into: $0) }
-      guard !state.hasFailed else { return }
-      do throws(Errno) { try state.lines.copy(from: start, to: state.file) } catch {
-        failed(failure(error, state.name))
-        state.hasFailed = true
-      }
-    }
+  private static func append(_ row: CacheRow, _ state: inout State) throws(Errno) -> Int {
+    try state.lines.makeRoom(for: JournalLine.room(for: row), in: state.file)
+    return state.lines.append { JournalLine.write(row, into: $0) }
   }
 
-  private func failure(_ error: Errno, _ name: String) -> DownloadError {
-    DownloadError(
-      .cache, cause: .errno(error.rawValue), path: folder.path + "/" + name, activity: "writing the journal")
+  /// Notes in the line that was added last, at `place`, when its file got its name.
+  func note(_ changed: ChangeTime, at place: Int) {
+    state.withLock { state in state.lines.rewrite(from: place) { JournalLine.write(changed, into: $0) } }
   }
 
-  private func append(_ row: CacheRow, _ state: inout State) throws(Errno) -> Int {
-    let none = Descriptor.closed
-    var room = JournalLine.leastRoom
-    while true {
-      if state.hasFailed {
-        try state.lines.makeRoom(for: room, in: none)
-      } else {
-        try state.lines.makeRoom(for: room, in: state.file)
-      }
-      if let start = state.lines.append({ JournalLine.write(row, into: $0) }) {
-        if !state.hasFailed { try state.lines.copy(from: start, to: state.file) }
-        return start
-      }
-      room *= 4
-    }
+  private func failure(_ error: Errno, _ name: String, _ activity: String) -> DownloadError {
+    DownloadError(.cache, cause: .errno(error.rawValue), path: folder.path + "/" + name, activity: activity)
   }
 
-  /// The row whose line begins at a place.
+  /// Why lines are in memory alone, so that the next run would not know their files after a SIGKILL.
+  var failure: DownloadError? { state.withLock { $0.failure } }
+
   func row(at place: Int) -> CacheRow? {
-    state.withLock { state in state.lines.withLine(at: place) { JournalLine.row($0) } }
+    state.withLock { JournalLine(startOf: $0.lines.bytes(from: place))?.row }
   }
 
-  /// How many bytes its lines have.
   var length: Int { state.withLock { $0.lines.count } }
 
-  /// Hands the lines over, for their rows to be stored: nothing is to be appended any more.
-  func takeLines() -> LineMemory {
-    state.withLock { state in
-      var lines = LineMemory(room: 0)
-      swap(&lines, &state.lines)
-      return lines
+  /// Calls `body` with the lines that begin at these places. Nothing is to be appended any more.
+  func forEachLine<Failure>(at places: [Int], _ body: (JournalLine) throws(Failure) -> Void) throws(Failure) {
+    try state.withLock { state throws(Failure) in
+      for place in places {
+        if let line = JournalLine(startOf: state.lines.bytes(from: place)) { try body(line) }
+      }
     }
   }
 
   private func open(_ state: inout State) throws(Errno) {
-    while try !tryOpen(&state) {}
-  }
-
-  private func tryOpen(_ state: inout State) throws(Errno) -> Bool {
-    let random = String(UInt64.random(in: .min ... .max), radix: 36)
-    state.name = secret.name("journal", "\(getpid())-\(random)") + Self.suffix
-    do throws(Errno) {
-      state.file = try folder.open(state.name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-    } catch .fileExists { return false }
-    // Between open and lock, another process that starts may have taken the journal for an abandoned one and removed
-    // it.
-    if state.file.lock(), try folder.identity(of: state.name)?.isSameFile(as: state.file.identity()) == true {
-      claims?.countJournal()
-      return true
+    while true {
+      let random = String(UInt64.random(in: .min ... .max), radix: 36)
+      state.name = secret.name("journal", "\(getpid())-\(random)") + Self.suffix
+      do throws(Errno) {
+        state.file = try folder.open(state.name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+      } catch .fileExists { continue }
+      // Before it was locked, a process that starts may have taken it for an abandoned one and removed it.
+      if state.file.lock(), try folder.identity(of: state.name)?.isSameFile(as: state.file.identity()) == true {
+        claims?.countJournal()
+        return
+      }
     }
-    state.file = .closed
-    return false
   }
 
-  /// The batch is in SQLite, so the journal is removed.
   func retire() throws(DownloadError) {
     try state.withLock { state throws(DownloadError) in
-      guard state.file.isOpen else { return }
+      guard !state.name.isEmpty else { return }
       do throws(Errno) { try folder.remove(state.name) } catch {
-        throw DownloadError(
-          .cache, cause: .errno(error.rawValue), path: folder.path + "/" + state.name, activity: "removing the journal")
+        throw failure(error, state.name, "removing the journal")
       }
       state.file = .closed
     }
   }
 
-  /// Passes the rows of each journal whose process has ended to `body`, under the journal's lock, and then removes the
-  /// journal.
+  // MARK: Those of processes that have ended
+
+  /// Passes the rows of each journal whose process has ended to `body`, under its lock, and then removes it.
   /// - Throws: what `body` throws, or Errno; that journal stays for the next time.
   static func forEachAbandoned(
     in folder: Folder, _ secret: UserSecret, _ body: ([CacheRow]) throws -> Void
   ) throws {
-    for name in try folder.names() where isName(name, secret) { try adopt(name, in: folder, body) }
-  }
-
-  private static func adopt(_ name: String, in folder: Folder, _ body: ([CacheRow]) throws -> Void) throws {
-    guard let file = try openAbandoned(name, in: folder) else { return }
-    try body(JournalLine.decode(try file.read(Int(file.identity().size))))
-    try folder.remove(name)
-    file.unlock()
-  }
-
-  /// - Returns: nil if its process lives, if another process adopts it or just did, or if the file is not private to
-  ///   this user.
-  private static func openAbandoned(_ name: String, in folder: Folder) throws(Errno) -> Descriptor? {
-    do throws(Errno) {
-      let file = try folder.open(name, O_RDONLY | O_NONBLOCK)
-      guard try file.isOwn(closedTo: 0o077), try file.identity().size <= longest, file.lock(),
+    for name in try folder.names() where isName(name, secret) {
+      // Locked where its process lives, or another process adopts it.
+      guard let file = try open(name, in: folder), try file.identity().size <= longest, file.lock(),
         try folder.identity(of: name)?.isSameFile(as: file.identity()) == true
-      else {
-        return nil
-      }
-      return file
-    } catch {
-      switch error {
-      case .noSuchFileOrDirectory, .tooManySymbolicLinkLevels, .permissionDenied: return nil
-      default: throw error
-      }
+      else { continue }
+      try body(JournalLine.decode(try file.read(Int(file.identity().size))))
+      try folder.remove(name)
+      file.unlock()
     }
   }
+
+  /// - Returns: nil for what is gone, or not private to this user.
+  static func open(_ name: String, in folder: Folder) throws(Errno) -> Descriptor? {
+    do throws(Errno) {
+      let file = try folder.open(name, O_RDONLY | O_NONBLOCK)
+      guard try file.isOwn(closedTo: 0o077) else { return nil }
+      return file
+    } catch {
+      if [.noSuchFileOrDirectory, .tooManySymbolicLinkLevels, .permissionDenied].contains(error) { return nil }
+      throw error
+    }
+  }
+}
+
+/// The lines of a journal, in memory that is the file's own: a line is in the file, also for other processes, as soon
+/// as it is written here.
+///
+/// If the disk has no room for a page of a mapped file, writing there ends the process (SIGBUS, mmap(2)). So room is
+/// made first: that call fails as a write does.
+struct LineMemory: ~Copyable {
+  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  private(set) var count = 0
+  private let least: Int
+
+  init(room: Int) {
+    // At least enough for a few dozen files.
+    least = max(room, 16 << 10)
+  }
+
+  deinit { Self.unmap(memory) }
+
+  private static func unmap(_ memory: UnsafeMutableRawBufferPointer) {
+    if let start = memory.baseAddress { munmap(start, memory.count) }
+  }
+
+  /// Must be called before each line, with its greatest length and always the same file. From some time on that may be
+  /// closed: then the memory is the process's own.
+  /// - Throws: errno of making the file longer or mapping it; `.fileTooLarge` for more than a journal can be.
+  mutating func makeRoom(for length: Int, in file: borrowing Descriptor) throws(Errno) {
+    guard memory.count - count < length else { return }
+    var size = max(memory.count * 4, least)
+    while size < count + length { size *= 2 }
+    size = min(size, Int(CommitJournal.longest))
+    guard size >= count + length else { throw .fileTooLarge }
+    if file.isOpen { try file.makeRoom(size) }
+    // MAP_POPULATE, which Swift's Glibc module does not export: else each page would be a fault of its own.
+    let flags = file.isOpen ? MAP_SHARED | 0x8000 : MAP_PRIVATE | MAP_ANONYMOUS
+    guard let start = mmap(nil, size, PROT_READ | PROT_WRITE, flags, file.raw, 0), start != MAP_FAILED else {
+      throw Errno(rawValue: errno)
+    }
+    let larger = UnsafeMutableRawBufferPointer(start: start, count: size)
+    if !file.isOpen { larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count])) }
+    Self.unmap(memory)
+    memory = larger
+  }
+
+  /// `write` returns the length of what it wrote; this returns where that begins.
+  mutating func append(_ write: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
+    let start = count
+    count += write(UnsafeMutableRawBufferPointer(rebasing: memory[start...]))
+    return start
+  }
+
+  mutating func rewrite(from start: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
+    body(UnsafeMutableRawBufferPointer(rebasing: memory[start..<count]))
+  }
+
+  func bytes(from start: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[start..<count]) }
 }

@@ -1,6 +1,5 @@
 import CSQLite
 
-/// A failure of SQLite.
 struct DatabaseError: Error, CustomStringConvertible {
   /// SQLite's primary result code.
   var code: CInt
@@ -10,7 +9,6 @@ struct DatabaseError: Error, CustomStringConvertible {
 
   static let (damaged, unusable) = (SQLITE_CORRUPT, SQLITE_CANTOPEN)
 
-  /// Whether another connection has what was wanted.
   var isBusy: Bool { code == SQLITE_BUSY }
 
   /// Broken pages, another kind of file, or a table that this version did not make.
@@ -33,35 +31,26 @@ final class Connection {
 
   enum Access {
     case readOnly
-    /// The file is made if it is missing.
     case readWrite
   }
 
-  /// SQLite counts its memory under a lock, twice for each of the texts of a row, and nobody asks for the count. Once
-  /// for the process, before its first database.
+  /// SQLite counts its memory under a lock, twice for each text of a row, unless told before its first database.
   private static let countsNoMemory = dlm_sqlite_counts_no_memory()
 
-  /// - Parameter waits: called where another connection has the database, with how often it was before; whether to try
-  ///   again. It may pause.
+  /// - Parameter waits: called with the number of tries where another connection has the database; whether to try
+  ///   again.
   init(
     _ path: String, _ access: Access, waits: @escaping (_ tries: Int) -> Bool = { _ in false }
   ) throws(DatabaseError) {
     _ = Self.countsNoMemory
     self.waits = waits
     let flags = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-    var handle: OpaquePointer?
     let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
-    guard code == SQLITE_OK else {
-      let error = Self.error(code, handle)
-      sqlite3_close_v2(handle)
-      throw error
-    }
-    self.handle = handle
+    if code != SQLITE_OK { throw error(code) }
   }
 
   deinit { close() }
 
-  /// Gives the database up; nothing may be asked any more.
   func close() {
     for statement in statements.values { statement.finalize() }
     statements = [:]
@@ -69,13 +58,11 @@ final class Connection {
     handle = nil
   }
 
-  private static func error(_ code: CInt, _ handle: OpaquePointer?) -> DatabaseError {
+  fileprivate func error(_ code: CInt) -> DatabaseError {
     DatabaseError(code: code & 0xFF, message: handle.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory")
   }
 
-  fileprivate func error(_ code: CInt) -> DatabaseError { Self.error(code, handle) }
-
-  /// The statement of a text, which is prepared once.
+  /// Prepared once for each text.
   func statement(_ sql: String) throws(DatabaseError) -> Statement {
     if let known = statements[sql] { return known }
     var prepared: OpaquePointer?
@@ -91,42 +78,35 @@ final class Connection {
     return statement
   }
 
-  /// Whether another connection that has the database may be waited for: only where nothing would have to be undone.
+  /// Whether to wait for another connection: only where nothing would have to be undone.
   fileprivate func waits(tries: Int) -> Bool { !isInTransaction && waits(tries) }
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// How many rows the last statement has changed.
   var changes: Int { Int(sqlite3_changes(handle)) }
 
-  /// Executes statements that give no row that matters, one after the other.
+  /// Executes statements whose rows do not matter, separated by semicolons.
   func execute(_ sql: String) throws(DatabaseError) {
     for one in sql.split(separator: ";") where one.contains(where: { !$0.isWhitespace }) {
       try statement(String(one)).execute()
     }
   }
 
-  /// The first column of the first row, a number; nil where there is none.
-  func number(_ sql: String) throws(DatabaseError) -> Int64? {
-    let statement = try statement(sql)
-    defer { statement.reset() }
-    return try statement.step() ? statement.number(0) : nil
-  }
+  /// The first column of the first row; nil where there is none.
+  func number(_ sql: String) throws(DatabaseError) -> Int64? { try first(sql) { $0.number(0) } }
 
-  /// The same of a text.
-  func text(_ sql: String) throws(DatabaseError) -> String? {
+  func text(_ sql: String) throws(DatabaseError) -> String? { try first(sql) { $0.text(0) } }
+
+  private func first<Value>(_ sql: String, _ read: (Statement) -> Value?) throws(DatabaseError) -> Value? {
     let statement = try statement(sql)
     defer { statement.reset() }
-    return try statement.step() ? statement.text(0) : nil
+    return try statement.step() ? read(statement) : nil
   }
 
   /// Calls `body` in a transaction that sees the database as it is at its first look. It must change nothing.
   func look<Answer>(_ body: () throws -> Answer) throws -> Answer { try transaction("BEGIN", body) }
 
-  /// Calls `body` in a transaction that changes the database.
-  func write<Answer>(_ body: () throws -> Answer) throws -> Answer {
-    try transaction("BEGIN IMMEDIATE", body)
-  }
+  func write<Answer>(_ body: () throws -> Answer) throws -> Answer { try transaction("BEGIN IMMEDIATE", body) }
 
   private func transaction<Answer>(_ begin: String, _ body: () throws -> Answer) throws -> Answer {
     try execute(begin)
@@ -135,7 +115,7 @@ final class Connection {
       try execute("COMMIT")
       return answer
     } catch {
-      // SQLite has ended it already after some failures. What the body came to is told.
+      // SQLite has ended it already after some failures.
       if isInTransaction { try execute("ROLLBACK") }
       throw error
     }
@@ -144,7 +124,6 @@ final class Connection {
 
 /// A prepared statement of a connection, which finalizes it.
 final class Statement {
-  /// What is bound to a parameter.
   enum Value {
     case text(String)
     case number(Int64)
@@ -159,8 +138,11 @@ final class Statement {
 
   fileprivate func finalize() { sqlite3_finalize(handle) }
 
-  /// How often SQLite has planned it anew.
   var plansMade: Int32 { sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0) }
+
+  private func check(_ code: CInt) throws(DatabaseError) {
+    if code != SQLITE_OK { throw connection.error(code) }
+  }
 
   // MARK: All at once
 
@@ -170,7 +152,6 @@ final class Statement {
     while try step() {}
   }
 
-  /// - Parameter read: called for each row.
   func rows<Row>(_ values: [Value] = [], _ read: (Statement) throws -> Row) throws -> [Row] {
     defer { reset() }
     try bind(values)
@@ -180,14 +161,11 @@ final class Statement {
   }
 
   private func bind(_ values: [Value]) throws(DatabaseError) {
-    for (offset, value) in values.enumerated() {
-      let index = CInt(offset + 1)
-      let code =
-        switch value {
-        case .number(let number): sqlite3_bind_int64(handle, index, number)
-        case .text(let text): dlm_sqlite_bind_copy(handle, index, text, CInt(text.utf8.count))
-        }
-      if code != SQLITE_OK { throw connection.error(code) }
+    for (index, value) in zip(1..., values) {
+      switch value {
+      case .number(let number): try bind(number, CInt(index))
+      case .text(let text): try check(dlm_sqlite_bind_copy(handle, CInt(index), text, CInt(text.utf8.count)))
+      }
     }
   }
 
@@ -195,19 +173,15 @@ final class Statement {
 
   /// Binds bytes that stay where they are until `reset`.
   func bindInPlace(_ text: UnsafeRawBufferPointer, _ index: CInt) throws(DatabaseError) {
-    // Without a place it would be NULL, which is not the empty text.
-    let code =
-      if let start = text.baseAddress {
-        sqlite3_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), CInt(text.count), nil)
-      } else {
-        dlm_sqlite_bind_copy(handle, index, "", 0)
-      }
-    if code != SQLITE_OK { throw connection.error(code) }
+    guard let start = text.baseAddress else {
+      // No place would mean NULL, which is not the empty text.
+      return try check(dlm_sqlite_bind_copy(handle, index, "", 0))
+    }
+    try check(sqlite3_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), CInt(text.count), nil))
   }
 
   func bind(_ number: Int64, _ index: CInt) throws(DatabaseError) {
-    let code = sqlite3_bind_int64(handle, index, number)
-    if code != SQLITE_OK { throw connection.error(code) }
+    try check(sqlite3_bind_int64(handle, index, number))
   }
 
   /// - Returns: whether there is a row.
@@ -228,21 +202,19 @@ final class Statement {
   }
 
   func reset() {
-    // Its result is that of the last step, which is known.
+    // Its result is that of the last step.
     sqlite3_reset(handle)
     sqlite3_clear_bindings(handle)
   }
 
   // MARK: The columns of a row
 
-  /// Nil for what is no number.
   func number(_ column: CInt) -> Int64? {
     sqlite3_column_type(handle, column) == SQLITE_INTEGER ? sqlite3_column_int64(handle, column) : nil
   }
 
   func text(_ column: CInt) -> String? { utf8(column).map { String(decoding: $0, as: UTF8.self) } }
 
-  /// Until the next step; nil for what is no text.
   func utf8(_ column: CInt) -> UnsafeBufferPointer<UInt8>? {
     guard sqlite3_column_type(handle, column) == SQLITE_TEXT, let start = sqlite3_column_text(handle, column)
     else { return nil }

@@ -3,11 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The rows in the journals of living processes, read as the journals grow: files that SQLite does not know yet. Shared
-/// by all loops of a run.
-///
-/// While other processes are alive this is asked for each file, so it keeps the journals open, and reads only what was
-/// added.
+/// The rows in the journals of living processes: files that SQLite does not know yet. Shared by all loops of a run.
+/// Beside other processes it is asked for each file, so it keeps the journals open, and reads only what was added.
 ///
 /// **What it promises**: a row that another process committed before this one obtained its claim on the same address is
 /// found here, or has reached the database by the time that this has answered. The claims order the two
@@ -23,27 +20,43 @@ final class LivingJournals: Sendable {
 
   private struct State {
     var journals: [String: Journal] = [:]
-    /// How many journals had been made when the folder was looked at; nil before that, and where a journal could not be
-    /// opened.
+    /// How many journals had been made when the folder was looked at; nil unless all could be opened.
     var made: UInt64?
   }
 
-  /// An open journal, where there are not too many of them.
-  private final class OpenJournal: Sendable {
+  private final class OpenFile: Sendable {
     let descriptor: Descriptor
     init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
   }
 
   private struct Journal {
-    var file: OpenJournal?
+    let file: OpenFile
     /// How many bytes of it were read: whole lines.
     var length = 0
     /// By address, oldest first.
     var rows: [String: [CacheRow]] = [:]
-  }
 
-  /// So many are kept open, the rest is opened for each look: descriptors are for transfers.
-  private static let openAtMost = 64
+    /// At first reads only a little: nearly always it is nothing, or one line. Returns false for an unreadable journal.
+    mutating func readOn() -> Bool {
+      var room = 512
+      while length + room <= CommitJournal.longest {
+        guard let bytes = try? file.descriptor.read(room, at: Int64(length)) else { return false }
+        let isAll = bytes.withUnsafeBytes { bytes in
+          var rest = bytes
+          while let line = JournalLine(startOf: rest) {
+            if let row = line.row { rows[row.key.address, default: []].append(row) }
+            rest = UnsafeRawBufferPointer(rebasing: rest[line.bytes.count...])
+          }
+          length += bytes.count - rest.count
+          // Where no line begins, or one of which not all is written yet.
+          return bytes.count < room || rest.count >= 16 && JournalLine.length(rest) <= rest.count
+        }
+        if isAll { return true }
+        room *= 4
+      }
+      return false
+    }
+  }
 
   init(in folder: Folder, _ secret: UserSecret) {
     self.folder = folder
@@ -51,16 +64,16 @@ final class LivingJournals: Sendable {
   }
 
   /// The row of a request; else the youngest of the same address, in whatever folder.
-  /// - Parameter made: how many journals were ever made, read after the claim on the address was obtained; nil to look
-  ///   at the folder in any case.
+  /// - Parameter made: how many journals were ever made, read once the claim was obtained; nil to list the folder
+  ///   anyway.
   func row(_ key: RowKey, made: UInt64?) -> CacheRow? {
     state.withLock { state in
       update(&state, made: made)
       var (own, like): ([CacheRow], [CacheRow]) = ([], [])
       for (name, journal) in state.journals {
         guard let rows = journal.rows[key.address] else { continue }
-        // The rows of one that was removed meanwhile are in the database, or were forgotten.
-        if let file = journal.file, (try? file.descriptor.linkCount()) != 1 {
+        // If it was removed, its rows are in the database, or were forgotten.
+        guard (try? journal.file.descriptor.linkCount()) == 1 else {
           state.journals[name] = nil
           continue
         }
@@ -71,7 +84,7 @@ final class LivingJournals: Sendable {
     }
   }
 
-  /// All rows, in no order; of a request whose file was committed more than once, several.
+  /// All rows; several of a request whose file was committed more than once.
   func rows() -> [CacheRow] {
     state.withLock { state in
       update(&state, made: nil)
@@ -79,20 +92,11 @@ final class LivingJournals: Sendable {
     }
   }
 
-  /// Reads what was added. A journal that cannot be read or is gone gives no rows; then its files are asked about like
-  /// any others.
+  /// A journal that cannot be read gives no rows; then its files are asked about like any others.
   private func update(_ state: inout State, made: UInt64?) {
     if made == nil || made != state.made { list(&state, made: made) }
-    for name in Array(state.journals.keys) {
-      let isThere =
-        if let file = state.journals[name]?.file {
-          Self.read(file.descriptor, into: &state.journals[name])
-        } else if let file = try? open(name) {
-          Self.read(file, into: &state.journals[name])
-        } else {
-          false
-        }
-      if !isThere { state.journals[name] = nil }
+    for name in Array(state.journals.keys) where state.journals[name]?.readOn() == false {
+      state.journals[name] = nil
     }
   }
 
@@ -102,49 +106,14 @@ final class LivingJournals: Sendable {
     let found = names.filter { state.journals[$0] != nil || CommitJournal.isName($0, secret) }
     for name in Array(state.journals.keys) where !found.contains(name) { state.journals[name] = nil }
     var isWhole = true
-    var count = state.journals.values.count { $0.file != nil }
     for name in found where state.journals[name] == nil {
       do throws(Errno) {
-        guard let file = try open(name) else { continue }
-        var journal = Journal()
-        if count < Self.openAtMost { journal.file = OpenJournal(file) }
-        state.journals[name] = journal
-        count += 1
+        if let file = try CommitJournal.open(name, in: folder) { state.journals[name] = Journal(file: OpenFile(file)) }
       } catch {
-        // Gone already, or nothing of this user's; any other failure may pass.
-        let isOther = [.noSuchFileOrDirectory, .tooManySymbolicLinkLevels, .permissionDenied].contains(error)
-        isWhole = isWhole && isOther
+        // It may pass.
+        isWhole = false
       }
     }
     if isWhole { state.made = made }
-  }
-
-  /// - Returns: nil for what is not this user's.
-  private func open(_ name: String) throws(Errno) -> Descriptor? {
-    let file = try folder.open(name, O_RDONLY | O_NONBLOCK)
-    guard try file.isOwn(closedTo: 0o077) else { return nil }
-    return file
-  }
-
-  /// What is read at first: nearly always, nothing was added since the last look.
-  private static let firstRead = 512
-
-  /// - Returns: false if the journal cannot be read.
-  private static func read(_ file: borrowing Descriptor, into journal: inout Journal?) -> Bool {
-    var length = firstRead
-    while let start = journal?.length, start + length <= CommitJournal.longest {
-      guard let bytes = try? file.read(length, at: Int64(start)) else { return false }
-      // Zeros are where no line stands yet, or not all of it.
-      let added = bytes.prefix { $0 != 0 }
-      if added.count == length {
-        length *= 4
-        continue
-      }
-      guard let end = added.lastIndex(of: UInt8(ascii: "\n")) else { return true }
-      journal?.length += end + 1
-      for row in JournalLine.decode(bytes) { journal?.rows[row.key.address, default: []].append(row) }
-      return true
-    }
-    return false
   }
 }

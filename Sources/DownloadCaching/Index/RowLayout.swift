@@ -1,13 +1,12 @@
 import DownloadModel
 
-/// The columns of a row, in the order of the index's table and of the fields in a journal's line. Schema, statements
-/// and lines are made by this one list.
+/// The columns of a row, of which schema, statements and journal lines are made, in this order.
 enum RowColumn: Int, CaseIterable, Sendable {
   // The key, by which rows are sorted.
   case address, directory, requested
   case trust, name, wanted, device, inode, size, modified, etag, lastModified, date, fetchedAt
   case cacheControl, expires, age, vary, answeredBy, digest, selection, usedAt, status, sum
-  /// Last, because a journal's line has it written over when the file has its name.
+  /// Last, because it is known last.
   case changed
 
   static let all = Array(allCases)
@@ -27,22 +26,23 @@ enum RowColumn: Int, CaseIterable, Sendable {
 
   private var mayBeNull: Bool {
     switch self {
-    case .etag, .lastModified, .date, .cacheControl, .expires, .age, .vary, .answeredBy, .digest, .selection,
-      .status, .sum:
+    case .etag, .lastModified, .date, .cacheControl, .expires, .age, .vary, .answeredBy, .digest, .selection, .status,
+      .sum:
       true
     default: false
     }
   }
 
-  /// Of the table.
   var definition: String { "\(self) \(isNumber ? "INTEGER" : "TEXT")\(mayBeNull ? "" : " NOT NULL")" }
+
+  /// As a column that SQLite gives, and as a parameter that it takes.
+  var place: CInt { CInt(rawValue) }
+  var position: CInt { place + 1 }
 }
 
-/// Where the columns of a row are read.
+/// Where the columns of a row are read; nil for nothing.
 protocol RowSource {
-  /// Nil for nothing.
   mutating func text(_ column: RowColumn) throws(NoRow) -> String?
-  /// Nil for nothing.
   mutating func number(_ column: RowColumn) throws(NoRow) -> Int64?
 }
 
@@ -50,7 +50,6 @@ protocol RowSource {
 struct NoRow: Error {}
 
 extension CacheRow {
-  /// What stands in a column.
   @inline(__always)
   func value(_ column: RowColumn) -> RowColumn.Value {
     switch column {
@@ -92,12 +91,10 @@ extension CacheRow {
       guard let number = try source.number(column) else { throw NoRow() }
       return number
     }
-    let rowKey =
-      if let key {
-        key
-      } else {
-        RowKey(address: try text(.address), directory: try text(.directory), requested: try text(.requested))
-      }
+    func readKey() throws(NoRow) -> RowKey {
+      RowKey(address: try text(.address), directory: try text(.directory), requested: try text(.requested))
+    }
+    let rowKey = if let key { key } else { try readKey() }
     let (name, wanted) = (try text(.name), try text(.wanted))
     self.init(
       key: rowKey, name: name, wanted: name == wanted ? name : wanted,
@@ -114,4 +111,123 @@ extension CacheRow {
       effectiveURL: try source.text(.answeredBy), trust: TrustMark(text: try text(.trust)),
       selection: try source.text(.selection), digest: try source.text(.digest), sum: try source.text(.sum))
   }
+}
+
+enum CacheSchema {
+  /// Changes with the table. An index of another format is set aside.
+  static let format: Int64 = 1
+
+  /// Rows of one address are neighbours. The index `stored` is of the store's files alone.
+  static let tables = """
+    CREATE TABLE file (
+      \(RowColumn.all.map(\.definition).joined(separator: ", ")),
+      PRIMARY KEY (\(names(RowColumn.key)))
+    ) WITHOUT ROWID;
+    CREATE INDEX stored ON file (usedAt, size) WHERE \(isStored);
+    PRAGMA user_version = \(format)
+    """
+
+  private static func names(_ columns: some Sequence<RowColumn>) -> String {
+    columns.map { "\($0)" }.joined(separator: ", ")
+  }
+
+  private static let columns = names(RowColumn.all)
+  private static let select = "SELECT \(columns) FROM file"
+  /// Of a file of the cache's own store (`RowKey.stored`).
+  private static let isStored = "requested = '/'"
+  private static let isUsers = "requested <> '/'"
+  private static let isOfKey = "address = ? AND directory = ? AND requested = ?"
+
+  static let insert = "INSERT OR REPLACE INTO file VALUES (\(RowColumn.all.map { _ in "?" }.joined(separator: ", ")))"
+
+  /// The row of the key first, then that of the store, so that it is found among many, then the youngest.
+  static let lookup = """
+    \(select) WHERE address = ?
+    ORDER BY (directory = ? AND requested = ?) DESC, (\(isStored)) DESC, fetchedAt DESC LIMIT 8
+    """
+
+  /// At most one row more than `IndexReader` takes, and whether it is that of the key.
+  static let rowsOfAddress =
+    "SELECT \(columns), directory = ?2 AND requested = ?3 FROM file WHERE address = ?1 LIMIT 10"
+
+  /// The row of a key. Without the plus sign, SQLite would plan the statement anew for each value (`stored`).
+  static let ownRow = "\(select) WHERE address = ? AND directory = ? AND +requested = ?"
+
+  static let sizeOfAddress = "SELECT size FROM file WHERE address = ? ORDER BY fetchedAt DESC LIMIT 1"
+
+  /// Without the store's files for `ofUsers`.
+  static func page(ofUsers: Bool) -> String {
+    """
+    \(select) WHERE (address, directory, requested) > (?, ?, ?) \(ofUsers ? "AND \(isUsers)" : "")
+    ORDER BY address, directory, requested LIMIT ?
+    """
+  }
+
+  static let ofAddress = "\(select) WHERE address = ? ORDER BY directory, requested"
+
+  /// A size within bounds, as `CacheRow` has it.
+  private static let size = "MAX(0, MIN(size, \(CacheRow.sizes.upperBound)))"
+
+  static let figures = "SELECT COUNT(*), COALESCE(SUM(\(size)), 0) FROM file WHERE \(isUsers)"
+
+  static let count = "SELECT COUNT(*) FROM file"
+
+  static let directories = "SELECT DISTINCT directory FROM file"
+
+  static let ownership = "SELECT device, inode, size, modified, address, requested FROM file WHERE directory = ?"
+
+  static let delete = "DELETE FROM file WHERE \(isOfKey)"
+
+  static let deleteIfSame = "\(delete) AND device = ? AND inode = ?"
+
+  static let byUse = "\(select) ORDER BY usedAt LIMIT ?"
+
+  static let noteChange = """
+    UPDATE file SET changed = ? WHERE address = ? AND device = ? AND inode = ? AND size = ? AND modified = ?
+    """
+
+  // MARK: The store's files
+
+  static let storedRow = "\(select) WHERE address = ? AND \(isStored)"
+
+  static let storedNames = "SELECT name FROM file WHERE \(isStored)"
+
+  /// As `FileStore.cost` counts.
+  static let storedTotal = "SELECT COALESCE(SUM((\(size) + 4095) / 4096 * 4096), 0) FROM file WHERE \(isStored)"
+
+  static let storedByUse = "\(select) WHERE \(isStored) ORDER BY usedAt LIMIT ?"
+}
+
+struct RowReader: RowSource {
+  private let statement: Statement
+  /// Of each column, since texts of the row before often come again.
+  private var lastTexts = [String?](repeating: nil, count: RowColumn.all.count)
+
+  init(_ statement: Statement) { self.statement = statement }
+
+  mutating func text(_ column: RowColumn) throws(NoRow) -> String? {
+    if statement.isNull(column.place) { return nil }
+    guard let utf8 = statement.utf8(column.place) else { throw NoRow() }
+    if var last = lastTexts[column.rawValue], last.withUTF8({ FileNaming.areSame($0, utf8) }) { return last }
+    let text = String(decoding: utf8, as: UTF8.self)
+    lastTexts[column.rawValue] = text
+    return text
+  }
+
+  func number(_ column: RowColumn) throws(NoRow) -> Int64? {
+    if statement.isNull(column.place) { return nil }
+    guard let number = statement.number(column.place) else { throw NoRow() }
+    return number
+  }
+}
+
+extension Connection {
+  func rows(_ sql: String, _ values: [Statement.Value] = []) throws -> [CacheRow] {
+    var reader = RowReader(try statement(sql))
+    return try statement(sql).rows(values) { _ in try CacheRow(from: &reader) }
+  }
+}
+
+extension RowKey {
+  var values: [Statement.Value] { [.text(address), .text(directory), .text(requested)] }
 }

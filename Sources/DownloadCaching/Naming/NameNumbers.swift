@@ -2,10 +2,8 @@ public import DownloadModel
 import Synchronization
 
 /// Numbers the addresses of a list that give the same name, in the list's order: `README.md?1` becomes `README.md` and
-/// `README.md?2` becomes `README.1.md` in every run and mode, whatever is answered first (HTTP rule 22).
-///
-/// The reader of the list calls `next` once for each line, in order. A name that only one address gives, as most are,
-/// costs nine bytes; more is kept only for names that come again.
+/// `README.md?2` becomes `README.1.md` in every run and mode, whatever is answered first (HTTP rule 22). A name that
+/// only one address gives costs nine bytes.
 public final class NameNumbers: Sendable {
   /// The number of one line among those that give its name.
   public struct Place: Sendable, Equatable {
@@ -25,33 +23,29 @@ public final class NameNumbers: Sendable {
     return table.withLock { $0.next(name: name, address: address) }
   }
 
-  /// The highest number given so far to an address of that name.
   func last(of name: String) -> Int { table.withLock { $0.last(of: Hash.of(name.utf8)) } }
 }
 
-/// The rule of `NameNumbers`, over hashes.
-///
-/// A name that comes for the first time takes one word: forty bits of its hash, in the slot that other bits select, and
-/// twenty-four bits of its address's. One in a thousand lists of a million lines may have two names that are taken for
-/// one; the second then gets a number that it does not need, the same in every run.
+/// The rule of `NameNumbers`, over hashes. A name that comes for the first time takes one word: forty bits of its hash,
+/// in the slot that other bits select, and twenty-four bits of its address's. In one of a thousand lists of a million
+/// lines two names may be taken for one; the second then gets a number that it does not need, the same in every run.
 struct NameTable: Sendable {
   private var layers: [Layer] = []
   /// The highest number of each name that came again.
   private var last: [UInt64: Int] = [:]
-  /// The numbers of the addresses that came behind the first one of their name. An address has one name, so they need
-  /// not be kept apart by names.
+  /// The numbers of the addresses that came behind the first one of their name.
   private var numbers: [UInt64: UInt32] = [:]
   private let limit: Int
 
-  /// - Parameter limit: addresses that are kept for names that come again; later ones get numbers all the same, but
-  ///   when they come twice, a number each time.
+  /// - Parameter limit: addresses that are kept; later ones, when they come twice, get a number each time.
   init(limit: Int = 1 << 16) { self.limit = limit }
 
   func last(of name: UInt64) -> Int { last[name] ?? 0 }
 
   mutating func next(name: UInt64, address: UInt64) -> NameNumbers.Place {
-    guard let first = first(of: name) else {
-      insert(name, address)
+    guard let first = layers.lazy.compactMap({ $0.tag(of: name) }).first else {
+      if layers.last?.isFull ?? true { layers.append(Layer(after: layers.count)) }
+      layers[layers.count - 1].insert(name, address)
       return NameNumbers.Place(number: 0, isRepeat: false)
     }
     if first == Layer.tag(of: address) { return NameNumbers.Place(number: 0, isRepeat: true) }
@@ -62,19 +56,7 @@ struct NameTable: Sendable {
     return NameNumbers.Place(number: number, isRepeat: false)
   }
 
-  /// What is kept of a name's first address; nil if the name is new.
-  private func first(of name: UInt64) -> UInt64? {
-    for layer in layers { if let tag = layer.tag(of: name) { return tag } }
-    return nil
-  }
-
-  private mutating func insert(_ name: UInt64, _ address: UInt64) {
-    if layers.last?.isFull ?? true { layers.append(Layer(after: layers.count)) }
-    layers[layers.count - 1].insert(name, address)
-  }
-
-  /// A hash table of fixed size with linear probing. When it is full the next one is begun, so that nothing is ever
-  /// copied and little memory is unused.
+  /// A hash table of fixed size with linear probing. When it is full the next is begun: nothing is ever copied.
   private struct Layer: Sendable {
     private var slots: [UInt64]
     private var room: Int

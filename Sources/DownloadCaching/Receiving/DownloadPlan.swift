@@ -2,9 +2,8 @@ import DownloadModel
 
 /// All that is decided about one file before its download begins. A class, because it is handed on from step to step.
 final class DownloadPlan: Sendable {
-  /// What the index says about this address's earlier file in the output folder.
   indirect enum Ownership: Sendable, Equatable {
-    /// Not asked: an empty index is not asked before a transfer, so that a first run costs nothing.
+    /// An empty index is not asked before a transfer.
     case unknown
     case known(CacheRow?)
   }
@@ -13,22 +12,17 @@ final class DownloadPlan: Sendable {
   let request: DownloadRequest
   private let shared: SharedConfiguration
   let directory: OutputDirectory
-  /// The key of the request's row in the index.
   let rowKey: RowKey
-  /// Under which trust the answer is received.
   let trust: RequestTrust
   /// The name if the server may not choose one or gives none.
   let nameByAddress: String
-  /// What the index knows of the address's files.
   let files: KnownFiles
   /// What a conditional request may ask about: `own` or `elsewhere`.
   let known: KnownVersion?
   /// Which address owns which file of the folder, where the policy needs it before the transfer (`skip`).
   let owners: FileOwners?
-  /// Whether a row is made for the finished file.
   let isIndexed: Bool
-  /// Whether the file may have been written, under this very name, a moment ago: the address stood in the list before,
-  /// or other processes are at work.
+  /// Whether the file may have been written a moment ago: the address stood in the list before, or there is company.
   let mayStandAlready: Bool
 
   init(
@@ -59,44 +53,35 @@ final class DownloadPlan: Sendable {
   // MARK: Names
 
   /// The name, if it is certain before any answer; nil while the server may choose.
-  var certainName: String? {
-    rules.useContentDisposition && request.outputName == nil ? nil : preferred(nameByAddress)
-  }
+  var certainName: String? { rules.useContentDisposition && request.outputName == nil ? nil : preferred(nameByAddress) }
 
-  /// The name under which a file with this wanted name should stand: the list's number is added to the address's name,
-  /// never to a server's choice.
+  /// The wanted name with the list's number, if it is the address's own and not a server's choice.
   func preferred(_ wanted: String) -> String {
     guard request.nameNumber > 0, request.outputName == nil, wanted == nameByAddress else { return wanted }
     return FileNaming.alternative(wanted, request.nameNumber)
   }
 
-  /// The first number for a file whose name is taken by something that is not its own. It is larger than the numbers
-  /// that the list gives, so that no other address loses its name.
+  /// The first number beside a taken name, larger than those of the list, so that no other address loses its name.
   func firstFallback(beside wanted: String) -> Int {
     max(directory.numbers.first(beside: wanted), (rules.names?.last(of: wanted) ?? 0) + 1)
   }
 
-  /// The name that the user or the server's answer gives; nil if neither does.
   func wantedName(_ head: ResponseHead?) -> String? {
     if let name = request.outputName { return name }
     guard rules.useContentDisposition else { return nil }
     return head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
   }
 
-  /// Whether a name is the address's own, be it hidden or not, and not a server's choice.
   func isOfAddress(_ name: String) -> Bool {
-    [Provenance.user, .stranger].contains {
-      FileNaming.areSame(FileNaming.name(of: address, from: $0), name)
-    }
+    // A stranger's address gives no hidden name.
+    [Provenance.user, .stranger].contains { FileNaming.areSame(FileNaming.name(of: address, from: $0), name) }
   }
 
-  /// Whether what stands there was given to another address, by this run or an earlier one.
   func isOfAnotherAddress(_ file: StandingFile, _ owners: FileOwners) -> Bool {
     owners.isOwned(file.identity, besides: rowKey) || directory.isGiven(file.identity, besides: rowKey)
   }
 
-  /// Looks for a file under the name that the policy says to leave alone (`--on-conflict skip`).
-  /// - Returns: what stands there; nil if the name may be used.
+  /// What stands under a name and is to be left alone (`--on-conflict skip`).
   func fileToLeave(_ name: String) throws(DownloadError) -> StandingFile? {
     guard rules.conflictPolicy == .skip, own?.name != name, let standing = try directory.standing(name),
       !isOfAnotherAddress(standing, owners ?? FileOwners())
@@ -106,16 +91,13 @@ final class DownloadPlan: Sendable {
 
   // MARK: Checksums
 
-  /// Whether the user gave any checksum that may be this file's.
   var hasUserDigests: Bool { request.checksum != nil || rules.checksums != nil }
 
-  /// The checksum that the user gave, for this address or in a list.
   func userDigest(named name: @autoclosure () -> String) -> ContentDigest? {
     request.checksum ?? rules.checksums?.digest(of: name())
   }
 
   /// The checksum to meet, in the order of trust (HTTP rule 23): the user's, the list's, the server's own.
-  /// - Parameter name: evaluated only where there is a list.
   func expectedDigest(named name: @autoclosure () -> String, _ head: ResponseHead?) -> ContentDigest? {
     userDigest(named: name()) ?? head?["repr-digest"].flatMap(ReprDigest.strongest)
   }

@@ -2,20 +2,15 @@ public import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// One file that is being downloaded: transfers write into it, the scheduler asks it for the next request, and the
-/// cache commits it in the end.
-///
-/// A lock around `Reception`. There is no contention: the loop's thread and a worker for slow disk work use it in turn.
+/// One file that is being downloaded, as scheduler and transfers see it: a lock around `Reception`, for which the
+/// loop's thread and a worker for slow disk work do not contend.
 public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   let plan: DownloadPlan
   private let reception: Lock<Reception>
   /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes may hold.
   private let waitingCount = Atomic<Int>(0)
 
-  /// - Parameters:
-  ///   - meter: the progress of the request whose task fills the download.
-  ///   - claim: held until the cache calls `Reception.endClaim`.
-  ///   - resumes: false to leave alone what an earlier run has of the file.
+  /// - Parameter resumes: false to leave alone what an earlier run has of the file.
   init(
     _ plan: DownloadPlan, meter: TransferMeter, claim: consuming ProcessClaims.Claim? = nil, resumes: Bool = true
   ) {
@@ -23,22 +18,22 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
     reception = Lock(Reception(plan, meter, claim, resumes: resumes))
   }
 
-  /// Runs several steps under the lock.
+  /// Runs steps under the lock; their errors get the address.
   func access<Value: Sendable>(
     _ body: (inout Reception) throws(DownloadError) -> Value
   ) throws(DownloadError) -> Value {
-    try reception.withLock { reception throws(DownloadError) in try body(&reception) }
+    do throws(DownloadError) {
+      return try reception.withLock { reception throws(DownloadError) in try body(&reception) }
+    } catch { throw error.at(plan.address) }
   }
 
-  /// The same for steps that cannot fail.
   func look<Value: Sendable>(_ body: (inout Reception) -> Value) -> Value { reception.withLock { body(&$0) } }
 
-  /// See `Reception.sameBytes`.
   func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
     try reception.withLock { reception throws(Errno) in try reception.sameBytes(as: other) }
   }
 
-  // MARK: For transfers: used as a target itself, it fills the first segment
+  // MARK: For transfers: it is itself the target of the first segment
 
   public func nextTransfer() throws(DownloadError) -> TransferRequest? {
     try access { reception throws(DownloadError) in try reception.nextTransfer(for: Segment.first) }
@@ -63,14 +58,12 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   public func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (
     id: Int, target: any SegmentTarget
   )? {
-    let taken = try access { reception throws(DownloadError) in
-      try reception.takeSegment(of: id, from: offset)
-    }
+    let taken = try access { reception throws(DownloadError) in try reception.takeSegment(of: id, from: offset) }
     if taken != nil { look { $0.meter }.split(self) }
     return taken.map { ($0, SegmentOfDownload(self, $0)) }
   }
 
-  /// A thread that writes has the lock, and a frame does not wait for the disk.
+  /// Nil while another thread has the lock, because a frame does not wait for the disk.
   public var parts: [Range<Int64>]? { reception.withLockIfAvailable { $0.isClosed ? [] : $0.parts } }
 
   public func ask(for size: RequestSize) { look { $0.ask(for: size) } }
@@ -91,4 +84,31 @@ public final class FileDownload: DownloadTarget, PartsSource, Sendable {
   public func keep(_ running: RunningTransfer) -> Bool { waiting > 0 && look { $0.keep(running) } }
 
   public func takeRunning() -> RunningTransfer? { look { $0.takeRunning() } }
+}
+
+/// A further segment of a download, as the transfer that fills it sees it.
+final class SegmentOfDownload: SegmentTarget {
+  private let download: FileDownload
+  private let id: Int
+
+  init(_ download: FileDownload, _ id: Int) {
+    self.download = download
+    self.id = id
+  }
+
+  func nextTransfer() throws(DownloadError) -> TransferRequest? {
+    try download.access { reception throws(DownloadError) in try reception.nextTransfer(for: id) }
+  }
+
+  func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+    try download.access { reception throws(DownloadError) in try reception.accept(head, for: id) }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
+    try download.access { reception throws(DownloadError) in try reception.write(bytes, to: id) }
+  }
+
+  func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
+    try download.access { reception throws(DownloadError) in try reception.finish(receipt, of: id) }
+  }
 }

@@ -1,7 +1,6 @@
 import DownloadModel
 
-/// How one file's download stands between its requests and their answers: events in, decisions out. No disk, no clock;
-/// errors are told without an address, which the shell adds.
+/// How one file's download stands between its requests and their answers: events in, decisions out. No disk, no clock.
 ///
 ///     idle ──request──► asked ──answer──► receiving ──end──► finished
 ///       ▲                 │                   │                 │
@@ -9,9 +8,7 @@ import DownloadModel
 ///       └───────────── another request is needed ◄──────────────┘          closed: from everywhere, for good
 struct FileDownloadState: Sendable, Equatable {
   enum Phase: Sendable, Equatable {
-    /// No request is under way: before the first, and between two.
     case idle
-    /// A request was made, and its answer is not judged yet.
     case asked(TransferPlan.Asked)
     case receiving(Body)
     /// The answer has no body to write; the end of the transfer completes it.
@@ -21,14 +18,21 @@ struct FileDownloadState: Sendable, Equatable {
     case closed
   }
 
-  /// A body on its way to the file.
-  struct Body: Sendable, Equatable {
-    /// Offset behind its last byte; nil if the answer did not say.
-    var end: Int64?
-    /// Bytes that were held when it began.
-    var heldBefore: Int64
-    /// Whether it is the body of a 206 (RFC 9110 §15.3.7), which may be shorter than the range that was asked for.
-    var isRange: Bool
+  enum Body: Sendable, Equatable {
+    /// The whole file, up to this offset if the answer said so.
+    case whole(end: Int64?)
+    /// The body of a 206 (RFC 9110 §15.3.7), which may be shorter than the range that was asked for, behind so many
+    /// held bytes. `repeatedFrom` is the offset of its next byte while it repeats held bytes.
+    case range(after: Int64, end: Int64, repeatedFrom: Int64?)
+
+    var end: Int64? {
+      switch self {
+      case .whole(let end): end
+      case .range(_, let end, _): end
+      }
+    }
+
+    var heldBefore: Int64 { if case .range(let held, _, _) = self { held } else { 0 } }
   }
 
   enum Answer: Sendable, Equatable {
@@ -60,17 +64,14 @@ struct FileDownloadState: Sendable, Equatable {
   private(set) var phase = Phase.idle
   private(set) var doubts: Doubts = []
 
-  var isClosed: Bool { phase == .closed }
+  var isClosed: Bool { if case .closed = phase { true } else { false } }
+  var isSkipped: Bool { phase == .answered(.skipped) || phase == .finished(.skipped) }
 
   // MARK: Asking
 
-  /// Plans the next request.
-  /// - Parameters:
-  ///   - held: what is on disk.
-  ///   - known: the finished file that a conditional request may be about.
   /// - Throws: `.cancelled` once it is closed.
   mutating func request(held: HeldPart, known: KnownVersion?) throws(DownloadError) -> TransferPlan {
-    guard phase != .closed else { throw .cancelled }
+    guard !isClosed else { throw .cancelled }
     let plan = TransferPlan.make(
       held: held, ifRangeIsRefused: doubts.contains(.ifRange), known: doubts.contains(.knownVersion) ? nil : known)
     phase = .asked(plan.asked)
@@ -79,65 +80,44 @@ struct FileDownloadState: Sendable, Equatable {
 
   // MARK: The answer
 
-  /// What to do with an answer.
-  enum Reaction: Equatable {
-    /// The body is written from this offset on; it ends before `end`.
-    case append(at: Int64, end: Int64, total: Int64?)
-    /// The body is the whole file; what is held is given up.
-    case startOver(total: Int64?)
-    /// The body is read to its end and dropped.
-    case drain
-    /// What is held is given up, and the transfer ended; another request asks for the whole file.
-    case restart(DownloadError)
-    /// The transfer ends.
-    case end(DownloadError)
-  }
-
-  /// Judges the head of an answer.
   /// - Parameter now: seconds since 1970.
+  /// - Throws: `.cancelled` where none was asked for; a temporary failure, so that a retry sees its Retry-After.
   mutating func answer(
     _ head: ResponseHead, held: HeldPart, known: KnownVersion?, now: Int64
-  ) -> Reaction {
-    guard case .asked(let asked) = phase else { return .end(.cancelled) }
-    switch ResumeDecision.decide(
+  ) throws(DownloadError) -> ResumeDecision {
+    guard case .asked(let asked) = phase else { throw .cancelled }
+    let decision = ResumeDecision.decide(
       asked: asked, held: held, known: doubts.contains(.knownVersion) ? nil : known, head: head, now: now)
-    {
-    case .append(let offset, let end, let total): return .append(at: offset, end: end, total: total)
-    case .startOver(let total): return .startOver(total: total)
-    case .complete: phase = .answered(.complete)
-    case .unchanged: phase = .answered(.unchanged)
-    case .askUnconditionally:
-      doubts.insert(.knownVersion)
-      phase = .answered(.meaningless)
-    case .restart: return .restart(Self.again("the part cannot be continued"))
-    case .askWithoutIfRange:
-      doubts.insert(.ifRange)
-      return .end(Self.again("If-Range was answered with the whole file"))
-    case .reject(let error):
-      // Temporary failures end the transfer at once, so that a retry sees them with their Retry-After.
-      if error.isTransient { return .end(error) }
-      phase = .answered(.rejected(error))
+    switch decision {
+    case .append, .startOver, .restart: break
+    case .askWithoutIfRange: doubts.insert(.ifRange)
+    case .answered(.rejected(let error)) where error.isTransient: throw error
+    case .answered(let answer):
+      if answer == .meaningless { doubts.insert(.knownVersion) }
+      phase = .answered(answer)
     }
-    return .drain
+    return decision
   }
 
-  /// The body will be written.
   mutating func receive(_ body: Body) { phase = .receiving(body) }
 
   /// The body will not be written, for a reason of dlm's own.
   mutating func refuse(_ answer: Answer) { phase = .answered(answer) }
 
+  /// Offset of the body's next byte while it repeats held bytes.
+  var repeated: Int64? {
+    if case .receiving(.range(_, _, let repeated)) = phase { repeated } else { nil }
+  }
+
+  mutating func hasRepeated(upTo offset: Int64, of held: Int64) {
+    guard case .receiving(.range(let before, let end, _)) = phase else { return }
+    phase = .receiving(.range(after: before, end: end, repeatedFrom: offset < held ? offset : nil))
+  }
+
   // MARK: The end
 
-  /// Judges the end of the transfers: lengths first, then what the end itself proves (HTTP rules 6 and 24). Called once
-  /// for each request for the start of the file.
-  /// - Parameters:
-  ///   - length: bytes that are in the file, from its start on.
-  ///   - total: length of the whole file, if any answer gave it.
-  ///   - isSplit: whether several transfers filled it.
-  ///   - mayAskBehind: whether the server could tell that nothing follows the last byte.
-  /// - Throws: `.badResponse` without an answer; `.shortBody`, which is temporary; the error for which the answer was
-  ///   rejected.
+  /// Judges the end of the first transfer: lengths first, then what the end itself proves (HTTP rules 6 and 24).
+  /// - Throws: `.badResponse` without an answer; `.shortBody`; the error for which the answer was rejected.
   mutating func end(
     length: Int64, total: Int64?, framing: TransferReceipt.Framing, isSplit: Bool, mayAskBehind: Bool
   ) throws(DownloadError) -> FinishedTransfer {
@@ -174,7 +154,7 @@ struct FileDownloadState: Sendable, Equatable {
       return .partly
     }
     // A range that ends before the file does: nothing says yet that the file is complete.
-    if body.isRange, length == body.end, length != total, hasGrown { return .partly }
+    if case .range(_, length, _) = body, length != total, hasGrown { return .partly }
     if let expected = total ?? body.end, length != expected { throw short(length, of: expected) }
     if total != nil { return .whole(.length) }
     return switch framing {
@@ -196,9 +176,8 @@ struct FileDownloadState: Sendable, Equatable {
 
   // MARK: Another request, or none
 
-  /// The next request asks for the whole file.
   mutating func startAgain(without doubt: Doubts) throws(DownloadError) {
-    guard phase != .closed else { throw .cancelled }
+    guard !isClosed else { throw .cancelled }
     doubts.insert(doubt)
     phase = .idle
   }
@@ -206,16 +185,12 @@ struct FileDownloadState: Sendable, Equatable {
   mutating func close() { phase = .closed }
 }
 
-/// What the transfers have brought when the last one ends.
 enum FinishedTransfer: Sendable, Equatable {
   /// The file is whole, as far as this proves it, and waits for its final name.
   case whole(Proof)
-  /// Not a failure, but not the whole file: the answer was a shorter range than was asked for (RFC 9110 §14.2 allows
-  /// it), or said nothing about what is held, or an end without a length is still to be checked. Another request must
-  /// follow.
+  /// Another request must follow: after a shorter range than was asked for (RFC 9110 §14.2 allows it), after an answer
+  /// that says nothing about what is held, or to check an end without a length.
   case partly
-  /// The server vouched for the file on disk (304).
   case unchanged
-  /// The existing file was left alone, as the policy says.
   case skipped
 }

@@ -2,12 +2,10 @@ public import DownloadModel
 
 /// The request that the next attempt sends, given what is on disk now.
 struct TransferPlan: Equatable {
-  /// What was asked, so that the answer can be judged.
   enum Asked: Sendable, Equatable {
     case whole
     /// The file, only if it changed (If-None-Match, If-Modified-Since).
     case conditional
-    /// The bytes from this offset on.
     case rest(from: Int64, proof: Proof)
   }
 
@@ -27,50 +25,39 @@ struct TransferPlan: Equatable {
   /// Bytes fetched twice where no strong validator exists: 64 KiB, little to send and enough to differ.
   static let tailLength: Int64 = 65_536
 
-  /// - Parameters:
-  ///   - ifRangeIsRefused: the server has answered If-Range with the whole file of the same version.
-  ///   - known: what is known of a finished file of this address that is intact on disk.
   static func make(held: HeldPart, ifRangeIsRefused: Bool, known: KnownVersion?) -> TransferPlan {
-    if held.length > 0 { return resuming(held, ifRangeIsRefused) }
-    guard let condition = known?.condition else { return TransferPlan(asked: .whole, headerLines: []) }
-    return TransferPlan(asked: .conditional, headerLines: [condition])
-  }
-
-  private static func resuming(_ held: HeldPart, _ ifRangeIsRefused: Bool) -> TransferPlan {
-    if held.isDecoded { return TransferPlan(asked: .whole, headerLines: []) }
-    let validator = held.validator.fitForHeaders
-    if let ifRange = validator.ifRange {
+    let whole = TransferPlan(asked: .whole, headerLines: [])
+    if held.length == 0 {
+      return known?.condition.map { TransferPlan(asked: .conditional, headerLines: [$0]) } ?? whole
+    }
+    if held.isDecoded { return whole }
+    if let ifRange = held.validator.fitForHeaders.ifRange {
       return ifRangeIsRefused
         ? TransferPlan(asked: .rest(from: held.length, proof: .sameValidator), headerLines: [])
         : TransferPlan(asked: .rest(from: held.length, proof: .ifRange), headerLines: ["If-Range: \(ifRange)"])
     }
-    // If-Range must not name a weak validator, which promises no equal bytes (RFC 9110 §13.1.5). So with a weak
-    // validator, as with none, the part's last bytes are compared. For a part no longer than those bytes that would
-    // save nothing.
-    guard held.length > tailLength else { return TransferPlan(asked: .whole, headerLines: []) }
+    // If-Range must not name a weak validator (RFC 9110 §13.1.5): with one, as with none, the part's last bytes are
+    // compared. For a part no longer than those that would save nothing.
+    guard held.length > tailLength else { return whole }
     return TransferPlan(asked: .rest(from: held.length - tailLength, proof: .tail), headerLines: [])
   }
 }
 
-/// What is known of the bytes that are held.
 struct HeldPart: Sendable, Equatable {
   /// Good bytes, from the start of the file.
   var length: Int64 = 0
-  /// The validator of the answer that they came from.
   var validator = Validator()
-  /// Length of the whole file in bytes, if that answer gave it.
+  /// Length of the whole file, if an answer gave it.
   var total: Int64?
   /// The Content-Encoding in which the bytes are stored; nil for none. Ranges count encoded bytes.
   var encoding: String?
   /// Whether the coding was removed: then no range of what the server sends is a range of these bytes.
   var isDecoded = false
-  /// `EffectiveURL` of the resource that gave the bytes, where redirects led to another resource.
+  /// `EffectiveURL` of the resource that gave the bytes, where redirects led to it.
   var effectiveURL: String?
-  /// Under which trust they were received.
   var trust = TrustMark.usual
 
-  /// Whether a run may go on with them: under another trust, only a strong tag shows that the rest is of the same
-  /// version.
+  /// Whether a run may go on with them: under another trust, only where a strong tag names the version.
   func mayBeContinued(under trust: RequestTrust) -> Bool {
     let reuse = trust[effectiveURL].reuse(of: self.trust)
     return reuse == .asOwn || reuse == .byStrongTag && validator.strongETag != nil
@@ -83,38 +70,29 @@ enum ResumeDecision: Equatable {
   case append(at: Int64, end: Int64, total: Int64?)
   /// The body is the whole file, in this same answer; what is held is dropped (HTTP rule 2).
   case startOver(total: Int64?)
-  /// The part is the whole file (416 with the same length).
-  case complete
-  /// 304: the finished file on disk is the current version.
-  case unchanged
-  /// A 304 about another resource or another version, which says nothing of the file on disk. Ask again without
-  /// validators; nothing has failed.
-  case askUnconditionally
+  /// There is no body to write.
+  case answered(FileDownloadState.Answer)
   /// This answer cannot continue the part: drop it and ask again for the whole file.
   case restart
   /// The server knows the version but not If-Range: ask once more without it.
   case askWithoutIfRange
-  case reject(DownloadError)
 
-  /// - Parameters:
-  ///   - known: what a conditional request was about.
-  ///   - now: seconds since 1970, for a Retry-After that is a date.
+  /// - Parameter now: seconds since 1970, for a Retry-After that is a date.
   static func decide(
     asked: TransferPlan.Asked, held: HeldPart, known: KnownVersion? = nil, head: ResponseHead, now: Int64
   ) -> ResumeDecision {
     switch head.status {
     case _ where head.isWhole: wholeFile(asked: asked, held: held, head: head)
-    // 204 means no content at all, rather than content of length 0 (RFC 9110 §15.3.5): the file is empty, and the user
-    // is told.
+    // 204 means no content, rather than content of length 0 (RFC 9110 §15.3.5): the user is told of the empty file.
     case 204: .startOver(total: 0)
     // Reset, multi-status, deltas: none of these bodies is the file.
-    case 205, 207, 208, 226: .reject(DownloadError(.badResponse, cause: .http(status: head.status)))
+    case 205, 207, 208, 226: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
     case 206: partialContent(asked: asked, held: held, head: head)
     case 304 where asked == .conditional:
-      known?.isConfirmed(by: head) == true ? .unchanged : .askUnconditionally
+      known?.isConfirmed(by: head) == true ? .answered(.unchanged) : .answered(.meaningless)
     case 416: unsatisfiedRange(asked: asked, held: held, head: head)
-    case 300..<400: .reject(DownloadError(.badResponse, cause: .http(status: head.status)))
-    default: .reject(failure(head, now: now))
+    case 300..<400: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
+    default: rejected(head.failure(now: now))
     }
   }
 
@@ -142,7 +120,7 @@ enum ResumeDecision: Equatable {
       {
         return .startOver(total: length)
       }
-      return .reject(DownloadError(.badResponse, cause: .http(status: 206), isTransient: true))
+      return rejected(DownloadError(.badResponse, cause: .http(status: 206), isTransient: true))
     }
     guard let range = answered?.range, range.lowerBound == from, range.upperBound < .max else { return .restart }
     if let held = held.total, let now = answered?.completeLength, held != now { return .restart }
@@ -156,9 +134,7 @@ enum ResumeDecision: Equatable {
     // tag shows that it has the same file: mirrors often have equal dates, and a date identifies no version.
     let isElsewhere = head.effectiveName != held.effectiveURL
     if isElsewhere, held.validator.strongETag == nil { return .restart }
-    if proof == .sameValidator || isElsewhere, !held.validator.isStronglyEqual(to: validator) {
-      return .restart
-    }
+    if proof == .sameValidator || isElsewhere, !held.validator.isStronglyEqual(to: validator) { return .restart }
     return .append(at: from, end: range.upperBound + 1, total: answered?.completeLength ?? held.total)
   }
 
@@ -166,82 +142,89 @@ enum ResumeDecision: Equatable {
     asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead
   ) -> ResumeDecision {
     guard case .rest(_, let proof) = asked else {
-      return .reject(DownloadError(.badResponse, cause: .http(status: 416)))
+      return rejected(DownloadError(.badResponse, cause: .http(status: 416)))
     }
-    // Equal length alone proves nothing: either the server must have compared the version, or the answer must name the
-    // same one.
+    // Equal length proves nothing: the server must have compared the version, or the answer must name the same one.
     guard head.contentRange?.completeLength == held.length, held.total ?? held.length == held.length,
       !held.validator.contradicts(Validator(head)),
       proof == .ifRange && head.effectiveName == held.effectiveURL
         || held.validator.isStronglyEqual(to: Validator(head))
     else { return .restart }
-    return .complete
+    return .answered(.complete)
   }
 
-  static func failure(_ head: ResponseHead, now: Int64) -> DownloadError {
-    let isTransient = HTTPStatus.isTransient(head.status)
-    return DownloadError(
-      .status, cause: .http(status: head.status), isTransient: isTransient,
-      retryAfter: isTransient ? head["retry-after"].flatMap { RetryAfter.duration($0, now: now) } : nil)
-  }
+  private static func rejected(_ error: DownloadError) -> ResumeDecision { .answered(.rejected(error)) }
 }
 
 extension ResponseHead {
-  /// The failure that an answer without the wanted content means. The rules are those for files, and other fetches use
-  /// them too.
+  /// The failure that an answer without the wanted content means.
   /// - Parameter now: seconds since 1970, for a `Retry-After` that is a date.
-  public func failure(now: Int64) -> DownloadError { ResumeDecision.failure(self, now: now) }
+  public func failure(now: Int64) -> DownloadError {
+    let isTransient = HTTPStatus.isTransient(status)
+    return DownloadError(
+      .status, cause: .http(status: status), isTransient: isTransient,
+      retryAfter: isTransient ? self["retry-after"].flatMap { RetryAfter.duration($0, now: now) } : nil)
+  }
 }
 
-/// What to do with a body's content coding. dlm asks for none (`Accept-Encoding: identity`), and the user wants the
-/// file itself (HTTP rule 35).
+/// What to do with a body's content coding, for which dlm did not ask (HTTP rule 35).
 enum CodedBody: Equatable {
-  /// The body has none.
   case plain
-  /// It is removed as the body comes.
   case decode
-  /// The body is written as it comes: either its name or type says that the file itself has this coding, as in
-  /// `backup.tar.gz`, or dlm does not know the coding.
+  /// Written as it comes: the file itself has this coding, as `backup.tar.gz` has, or dlm does not know it.
   case keep
 
-  /// - Parameter name: the final name of the file.
   static func decide(_ head: ResponseHead, name: @autoclosure () -> String) -> CodedBody {
     switch head.bodyCoding {
     case .none: return .plain
     case .unknown: return .keep
     case .known where head.status == 204: return .plain
     case .known(let codings):
-      guard codings.count == 1, let coding = codings.first else { return .decode }
       // The tag shows that the server compressed the file on the fly; so a file that is itself compressed is compressed
       // twice, and one layer is the server's.
-      if EntityTag.namesCoding(head["etag"]) { return .decode }
-      return isCoded(coding, name: name()) || isCoded(coding, mediaType: head["content-type"])
-        ? .keep : .decode
+      guard codings.count == 1, let own = codings.first.flatMap({ files[$0] }), !EntityTag.namesCoding(head["etag"])
+      else { return .decode }
+      let name = name()
+      let ending = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { name[$0...].dropFirst().lowercased() } ?? ""
+      let type = head["content-type"]?.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased() ?? ""
+      return own.endings.contains(ending) || own.types.contains(type) ? .keep : .decode
     }
   }
 
-  private static func isCoded(_ coding: ContentCoding, name: String) -> Bool {
-    guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
-    let ending = name[name.utf8.index(after: dot)...].lowercased()
-    return switch coding {
-    case .gzip: ["gz", "gzip", "tgz", "taz", "tpz", "svgz", "bgz", "adz", "cpgz", "emz"].contains(ending)
-    case .deflate: ["zz", "zlib", "deflate"].contains(ending)
-    case .brotli: ["br", "tbr"].contains(ending)
-    }
-  }
-
-  private static func isCoded(_ coding: ContentCoding, mediaType field: String?) -> Bool {
-    guard let field else { return false }
-    let type = field.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
-    return switch coding {
-    case .gzip:
+  /// By coding, the endings of names and the types of files that themselves have it.
+  private static let files: [ContentCoding: (endings: [String], types: [String])] = [
+    .gzip: (
+      ["gz", "gzip", "tgz", "taz", "tpz", "svgz", "bgz", "adz", "cpgz", "emz"],
       [
         "application/gzip", "application/x-gzip", "application/x-gunzip", "application/gzipped",
         "application/gzip-compressed", "application/x-tgz", "application/x-gtar-compressed",
         "application/x-compressed-tar",
-      ].contains(type)
-    case .deflate: ["application/zlib", "application/x-zlib"].contains(type)
-    case .brotli: ["application/brotli", "application/x-brotli", "application/x-br"].contains(type)
+      ]
+    ),
+    .deflate: (["zz", "zlib", "deflate"], ["application/zlib", "application/x-zlib"]),
+    .brotli: (["br", "tbr"], ["application/brotli", "application/x-brotli", "application/x-br"]),
+  ]
+}
+
+enum RetryAfter {
+  /// How long the server asks clients to wait (RFC 9110 §10.2.3); nil if the field is neither seconds nor a date.
+  /// - Parameter now: seconds since 1970.
+  static func duration(_ field: String, now: Int64) -> Duration? {
+    if !field.isEmpty, field.utf8.count <= 9, field.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
+      return Int64(field).map { .seconds($0) }
     }
+    return HTTPDate(field).map { .seconds(max(0, $0.seconds - now)) }
+  }
+}
+
+enum RemoteTime {
+  /// Clocks are wrong by minutes and zones by hours; a time further ahead cannot be that of a change.
+  private static let aheadAtMost: Int64 = 86_400
+
+  /// The time that a file gets from its server (`--remote-time`), in seconds since 1970; nil if it is not plausible.
+  static func seconds(_ lastModified: String?, now: Int64) -> Int64? {
+    guard let seconds = lastModified.flatMap({ HTTPDate($0) })?.seconds, seconds >= 0, seconds <= now + aheadAtMost
+    else { return nil }
+    return seconds
   }
 }

@@ -1,8 +1,7 @@
 import DownloadModel
 
 extension Validator {
-  /// Last-Modified, if it is a strong validator (RFC 9110 §8.8.2.2): the answer was made at least a second after the
-  /// file's last change, so no second change can hide in the same second.
+  /// Last-Modified, if it is a strong validator (RFC 9110 §8.8.2.2): no second change can hide in the same second.
   var strongDate: String? {
     guard let lastModified, let date, let changed = HTTPDate(lastModified), let sent = HTTPDate(date),
       sent.seconds - changed.seconds >= 1
@@ -36,13 +35,10 @@ extension Validator {
 
 /// Entity tags (RFC 9110 §8.8.3) in the forms that servers use.
 enum EntityTag {
-  /// A tag without its weakness mark.
   static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
-  /// The tag of the same version without content coding. `"5f3-gzip"` is Apache's tag for what it compresses on the fly
-  /// from a file with tag `"5f3"`, and the latter is the one that it compares. `-br` is used likewise, also by lighttpd
-  /// and Caddy; `--gzip` by Jetty; `;gzip` and `:gzip` by older servers.
-  /// - Returns: the tag itself if it names no coding.
+  /// The tag of the same version without content coding, if it names one. Apache compresses `"5f3"` on the fly as
+  /// `"5f3-gzip"`, but compares the former only. Others write `-br`, `--gzip`, `;gzip` or `:gzip`.
   static func uncoded(_ tag: String) -> String {
     guard tag.utf8.last == UInt8(ascii: "\"") else { return tag }
     for coding in codings where tag.utf8.dropLast().reversed().starts(with: coding.utf8.reversed()) {
@@ -68,13 +64,12 @@ struct KnownVersion: Sendable, Equatable {
   var validator: Validator
   /// `EffectiveURL` of the resource that gave the validator; nil if that is the requested address.
   var effectiveURL: String?
-  /// Whether this request's selecting fields equal those of the stored request (RFC 9111 §4.1). If not, a 304 is
-  /// believed only if it names a strong tag, which identifies these bytes.
+  /// Whether this request's selecting fields equal those of the stored one (RFC 9111 §4.1). If not, a 304 is believed
+  /// only if it names a strong tag.
   var isSelected = true
 
-  /// The line of a conditional request; nil where no answer to one could be believed.
-  ///
-  /// A date is used only if it is valid and strong (RFC 9110 §8.8.2.2): a weak one may be that of the version before.
+  /// The line of a conditional request; nil where no answer to one could be believed. A weak date (RFC 9110 §8.8.2.2)
+  /// may be that of the version before.
   var condition: String? {
     let validator = validator.fitForHeaders
     if let etag = validator.etag {
@@ -116,11 +111,9 @@ extension KnownVersion {
   }
 }
 
-/// Which resource answered, where redirects led away from the requested address: validators belong to that resource
-/// (HTTP rules 9 and 27). For comparison only.
+/// The resource that answered after redirects, to which validators belong (HTTP rules 9 and 27). For comparison only.
 enum EffectiveURL {
-  /// The name of an address for comparison: without the parameters that only sign it, which differ from request to
-  /// request. The rest of the query, which may hold a secret, is replaced by a digest.
+  /// An address without the parameters that only sign it; the rest of the query, which may hold a secret, as a digest.
   /// - Parameter url: without credentials and fragment.
   static func name(_ url: String) -> String {
     let url = SignedQuery.unsigned(url)

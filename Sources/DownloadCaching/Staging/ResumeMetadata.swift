@@ -1,28 +1,21 @@
+import SystemPackage
 import DownloadModel
 import FoundationEssentials
-import SystemPackage
 
-/// The JSON beside a part, in `NAME.part.json`: whose bytes these are, and of which version.
-///
-/// As long as bytes are only appended, the part's length says which bytes are there; a file that is fetched in segments
-/// lists its done ranges here.
+/// The JSON beside a part, in `NAME.part.json`: whose bytes these are, and of which version. A file that is fetched in
+/// segments lists its done ranges here; of another, the part's length says which bytes are there.
 struct ResumeMetadata: Sendable, Equatable, Codable {
   /// What is of another format counts as foreign.
   var format = 1
   /// `Address.resource`.
   var address: String
-  /// Under which trust the bytes were received.
   var trust: TrustMark
   var validator: Validator
-  /// Length of the whole file in bytes; nil if the server did not say.
   var total: Int64?
-  /// Content-Encoding of the bytes, if any.
   var encoding: String?
-  /// Whether that coding was removed, so that the bytes cannot be continued; nil if not.
   var isDecoded: Bool?
   /// The address that gave the bytes, where redirects led to another one.
   var answeredBy: String?
-  /// The final name that the server or the user wanted.
   var name: String
   /// First and last byte of each range that is there, in order; nil if that is the whole part.
   var done: [[Int64]]?
@@ -41,17 +34,15 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
     self.name = name
   }
 
-  /// Metadata is a few hundred bytes; a longer file is not metadata.
+  /// A longer file is not metadata, which is a few hundred bytes.
   private static let longest = 65_536
 
-  /// Reads it from a file.
   static func read(_ file: borrowing Descriptor, _ secret: UserSecret) throws(Errno) -> ResumeMetadata? {
     let json = try file.read(longest + 1)
     return json.count > longest ? nil : ResumeMetadata(json: json, secret: secret)
   }
 
-  /// - Returns: nil if the bytes are not metadata that can be trusted: torn, another user's, forged, or of another
-  ///   format.
+  /// - Returns: nil if the bytes are torn, another user's, forged, or of another format.
   init?(json: [UInt8], secret: UserSecret) {
     guard var metadata = try? JSONDecoder().decode(ResumeMetadata.self, from: Data(json)), metadata.format == 1,
       FileNaming.isUsable(metadata.name), (metadata.total ?? 0) >= 0
@@ -63,7 +54,6 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
     validator = validator.fitForHeaders
   }
 
-  /// - Parameter secret: the user's, which seals the metadata.
   func json(_ secret: UserSecret) -> [UInt8] {
     var sealed = self
     sealed.seal = secret.tag("metadata", encoded())
@@ -81,18 +71,13 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
   /// Which bytes of a part of that length can be used, from its start on.
   func held(length: Int64) -> HeldPart {
     // A part longer than the whole file was written by something else, and none of it can be trusted.
-    let isSane = total.map { length <= $0 } ?? true
-    var good = isSane ? length : 0
-    if done != nil {
-      good = segments(length: length) == nil ? 0 : ranges.first.map { $0.upperBound + 1 } ?? 0
-    }
+    let good = done == nil ? (length <= total ?? .max ? length : 0) : segments(length: length)?.length
     return HeldPart(
-      length: good, validator: validator, total: total, encoding: encoding, isDecoded: isDecoded == true,
+      length: good ?? 0, validator: validator, total: total, encoding: encoding, isDecoded: isDecoded == true,
       effectiveURL: answeredBy, trust: trust)
   }
 
-  /// The segments of a part of that length.
-  /// - Returns: nil if the file is not fetched in segments, or if the ranges are not those of such a part.
+  /// The segments of a part of that length; nil if the file has none, or the ranges are not those of such a part.
   func segments(length: Int64) -> SegmentMap? {
     guard let done, let total, length <= total, ranges.count == done.count, ranges.first?.lowerBound == 0,
       (ranges.last?.upperBound ?? 0) < length
@@ -108,86 +93,5 @@ struct ResumeMetadata: Sendable, Equatable, Codable {
 
   private var ranges: [ClosedRange<Int64>] {
     (done ?? []).compactMap { $0.count == 2 && $0[0] >= 0 && $0[0] <= $0[1] ? $0[0]...$0[1] : nil }
-  }
-}
-
-/// The names beside a final name under which its bytes wait: `x.part`, and its metadata `x.part.json`.
-struct PartialName: Sendable, Equatable {
-  private let name: String
-
-  init(_ name: String) { self.name = name }
-
-  /// - Returns: nil if a name is not exactly that of metadata.
-  init?(ofMetadata name: String) {
-    let ending = Self.metadataSuffix.utf8
-    guard name.utf8.count > ending.count, name.utf8.suffix(ending.count).elementsEqual(ending) else { return nil }
-    self.init(String(decoding: name.utf8.dropLast(ending.count), as: UTF8.self))
-  }
-
-  // Computed when needed, because most files are done before they need either.
-  var part: String { name + Self.partSuffix }
-  var metadata: String { name + Self.metadataSuffix }
-
-  private static let partSuffix = ".part"
-  static let metadataSuffix = ".part.json"
-  /// Of metadata that is about to replace the current metadata (`draft`).
-  private static let draftSuffix = ".part.json.new"
-
-  /// The name of new metadata until it replaces the current metadata. Only this user's dlm can compute it, and the next
-  /// process finds it again if this one is killed.
-  /// - Parameter number: 0; a higher one where another user has put a file under the lower names.
-  func draft(_ secret: UserSecret, _ number: Int) -> String {
-    secret.tag("draft \(number)", metadata) + Self.draftSuffix
-  }
-
-  /// Whether a name ends as a part, metadata or its draft does. No file gets such a name from an address or a server,
-  /// because dlm recognises its own files by it.
-  static func isReserved(_ name: Substring) -> Bool {
-    hasEnding(name) { [partSuffix, metadataSuffix, draftSuffix] }
-  }
-
-  /// Whether a name ends as metadata does: no finished file may have it. `x.part` may, if the user says so, because a
-  /// `.part` without metadata is never dlm's.
-  static func isMetadata(_ name: String) -> Bool { hasEnding(name[...]) { [metadataSuffix, draftSuffix] } }
-
-  /// Compares names as a reader sees them, and as a file system that folds case compares them (ext4's casefold, APFS,
-  /// NTFS, FAT). Each file's name is looked at; for most the last two bytes suffice.
-  private static func hasEnding(_ name: Substring, of endings: () -> [String]) -> Bool {
-    guard name.utf8.withContiguousStorageIfAvailable({ mayHaveEnding($0) }) ?? true else { return false }
-    let folded = folded(name)
-    return endings().contains {
-      folded.reversed().starts(with: $0.uppercased().unicodeScalars.reversed())
-    }
-  }
-
-  private static func mayHaveEnding(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard name.count >= 2 else { return false }
-    let (first, last) = (name[name.count - 2], name[name.count - 1])
-    // After a dot, a blank or a byte outside ASCII, the whole names must be compared.
-    func isOpen(_ byte: UInt8) -> Bool {
-      byte >= 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ")
-    }
-    return switch last | 0x20 {
-    case _ where isOpen(last): true
-    case UInt8(ascii: "t"): isOpen(first) || first | 0x20 == UInt8(ascii: "r")
-    case UInt8(ascii: "n"): isOpen(first) || first | 0x20 == UInt8(ascii: "o")
-    case UInt8(ascii: "w"): isOpen(first) || first | 0x20 == UInt8(ascii: "e")
-    default: false
-    }
-  }
-
-  /// Upper-case, because "ſ" folds to "S". Without invisible characters, and without the marks, dots and blanks after
-  /// the last letter, which some file systems drop.
-  private static func folded(_ name: Substring) -> [Unicode.Scalar] {
-    var scalars = name.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }[...]
-    while let last = scalars.last, isTrailing(last) { scalars.removeLast() }
-    return scalars.flatMap { $0.properties.uppercaseMapping.unicodeScalars }
-  }
-
-  private static func isTrailing(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .nonspacingMark, .spacingMark, .enclosingMark, .format: true
-    default: scalar == "." || scalar.properties.isWhitespace || scalar.properties.isGraphemeExtend
-    }
   }
 }

@@ -23,20 +23,18 @@ import SystemPackage
 /// | 8 metadata removed | the finished file | knows it by the journal |
 ///
 /// Where files need a name from the start (`OutputDirectory.route` is nil), step 1 makes `NAME.part` and locks it, and
-/// the metadata follows before the first byte of the body: only an empty `.part` can lack it, and dlm takes over such a
-/// part only if it is the user's own.
+/// the metadata follows before the first byte of the body: only an empty `.part` can lack it.
 ///
-/// **Whose they are.** A folder may be shared by several users: a part is dlm's only if it and its metadata are regular
-/// files of this user that no other user can write, and the metadata bears the user's seal (`UserSecret`). Any other
-/// file is left alone, unread where possible, and its names are avoided (HTTP rule 44).
+/// **Whose they are.** A part is dlm's only if it and its metadata are regular files of this user that no other user
+/// can write, and the metadata bears the user's seal (`UserSecret`). Any other file is left alone, and its names are
+/// avoided (HTTP rule 44).
 struct StagedFile: ~Copyable {
   private let directory: OutputDirectory
   private let address: String
   /// The metadata that was found; nil for a fresh file.
   private(set) var found: ResumeMetadata?
   private(set) var foundLength: Int64 = 0
-  /// The finished file of which a part's name was removed (step 6), before and after that: it counts as a change of the
-  /// file.
+  /// The finished file of which a part's name was removed (step 6), before and after that change of it.
   private(set) var cleared: (before: StandingFile, after: StandingFile)?
   private(set) var descriptor = Descriptor.closed
   /// Whether `names.part` is this file.
@@ -50,9 +48,7 @@ struct StagedFile: ~Copyable {
 
   /// Takes the part that an earlier run left of this address under any of `x`, `x.1`, `x.2` …, otherwise the first of
   /// those names that is free.
-  /// - Parameters:
-  ///   - number: the first to try.
-  ///   - resumes: false to leave parts alone: no metadata is read, and a name counts as free.
+  /// - Parameter resumes: false to read no metadata: what stands under a name is met when this file is to take it.
   /// - Throws: `.disk`, `.folder`; `.conflict` when a thousand names are taken.
   init(
     in directory: OutputDirectory, for address: String, base: String, number: Int = 0, resumes: Bool = true
@@ -63,19 +59,14 @@ struct StagedFile: ~Copyable {
     self.number = number
     last = number + 1000
     names = PartialName(base)
-    if !resumes {
-      // What stands under the name is met, if at all, when this file is to take it (`open`, `show`).
-      while try !claimCandidate() { try advance() }
-      return
-    }
     // The address's part goes before a free name: otherwise a list in another order would never find it again.
-    for left in directory.numbersOfMetadata(beside: base) where left != number {
+    for left in resumes ? directory.numbersOfMetadata(beside: base) : [] where left != number {
       self.number = left
       if try claimCandidate(), try inspect(), found != nil { return }
     }
     self.number = number
     while true {
-      if try claimCandidate(), try inspect() { return }
+      if try claimCandidate(), resumes ? try inspect() : true { return }
       try advance()
     }
   }
@@ -97,89 +88,99 @@ struct StagedFile: ~Copyable {
 
   // MARK: What an earlier run left
 
+  private enum Standing: ~Copyable {
+    case nothing
+    case foreign
+    case own(Descriptor)
+  }
+
+  private func open(_ name: String, _ flags: Int32, names: Int = 1) throws(Errno) -> Standing {
+    do throws(Errno) {
+      let file = try directory.folder.open(name, flags | O_NONBLOCK)
+      return try file.isOwn(names: names) ? .own(file) : .foreign
+    } catch {
+      if error == .noSuchFileOrDirectory { return .nothing }
+      if error.isForeign { return .foreign }
+      throw error
+    }
+  }
+
   /// - Returns: false if the candidate is foreign, or in use by another process.
   private mutating func inspect() throws(DownloadError) -> Bool {
     guard directory.mayHoldMetadata(names) else { return true }
     do throws(Errno) {
-      let metadata: Descriptor
-      do throws(Errno) { metadata = try directory.folder.open(names.metadata, O_RDONLY | O_NONBLOCK) } catch {
-        if error == .noSuchFileOrDirectory { return true }
-        if error.isForeign { return false }
-        throw error
+      switch try open(names.metadata, O_RDONLY) {
+      case .nothing: return true
+      case .foreign: return false
+      case .own(let metadata):
+        // Two names: killed in step 6.
+        switch try open(names.part, O_RDWR, names: 2) {
+        case .nothing: return try removeOrphan(metadata)
+        case .foreign: return false
+        case .own(let part): return try take(part)
+        }
       }
-      guard try metadata.isOwn() else { return false }
-      let part: Descriptor
-      do throws(Errno) { part = try directory.folder.open(names.part, O_RDWR | O_NONBLOCK) } catch {
-        if error == .noSuchFileOrDirectory { return try removeOrphan(metadata) }
-        if error.isForeign { return false }
-        throw error
-      }
-      // Two names: killed in step 6. The name may also have gone between open and lock: then another process has just
-      // finished.
-      guard try part.isOwn(names: 2), part.lock(), let identity = try directory.folder.identity(of: names.part),
-        identity.isSameFile(as: try part.identity())
-      else { return false }
-      // Read under the part's lock, because the process that holds it may replace the metadata.
-      guard let current = try readMetadata(), current.address == address else { return false }
-      _ = try directory.folder.removeOwn(names.draft(directory.secret, 0))
-      // Step 6: the file is finished and has its final name too, so it must not be emptied here.
-      if try part.linkCount() > 1 {
-        let before = try part.standing()
-        try directory.folder.remove(names.part)
-        cleared = (before, try part.standing())
-        try directory.folder.remove(names.metadata)
-        directory.forgetMetadata(names.metadata)
-        return true
-      }
-      found = current
-      foundLength = identity.size
-      descriptor = part
-      isNamed = true
-      hasMetadata = true
-      return true
-    } catch {
-      throw directory.failure(error, "opening", names.part)
-    }
+    } catch { throw directory.failure(error, "opening", names.part) }
   }
 
-  /// Metadata without a part: left by a process that was killed between steps 2 and 3 or 7 and 8, or made by a living
-  /// process that holds its lock.
-  private func removeOrphan(_ metadata: borrowing Descriptor) throws(Errno) -> Bool {
+  /// Takes over a part, if its metadata is of this address.
+  private mutating func take(_ part: consuming Descriptor) throws(Errno) -> Bool {
+    // The name may have gone between open and lock: then another process has just finished.
+    guard part.lock(), let identity = try directory.folder.identity(of: names.part),
+      identity.isSameFile(as: try part.identity())
+    else { return false }
+    // Read under the part's lock, because the process that holds it may replace the metadata.
+    guard let current = try readMetadata(), current.address == address else { return false }
+    _ = try directory.folder.removeOwn(names.draft(directory.secret, 0))
+    hasMetadata = true
+    // Step 6: the file is finished and has its final name too, so it must not be emptied here.
+    if try part.linkCount() > 1 {
+      let before = try part.standing()
+      try directory.folder.remove(names.part)
+      cleared = (before, try part.standing())
+      try removeMetadata()
+      return true
+    }
+    (found, foundLength, isNamed) = (current, identity.size, true)
+    descriptor = part
+    return true
+  }
+
+  /// Metadata without a part: of a process that was killed between steps 2 and 3 or 7 and 8, or that holds its lock.
+  private mutating func removeOrphan(_ metadata: borrowing Descriptor) throws(Errno) -> Bool {
     guard metadata.lock() else { return false }
     defer { metadata.unlock() }
     guard let current = try readMetadata(), current.address == address,
       try directory.folder.identity(of: names.part) == nil
     else { return false }
-    try directory.folder.remove(names.metadata)
-    directory.forgetMetadata(names.metadata)
+    hasMetadata = true
+    try removeMetadata()
     return true
   }
 
   private func readMetadata() throws(Errno) -> ResumeMetadata? {
-    do throws(Errno) {
-      let file = try directory.folder.open(names.metadata, O_RDONLY | O_NONBLOCK)
-      return try file.isOwn() ? ResumeMetadata.read(file, directory.secret) : nil
-    } catch .noSuchFileOrDirectory { return nil }
+    switch try open(names.metadata, O_RDONLY) {
+    case .own(let file): try ResumeMetadata.read(file, directory.secret)
+    default: nil
+    }
   }
 
   // MARK: Opening and showing
 
-  /// Opens a fresh file for writing. Where files have a name from the start (`isNamed`), `show` must write its metadata
-  /// next.
+  /// Opens a fresh file for writing. If it has a name from the start (`isNamed`), `show` must be called next.
   mutating func open() throws(DownloadError) {
-    if directory.route != nil {
+    guard directory.route == nil else {
       do throws(Errno) { descriptor = try directory.folder.openUnnamed() } catch {
         throw directory.failure(error, "creating", names.part)
       }
       return
     }
-    while true {
-      if try openNamed() {
-        isNamed = true
-        return
-      }
-      repeat { try advance() } while try !claimCandidate()
-    }
+    while try !openNamed() { try nextCandidate() }
+    isNamed = true
+  }
+
+  private mutating func nextCandidate() throws(DownloadError) {
+    repeat { try advance() } while try !claimCandidate()
   }
 
   /// - Returns: false unless the name is free or has an empty file of this user that is not in use.
@@ -190,34 +191,26 @@ struct StagedFile: ~Copyable {
         descriptor = try directory.folder.open(names.part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
       } catch .fileExists {
         // An empty file is what dlm leaves if it is killed between making the part and its metadata.
-        guard let there = try directory.folder.identity(of: names.part), there.size == 0 else { return false }
-        do throws(Errno) { descriptor = try directory.folder.open(names.part, O_RDWR | O_NONBLOCK) } catch {
-          if error.isForeign { return false }
-          throw error
+        guard try directory.folder.identity(of: names.part)?.size == 0 else { return false }
+        switch try open(names.part, O_RDWR) {
+        case .own(let file): descriptor = file
+        default: return false
         }
       }
       guard try descriptor.isOwn(), descriptor.lock(), let there = try directory.folder.identity(of: names.part),
         there.size == 0, there.isSameFile(as: try descriptor.identity())
       else { return false }
       return true
-    } catch {
-      throw directory.failure(error, "creating", names.part)
-    }
+    } catch { throw directory.failure(error, "creating", names.part) }
   }
 
   /// Gives the file its visible name with metadata beside it, so that it outlives the process.
   mutating func show(_ metadata: ResumeMetadata) throws(DownloadError) {
     if isNamed { return try replaceMetadata(metadata) }
     guard let route = directory.route else { return }
-    while true {
-      if try link(metadata, route) {
-        directory.noteMetadata(names.metadata)
-        isNamed = true
-        hasMetadata = true
-        return
-      }
-      repeat { try advance() } while try !claimCandidate()
-    }
+    while try !link(metadata, route) { try nextCandidate() }
+    directory.noteMetadata(names.metadata)
+    (isNamed, hasMetadata) = (true, true)
   }
 
   private func link(_ metadata: ResumeMetadata, _ route: NamingRoute) throws(DownloadError) -> Bool {
@@ -225,8 +218,7 @@ struct StagedFile: ~Copyable {
       // A foreign part must never stand beside dlm's metadata, not even for an instant.
       guard try directory.folder.identity(of: names.part) == nil else { return false }
       let file = try directory.folder.openUnnamed(mode: 0o600)
-      var offset: Int64 = 0
-      try file.write(metadata.json(directory.secret), at: &offset)
+      try file.write(metadata.json(directory.secret))
       // Before the file is visible: until it is finished, other users must not read or write it.
       try descriptor.setMode(0o600)
       // Held until the part is there too, so that another process that finds only the metadata does not remove it.
@@ -241,53 +233,36 @@ struct StagedFile: ~Copyable {
         return false
       }
       return true
-    } catch {
-      throw directory.failure(error, "creating", names.part)
-    }
+    } catch { throw directory.failure(error, "creating", names.part) }
   }
 
   private mutating func replaceMetadata(_ metadata: ResumeMetadata) throws(DownloadError) {
     do throws(Errno) {
-      let draft = try openDraft()
-      var offset: Int64 = 0
-      try draft.file.write(metadata.json(directory.secret), at: &offset)
-      try directory.folder.rename(draft.name, replacing: names.metadata)
+      try directory.folder.rename(draft(of: metadata.json(directory.secret)), replacing: names.metadata)
       directory.noteMetadata(names.metadata)
       hasMetadata = true
-    } catch {
-      throw directory.failure(error, "writing", names.metadata)
-    }
+    } catch { throw directory.failure(error, "writing", names.metadata) }
   }
 
-  private struct Draft: ~Copyable {
-    let file: Descriptor
-    let name: String
-  }
-
-  /// A new file for metadata, under a name that only this user's dlm can compute. A file of that name was left by a
-  /// killed process of this user, and is removed; or another user put it there, and then it stays and the next name is
-  /// tried.
-  private func openDraft() throws(Errno) -> Draft {
+  /// Writes a draft of new metadata, and returns its name. One that a killed process left there is removed; beside one
+  /// that another user put there, the next name is tried.
+  private func draft(of json: [UInt8]) throws(Errno) -> String {
     var number = 0
     while true {
       let name = names.draft(directory.secret, number)
       do throws(Errno) {
-        return Draft(file: try directory.folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600), name: name)
+        let file = try directory.folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        try file.write(json)
+        return name
       } catch .fileExists where number < 8 {
         if try !directory.folder.removeOwn(name) { number += 1 }
       }
     }
   }
 
-  func withFile<Value>(_ body: (borrowing Descriptor) throws(Errno) -> Value) throws(Errno) -> Value {
-    try body(descriptor)
-  }
-
   // MARK: Its end
 
-  /// Commits the file under its final name.
-  /// - Parameter replacing: needs a file that was shown, because only a rename replaces, and a rename needs an old
-  ///   name.
+  /// - Parameter replacing: needs a file that was shown, because only a rename replaces.
   /// - Returns: when it got the name; nil if something stands under it.
   mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
     do throws(Errno) {
@@ -300,49 +275,36 @@ struct StagedFile: ~Copyable {
         } else if let route = directory.route {
           try directory.folder.link(descriptor, as: name, route)
         }
-      } catch .fileExists where !replacing {
-        return nil
-      }
-      // A part is private; a finished file has the usual mode. Set after the naming: if dlm is killed in between, that
-      // leaves a whole file that is private. The other way round it would leave a part that other users may write,
-      // which the next run would not accept.
-      if isNamed { try descriptor.setMode(directory.modeOfFinishedFiles) }
+      } catch .fileExists where !replacing { return nil }
+      // After the naming: killed in between, dlm leaves a whole file that is private, and not a part that others may
+      // write, which the next run would not accept.
+      if isNamed { try descriptor.setMode(directory.folder.modeOfNewFiles()) }
       isNamed = false
       let named = ChangeTime(of: try descriptor.standing())
       try removeMetadata()
       release()
       return named
-    } catch {
-      throw directory.failure(error, "naming", name)
-    }
+    } catch { throw directory.failure(error, "naming", name) }
   }
 
-  /// Empties the file, because it held bytes of another version.
   mutating func empty() throws(DownloadError) {
     do throws(Errno) {
       try descriptor.truncate(to: 0)
       foundLength = 0
-    } catch {
-      throw directory.failure(error, "emptying", names.part)
-    }
+    } catch { throw directory.failure(error, "emptying", names.part) }
   }
 
-  /// Removes part and metadata, and frees the name.
   mutating func discard() throws(DownloadError) {
     do throws(Errno) {
       if isNamed { try directory.folder.remove(names.part) }
       isNamed = false
       try removeMetadata()
       release()
-    } catch {
-      throw directory.failure(error, "removing", names.part)
-    }
+    } catch { throw directory.failure(error, "removing", names.part) }
   }
 
-  /// Frees the file's lock, closes it, and frees the name for other downloads of this process.
-  ///
-  /// To close it would not be enough: a process that is just being started has a copy of the descriptor, and with it
-  /// the lock, until it runs its own program.
+  /// Closes the file and frees its name. Closing would not end the lock while a process that is just being started has
+  /// a copy of the descriptor.
   mutating func release() {
     if isNamed, descriptor.isOpen { descriptor.unlock() }
     descriptor = .closed

@@ -3,12 +3,11 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Puts files into the store, for all cache actors of a run, on a thread that may block: a clone of a file that was
-/// just written waits until the disk has it.
+/// Puts files into the store by the dozen, for all cache actors of a run, on a thread that may block: a clone of a new
+/// file waits until the disk has that.
 actor StoreKeeper {
   nonisolated let store: FileStore
-  /// Bytes that the store may hold.
-  nonisolated let bound: Int64
+  private nonisolated let bound: Int64
   private nonisolated let folder: Folder
   private nonisolated let secret: UserSecret
   private nonisolated let kind: StoreKind
@@ -25,12 +24,16 @@ actor StoreKeeper {
     var hasPut = false
   }
 
-  /// What became of a batch.
-  struct Kept: Sendable {
-    var rows: [CacheRow] = []
-    /// Holds the rows until they are in the index.
-    var journal: CommitJournal?
-    var warning: CacheWarning?
+  /// What one cache actor has noted. It stays there, since its rows of these files are to be in the index first.
+  struct Noted {
+    /// Files that were finished and are not in the store yet.
+    fileprivate var fetched: [CacheRow] = []
+    /// Files that were here already; the index knows which of them are not in the store.
+    fileprivate var confirmed: [CacheRow] = []
+    fileprivate var bytes: Int64 = 0
+
+    /// The file that fills a batch waits for it.
+    fileprivate var isFull: Bool { max(fetched.count, confirmed.count) >= 256 || bytes >= 64 << 20 }
   }
 
   init(
@@ -40,14 +43,39 @@ actor StoreKeeper {
     self.secret = secret
     self.claims = claims
     self.kind = kind
-    let store = FileStore(in: folder, secret)
-    self.store = store
-    bound = maxBytes ?? StoreBound.usual(disk: store.diskBytes)
-    state = Lock(State(isUsable: kind == .auto ? nil : kind != .none))
+    store = FileStore(in: folder, secret)
+    bound = maxBytes ?? StoreBound.usual(disk: folder.diskBytes())
+    state = Lock(State(isUsable: kind == .auto ? nil : true))
   }
 
-  /// Whether files can be put in. For `auto` the first file is tried, once a run.
-  nonisolated func isUsable(tryingWith row: CacheRow) -> Bool {
+  // MARK: Noting
+
+  /// In bytes: `auto` keeps no smaller file, since ten thousand small clones took as long as fetching them.
+  static let leastByItself: Int64 = 64 << 10
+
+  /// Notes a finished file, or one that was here and is confirmed. Returns whether `flush` is due.
+  nonisolated func note(
+    _ row: CacheRow, of plan: DownloadPlan, _ head: ResponseHead?, isConfirmed: Bool = false, _ index: IndexSession
+  ) -> Bool {
+    // The entry that the lookup has met.
+    if isConfirmed, let entry = plan.elsewhere, entry.key.isStored, entry.isEntry(of: row) { return false }
+    guard kind != .auto || row.identity.size >= Self.leastByItself, isUsable(tryingWith: row),
+      Self.isWorthKeeping(row), StoreBound.cost(of: row.identity.size) <= bound
+    else { return false }
+    var row = index.fingerprint.selected(row)
+    // A name that the user chose for this request is not that of the next.
+    if !row.key.requested.isEmpty {
+      row.wanted =
+        head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
+        ?? FileNaming.name(of: plan.address, from: plan.request.provenance)
+    }
+    if isConfirmed { index.noted.confirmed.append(row) } else { index.noted.fetched.append(row) }
+    index.noted.bytes += row.identity.size
+    return index.noted.isFull
+  }
+
+  /// For `auto` the first file is tried, once a run.
+  private nonisolated func isUsable(tryingWith row: CacheRow) -> Bool {
     state.withLock { state in
       if let isUsable = state.isUsable { return isUsable }
       state.isUsable = store.canClone(row)
@@ -55,20 +83,58 @@ actor StoreKeeper {
     }
   }
 
+  /// Whether the bytes can answer a request again: by a validator, or for a time that the server gave.
+  static func isWorthKeeping(_ row: CacheRow) -> Bool {
+    row.identity.size > 0 && row.mayAnswer && row.freshness.vary.map { RequestFields.isAny(vary: $0) } != true
+  }
+
+  // MARK: Putting in
+
+  /// Puts the noted files in, writes their rows, and evicts what is too much.
+  nonisolated(nonsending) func flush(_ index: IndexSession) async {
+    var batch = index.noted.fetched
+    let confirmed = index.noted.confirmed
+    index.noted = Noted()
+    if !confirmed.isEmpty { batch += await index.ask { $0.missing(confirmed) } ?? [] }
+    guard !batch.isEmpty else { return }
+    // The rows of the files themselves, which a further name changes.
+    if kind == .link { await index.flush() }
+    let kept = await put(batch)
+    index.warn(of: kept.journal)
+    if let warning = kept.warning { index.warn(warning) }
+    await index.ask { $0.write(kept.journal, kept.places) }
+    if kind == .link { await index.ask { $0.noteChange(kept.rows) } }
+    if isFull(with: kept.rows) { await keepWithinBound(index) }
+  }
+
+  /// The end of the run, when every cache actor has had its files put in.
+  nonisolated(nonsending) func finish(_ index: IndexSession) async {
+    guard state.withLock({ $0.hasPut }) else { return }
+    await index.ask { $0.sweep(self.store) }
+    await keepWithinBound(index)
+  }
+
+  private struct Kept: Sendable {
+    var rows: [CacheRow] = []
+    /// Holds the rows until they are in the index.
+    let journal: CommitJournal
+    /// Of their lines.
+    var places: [Int] = []
+    var warning: CacheWarning?
+  }
+
   /// Puts files in, as long as none fails. A failure fails no download.
-  func put(_ batch: [CacheRow]) -> Kept {
-    var kept = Kept()
-    let journal = CommitJournal(in: folder, secret, claims)
+  private func put(_ batch: [CacheRow]) -> Kept {
+    var kept = Kept(journal: CommitJournal(in: folder, secret, claims))
     for row in batch where state.withLock({ $0.isUsable != false }) && !Task.isCancelled {
       do throws(Errno) {
-        let entry = try store.put(row, by: kind == .auto ? .clone : kind) { entry in
-          journal.append(entry) { failure in
-            // Without its line a kill leaves an entry that nobody knows, until `dlm cache prune`.
-            kept.warning = CacheWarning(.unusable, path: FilePath(failure.path ?? ""), detail: "\(failure)")
-          }
-          kept.journal = journal
-        }
-        if let entry { kept.rows.append(entry) }
+        var place: Int?
+        let entry = try store.put(row, by: kind == .auto ? .clone : kind) { place = kept.journal.append($0) }
+        guard let entry else { continue }
+        kept.rows.append(entry)
+        guard let place else { continue }
+        kept.journal.note(entry.changed, at: place)
+        kept.places.append(place)
       } catch .canceled {
         break
       } catch .noSuchFileOrDirectory {
@@ -94,13 +160,11 @@ actor StoreKeeper {
     }
   }
 
-  /// Whether this run has put anything in.
-  nonisolated var hasPut: Bool { state.withLock { $0.hasPut } }
+  // MARK: The bound
 
-  /// Counts new entries. An entry that was replaced counts twice until the next look at the index. What other processes
-  /// have put in is seen by such a look alone, so there is one each time while there are any.
-  /// - Returns: whether the store may hold more than its bound.
-  nonisolated func isFull(with rows: [CacheRow]) -> Bool {
+  /// Counts new entries, a replaced one twice until the next look at the index. Only that shows what other processes
+  /// have put in, so beside them there is one each time. Returns whether the store may hold more than its bound.
+  private nonisolated func isFull(with rows: [CacheRow]) -> Bool {
     state.withLock { state in
       guard let total = state.total, claims?.hasCompany != true else { return !rows.isEmpty }
       let sum = rows.reduce(total) { $0 + StoreBound.cost(of: $1.identity.size) }
@@ -109,5 +173,36 @@ actor StoreKeeper {
     }
   }
 
-  nonisolated func note(total: Int64) { state.withLock { $0.total = total } }
+  private nonisolated(nonsending) func keepWithinBound(_ index: IndexSession) async {
+    while let evicted = await index.ask({ $0.evict(from: self.store, to: self.bound) }) {
+      state.withLock { $0.total = evicted.rest }
+      if evicted.isDone { return }
+    }
+  }
+}
+
+/// How much of the disk the store may take, and what goes when it takes more.
+enum StoreBound {
+  /// 10 GiB, or a tenth of the disk if that is less.
+  /// - Parameter disk: bytes that the file system has; nil where it does not tell.
+  static func usual(disk: Int64?) -> Int64 { min(10 << 30, disk.map { $0 / 10 } ?? .max) }
+
+  /// What an entry counts: blocks of 4 KiB, as in `du` and `CacheSchema.storedTotal`; also a clone, since nothing says
+  /// when the user's file goes.
+  static func cost(of length: Int64) -> Int64 { (max(0, length) + 4095) / 4096 * 4096 }
+
+  /// A tenth below the bound, so that entries go in batches.
+  static func rest(of bound: Int64) -> Int64 { bound - bound / 10 }
+
+  /// How many entries go, those first that were used least recently.
+  /// - Parameter lengths: of the entries in the order of their last use.
+  static func evicted(_ lengths: some Sequence<Int64>, total: Int64, bound: Int64) -> Int {
+    guard total > bound else { return 0 }
+    var (count, left) = (0, total)
+    for length in lengths where left > rest(of: bound) {
+      left -= cost(of: length)
+      count += 1
+    }
+    return count
+  }
 }

@@ -1,10 +1,9 @@
 public import DownloadModel
 
 /// Runs one download: the store opens it, transfers fill it and are retried by the policy, the store commits it. A
-/// request that its host refuses is requeued. The feed is told of each step. It touches no byte itself.
+/// request that its host refuses is requeued. It touches no byte itself.
 ///
-/// An actor on its network loop's thread, like the store and the transport that it uses, so that a file never changes
-/// threads between them.
+/// An actor on its network loop's thread, as the store and the transport are, so that a file changes no threads.
 public actor Downloader {
   private nonisolated let executor: any SerialExecutor
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -20,16 +19,16 @@ public actor Downloader {
   private let news: News
   /// Files that the user gave up and that have not ended yet; mostly none.
   private var skipped: Set<Int> = []
-  /// Files that wait for their next attempt, and by what that wait is ended.
+  /// Ends the waits of files for their next attempt.
   private var pausing: [Int: AsyncStream<Never>.Continuation] = [:]
+
+  public typealias Result = Swift.Result<DownloadOutcome, DownloadError>
 
   /// Callbacks for what happens to files, called at once.
   public struct News: Sendable {
-    public typealias Result = Swift.Result<DownloadOutcome, DownloadError>
-
-    /// A file is to be filled by `count` transfers; `rate` is what the last count brought, in bytes a second.
+    /// A file is to be filled by `count` transfers; the last count brought `rate`, in bytes a second.
     public var onSplit: @Sendable (DownloadRequest, _ count: Int, _ rate: Double?) -> Void
-    /// A failure after which the file is tried again, also if it was only refused and requeued.
+    /// A failure after which the file is tried again, or requeued.
     public var onRetry: @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void
     /// A file ended, well or badly, and does not come again.
     public var onEnd: @Sendable (DownloadRequest, Result) -> Void
@@ -39,15 +38,12 @@ public actor Downloader {
       onRetry: @escaping @Sendable (DownloadRequest, NextAttempt, DownloadError) -> Void = { _, _, _ in },
       onEnd: @escaping @Sendable (DownloadRequest, Result) -> Void = { _, _ in }
     ) {
-      self.onSplit = onSplit
-      self.onRetry = onRetry
-      self.onEnd = onEnd
+      (self.onSplit, self.onRetry, self.onEnd) = (onSplit, onRetry, onEnd)
     }
   }
 
   /// - Parameters:
   ///   - executor: the one of the store and the transport.
-  ///   - clock: for the pauses between attempts; tests pass their own.
   ///   - random: draws from 0 up to, but not including, 1 for the jitter.
   ///   - segments: transfers of one large file at a time, at most; 1 for no splitting.
   public init(
@@ -55,20 +51,13 @@ public actor Downloader {
     retry: RetryPolicy, clock: any Clock<Duration>, random: @escaping @Sendable () -> Double,
     segments: Int = 1, news: News = News()
   ) {
-    self.executor = executor
-    self.store = store
-    self.transport = transport
-    self.feed = feed
-    self.retry = retry
-    self.clock = clock
+    (self.executor, self.store, self.transport) = (executor, store, transport)
+    (self.feed, self.news) = (feed, news)
+    (self.retry, self.clock, self.random, self.segments) = (retry, clock, random, segments)
     pulse = FilePulse(clock)
-    self.random = random
-    self.segments = segments
-    self.news = news
   }
 
-  /// Gives one file up for this run: it ends as `.skipped`, and what has come of it is kept. Other requests for the
-  /// same file go on with it. What ends well at the same moment stays so.
+  /// Gives one file up for this run: it ends as `.skipped`, and keeps what has come. Equal requests go on.
   /// - Returns: whether the file is under way here; if not, it will be skipped once it comes here.
   public func skip(_ id: Int, _ meter: TransferMeter) async -> Bool {
     skipped.insert(id)
@@ -81,66 +70,39 @@ public actor Downloader {
   /// Another downloader has the file.
   public func forgetSkip(_ id: Int) { skipped.remove(id) }
 
-  // A task keeps memory for its deepest call for as long as it waits, and thousands wait. What happens before and after
-  // the waits is therefore in functions of its own, whose values need not outlive a wait.
+  // A task keeps memory for its deepest call while it waits, and thousands wait: so what happens before and after the
+  // waits is in functions of its own.
 
   /// Downloads one file to its end, or until its host refuses it: then it is requeued and comes again.
   @inline(never)  // a lane's call of it must stay a tail call
   public func download(_ request: DownloadRequest, from share: RequestQueueShare) async {
-    let waited: Duration?
-    switch share.advice(on: request) {
-    case .fail(let error): return await answer(request, share, insteadOf: error)
-    case .ask(let before): waited = before
-    }
+    let advice = share.advice(on: request)
     if !skipped.isEmpty, skipped.remove(request.id) != nil {
       return end(request, .failure(.skipped.at(request.address)), share, wasAsked: false)
     }
     let meter = feed.start(request)
-    let result: News.Result
+    let result: Result
     do throws(DownloadError) {
-      result = .success(try await outcome(of: request, from: store, meter, share, waited))
-    } catch {
-      result = .failure(error)
-    }
-    finish(request, result, share, kept: meter.kept)
-  }
-
-  /// Its host was given up: the file fails with it, unless what is stored can be the answer without the host.
-  @inline(never)
-  private func answer(
-    _ request: DownloadRequest, _ share: RequestQueueShare, insteadOf error: DownloadError
-  ) async {
-    let result: News.Result
-    do throws(DownloadError) {
-      result = .success(try await stored(request, from: store, insteadOf: error.of(request.address)))
+      result = .success(try await outcome(of: request, from: store, meter, share, advice))
     } catch {
       result = .failure(error.at(request.address))
     }
-    end(request, result, share, wasAsked: false)
+    if advice.failure != nil { return end(request, result, share, wasAsked: false) }
+    finish(request, result, share, kept: meter.kept)
   }
 
-  private func stored(
-    _ request: DownloadRequest, from store: some DownloadStore, insteadOf error: DownloadError
-  ) async throws(DownloadError) -> DownloadOutcome {
-    switch try await store.open(request, meter: feed.start(request)) {
-    case .answered(let outcome): return outcome
-    case .missing(let download):
-      guard let outcome = await store.close(download, after: error) else { throw error }
-      return outcome
-    }
-  }
-
-  /// Opens, fills and commits the download.
+  /// If the host was given up it fails as that did, unless what is stored can be the answer.
   private func outcome(
     of request: DownloadRequest, from store: some DownloadStore, _ meter: TransferMeter,
-    _ share: RequestQueueShare, _ waited: Duration?
+    _ share: RequestQueueShare, _ advice: RefusedRequests.Record
   ) async throws(DownloadError) -> DownloadOutcome {
     switch try await store.open(request, meter: meter) {
     case .answered(let outcome): return outcome
     case .missing(let download):
       do throws(DownloadError) {
+        if let failure = advice.failure { throw failure.of(request.address) }
         while true {
-          try await fill(download, for: request, meter, share, waited)
+          try await fill(download, for: request, meter, share, advice.waited)
           // Nil: it must be fetched once more.
           if let outcome = try await store.commit(download) { return outcome }
         }
@@ -151,8 +113,7 @@ public actor Downloader {
     }
   }
 
-  /// Runs transfers until no bytes are left to request. A server may send less than was asked for (RFC 9110 §14.2), and
-  /// that is no failure.
+  /// Runs transfers until no bytes are left to request. A server may send less than was asked for (RFC 9110 §14.2).
   private func fill(
     _ download: any DownloadTarget, for request: DownloadRequest, _ meter: TransferMeter,
     _ share: RequestQueueShare, _ waited: Duration?
@@ -184,9 +145,8 @@ public actor Downloader {
     after error: DownloadError, _ attempts: inout Attempts, _ stopwatch: Stopwatch?,
     _ request: DownloadRequest, _ meter: TransferMeter
   ) throws(DownloadError) -> Duration? {
-    switch attempts.next(
-      after: error, at: meter.position, elapsed: stopwatch?.elapsed() ?? .zero, retry, random: random())
-    {
+    let elapsed = stopwatch?.elapsed() ?? .zero
+    switch attempts.next(after: error, at: meter.position, elapsed: elapsed, retry, random: random()) {
     case .giveUp: throw error
     case .atOnce: return nil
     case .after(let next):
@@ -201,15 +161,10 @@ public actor Downloader {
     _ download: any DownloadTarget, for request: DownloadRequest, _ share: RequestQueueShare, _ waited: Duration?
   ) async throws(DownloadError) -> TransferReceipt? {
     if !skipped.isEmpty, skipped.contains(request.id) { throw .cancelled }
-    let stage: TransferStage
-    if let running = download.takeRunning() {
-      stage = .underWay(running)
-    } else {
-      guard var next = try download.nextTransfer() else { return nil }
-      next.waited = waited
-      stage = try await transport.run(next, into: download)
-    }
-    switch stage {
+    if let running = download.takeRunning() { return try await rest(of: running, download, for: request, share) }
+    guard var next = try download.nextTransfer() else { return nil }
+    next.waited = waited
+    switch try await transport.run(next, into: download) {
     case .ended(let receipt): return receipt
     case .underWay(let running): return try await rest(of: running, download, for: request, share)
     }
@@ -224,7 +179,7 @@ public actor Downloader {
     if segments == 1 { return try await running.receipt() }
     return try await SegmentedDownload(
       download: download, transport: transport, retry: retry, clock: clock, pulse: pulse, random: random,
-      permits: share.permits(for: request), ceiling: segments
+      share: share, host: request.address.hostAndPort, ceiling: segments
     ) { [onSplit = news.onSplit] in onSplit(request, $0, $1) }.run(running)
   }
 
@@ -246,10 +201,8 @@ public actor Downloader {
   // MARK: Ends
 
   @inline(never)
-  private func finish(
-    _ request: DownloadRequest, _ result: News.Result, _ share: RequestQueueShare, kept: Int64
-  ) {
-    var result = result.mapError { $0.at(request.address) }
+  private func finish(_ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, kept: Int64) {
+    var result = result
     if !skipped.isEmpty, skipped.remove(request.id) != nil, case .failure = result, !Task.isCancelled {
       result = .failure(.skipped.at(request.address))
     }
@@ -259,35 +212,32 @@ public actor Downloader {
     end(request, result, share, wasAsked: true, kept: kept)
   }
 
-  private func requeue(
-    _ request: DownloadRequest, _ error: DownloadError, _ share: RequestQueueShare, kept: Int64
-  ) {
-    // It was coalesced with a request that was refused and has reported that; this one was never sent.
+  private func requeue(_ request: DownloadRequest, _ error: DownloadError, _ share: RequestQueueShare, kept: Int64) {
+    // It was coalesced with a request that has reported the refusal; this one was never sent.
     if error.isCoalesced {
       share.requeueUnasked(request)
       return feed.requeue(request, nil, error: error)
     }
-    let again =
-      error.code == .resources ? share.requeueForRoom(request) : share.requeue(request, after: error)
-    guard let again else {
-      feed.end(request, .failure(error), kept: kept)
-      return news.onEnd(request, .failure(error))
-    }
+    let again = error.code == .resources ? share.requeueForRoom(request) : share.requeue(request, after: error)
+    guard let again else { return tellEnd(request, .failure(error), kept) }
     feed.requeue(request, again, error: error)
     news.onRetry(request, again, error)
   }
 
   private func end(
-    _ request: DownloadRequest, _ result: News.Result, _ share: RequestQueueShare, wasAsked: Bool, kept: Int64 = 0
+    _ request: DownloadRequest, _ result: Result, _ share: RequestQueueShare, wasAsked: Bool, kept: Int64 = 0
   ) {
     var (broke, wasAsked) = (false, wasAsked)
     if case .failure(let error) = result {
-      // A coalesced failure was counted for the request that met it; a file that the user ended says nothing of its
-      // host.
+      // A coalesced failure was counted where it was met; a file that the user ended says nothing of its host.
       wasAsked = wasAsked && !error.isCoalesced && !error.isOfUser
       broke = !error.isCoalesced && (error.code == .reset || error.code == .stalled)
     }
     share.ended(request, wasAsked: wasAsked, broke: broke)
+    tellEnd(request, result, kept)
+  }
+
+  private func tellEnd(_ request: DownloadRequest, _ result: Result, _ kept: Int64) {
     feed.end(request, result, kept: kept)
     news.onEnd(request, result)
   }

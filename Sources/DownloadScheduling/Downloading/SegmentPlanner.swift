@@ -1,17 +1,14 @@
 import DownloadModel
 
-/// How many transfers fetch one large file at a time, decided by the rates that they bring. No clock, no tasks; times
-/// are since the body began, rates in bytes a second.
+/// How many transfers fetch one large file at a time, decided by the rates that they bring. Times are since the body
+/// began, rates in bytes a second.
 ///
-/// At first one. A file that would take longer than a third of a second, or than four times what a connection takes to
-/// bring its first byte, gets a second transfer, which finds out whether the server gives ranges: a cache that does not
-/// have the file yet fetches all of it for each request, and answers when it has the whole. Once the second transfer
-/// brings bytes, more follow: so many that each still fetches for as long as it takes to begin, eight at most, or 32 on
-/// a distant server, where beginning takes longest. If those brought more than one did, four times as many follow: a
-/// server that limits each connection gives eight times as much to eight, while a narrow link gives them no more than
-/// to one.
+/// At first one. A file that would take longer than `worthwhile` gets a second transfer, which finds out whether the
+/// server gives ranges: a cache without the file fetches all of it for each request, and answers when it has the whole.
+/// Once the second brings bytes, more follow: so many that each still fetches for as long as it takes to begin, eight
+/// at most, or 32 on a distant server. If those brought more than one did, four times as many follow, which help where
+/// a server limits each connection, and not where the link is narrow.
 struct SegmentPlanner: Sendable, Equatable {
-  /// The most transfers at a time.
   let ceiling: Int
   private(set) var wanted = 1
   /// The rate that the last count brought; nil until it was measured.
@@ -19,7 +16,7 @@ struct SegmentPlanner: Sendable, Equatable {
   private var phase = Phase.settling(since: .zero)
 
   private enum Phase: Equatable {
-    /// The first further segment was asked for, and has brought nothing yet.
+    /// The first further segment has brought nothing yet.
     case probing(since: Duration)
     /// Not all of the added transfers have brought bytes yet.
     case settling(since: Duration)
@@ -28,38 +25,30 @@ struct SegmentPlanner: Sendable, Equatable {
     case settled
   }
 
-  /// A segment that is done sooner than this is not divided, because a new connection takes its time too.
+  /// A segment that is done sooner is not divided, because a new connection takes its time too.
   private(set) var worthwhile: Duration
-  /// Used until the delay of new connections was measured here.
-  private static let firstWorthwhile = Duration.milliseconds(300)
-  private static let leastWorthwhile = Duration.milliseconds(200)
-  /// Bytes are worth dividing if they take so many times as long as a new connection takes to begin: then dividing
-  /// saves at least a sixth of their time. Before a connection was measured, the delay of the first transfer's first
-  /// byte is the lower bound.
+  private let delay: Duration
+
+  /// `worthwhile` before the delay of a new connection was measured, and the least after that.
+  private static let (firstWorthwhile, leastWorthwhile) = (Duration.milliseconds(300), Duration.milliseconds(200))
+  /// Bytes are divided if they take so many times a new connection's delay: that saves a sixth of their time at least.
   private static let pays = 3
-  /// A connection this fast is not what limits: the link, the disk or a core is, and more connections would only share
-  /// it.
+  /// A connection this fast is not what limits: the link, the disk or a core is.
   private static let plenty = 128.0 * 1024 * 1024
-  /// Long enough to distinguish a rate from a burst of bytes that the kernel had gathered.
+  /// Long enough to tell a rate from a burst that the kernel had gathered.
   private static let window = Duration.milliseconds(40)
   private static let patience = Duration.seconds(1)
   /// The factor by which more transfers must raise the rate for still more to be tried.
   private static let gain = 1.25
-  /// The count to try before it is known whether more bring more.
-  private static let firstStep = 8
-  private static let firstStepFar = 32
+  /// The most before it is known whether more bring more: near, and far.
+  private static let (firstStep, firstStepFar) = (8, 32)
   /// Beyond so many, each must be worth twice as much, because a server has other clients.
   private static let many = 16
-  /// Where the first byte takes this long, the rate of the first connection is measured only long enough to see that
-  /// the file does not end at once, because each round trip is a large part of the whole time.
+  /// Where the first byte takes this long, the first rate is measured only as long, because round trips cost much.
   private static let far = Duration.milliseconds(20)
-  /// The least delay of a new connection that is assumed.
   private static let leastDelay = Duration.milliseconds(50)
-  private let delay: Duration
 
-  /// - Parameters:
-  ///   - delay: how long the first transfer took to its first byte.
-  ///   - size: bytes that are to come; nil to begin measuring with the first `look`.
+  /// - Parameter size: bytes to come; nil to begin measuring with the first `look`.
   init(ceiling: Int, delay: Duration = .zero, size: Int64? = nil) {
     self.ceiling = max(1, ceiling)
     self.delay = delay
@@ -67,11 +56,7 @@ struct SegmentPlanner: Sendable, Equatable {
     if isFar, let size { phase = .measuring(since: .zero, remaining: size) }
   }
 
-  /// Whether the number will not grow any more.
-  var isSettled: Bool { phase == .settled }
-
-  /// How long to wait until the next look; nil for the next beat of the run (`FilePulse`), which notices soon enough
-  /// that another file has released a permit.
+  /// Pause before the next look; nil for the next beat of the run (`FilePulse`), soon enough to find a free permit.
   func interval(at now: Duration) -> Duration? {
     switch phase {
     case .settled: nil
@@ -87,39 +72,29 @@ struct SegmentPlanner: Sendable, Equatable {
 
   private var isFar: Bool { delay >= Self.far }
 
-  /// How much is asked for at a time. While the number may still grow fourfold, a quarter, and of the first further
-  /// segment a sixteenth, so that the others find bytes that no transfer has asked for. Then half, but no less than is
-  /// worth a round trip.
+  /// How much is asked for at a time: a sixteenth of the first further segment, a quarter while the number may still
+  /// grow, so that others find bytes that none has asked for; then half, but no less than is worth a round trip.
   var requestSize: RequestSize {
-    if wanted <= 2, !isSettled { return RequestSize(divisor: 16, least: 0) }
-    guard isSettled else { return RequestSize(divisor: 4, least: 0) }
+    guard phase == .settled else { return RequestSize(divisor: wanted <= 2 ? 16 : 4, least: 0) }
     let one = (rate ?? 0) / Double(wanted)
     return RequestSize(divisor: 2, least: Int64(one * (max(delay * 10, Self.leastWorthwhile) / .seconds(1))))
   }
 
-  /// Judges the file's progress; must be called several times a second.
-  /// - Parameters:
-  ///   - remaining: bytes of the file that are still to come.
-  ///   - active: transfers that fetch it.
-  ///   - allFlow: whether each of them has brought bytes.
+  /// Judges the file's progress, several times a second.
+  /// - Parameter allFlow: whether each of the active transfers has brought bytes.
   /// - Returns: whether `wanted` has grown.
   mutating func look(at now: Duration, remaining: Int64, active: Int, allFlow: Bool) -> Bool {
     switch phase {
     case .settled: return false
     case .settling(let since):
-      if allFlow, rate != nil {
-        worthwhile = min(worthwhile, max(Self.leastWorthwhile, (now - since) * Self.pays))
-      }
+      if allFlow, rate != nil { began(in: now - since) }
       if allFlow || now - since > Self.patience { phase = .measuring(since: now, remaining: remaining) }
       return false
     case .probing(let since):
-      // The planner waits as long as it takes, because the first transfer goes on meanwhile.
+      // It may take as long as it likes: the first transfer goes on meanwhile.
       guard allFlow, active >= wanted else { return false }
-      worthwhile = min(worthwhile, max(Self.leastWorthwhile, (now - since) * Self.pays))
-      guard let rate, isWorthMore(remaining, rate) else {
-        phase = .settled
-        return false
-      }
+      began(in: now - since)
+      guard let rate, isWorthMore(remaining, rate) else { return settle() }
       return grow(to: first(of: remaining, at: rate), at: now)
     case .measuring(let since, let before):
       let window = isFar && wanted == 1 ? Self.far : Self.window
@@ -129,18 +104,22 @@ struct SegmentPlanner: Sendable, Equatable {
     }
   }
 
-  private mutating func judge(
-    _ measured: Double, at now: Duration, _ remaining: Int64, _ active: Int
-  ) -> Bool {
+  private mutating func began(in time: Duration) {
+    worthwhile = min(worthwhile, max(Self.leastWorthwhile, time * Self.pays))
+  }
+
+  private mutating func settle() -> Bool {
+    phase = .settled
+    return false
+  }
+
+  private mutating func judge(_ measured: Double, at now: Duration, _ remaining: Int64, _ active: Int) -> Bool {
     let helped = rate.map { measured >= $0 * Self.gain } ?? true
     rate = measured
     // Fewer than wanted: the host has no room, or nothing was left to divide.
     guard helped, wanted < ceiling, active >= wanted, wanted > 1 || measured < Self.plenty,
       isWorthMore(remaining, measured)
-    else {
-      phase = .settled
-      return false
-    }
+    else { return settle() }
     guard wanted == 1 else { return grow(to: wanted * 4, at: now) }
     wanted = 2
     phase = .probing(since: now)
@@ -167,7 +146,6 @@ struct SegmentPlanner: Sendable, Equatable {
     return count
   }
 
-  /// The server takes no more transfers at a time.
   mutating func stop(at active: Int) {
     wanted = max(1, min(wanted, active))
     phase = .settled
@@ -177,35 +155,27 @@ struct SegmentPlanner: Sendable, Equatable {
 /// What a free transfer fetches next of a file, decided by what is still to come.
 struct SegmentChoice: Sendable, Equatable {
   var segment: Int
-  /// Where in the segment it begins.
   var offset: Int64
 
-  /// A segment with less than twice this is not divided. From a distant server, eight MiB are worth sixteen transfers.
+  /// A segment with less than twice this is not divided: of a distant server, eight MiB are worth sixteen transfers.
   static let least: Int64 = 256 * 1024
 
+  /// The segment that no transfer fetches; else the end of the one that would take longest, as far as no transfer has
+  /// asked for it; else, if that gains much, its half although a connection must then be broken off; else nil.
   /// - Parameters:
-  ///   - rates: bytes a second of the segments in flight, where known.
-  ///   - typical: the rate that is assumed for the other segments.
+  ///   - rates: bytes a second of the segments in flight, where known; for the others `typical` is assumed.
   ///   - worthwhile: a segment that is done sooner is not divided.
-  /// - Returns: a segment that no transfer fetches; otherwise the end of the one that would take longest, as far as no
-  ///   transfer has asked for it; otherwise, if that gains much, its half although a connection must then be broken off
-  ///   with bytes on their way; otherwise nil.
   static func next(
     _ segments: [OpenSegment], rates: [Int: Double], typical: Double, worthwhile: Duration
   ) -> SegmentChoice? {
     if let free = segments.first(where: { !$0.isTaken }) {
       return SegmentChoice(segment: free.id, offset: free.position)
     }
-    func seconds(_ segment: OpenSegment) -> Double {
-      Double(segment.length) / max(rates[segment.id] ?? typical, 1)
-    }
+    func seconds(_ segment: OpenSegment) -> Double { Double(segment.length) / max(rates[segment.id] ?? typical, 1) }
     let worth = worthwhile / .seconds(1)
-    let slow = segments.filter { $0.length >= 2 * least && seconds($0) > worth }.sorted {
-      seconds($0) > seconds($1)
-    }
-    for segment in slow {
-      // The transfer that has the segment goes on meanwhile, so the half behind it will be the larger one by the time
-      // it is asked for.
+    let slow = segments.filter { $0.length >= 2 * least && seconds($0) > worth }
+    for segment in slow.sorted(by: { seconds($0) > seconds($1) }) {
+      // Its transfer goes on meanwhile, so the half behind it will be the larger one.
       let half = segment.position + segment.length / 2
       let offset = max(half, segment.asked)
       // A quarter of the segment is worth a request too.

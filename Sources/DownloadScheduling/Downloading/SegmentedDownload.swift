@@ -1,4 +1,5 @@
 import DownloadModel
+import Synchronization
 
 /// One large file, fetched by as many transfers as make it faster.
 ///
@@ -6,9 +7,8 @@ import DownloadModel
 ///     segment 1                        ├───────►···········┊
 ///     segment 2                                            ├─────►·······┤
 ///
-/// The first transfer goes on undisturbed. Others take the end of its segment, and ask for some of it at a time. A free
-/// transfer takes half of the segment that would take longest (work stealing), mostly bytes that no other has asked for
-/// yet. All are children of the file's own task.
+/// The first transfer goes on undisturbed. A free one takes half of the segment that would take longest (work
+/// stealing), mostly bytes that no other has asked for yet. All are children of the file's own task.
 struct SegmentedDownload: Sendable {
   let download: any DownloadTarget
   let transport: any Transport
@@ -16,65 +16,56 @@ struct SegmentedDownload: Sendable {
   let clock: any Clock<Duration>
   let pulse: FilePulse
   let random: @Sendable () -> Double
-  let permits: ConnectionPermits
+  /// Each further connection has a permit of the file's host.
+  let share: RequestQueueShare
+  let host: String
   let ceiling: Int
-  /// Called at each change in the number of transfers.
   let onChange: @Sendable (_ count: Int, _ rate: Double?) -> Void
 
   private enum Event: Sendable {
-    case first(Result<TransferReceipt, DownloadError>)
-    /// A further segment's transfer, by its number.
-    case further(Int, DownloadError?)
-    /// The pause after a segment's failure is over.
+    /// A segment's transfer, by its number; with a receipt for the first one.
+    case ended(Int, TransferReceipt?, DownloadError?)
+    /// A pause after a failure is over.
     case again
     case tick
   }
 
   private struct State {
     var planner: SegmentPlanner
-    /// Transfers in flight: the offset and the time at which each began.
-    var running: [Int: (position: Int64, since: Duration)] = [:]
+    /// Transfers in flight: where and when each began.
+    var running: [Int: (position: Int64, since: Duration)]
     var failures = 0
-    /// Pauses before another try.
     var pausing = 0
     var receipt: TransferReceipt?
     var failure: DownloadError?
     var isFatal = false
   }
 
-  /// - Parameter first: the transfer whose body has begun.
   /// - Returns: when no transfer is left; the download knows whether it has all its bytes.
   /// - Throws: the failure that ended it; the bytes that came are in the download.
   nonisolated(nonsending) func run(_ first: RunningTransfer) async throws(DownloadError) -> TransferReceipt {
     let stopwatch = Stopwatch(clock)
     // The transfer may have ended already, and its segment with it.
     let open = download.openSegments
-    var state = State(
-      planner: SegmentPlanner(ceiling: ceiling, delay: first.delay, size: open.reduce(0) { $0 + $1.length }))
     let begin = open.first { $0.id == OpenSegment.first }?.position ?? 0
-    state.running[OpenSegment.first] = (begin, .zero)
+    var state = State(
+      planner: SegmentPlanner(ceiling: ceiling, delay: first.delay, size: open.reduce(0) { $0 + $1.length }),
+      running: [OpenSegment.first: (begin, .zero)])
     pulse.enter()
     defer { pulse.leave() }
     await withTaskGroup(of: Event.self) { group in
-      group.addTask {
-        .first(await Self.result { () async throws(DownloadError) in try await first.receipt() })
-      }
+      group.addTask { await Self.end(of: first) }
       addTick(after: state.planner.interval(at: .zero), &group)
       while let event = await group.next() {
-        take(event, &state)
+        take(event, &state, &group)
         if group.isCancelled { continue }
-        switch event {
-        case .tick:
+        if case .tick = event {
           let now = stopwatch.elapsed()
           look(at: now, &state)
           addTick(after: state.planner.interval(at: now), &group)
-        case .further(_, let error?), .first(.failure(let error)): pause(after: error, &state, &group)
-        default: break
         }
-        fill(at: stopwatch.elapsed(), &state, &group)
-        if state.isFatal || state.running.isEmpty && state.pausing == 0 || isAllThere(state) {
-          group.cancelAll()
-        }
+        if !state.isFatal { fill(at: stopwatch.elapsed(), &state, &group) }
+        if state.isFatal || state.running.isEmpty && state.pausing == 0 || isAllThere(state) { group.cancelAll() }
       }
     }
     if let failure = state.failure, state.isFatal || !download.openSegments.isEmpty { throw failure }
@@ -82,15 +73,14 @@ struct SegmentedDownload: Sendable {
       ?? TransferReceipt(status: 206, bodyBytes: 0, framing: .length, effectiveURL: first.effectiveURL)
   }
 
-  /// Whether all bytes are there, so that the transfers in flight have nothing left to bring.
-  private func isAllThere(_ state: State) -> Bool {
-    state.running[OpenSegment.first] == nil && download.openSegments.isEmpty
+  private static func end(of first: RunningTransfer) async -> Event {
+    do throws(DownloadError) { return .ended(OpenSegment.first, try await first.receipt(), nil) } catch {
+      return .ended(OpenSegment.first, nil, error)
+    }
   }
 
-  private static func result<Value: Sendable>(
-    _ body: () async throws(DownloadError) -> Value
-  ) async -> Result<Value, DownloadError> {
-    do throws(DownloadError) { return .success(try await body()) } catch { return .failure(error) }
+  private func isAllThere(_ state: State) -> Bool {
+    state.running[OpenSegment.first] == nil && download.openSegments.isEmpty
   }
 
   /// - Parameter interval: nil for the next beat of all files.
@@ -104,58 +94,46 @@ struct SegmentedDownload: Sendable {
 
   // MARK: What happened
 
-  private func take(_ event: Event, _ state: inout State) {
+  private func take(_ event: Event, _ state: inout State, _ group: inout TaskGroup<Event>) {
     switch event {
     case .tick: break
     case .again: state.pausing -= 1
-    case .first(let result):
-      state.running[OpenSegment.first] = nil
-      release(OpenSegment.first, &state)
-      switch result {
-      case .success(let receipt): state.receipt = receipt
-      case .failure(let error): failed(error, &state)
-      }
-    case .further(let id, let error):
+    case .ended(let id, let receipt, let error):
       state.running[id] = nil
-      release(id, &state)
-      guard let error else {
-        state.failures = 0
-        return permits.release()
-      }
-      if HostLimiter.isRefusal(error) {
-        permits.refused(error)
-        state.planner.stop(at: state.running.count)
-      } else {
-        permits.release()
-        if error.code == .range { state.planner.stop(at: state.running.count) }
-        failed(error, &state)
-      }
+      do throws(DownloadError) { try download.release(id) } catch { (state.failure, state.isFatal) = (error, true) }
+      if id == OpenSegment.first { state.receipt = receipt } else { giveBack(error, &state) }
+      guard let error else { return }
+      if id == OpenSegment.first || !HostLimiter.isRefusal(error) { failed(error, &state) }
+      if !group.isCancelled { pause(after: error, &state, &group) }
     }
   }
 
-  private func release(_ id: Int, _ state: inout State) {
-    do throws(DownloadError) { try download.release(id) } catch {
-      state.failure = error
-      state.isFatal = true
+  private func giveBack(_ error: DownloadError?, _ state: inout State) {
+    if let error, HostLimiter.isRefusal(error) {
+      share.refusedPermit(at: host, error)
+      return state.planner.stop(at: state.running.count)
     }
+    share.releasePermit(at: host)
+    if error == nil { state.failures = 0 }
+    if error?.code == .range { state.planner.stop(at: state.running.count) }
   }
 
   private func failed(_ error: DownloadError, _ state: inout State) {
-    // If the server refuses ranges, the transfers that it does answer fetch the rest.
-    if error.code == .range { return }
-    // The transfer was cancelled because nothing was left for it to bring.
+    // What ended it has cancelled the others. Without ranges, transfers that the server does answer fetch the rest.
+    if state.isFatal || error.code == .range { return }
+    // Nothing was left for the transfer to bring.
     if error.code == .cancelled, isAllThere(state) { return }
     if state.failure == nil || !error.isTransient { state.failure = error }
     if !error.isTransient { state.isFatal = true }
   }
 
   private func pause(after error: DownloadError, _ state: inout State, _ group: inout TaskGroup<Event>) {
-    // The failure of a file that is not split is thrown without a pause here.
+    // A file that is not split fails without a pause here.
     guard error.isTransient, !HostLimiter.isRefusal(error), state.planner.wanted > 1 else { return }
     state.failures += 1
-    guard
-      let delay = retry.delay(after: error, failures: state.failures, elapsed: .zero, random: random())
-    else { return state.planner.stop(at: state.running.count) }
+    guard let delay = retry.delay(after: error, failures: state.failures, elapsed: .zero, random: random()) else {
+      return state.planner.stop(at: state.running.count)
+    }
     state.pausing += 1
     group.addTask { [clock] in
       try? await clock.sleep(for: delay)  // if cancelled, the loop notices by itself
@@ -168,7 +146,7 @@ struct SegmentedDownload: Sendable {
   private func look(at now: Duration, _ state: inout State) {
     let open = download.openSegments
     let remaining = open.reduce(0) { $0 + $1.length }
-    // A transfer whose segment was removed still waits for its answer: it has brought nothing.
+    // One whose segment was removed still waits for its answer: it has brought nothing.
     let allFlow = state.running.allSatisfy { id, begun in
       open.contains { $0.id == id && $0.position > begun.position }
     }
@@ -177,30 +155,27 @@ struct SegmentedDownload: Sendable {
     }
   }
 
-  /// Starts transfers up to the wanted number, as far as there are segments for them.
   private func fill(at now: Duration, _ state: inout State, _ group: inout TaskGroup<Event>) {
     if state.planner.wanted > 1 { download.ask(for: state.planner.requestSize) }
     while state.planner.wanted > 1, state.running.count + state.pausing < state.planner.wanted {
-      let open = download.openSegments
-      guard let choice = choose(open, at: now, state), permits.acquire() else { return }
+      guard let choice = choose(at: now, state), share.acquirePermit(at: host) else { return }
       let taken: (id: Int, target: any SegmentTarget)?
-      do throws(DownloadError) {
-        taken = try download.takeSegment(of: choice.segment, from: choice.offset)
-      } catch {
-        permits.release()
+      do throws(DownloadError) { taken = try download.takeSegment(of: choice.segment, from: choice.offset) } catch {
+        share.releasePermit(at: host)
         return failed(error, &state)
       }
-      guard let (id, target) = taken else { return permits.release() }
+      guard let (id, target) = taken else { return share.releasePermit(at: host) }
       state.running[id] = (choice.offset, now)
-      if let patience = state.planner.patienceWithProbe {
-        group.addTask { .further(id, await probe(target, id, from: choice.offset, patience)) }
-      } else {
-        group.addTask { [transport] in .further(id, await Self.fetch(target, transport)) }
+      let patience = state.planner.patienceWithProbe
+      group.addTask { [transport] in
+        guard let patience else { return .ended(id, nil, await Self.fetch(target, transport)) }
+        return .ended(id, nil, await probe(target, id, from: choice.offset, patience))
       }
     }
   }
 
-  private func choose(_ open: [OpenSegment], at now: Duration, _ state: State) -> SegmentChoice? {
+  private func choose(at now: Duration, _ state: State) -> SegmentChoice? {
+    let open = download.openSegments
     var rates: [Int: Double] = [:]
     for segment in open {
       guard let begun = state.running[segment.id], now > begun.since, segment.position > begun.position else {
@@ -212,8 +187,8 @@ struct SegmentedDownload: Sendable {
     return SegmentChoice.next(open, rates: rates, typical: typical, worthwhile: state.planner.worthwhile)
   }
 
-  /// Fetches the first further segment to its end, or gives it up if no byte comes. A cache that fetches the file from
-  /// its start for each request would halve the speed of the first transfer for as long as the segment waits.
+  /// Fetches the first further segment to its end, or gives it up if no byte comes: a cache that fetches the file from
+  /// its start for each request would halve the speed of the first transfer meanwhile.
   private func probe(
     _ target: any SegmentTarget, _ id: Int, from offset: Int64, _ patience: Duration
   ) async -> DownloadError? {
@@ -238,7 +213,6 @@ struct SegmentedDownload: Sendable {
     }
   }
 
-  /// Fetches a further segment to its end.
   private static func fetch(_ target: any SegmentTarget, _ transport: any Transport) async -> DownloadError? {
     do throws(DownloadError) {
       while let next = try target.nextTransfer() {
@@ -249,5 +223,34 @@ struct SegmentedDownload: Sendable {
     } catch {
       return error
     }
+  }
+}
+
+/// The beat at which large files are looked at that need not be watched closely. One timer for a thousand files costs a
+/// few changes of threads, and the more files there are, the slower it beats.
+final class FilePulse: Sendable {
+  private let stopwatch: Stopwatch
+  private let files = Atomic<Int>(0)
+
+  private static let shortest = Duration.milliseconds(250)
+  /// Files that are looked at in the shortest time.
+  private static let many = 64
+
+  init(_ clock: any Clock<Duration>) { stopwatch = Stopwatch(clock) }
+
+  func enter() { files.wrappingAdd(1, ordering: .relaxed) }
+  func leave() { files.wrappingSubtract(1, ordering: .relaxed) }
+
+  /// Returns at the next beat, or when the task is cancelled.
+  func next() async {
+    let now = stopwatch.elapsed()
+    // A clock's sleep ends early only for a cancelled task.
+    try? await stopwatch.sleep(until: Self.beat(after: now, files: files.load(ordering: .relaxed)))
+  }
+
+  static func beat(after time: Duration, files: Int) -> Duration {
+    let beat = shortest * max(1, (files + many - 1) / many)
+    // At least half a beat, so that two looks never follow each other at once.
+    return beat * Int((time + beat / 2) / beat + 1)
   }
 }

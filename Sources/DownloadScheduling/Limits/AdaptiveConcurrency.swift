@@ -3,27 +3,22 @@ public import DownloadModel
 /// How many files are downloaded at a time where the user leaves it open (`--jobs auto`), decided by the rates that
 /// result. It reads no clock; times are since the run began.
 ///
-/// It begins with two, because a server of few workers, and one that accepts few connections at a time, is slower for
-/// all that come at once. What is far away answers late: until the first file has ended, the number doubles every few
-/// milliseconds. From then on it measures what the present number brings, adds one for each file that ends until the
-/// number has doubled, and measures again; if that brought no more, in files or in bytes, it goes back, and tries again
-/// after a rest, each time a longer one. Where little is left to do it leaves the number as it is. A run in which
-/// transfers break takes fewer, at most once in a round. Refusals concern the hosts and not the run (`HostLimiter`,
-/// HTTP rule 39).
+/// It begins with two, because servers of few workers are slower for all that come at once. Until a file has ended, it
+/// doubles the number every few milliseconds, because distant servers answer late. Then it measures what the number
+/// brings, adds one for each file that ends until the number has doubled, and measures again. If that brought no more
+/// files or bytes, it goes back, and tries again after a rest, each time a longer one. It takes fewer, at most once in
+/// a round, where transfers break. Refusals concern the hosts and not the run (`HostLimiter`, HTTP rule 39).
 public struct AdaptiveConcurrency: Sendable, Equatable {
   public private(set) var ceiling: Int
   public private(set) var limit: Int
-  /// Why the limit is what it is.
   public private(set) var lesson = WidthLesson.nothing
   /// The number to go back to if more brings no more.
   private var base: Int
   private var mark = Mark(time: .zero, files: 0, bytes: 0)
-  /// What the base brings.
   private var best = Rates(files: 0, bytes: 0)
   private var phase = Phase.opening(began: nil, due: .zero)
   private var rest = Self.shortRest
-  /// How many of the files that were in flight when a break last halved the limit may still be: their breaks have been
-  /// counted.
+  /// Files in flight at the last halving that may still be: the breaks of these are counted.
   private var round = 0
 
   private enum Phase: Equatable {
@@ -41,16 +36,15 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   }
 
   private struct Mark: Equatable {
-    var time: Duration
-    var files: Int
-    var bytes: Int64
+    let time: Duration
+    let files: Int
+    let bytes: Int64
   }
 
   private struct Rates: Equatable {
-    /// A second.
+    /// Per second.
     var files: Double
     var bytes: Double
-    /// How many files they were measured with.
     var count = 0
 
     /// The factor by which the better of the two grew.
@@ -58,8 +52,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
       max(other.files > 0 ? files / other.files : 0, other.bytes > 0 ? bytes / other.bytes : 0)
     }
 
-    /// What a gain over others must be to be more than their chance. Of two dozen files, as many a second were seen to
-    /// come a fifth sooner by chance alone.
+    /// The gain that chance alone may bring: with two dozen files, a fifth was seen.
     func chance(over other: Rates) -> Double { 1 + 1 / Double(max(1, min(count, other.count))).squareRoot() }
   }
 
@@ -68,18 +61,16 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   private static let harmless = 24
   /// The factor by which a doubled number must raise a rate at least.
   private static let gain = 1.05
-  /// Rates over less time than the first say nothing, and those of fewer files than this little, unless they are over
-  /// as long a time as the last.
+  /// A rate needs at least the first time, and so many files or the last time.
   private static let shortestMeasurement = Duration.milliseconds(8)
   private static let (tellingFiles, longestMeasurement) = (24, Duration.milliseconds(20))
   /// From one widening to the next while nothing has been answered. A near server answers sooner.
   private static let patience = Duration.milliseconds(3)
-  /// A connection that the server leaves waiting costs as much, so less is not worth it.
+  /// A connection that the server leaves waiting costs as much.
   private static let worthwhile = Duration.milliseconds(40)
-  /// How long it waits before it tries more once again, after the first failure and at the most.
+  /// The first rest before it tries more again, and the longest.
   private static let (shortRest, longRest) = (Duration.milliseconds(50), Duration.seconds(5))
 
-  /// - Parameter ceiling: files at a time, at most.
   public init(ceiling: Int) {
     self.ceiling = max(1, ceiling)
     limit = min(Self.start, self.ceiling)
@@ -93,12 +84,10 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     (phase, lesson) = (.holding(until: .zero), .nothing)
   }
 
-  /// Whether `wait` may widen it: no file has ended yet.
   var isOpening: Bool { if case .opening = phase { limit < ceiling } else { false } }
 
-  /// As many are in flight as the limit allows, and no file has ended yet.
-  /// - Parameter received: body bytes of the whole run so far.
-  /// - Returns: when to call it again, if no file has ended by then; nil for never.
+  /// Widens the limit while it is reached and no file has ended.
+  /// - Returns: when to call it again; nil for never.
   mutating func wait(at now: Duration, received: Int64) -> Duration? {
     guard case .opening(let first, var due) = phase, limit < ceiling else { return nil }
     guard let began = first else {
@@ -119,10 +108,8 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
   }
 
   /// Notes that a file ended without breaking.
-  /// - Parameters:
-  ///   - files: that ended so far.
-  ///   - isFull: whether as many were in flight as the limit allows; if not, the limit had no effect.
-  /// - Returns: whether `measure` must be called now. So the clock is read only where it matters.
+  /// - Parameter isFull: whether as many were in flight as the limit allows; if not, the limit had no effect.
+  /// - Returns: whether `measure` must be called now, so that the clock is read only where it matters.
   mutating func ended(files: Int, isFull: Bool) -> Bool {
     if round > 0 { round -= 1 }
     if case .opening = phase { phase = .begun }
@@ -136,11 +123,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     }
   }
 
-  /// Measures the rates of the current number.
-  /// - Parameters:
-  ///   - files: that ended so far.
-  ///   - received: body bytes of the whole run.
-  ///   - left: how many files have not begun; nil where that is not known.
+  /// - Parameter left: how many files have not begun; nil where that is not known.
   mutating func measure(files: Int, at now: Duration, received: Int64, left: Int?) {
     let moment = Mark(time: now, files: files, bytes: received)
     switch phase {
@@ -162,7 +145,7 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     }
   }
 
-  private mutating func judge(_ rates: Rates, _ moment: Mark, _ files: Int?) {
+  private mutating func judge(_ rates: Rates, _ moment: Mark, _ left: Int?) {
     let gain = rates.gain(over: best)
     guard gain > max(Self.gain, rates.chance(over: best)) else {
       lesson = .noGain(from: limit, limit: base, gain: gain)
@@ -173,14 +156,13 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     }
     lesson = limit == ceiling ? .allowed(gain: gain) : .gained(gain)
     (best, base, rest) = (rates, limit, Self.shortRest)
-    grow(moment, files)
+    grow(moment, left)
   }
 
   /// Takes more from now on, if what is left is worth it.
-  /// - Parameter files: how many have not begun.
-  private mutating func grow(_ moment: Mark, _ files: Int?) {
+  private mutating func grow(_ moment: Mark, _ left: Int?) {
     phase = .growing
-    guard let files, best.files > 0, .seconds(Double(files) / best.files) < Self.worthwhile else { return }
+    guard let left, best.files > 0, .seconds(Double(left) / best.files) < Self.worthwhile else { return }
     if lesson == .nothing { lesson = .littleWasLeft }
     phase = .holding(until: moment.time + Self.worthwhile)
   }
@@ -193,16 +175,11 @@ public struct AdaptiveConcurrency: Sendable, Equatable {
     return Rates(files: Double(count) / seconds, bytes: Double(to.bytes - from.bytes) / seconds, count: count)
   }
 
-  /// Notes that a transfer broke.
   mutating func failed(at now: Duration) {
-    guard round == 0 else {
-      round -= 1
-      return
-    }
+    round -= 1
+    guard round < 0 else { return }
     round = limit - 1
     limit = max(1, limit / 2)
-    base = limit
-    lesson = .broke
-    phase = .holding(until: now + Self.longRest)
+    (base, lesson, phase) = (limit, .broke, .holding(until: now + Self.longRest))
   }
 }

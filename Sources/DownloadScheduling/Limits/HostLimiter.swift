@@ -1,26 +1,21 @@
 import DownloadModel
 
-/// How many downloads one host takes at a time, and when, decided by its answers (HTTP rule 12). It reads no clock and
-/// starts no task; times are since the run began.
+/// How many downloads one host takes at a time, and when, decided by its answers (HTTP rule 12). It reads no clock;
+/// times are since the run began.
 ///
-/// A host that refuses one request while it serves others shows how many it takes: as many as are left. So the limit
-/// falls to that number at once, without a pause. The downloads in flight at the first refusal are one round: if all of
-/// them are refused, that does not show how many the host takes, and the limit is halved once (HTTP rule 39). A host
-/// that refuses all and serves none gets a cooldown, and so does one that cannot be connected to, until it serves a
-/// file. The limit is raised slowly, by one at a time, and the more slowly the more often the host has refused.
+/// A host that refuses one request while it serves others shows how many it takes: the limit falls to that number at
+/// once, without a pause. If all that were in flight at the first refusal are refused, the limit is halved once (HTTP
+/// rule 39). A host that serves none, or cannot be connected to, gets a cooldown until it serves a file. The limit
+/// rises slowly, by one at a time, and the more slowly the more often the host has refused.
 struct HostLimiter: Sendable, Equatable {
-  /// The highest limit.
   let ceiling: Int
   private(set) var limit: Int
-  /// Downloads in flight.
   private(set) var inUse = 0
-  /// No request is sent to the host before this.
   private(set) var cooldownUntil = Duration.zero
-  /// Whether that is because no connection came about, and not because the host asked for it.
+  /// Whether the cooldown is because no connection came about, and not because the host asked for it.
   private var isDown = false
   /// Refusals in a row while no other request was served.
   private(set) var refusals = 0
-  /// When the first of them came.
   private var refusedSince = Duration.zero
   /// Files that ended well since the limit last changed, and how many of those raise it by one.
   private var served = 0
@@ -31,9 +26,7 @@ struct HostLimiter: Sendable, Equatable {
 
   /// The downloads that were in flight when the first of them was refused.
   private struct Round: Equatable {
-    /// How many they were.
     let width: Int
-    /// The limit at that time.
     let limit: Int
     var refused = 0
     /// Those that have neither ended nor been refused.
@@ -45,7 +38,6 @@ struct HostLimiter: Sendable, Equatable {
     limit = max(1, ceiling)
   }
 
-  /// Whether the host can be forgotten without loss.
   var isPristine: Bool { inUse == 0 && limit == ceiling && refusals == 0 && cooldownUntil == .zero }
 
   /// The host was given up: further requests are tried one at a time, and the first refusal gives it up again.
@@ -55,54 +47,39 @@ struct HostLimiter: Sendable, Equatable {
     cooldownUntil = .zero
   }
 
-  /// Begins a cooldown for a reason that is not the host's.
-  mutating func coolDown(until time: Duration) { (isDown, cooldownUntil) = (false, max(cooldownUntil, time)) }
+  mutating func coolDown(until time: Duration, isDown: Bool = false) {
+    (self.isDown, cooldownUntil) = (isDown, max(cooldownUntil, time))
+  }
 
-  /// Whether one more download may begin now.
   func hasRoom(at now: Duration) -> Bool { inUse < limit && now >= cooldownUntil }
 
   mutating func begin() { inUse += 1 }
 
   /// A download ended without a refusal, which shows that the host answers.
   mutating func end() {
-    leave()
+    drop()
     refusals = 0
     if isDown { (isDown, cooldownUntil) = (false, .zero) }
     guard limit < ceiling else { return }
     served += 1
-    if served >= servedForMore {
-      limit += 1
-      served = 0
-      wasRaised = true
-    }
+    if served >= servedForMore { (limit, served, wasRaised) = (limit + 1, 0, true) }
   }
 
   /// A download ended in a way that says nothing about the host.
-  mutating func drop() { leave() }
-
-  private mutating func leave() {
+  mutating func drop() {
     inUse -= 1
     round?.open -= 1
     if round?.open == 0 { round = nil }
   }
 
-  /// What a refusal means for the request that met it.
-  enum Refusal: Equatable {
-    /// It must be asked again when the host has room, and not before this time.
-    case again(Duration)
-    /// The host is given up.
-    case givenUp
-  }
-
   /// The host refused (429, 503, no connection, or one that it closed before any answer), or left a request unanswered.
-  mutating func refuse(
-    _ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double
-  ) -> Refusal {
+  /// - Returns: the time before which the request must not be asked again; nil if the host is given up.
+  mutating func refuse(_ error: DownloadError, at now: Duration, _ policy: RetryPolicy, random: Double) -> Duration? {
     if let overtaken = error.overtaken {
       // It was left unanswered and not refused, so there is nothing to wait for.
-      leave()
+      drop()
       if let answering = overtaken.answering { take(answering.reduce(0, +)) }
-      return .again(max(now, cooldownUntil))
+      return max(now, cooldownUntil)
     }
     slowDown()
     lower()
@@ -110,18 +87,19 @@ struct HostLimiter: Sendable, Equatable {
     let isNews = now >= cooldownUntil
     if inUse > 0 && !Self.isOfHost(error) || !isNews {
       // Other requests are being served, so only the server itself can ask for a cooldown.
-      guard let asked = error.retryAfter else { return .again(max(now, cooldownUntil)) }
-      guard policy.allows(pause: asked, elapsed: .zero) else { return .givenUp }
-      (isDown, cooldownUntil) = (false, max(cooldownUntil, now + asked))
-      return .again(cooldownUntil)
+      guard let asked = error.retryAfter else { return max(now, cooldownUntil) }
+      guard policy.allows(pause: asked, elapsed: .zero) else { return nil }
+      coolDown(until: now + asked)
+      return cooldownUntil
     }
     if refusals == 0 { refusedSince = now }
     refusals += 1
-    guard
-      let pause = policy.delay(after: error, failures: refusals, elapsed: now - refusedSince, random: random)
-    else { return .givenUp }
-    (isDown, cooldownUntil) = (Self.isOfHost(error), max(cooldownUntil, now + pause))
-    return .again(cooldownUntil)
+    let elapsed = now - refusedSince
+    guard let pause = policy.delay(after: error, failures: refusals, elapsed: elapsed, random: random) else {
+      return nil
+    }
+    coolDown(until: now + pause, isDown: Self.isOfHost(error))
+    return cooldownUntil
   }
 
   /// It is known how many the host takes, and that rarely changes.
@@ -137,7 +115,6 @@ struct HostLimiter: Sendable, Equatable {
     (wasRaised, served) = (false, 0)
   }
 
-  /// One of the downloads in flight was refused.
   private mutating func lower() {
     var current = round ?? Round(width: inUse, limit: limit, open: inUse)
     current.refused += 1
@@ -153,8 +130,7 @@ struct HostLimiter: Sendable, Equatable {
     }
   }
 
-  /// Whether no connection came about: then it matters neither which file was asked for nor what else is under way,
-  /// since that may only not have noticed yet.
+  /// Whether no connection came about, which concerns all files: those under way may only not have noticed yet.
   static func isOfHost(_ error: DownloadError) -> Bool {
     switch error.code {
     case .connect, .resolve, .timeout: error.isTransient
@@ -166,30 +142,5 @@ struct HostLimiter: Sendable, Equatable {
   static func isRefusal(_ error: DownloadError) -> Bool {
     error.wasTurnedAway || error.overtaken != nil || isOfHost(error)
       || error.cause == .http(status: 429) || error.cause == .http(status: 503)
-  }
-}
-
-/// Permits for further connections of a file: each counts as one of the downloads that its host takes at a time.
-struct ConnectionPermits: Sendable {
-  let queue: RequestQueue
-  /// Host and port, as in `Address.hostAndPort`.
-  let host: String
-  let share: Int
-
-  /// - Returns: false if the host has no room, or if files wait for it: those go first.
-  func acquire() -> Bool {
-    queue.change { state, now in state.acquirePermit(at: host, share: share, at: now) }
-  }
-
-  /// Gives the permit back: the further connection is no longer used.
-  func release() {
-    queue.change { $0.releasePermit(at: host, share: share) }
-  }
-
-  /// The host refused the further connection. Called instead of `release`.
-  func refused(_ error: DownloadError) {
-    queue.change { state, now, random in
-      state.refusedPermit(at: host, share: share, after: error, at: now, random: random)
-    }
   }
 }

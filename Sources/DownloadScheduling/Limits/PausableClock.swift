@@ -1,11 +1,10 @@
 import DownloadModel
 import Synchronization
 
-/// The clock of a run that can be paused: it stands still meanwhile, and so does every rule that it is given to. Pauses
-/// between attempts, cooldowns of hosts and measurements of rates go on where they were.
+/// A clock that stands still while its run is paused, and with it every backoff, cooldown and measured rate.
 public final class PausableClock: Clock, Sendable {
   public struct Instant: InstantProtocol {
-    /// Of the run's time, since the clock was made.
+    /// Since the clock was made, without pauses.
     fileprivate var time: Duration
 
     public func advanced(by duration: Duration) -> Instant { Instant(time: time + duration) }
@@ -19,19 +18,15 @@ public final class PausableClock: Clock, Sendable {
     var since: ContinuousClock.Instant?
   }
 
-  private let base: ContinuousClock
+  private let base = ContinuousClock()
   private let start: ContinuousClock.Instant
   private let state = Lock(State())
   /// Without a pause no reading takes the lock.
   private let hasPaused = Atomic(false)
-  /// Time between two looks of what sleeps whether the run goes on.
+  /// How often a sleeper looks whether the run goes on.
   private static let lookInterval = Duration.milliseconds(50)
 
-  /// - Parameter base: which goes on in a pause.
-  public init(over base: ContinuousClock = ContinuousClock()) {
-    self.base = base
-    start = base.now
-  }
+  public init() { start = base.now }
 
   public var minimumResolution: Duration { base.minimumResolution }
 
@@ -66,4 +61,22 @@ public final class PausableClock: Clock, Sendable {
       try await base.sleep(until: base.now.advanced(by: isPaused ? Self.lookInterval : left), tolerance: tolerance)
     }
   }
+}
+
+/// The time since it was made, on any clock.
+struct Stopwatch: Sendable {
+  let elapsed: @Sendable () -> Duration
+  private let sleepUntil: @Sendable (Duration) async throws -> Void
+
+  init(_ clock: any Clock<Duration>) { (elapsed, sleepUntil) = Self.started(clock) }
+
+  private static func started<C: Clock>(
+    _ clock: C
+  ) -> (@Sendable () -> Duration, @Sendable (Duration) async throws -> Void) where C.Duration == Duration {
+    let start = clock.now
+    return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
+  }
+
+  /// Suspends until a moment, however late this is called: a pause that is computed first would be too long.
+  func sleep(until time: Duration) async throws { try await sleepUntil(time) }
 }

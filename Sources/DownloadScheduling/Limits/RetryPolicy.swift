@@ -6,76 +6,72 @@ public struct RetryPolicy: Sendable, Equatable {
   public var retries: Int
   /// No retry begins later than this after the first attempt; nil for no limit.
   public var maxTime: Duration?
-  /// The longest first pause; each further one may be twice as long. Five attempts have four pauses, and of each at
-  /// least the half is waited: 8.25 s with the default, which outlives a server's restart.
-  public var base: Duration
+
+  /// The longest first pause, doubled at each failure. Half of four such is 8.25 s, which outlives a server's restart.
+  private static let base = Duration.milliseconds(1100)
   /// As `base`, when the server itself asked for a pause (429, 503).
-  public var busyBase: Duration
-  /// A longer pause that a server asks for is not waited for, unless `maxTime` allows it: whether to wait an hour is
-  /// the user's decision, and "999999999" is a mistake.
-  public static let longestPause = Duration.seconds(600)
+  private static let busyBase = Duration.seconds(2)
   /// No pause is longer than this, unless the server asks for it.
-  public var cap: Duration
+  private static let cap = Duration.seconds(30)
+  /// A longer pause that a server asks for is only waited for if `maxTime` allows it: that is the user's decision.
+  private static let longestPause = Duration.seconds(600)
 
-  public init(
-    retries: Int = 5, maxTime: Duration? = nil, base: Duration = .milliseconds(1100),
-    busyBase: Duration = .seconds(2), cap: Duration = .seconds(30)
-  ) {
-    self.retries = retries
-    self.maxTime = maxTime
-    self.base = base
-    self.busyBase = busyBase
-    self.cap = cap
-  }
+  public init(retries: Int = 5, maxTime: Duration? = nil) { (self.retries, self.maxTime) = (retries, maxTime) }
 
-  /// How long to wait before the next attempt, or nil to give up.
-  ///
-  /// Exponential backoff, half of it fixed and half drawn: clients that failed together do not retry together, and all
-  /// attempts last long enough to be worth it. `Retry-After` is a floor (RFC 9110 §10.2.3).
+  /// How long to wait before the next attempt, or nil to give up: exponential backoff, half of it drawn, so that
+  /// clients that failed together do not retry together. `Retry-After` is a floor (RFC 9110 §10.2.3).
   /// - Parameters:
   ///   - failures: attempts that have failed, at least 1.
   ///   - elapsed: since the first attempt began.
   ///   - random: from 0 up to, but not including, 1.
-  public func delay(
-    after error: DownloadError, failures: Int, elapsed: Duration, random: Double
-  ) -> Duration? {
+  public func delay(after error: DownloadError, failures: Int, elapsed: Duration, random: Double) -> Duration? {
     guard error.isTransient, failures <= retries else { return nil }
+    let isBusy = error.cause == .http(status: 429) || error.cause == .http(status: 503)
+    let ceiling = (isBusy ? Self.busyBase : Self.base) * (1 << min(failures - 1, 16))
+    let jittered = min(ceiling, Self.cap) * (1 + random) / 2
     // A failure of a range shows that another request will do better, so there is nothing to wait for.
-    let wait =
-      error.code == .range ? .zero : max(jittered(error, failures, random), error.retryAfter ?? .zero)
+    let wait = error.code == .range ? .zero : max(jittered, error.retryAfter ?? .zero)
     return allows(pause: wait, elapsed: elapsed) ? wait : nil
   }
 
-  /// Whether a pause is short enough to wait for.
   func allows(pause: Duration, elapsed: Duration) -> Bool {
-    guard let maxTime else { return pause <= Self.longestPause }
-    return elapsed + pause <= maxTime
-  }
-
-  private func jittered(_ error: DownloadError, _ failures: Int, _ random: Double) -> Duration {
-    let isBusy = error.cause == .http(status: 429) || error.cause == .http(status: 503)
-    let ceiling = (isBusy ? busyBase : base) * (1 << min(failures - 1, 16))
-    return min(ceiling, cap) * (1 + random) / 2
+    maxTime.map { elapsed + pause <= $0 } ?? (pause <= Self.longestPause)
   }
 }
 
-/// The time since it was made, on any clock.
-struct Stopwatch: Sendable {
-  let elapsed: @Sendable () -> Duration
-  private let sleepUntil: @Sendable (Duration) async throws -> Void
-
-  init(_ clock: any Clock<Duration>) { (elapsed, sleepUntil) = Self.started(clock) }
-
-  private static func started<C: Clock>(
-    _ clock: C
-  ) -> (@Sendable () -> Duration, @Sendable (Duration) async throws -> Void) where C.Duration == Duration {
-    let start = clock.now
-    return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
+/// How often one file was tried, and what follows from its next failure. Pure.
+struct Attempts: Sendable, Equatable {
+  enum Next: Sendable, Equatable {
+    /// Send the same request again: nothing was lost.
+    case atOnce
+    case after(NextAttempt)
+    /// The failure is final, or the queue deals with it (a refusal of the host, or a shortage).
+    case giveUp
   }
 
-  /// Suspends until a moment, however late this is called: a pause that is computed first and slept then is too long by
-  /// the time between.
-  /// - Parameter time: since it was made.
-  /// - Throws: `CancellationError` when the task is cancelled.
-  func sleep(until time: Duration) async throws { try await sleepUntil(time) }
+  private var failures = 0
+  private var wasForgiven = false
+  private var furthest: Int64 = 0
+
+  /// Bytes an attempt must gain for earlier failures to be forgotten.
+  private static let progress: Int64 = 1 << 20
+
+  mutating func next(
+    after error: DownloadError, at position: Int64, elapsed: Duration, _ policy: RetryPolicy, random: Double
+  ) -> Next {
+    // The queue deals with these: the whole host waits, or fewer files go at a time.
+    if HostLimiter.isRefusal(error) || error.code == .resources { return .giveUp }
+    // Once for each file: a server that closes every connection at once is a failing server.
+    if error.isStaleConnection, !wasForgiven {
+      wasForgiven = true
+      return .atOnce
+    }
+    // Retries count from the last considerable progress.
+    if position >= furthest + Self.progress { (furthest, failures) = (position, 0) }
+    failures += 1
+    guard let delay = policy.delay(after: error, failures: failures, elapsed: elapsed, random: random) else {
+      return .giveUp
+    }
+    return .after(NextAttempt(attempt: failures + 1, retry: failures, of: policy.retries, delay: delay))
+  }
 }

@@ -1,10 +1,7 @@
 public import DownloadModel
 
-/// How much of a run goes on at a time, by its mode and its settings. The only place that decides this, for every
-/// command.
-///
-/// `sequential` is the baseline of the other modes: one file at a time, over one connection, on one loop, and never
-/// split, whatever the settings say.
+/// How much of a run goes on at a time, by its mode and its settings: decided only here, for every command.
+/// `sequential` is one file over one connection on one loop, never split, whatever the settings say.
 public struct RunConcurrency: Sendable, Equatable {
   /// Files at a time on each network loop, at least 1; as many loops as there are widths.
   public let widths: [Int]
@@ -14,8 +11,6 @@ public struct RunConcurrency: Sendable, Equatable {
   public var jobs: Int { widths.reduce(0, +) }
 
   /// - Parameters:
-  ///   - jobs: files at a time, at most.
-  ///   - segments: transfers of one large file at a time, at most.
   ///   - loops: network loops, at most; no more are used than there are files, or files at a time.
   ///   - files: how many files there are; nil if that is known only at the end of their list.
   public init(_ mode: DownloadMode, jobs: Int, segments: Int, loops: Int, files: Int? = nil) {
@@ -27,63 +22,41 @@ public struct RunConcurrency: Sendable, Equatable {
   }
 }
 
-/// How many files of the run are in flight, by share, and whether more may begin.
+/// The files of the run that are in flight, by share, and whether more may begin.
 struct RunLimiter {
   /// Lanes of each share.
   private var widths: [Int]
-  /// Files in flight, by share.
   private var inFlight: [Int]
-  /// Files in flight of all shares.
   private(set) var total = 0
-  /// The most files that were in flight at a time.
   private(set) var peak = 0
-  /// How many files at a time this machine has resources for, as far as that was found out. The user's number applies
-  /// only below it.
+  /// Most files at a time for which this machine had resources.
   private(set) var room = Int.max
-  /// How many files at a time the user wants by now; as many as there are lanes, unless a key said so.
+  /// Files at a time as the user wants by now; no limit until a key said so.
   private var wanted = Int.max
-  /// Whether the user lets nothing new begin for now.
   var isPaused = false
   /// Nil where the user gives the number of files at a time.
-  private var adaptive: AdaptiveConcurrency?
+  private(set) var adaptive: AdaptiveConcurrency?
   /// Files that ended without breaking.
   private var ended = 0
 
   init(widths: [Int], adaptive: AdaptiveConcurrency?) {
-    self.widths = widths
-    self.adaptive = adaptive
+    (self.widths, self.adaptive) = (widths, adaptive)
     inFlight = Array(repeating: 0, count: widths.count)
   }
 
-  /// Whether as many files are in flight as are allowed.
   var isFull: Bool {
     isPaused || total >= room || total >= wanted || adaptive.map { total >= $0.limit } ?? false
   }
 
-  /// Whether another share should take what both could: few files at a time are spread over the shares, because each
-  /// has connections of its own. If two at a time went now to one share and now to the other, a host would have four
-  /// connections open.
+  func isBusy(_ share: Int) -> Bool { inFlight[share] >= widths[share] }
+
+  /// Whether another share should take what both could: few files are spread evenly. If two at a time changed shares, a
+  /// host would have connections open on each.
   func isRather(_ other: Int, than share: Int) -> Bool {
     guard let limit = adaptive?.limit, limit < widths.reduce(0, { $0 &+ $1 }) else { return false }
     func part(_ share: Int) -> Int { limit * (share + 1) / widths.count - limit * share / widths.count }
     return inFlight[share] >= part(share) && inFlight[other] < part(other)
   }
-
-  /// Takes more files at a time from now on, or fewer; at least one.
-  /// - Parameter most: how many lanes there may be.
-  /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
-  mutating func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
-    let lanes = widths.reduce(0) { $0 > most - min($1, most) ? most : $0 + $1 }
-    let now = min(room, wanted, adaptive?.limit ?? .max, lanes)
-    wanted = min(max(1, now + change), most, room)
-    adaptive?.follow(wanted)
-    guard wanted > lanes, let share = widths.indices.min(by: { widths[$0] < widths[$1] }) else { return (wanted, nil) }
-    widths[share] += 1
-    return (wanted, share)
-  }
-
-  /// Whether all lanes of a share have a file.
-  func isBusy(_ share: Int) -> Bool { inFlight[share] >= widths[share] }
 
   mutating func begin(_ share: Int) {
     inFlight[share] += 1
@@ -96,11 +69,23 @@ struct RunLimiter {
     total -= 1
   }
 
-  /// Limits the run to the number in flight, because there were no resources for one more.
   mutating func limitRoom() { room = min(room, max(1, total)) }
 
-  /// Learns from a file that is about to end how many at a time are good.
-  /// - Parameter brokenAt: when its transfer broke; nil if it did not.
+  /// Takes more files at a time from now on, or fewer; at least one, and at most `most`.
+  /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
+  mutating func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
+    let lanes = widths.reduce(0) { $0 > most - min($1, most) ? most : $0 + $1 }
+    let now = min(room, wanted, adaptive?.limit ?? .max, lanes)
+    wanted = min(max(1, now + change), most, room)
+    adaptive?.follow(wanted)
+    guard wanted > lanes, let share = widths.indices.min(by: { widths[$0] < widths[$1] }) else { return (wanted, nil) }
+    widths[share] += 1
+    return (wanted, share)
+  }
+
+  // MARK: What `AdaptiveConcurrency` is told
+
+  /// - Parameter brokenAt: when the file's transfer broke; nil if it did not.
   /// - Returns: whether `measure` must be called now.
   mutating func learn(brokenAt: Duration?) -> Bool {
     if adaptive == nil { return false }
@@ -113,24 +98,16 @@ struct RunLimiter {
     return adaptive?.ended(files: ended, isFull: isFull) ?? false
   }
 
-  /// Why so many files go at a time; nil where the user gave the number.
-  var lesson: WidthLesson? { adaptive?.lesson }
+  mutating func measure(at now: Duration, received: Int64, left: Int?) {
+    adaptive?.measure(files: ended, at: now, received: received, left: left)
+  }
 
-  /// Whether `wait` may widen the limit by itself.
   var isOpening: Bool { adaptive?.isOpening ?? false }
 
   /// Widens the limit if as many files are in flight as it allows, and none has ended for some time.
-  /// - Parameter received: body bytes of the whole run so far.
   /// - Returns: when to call it again; nil where time alone changes nothing.
   mutating func wait(at now: Duration, received: Int64) -> Duration? {
     guard !isPaused, let limit = adaptive?.limit, total >= limit else { return nil }
     return adaptive?.wait(at: now, received: received)
-  }
-
-  /// - Parameters:
-  ///   - received: body bytes of the whole run so far.
-  ///   - left: how many files have not begun; nil where that is not known.
-  mutating func measure(at now: Duration, received: Int64, left: Int?) {
-    adaptive?.measure(files: ended, at: now, received: received, left: left)
   }
 }

@@ -1,20 +1,23 @@
 import DownloadModel
 
-/// The hosts of a run, by host and port, and how many requests they hold.
+/// The hosts of a run, by host and port, how many requests they hold, and what the transports must be told of them.
 struct HostTable {
-  /// So many hosts are kept even if nothing needs to be remembered of them.
+  /// Hosts kept although nothing needs to be remembered of them.
   private static let remembered = 64
 
-  let ranking: RequestRanking
+  /// How many connections, idle ones included, each share may keep to a host from now on; nil for no limit.
+  typealias QuotaChange = (host: String, quotas: [Int]?)
+
+  private let ranking: RequestRanking
   private let ceiling: Int
   private let shares: Int
   private var hosts: [String: QueuedHost] = [:]
   /// Requests that are held by a host, or rest.
   private(set) var held = 0
-  /// Those of them that are urgent.
+  /// Of these, the urgent ones.
   private(set) var heldUrgent = 0
+  private var quotaChanges: [QuotaChange] = []
 
-  /// - Parameter ceiling: downloads from one host at a time, at most.
   init(ceiling: Int, shares: Int, ranking: RequestRanking) {
     (self.ceiling, self.shares, self.ranking) = (ceiling, shares, ranking)
   }
@@ -23,7 +26,6 @@ struct HostTable {
 
   subscript(name: String) -> QueuedHost? { hosts[name] }
 
-  /// That of a request, if it is known.
   func known(_ request: DownloadRequest) -> QueuedHost? { hosts[request.address.hostAndPort] }
 
   mutating func host(of request: DownloadRequest) -> QueuedHost {
@@ -39,6 +41,19 @@ struct HostTable {
     if hosts.count > Self.remembered, host.isForgettable { hosts[host.name] = nil }
   }
 
+  // MARK: What is held
+
+  mutating func hold(_ request: DownloadRequest, _ place: HeldRequests.Place, at host: QueuedHost) {
+    host.requests.add(request, to: place)
+    count(request)
+  }
+
+  mutating func take(from place: HeldRequests.Place, at host: QueuedHost) -> DownloadRequest? {
+    let request = host.requests.take(from: place)
+    if let request { uncount(request) }
+    return request
+  }
+
   mutating func count(_ request: DownloadRequest) {
     held += 1
     if request.isFirst { heldUrgent += 1 }
@@ -49,23 +64,96 @@ struct HostTable {
     if request.isFirst { heldUrgent -= 1 }
   }
 
+  mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
+    let withdrawn = hosts.values.flatMap { $0.requests.withdraw(ids) }
+    for request in withdrawn { uncount(request) }
+    return withdrawn
+  }
+
+  // MARK: What others must know
+
+  /// Notes the quotas of a host's shares for the transports, if they have changed.
+  /// - Parameter answering: how many connections the host answers on each loop, if that is known.
+  mutating func noteQuotas(of host: QueuedHost, answering: [Int]? = nil) {
+    guard let quotas = host.newQuotas(answering: answering) else { return }
+    quotaChanges.append((host.name, quotas))
+  }
+
+  mutating func takeQuotaChanges() -> [QuotaChange] {
+    if quotaChanges.isEmpty { return [] }
+    defer { quotaChanges = [] }
+    return quotaChanges
+  }
+
   /// The hosts that keep requests waiting, the one with most of them first. For a display.
   func waits(at now: Duration) -> [HostWait] {
     if held == 0 { return [] }
     var waits: [HostWait] = []
-    for host in hosts.values where host.isWaitedFor && !host.hasRoom(at: now) {
+    for host in hosts.values where host.requests.isWaitedFor && !host.limiter.hasRoom(at: now) {
       let pause = host.limiter.cooldownUntil - now
       waits.append(
         HostWait(
-          host: host.name, limit: host.limiter.limit, isLearnt: host.limiter.limit < host.limiter.ceiling,
-          waiting: host.waitingCount, pause: pause > .zero ? pause : nil))
+          host: host.name, limit: host.limiter.limit, isLearnt: host.isLearnt,
+          waiting: host.requests.waitingCount, pause: pause > .zero ? pause : nil))
     }
     return waits.sorted { $0.waiting == $1.waiting ? $0.host < $1.host : $0.waiting > $1.waiting }
   }
 
-  /// When the first cooldown ends that keeps requests waiting; nil for none.
+  /// When the first cooldown ends that keeps requests waiting.
   func nextCooldownEnd(after now: Duration) -> Duration? {
-    hosts.values.lazy.filter { ($0.isWaitedFor || $0.hasBound) && $0.limiter.cooldownUntil > now }
+    hosts.values.lazy.filter { !$0.requests.isEmpty && $0.limiter.cooldownUntil > now }
       .map(\.limiter.cooldownUntil).min()
   }
+}
+
+/// Which share has each key, so that equal requests go to one loop, whose cache coalesces them without a lock.
+///
+/// A key stays while it is in flight, and then in two generations: the older is dropped when the younger is full. It is
+/// kept by its hash, which is faster than whole keys; two keys of one hash go to one share, which does no harm.
+struct KeyHomes {
+  struct Home: Equatable {
+    let share: Int
+    /// Whether an equal request is in flight there; else one ended there a moment ago.
+    let isInFlight: Bool
+  }
+
+  private var inFlight: [Int: (share: Int, count: Int)] = [:]
+  private var young: [Int: Int] = [:]
+  private var old: [Int: Int] = [:]
+  private let generation: Int
+
+  init(generation: Int = 2048) { self.generation = generation }
+
+  /// Equal for equal keys (`DownloadRequest.Key`).
+  static func number(of request: DownloadRequest) -> Int {
+    let number = request.address.resourceHash
+    if request.outputName == nil, request.checksum == nil { return number }
+    var hasher = Hasher()
+    hasher.combine(number)
+    hasher.combine(request.outputName)
+    hasher.combine(request.checksum)
+    return hasher.finalize()
+  }
+
+  func home(of request: DownloadRequest) -> Home? {
+    let number = Self.number(of: request)
+    if let use = inFlight[number] { return Home(share: use.share, isInFlight: true) }
+    return (young[number] ?? old[number]).map { Home(share: $0, isInFlight: false) }
+  }
+
+  /// Makes the share the key's home, unless another has the key in flight.
+  mutating func begin(_ request: DownloadRequest, at share: Int) {
+    inFlight[Self.number(of: request), default: (share, 0)].count += 1
+  }
+
+  mutating func end(_ request: DownloadRequest) {
+    let number = Self.number(of: request)
+    guard let use = inFlight[number] else { return }
+    inFlight[number] = use.count > 1 ? (use.share, use.count - 1) : nil
+    if use.count > 1 { return }
+    if young.count >= generation { (old, young) = (young, Dictionary(minimumCapacity: generation)) }
+    young[number] = use.share
+  }
+
+  var count: Int { inFlight.count + young.count + old.count }
 }

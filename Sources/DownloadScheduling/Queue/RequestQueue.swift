@@ -1,23 +1,19 @@
-// Long because: each rule of the state has its call here, under the one lock.
-
 public import DownloadModel
 import Synchronization
 
 /// Gives requests to lanes as their hosts can take them: a source over a source.
 ///
 /// A request whose host is full or in a cooldown is held back and others go first, so that no lane waits for one host
-/// while another is idle. A request that its host refused is requeued. A host that refuses every request for as long as
-/// the retry policy allows is given up: its further requests fail fast.
+/// while another is idle. A refused request is requeued. A host that refuses all for as long as the retry policy allows
+/// is given up: its further requests fail fast.
 ///
 ///     list ──► RequestQueue ──► lanes ──► host
 ///                   ▲                      │ 429, 503, no connection
 ///                   └──────────────────────┘
 ///
-/// `RequestQueueState` holds the rules. This class is the lock around it, and does what must happen outside the lock:
-/// lanes wait and are handed requests, the source is read, the transports get their quotas, and the clock is watched
-/// for all lanes together.
-///
-/// A lock and not an actor: while no host is full, a request then costs a lock and no job.
+/// `RequestQueueState` holds the rules. This class is the lock around it, and does what they cannot: wait, read the
+/// source, tell the transports their quotas, and watch the clock for all lanes together. It is no actor, since a
+/// request then costs a lock and no job while no host is full.
 public final class RequestQueue: Sendable {
   private let source: any RequestSource
   private let shares: Int
@@ -25,50 +21,28 @@ public final class RequestQueue: Sendable {
   private let stopwatch: Stopwatch
   private let random: @Sendable () -> Double
   private let limitConnections: @Sendable (_ host: String, _ quotas: [Int]?) -> Void
-  private let guarded: Lock<Guarded>
+  private let state: Lock<RequestQueueState>
   /// Asks the reader to wait for the source, which no lane must.
   private let reads = AsyncStream<Void>.makeStream()
-  /// Asks for a look at the clock.
   private let alarms = AsyncStream<Duration>.makeStream()
-  /// Whether there ever was advice on a request. In most runs there never is, and then no file takes the lock for it.
-  /// Written within the lock, before the request is given out.
+  /// Whether there ever was advice on a request; without it, no file takes the lock for that. Written within the lock,
+  /// before the request is given out.
   private let hasHadAdvice = Atomic<Bool>(false)
-
-  private typealias Waiter = CheckedContinuation<DownloadRequest?, Never>
-
-  private struct Guarded {
-    var state: RequestQueueState
-    /// Lanes that wait, by ticket.
-    var waiters: [Int: Waiter] = [:]
-    var lastTicket = 0
-    /// Whether a thread is passing quota changes to the transports.
-    var isTelling = false
-    /// The next look at the clock that was asked for.
-    var alarm: Duration?
-  }
+  private let lastTicket = Atomic(0)
 
   /// What must be done after the lock is released.
   private struct Effects {
-    var handed: [(Waiter, DownloadRequest?)] = []
-    var tells = false
-    /// Whether the reader is to wait for the source.
+    var handed: [RequestQueueState.Handed] = []
     var reads = false
     var alarm: Duration?
   }
 
   /// - Parameters:
   ///   - ceiling: downloads from one host at a time, at most.
-  ///   - widths: lanes of each share, in the order of the network loops. Most callers need one share only.
-  ///   - adaptive: finds how many files at a time are good, within the widths; nil for as many as there are
-  ///     lanes.
-  ///   - received: body bytes of the whole run so far. Asked within the lock, so it must neither block nor
-  ///     call the queue.
-  ///   - random: draws from 0 up to, but not including, 1 for the jitter.
-  ///   - order: in which order requests go that are not urgent.
+  ///   - adaptive: nil for as many files at a time as there are lanes.
+  ///   - received: body bytes of the whole run so far. Called within the lock: must neither block nor call the queue.
   ///   - looksAhead: whether the list is read ahead for urgent requests from the beginning.
-  ///   - limitConnections: called with the number of connections to a host that each share may keep, learnt
-  ///     from the host's answers; nil for no limit. One call at a time, in the order in which the limits were
-  ///     learnt.
+  ///   - limitConnections: told how many connections to a host each share may keep, nil for no limit; as `received`.
   public init(
     _ source: any RequestSource, ceiling: Int, widths: [Int] = [.max], adaptive: AdaptiveConcurrency? = nil,
     received: @escaping @Sendable () -> Int64 = { 0 }, retry: RetryPolicy, clock: any Clock<Duration>,
@@ -76,69 +50,38 @@ public final class RequestQueue: Sendable {
     limitConnections: @escaping @Sendable (_ host: String, _ quotas: [Int]?) -> Void = { _, _ in }
   ) {
     let widths = widths.isEmpty ? [.max] : widths
-    self.source = source
-    shares = widths.count
-    self.received = received
-    self.random = random
+    (self.source, self.received, self.random) = (source, received, random)
     self.limitConnections = limitConnections
+    shares = widths.count
     stopwatch = Stopwatch(clock)
     let ranking = RequestRanking(order: order, seed: order == .random ? UInt64(random() * 0x1p53) : 0)
-    guarded = Lock(
-      Guarded(
-        state: RequestQueueState(
-          ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking,
-          looksAhead: looksAhead)))
+    state = Lock(
+      RequestQueueState(
+        ceiling: ceiling, widths: widths, retry: retry, adaptive: adaptive, ranking: ranking, looksAhead: looksAhead))
   }
 
   /// Runs lanes over the queue, and beside them, as children of the calling task, what waits for a slow list and for
-  /// the clock so that no lane has to. Shares can be had only here, so that no lane can wait for a reader that does not
-  /// run, and the run's cancellation reaches it whatever the lanes are doing.
-  /// - Parameter lanes: called with a source for each share; must not use the queue after it returns.
-  /// - Throws: what `lanes` throws.
+  /// the clock. Shares can be had only here, so that no lane waits for a reader that does not run.
+  /// - Parameter lanes: must not use the queue after it returns.
   public nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
     _ lanes: nonisolated(nonsending) (_ shares: [RequestQueueShare]) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    // The child is cancelled and awaited when the lanes have ended, in every case.
+    // The children are cancelled and awaited when the lanes have ended, in every case.
     async let _: Void = readBeside()
     async let _: Void = watchClock()
     return try await lanes((0..<shares).map { RequestQueueShare(self, $0) })
   }
-
-  /// How many files went at a time, and why.
-  public var width: RunWidth {
-    guarded.withLock { RunWidth(peak: $0.state.run.peak, lesson: $0.state.run.lesson) }
-  }
-
-  /// The hosts that keep requests waiting, the one with most of them first. For a display.
-  public var waits: [HostWait] {
-    let now = stopwatch.elapsed()
-    return guarded.withLock { $0.state.waits(at: now) }
-  }
-
-  /// No lane gets a request until it goes on.
-  public func pause(_ isPaused: Bool) { change { $0.pause(isPaused) } }
-
-  /// Takes more files at a time from now on, or fewer; at least one.
-  /// - Parameter most: how many lanes there may be.
-  /// - Returns: how many, and the index of the share that needs one more lane for that; nil if none does.
-  public func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
-    self.change { $0.widen(by: change, most: most) }
-  }
-
-  /// Takes out requests that wait and are wanted no more.
-  /// - Returns: those that waited here; they have ended.
-  func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
 
   private func readBeside() async {
     for await _ in reads.stream { receive(await source.next()) }
   }
 
   private func receive(_ request: DownloadRequest?) {
-    // Read by a cancelled task, a source gives nil for that reason alone; other lanes go on reading.
-    if request == nil, Task.isCancelled { return change { $0.stopReading() } }
+    // A cancelled task gets nil from a source that may have more; other lanes go on reading.
+    if request == nil, Task.isCancelled { return change { $0.window.reader = .nobody } }
     change { [source] state in
       state.received(request, source.outlook)
-      state.readAhead(source.takeAtOnce)
+      state.window.readAhead(besides: state.hosts.held, source.takeAtOnce)
     }
   }
 
@@ -148,20 +91,41 @@ public final class RequestQueue: Sendable {
         group.addTask { [self] in
           // A clock's sleep ends early only for a cancelled task.
           guard (try? await stopwatch.sleep(until: time)) != nil else { return }
-          effect { guarded in if guarded.alarm == time { guarded.alarm = nil } }
+          change { state in if state.alarm == time { state.alarm = nil } }
         }
       }
     }
   }
+
+  // MARK: What a display shows, and what the user changes
+
+  public var width: RunWidth {
+    state.withLock { RunWidth(peak: $0.run.peak, lesson: $0.run.adaptive?.lesson) }
+  }
+
+  /// The hosts that keep requests waiting, the one with most of them first.
+  public var waits: [HostWait] {
+    let now = stopwatch.elapsed()
+    return state.withLock { $0.hosts.waits(at: now) }
+  }
+
+  public func pause(_ isPaused: Bool) { change { $0.run.isPaused = isPaused } }
+
+  /// Takes more files at a time from now on, or fewer; at least one, and no more than `most`.
+  /// - Returns: how many, and the share that needs one more lane for that; nil if none does.
+  public func widen(by change: Int, most: Int) -> (count: Int, newLane: Int?) {
+    self.change { $0.run.widen(by: change, most: most) }
+  }
+
+  /// Takes out requests that wait and are wanted no more; they have ended.
+  func withdraw(_ ids: Set<Int>) -> [DownloadRequest] { change { $0.withdraw(ids) } }
 
   // MARK: For the shares
 
   /// The next request for a share; nil once everything has ended, or the task is cancelled.
   fileprivate nonisolated(nonsending) func next(for share: Int) async -> DownloadRequest? {
     while !Task.isCancelled {
-      let step = effect { [self] guarded in
-        guarded.state.step(for: share, at: look(guarded.state), source.takeAtOnce)
-      }
+      let step = change { [self] state in state.step(for: share, at: look(state), source.takeAtOnce) }
       switch step {
       case .give(let request): return request
       case .end: return nil
@@ -174,71 +138,25 @@ public final class RequestQueue: Sendable {
 
   /// Suspends a lane until it is handed a request; nil as for `next`.
   private nonisolated(nonsending) func wait(for share: Int) async -> DownloadRequest? {
-    let ticket = effect { guarded in
-      guarded.lastTicket += 1
-      return guarded.lastTicket
-    }
+    let ticket = lastTicket.wrappingAdd(1, ordering: .relaxed).newValue
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { lane in
+      await withCheckedContinuation { task in
         // What has come since the lane asked is handed to it at once.
-        let waits = effect { guarded in
+        let waits = change { state in
           if Task.isCancelled { return false }
-          guarded.state.wait(ticket, share: share)
-          guarded.waiters[ticket] = lane
+          state.lanes.add(WaitingLanes.Lane(ticket: ticket, share: share, task: task))
           return true
         }
-        if !waits { lane.resume(returning: nil) }
+        if !waits { task.resume(returning: nil) }
       }
     } onCancel: {
-      let lane = effect { guarded in
-        guarded.state.stopWaiting(ticket)
-        return guarded.waiters.removeValue(forKey: ticket)
-      }
-      lane?.resume(returning: nil)
+      change { $0.lanes.remove(ticket) }?.task?.resume(returning: nil)
     }
   }
 
-  /// The time, for the rules that need it; in most runs none does, and then no clock is read.
-  private func look(_ state: borrowing RequestQueueState) -> Duration {
-    state.isOpening || state.needsTime ? stopwatch.elapsed() : .zero
-  }
-
-  fileprivate func advice(on request: DownloadRequest) -> RequestQueueState.Advice {
-    guard hasHadAdvice.load(ordering: .relaxed) else { return .ask(waited: nil) }
-    return change { $0.advice(on: request) }
-  }
-
-  /// Changes the state, and then does outside the lock what the change requires.
-  func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState) -> Value) -> Value {
-    effect { body(&$0.state) }
-  }
-
-  /// The only way to what is guarded: whatever is changed, lanes that wait are handed what they can have now.
-  private func effect<Value: Sendable>(_ body: @Sendable (inout Guarded) -> Value) -> Value {
-    let (value, effects) = guarded.withLock { guarded in
-      let value = body(&guarded)
-      return (value, takeEffects(of: &guarded))
-    }
-    carryOut(effects)
-    return value
-  }
-
-  private func takeEffects(of guarded: inout Guarded) -> Effects {
-    var effects = Effects()
-    if guarded.state.hasWaiting {
-      let now = look(guarded.state)
-      for (ticket, request) in guarded.state.settle(at: now, received: received, source.takeAtOnce) {
-        if let lane = guarded.waiters.removeValue(forKey: ticket) { effects.handed.append((lane, request)) }
-      }
-      if let due = guarded.state.due(at: now), due < guarded.alarm ?? .seconds(Int64.max) {
-        (guarded.alarm, effects.alarm) = (due, due)
-      }
-    }
-    if guarded.state.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
-    effects.reads = guarded.state.takeReading()
-    effects.tells = guarded.state.hasQuotaChanges && !guarded.isTelling
-    if effects.tells { guarded.isTelling = true }
-    return effects
+  fileprivate func advice(on request: DownloadRequest) -> RefusedRequests.Record {
+    guard hasHadAdvice.load(ordering: .relaxed) else { return RefusedRequests.Record() }
+    return change { $0.refused.advice(on: request) }
   }
 
   fileprivate func ended(_ request: DownloadRequest, share: Int, wasAsked: Bool, broke: Bool) {
@@ -251,95 +169,120 @@ public final class RequestQueue: Sendable {
     }
   }
 
+  // MARK: Changes
+
+  /// The only way to the state: after any change, waiting lanes are handed what they can have now.
+  func change<Value: Sendable>(_ body: (inout RequestQueueState) -> Value) -> Value {
+    let (value, effects) = state.withLock { state in
+      let value = body(&state)
+      return (value, takeEffects(of: &state))
+    }
+    for (lane, request) in effects.handed { lane.task?.resume(returning: request) }
+    if effects.reads { reads.continuation.yield() }
+    if let alarm = effects.alarm { alarms.continuation.yield(alarm) }
+    return value
+  }
+
   /// Changes the state by a rule that needs the time.
-  func change<Value: Sendable>(_ body: @Sendable (inout RequestQueueState, _ now: Duration) -> Value) -> Value {
+  func change<Value: Sendable>(_ body: (inout RequestQueueState, _ now: Duration) -> Value) -> Value {
     let now = stopwatch.elapsed()
     return change { body(&$0, now) }
   }
 
   /// Changes the state by a rule that also needs a random number, which costs a system call.
   func change<Value: Sendable>(
-    _ body: @Sendable (inout RequestQueueState, _ now: Duration, _ random: Double) -> Value
+    _ body: (inout RequestQueueState, _ now: Duration, _ random: Double) -> Value
   ) -> Value {
     let (now, random) = (stopwatch.elapsed(), random())
     return change { body(&$0, now, random) }
   }
 
-  // MARK: Outside the lock
-
-  private func carryOut(_ effects: Effects) {
-    // Before the lanes: a loop that lost a connection to another's should close it first.
-    if effects.tells { tellQuotas() }
-    for (lane, request) in effects.handed { lane.resume(returning: request) }
-    if effects.reads { reads.continuation.yield() }
-    if let alarm = effects.alarm { alarms.continuation.yield(alarm) }
+  /// The time, for the rules that need it; in most runs none does, and then no clock is read.
+  private func look(_ state: borrowing RequestQueueState) -> Duration {
+    state.run.isOpening || state.needsTime ? stopwatch.elapsed() : .zero
   }
 
-  /// One thread at a time passes on the changes, until there are none left, so that the changes of a host arrive in
-  /// order. A thread that makes another change meanwhile leaves it to that one.
-  private func tellQuotas() {
-    while true {
-      let changes = guarded.withLock { guarded in
-        let changes = guarded.state.takeQuotaChanges()
-        guarded.isTelling = !changes.isEmpty
-        return changes
+  private func takeEffects(of state: inout RequestQueueState) -> Effects {
+    var effects = Effects()
+    if !state.lanes.isEmpty {
+      let now = look(state)
+      effects.handed = state.settle(at: now, received: received, source.takeAtOnce)
+      if let due = state.due(at: now), due < state.alarm ?? .seconds(Int64.max) {
+        (state.alarm, effects.alarm) = (due, due)
       }
-      if changes.isEmpty { return }
-      for change in changes { limitConnections(change.host, change.quotas) }
     }
+    if state.refused.hasAdvice { hasHadAdvice.store(true, ordering: .relaxed) }
+    effects.reads = state.window.takeReading(besides: state.hosts.held)
+    // Before the lanes go on: a loop that lost a connection to another's should close it first.
+    for change in state.hosts.takeQuotaChanges() { limitConnections(change.host, change.quotas) }
+    return effects
   }
 }
 
 /// The source for one loop's lanes, which also report to it how each request ended.
 ///
-/// A run over several network loops has one share for each loop, because each loop has connections of its own. The
-/// number of downloads that a host takes at a time is divided among the shares (`QueuedHost`), and its files are dealt
-/// evenly, so that four large files do not end up on one core.
+/// Each network loop has a share, because it has connections of its own. What a host takes at a time is divided among
+/// the shares (`QueuedHost`), and its files are dealt evenly, so that four large files are not all on one core.
 public struct RequestQueueShare: RequestSource {
   let queue: RequestQueue
-  /// From 0; an index into the queue's widths.
   let index: Int
 
-  init(_ queue: RequestQueue, _ index: Int) {
-    self.queue = queue
-    self.index = index
-  }
+  init(_ queue: RequestQueue, _ index: Int) { (self.queue, self.index) = (queue, index) }
 
-  /// The next request whose host can take one; nil once everything has ended, or if the task is cancelled.
   public nonisolated(nonsending) func next() async -> DownloadRequest? { await queue.next(for: index) }
 
-  /// How to ask a request that was given out. Must be called once, before the request is asked.
-  func advice(on request: DownloadRequest) -> RequestQueueState.Advice { queue.advice(on: request) }
+  // What follows are the rules of the same names (`RequestQueueState`), for this share and for now.
 
-  /// Notes that a download ended, well or badly, and does not come again.
-  /// - Parameters:
-  ///   - wasAsked: whether its host was asked.
-  ///   - broke: whether its transfer broke.
+  func advice(on request: DownloadRequest) -> RefusedRequests.Record { queue.advice(on: request) }
+
   func ended(_ request: DownloadRequest, wasAsked: Bool, broke: Bool = false) {
     queue.ended(request, share: index, wasAsked: wasAsked, broke: broke)
   }
 
-  /// Requeues a request that its host refused.
-  /// - Returns: nil if it does not come again, because it was refused too often or the host was given up. Then its
-  ///   download has ended.
   func requeue(_ request: DownloadRequest, after error: DownloadError) -> NextAttempt? {
     queue.change { [index] in $0.requeue(request, share: index, after: error, at: $1, random: $2) }
   }
 
-  /// Requeues a request that was never sent: it comes again when the host has room.
   func requeueUnasked(_ request: DownloadRequest) {
     queue.change { [index] in $0.requeueUnasked(request, share: index) }
   }
 
-  /// Requeues a request for which this machine was short of descriptors or memory (`DownloadError.Code.resources`).
-  /// - Returns: nil if no other file is in flight whose end could help, and waiting did not help either. Then its
-  ///   download has ended.
   func requeueForRoom(_ request: DownloadRequest) -> NextAttempt? {
     queue.change { [index] state, now in state.requeueForRoom(request, share: index, at: now) }
   }
 
-  /// Permits for further connections of a file.
-  func permits(for request: DownloadRequest) -> ConnectionPermits {
-    ConnectionPermits(queue: queue, host: request.address.hostAndPort, share: index)
+  func acquirePermit(at host: String) -> Bool {
+    queue.change { [index] in $0.acquirePermit(at: host, share: index, at: $1) }
+  }
+
+  func releasePermit(at host: String) { queue.change { [index] in $0.releasePermit(at: host, share: index) } }
+
+  func refusedPermit(at host: String, _ error: DownloadError) {
+    queue.change { [index] in $0.refusedPermit(at: host, share: index, after: error, at: $1, random: $2) }
+  }
+}
+
+/// Lanes that wait for a request, the one that waits longest first.
+struct WaitingLanes {
+  struct Lane: Sendable {
+    let ticket: Int
+    let share: Int
+    /// The lane's task; nil in a run without tasks.
+    var task: CheckedContinuation<DownloadRequest?, Never>?
+  }
+
+  private var lanes: [Lane] = []
+
+  var isEmpty: Bool { lanes.isEmpty }
+
+  func has(_ share: Int) -> Bool { lanes.contains { $0.share == share } }
+  mutating func add(_ lane: Lane) { lanes.append(lane) }
+
+  mutating func take(of share: Int? = nil) -> Lane? {
+    lanes.firstIndex { share == nil || $0.share == share }.map { lanes.remove(at: $0) }
+  }
+
+  mutating func remove(_ ticket: Int) -> Lane? {
+    lanes.firstIndex { $0.ticket == ticket }.map { lanes.remove(at: $0) }
   }
 }

@@ -1,13 +1,17 @@
 import DownloadModel
 import HeapModule
 
-/// What was read of the list and has not been sorted to its hosts: how far a run looks ahead to find what goes first.
-///
-/// It is bounded, so that a list of millions, or one that never ends, costs no more: what goes first is then the first
-/// of those in the window.
+/// What was read of the list and has not been sorted to its hosts. It is bounded, so that an endless list costs no
+/// more: what goes first is then the first of those in the window.
 struct RequestWindow {
-  /// Requests that are read ahead, those that wait for their hosts included.
+  /// Most requests that are read ahead, those that wait for their hosts included.
   static let limit = 1 << 16
+  /// Most urgent requests in a row while others wait for other hosts: an endless list may hold urgent ones for ever.
+  static let mostInARow = 16
+
+  /// Who waits for the source: nobody; nobody yet although the queue's reader should; a lane or that reader; or nobody
+  /// any more because it has ended.
+  enum Reader { case nobody, isWanted, waits, isDone }
 
   private struct Ranked: Comparable {
     let rank: RequestRank
@@ -17,14 +21,48 @@ struct RequestWindow {
     static func < (left: Ranked, right: Ranked) -> Bool { left.rank < right.rank }
   }
 
-  private let ranking: RequestRanking
+  let ranking: RequestRanking
+  /// Whether the list is read ahead: its order is not the run's.
+  private(set) var isOpen: Bool
+  var reader = Reader.nobody
+  /// Whether the source has more without waiting.
+  private var goesOn = true
   // Two, so that urgent ones whose hosts are busy do not stand before the others.
   private var urgent = Heap<Ranked>()
   private var others = Heap<Ranked>()
+  private var urgentInARow = 0
 
-  init(_ ranking: RequestRanking) { self.ranking = ranking }
+  init(_ ranking: RequestRanking, isOpen: Bool) { (self.ranking, self.isOpen) = (ranking, isOpen) }
 
   var count: Int { urgent.count + others.count }
+  var hasEnded: Bool { reader == .isDone }
+
+  private func mayReadOn(besides held: Int) -> Bool { isOpen && !hasEnded && held + count < Self.limit }
+
+  /// Whether what goes first is unknown, since more can be read without waiting.
+  func isUndecided(besides held: Int) -> Bool { ranking.order != .list && goesOn && mayReadOn(besides: held) }
+
+  /// Whether the reader should now wait for the source; if so, `received` must be called.
+  mutating func takeReading(besides held: Int) -> Bool {
+    let reads = reader == .isWanted || reader == .nobody && mayReadOn(besides: held)
+    if reads { reader = .waits }
+    return reads
+  }
+
+  mutating func readAhead(besides held: Int, _ source: RequestQueueState.AtOnce) {
+    while mayReadOn(besides: held), let request = source() { add(request) }
+  }
+
+  /// Takes what the source gave after a wait, nil at its end.
+  /// - Returns: the request, if it goes to its host without being compared with others.
+  mutating func received(_ request: DownloadRequest?, _ outlook: SourceOutlook) -> DownloadRequest? {
+    reader = request == nil ? .isDone : .nobody
+    goesOn = outlook.goesOn
+    if outlook.hasFirst { isOpen = true }
+    guard isOpen, let request else { return request }
+    add(request)
+    return nil
+  }
 
   mutating func add(_ request: DownloadRequest) {
     let ranked = Ranked(rank: ranking.rank(request), request: request)
@@ -34,7 +72,11 @@ struct RequestWindow {
   mutating func takeUrgent() -> DownloadRequest? { urgent.popMin()?.request }
   mutating func takeOther() -> DownloadRequest? { others.popMin()?.request }
 
-  /// Takes out requests that are wanted no more.
+  mutating func gave(_ request: DownloadRequest) { urgentInARow = request.isFirst ? urgentInARow + 1 : 0 }
+
+  /// Whether one that is not urgent, of a host without urgent ones, has its turn.
+  var letsOthersGo: Bool { !hasEnded && urgentInARow >= Self.mostInARow }
+
   mutating func withdraw(_ ids: Set<Int>) -> [DownloadRequest] {
     let withdrawn = (urgent.unordered + others.unordered).filter { ids.contains($0.request.id) }
     if !withdrawn.isEmpty {
@@ -45,13 +87,35 @@ struct RequestWindow {
   }
 }
 
-/// How far the source has been read.
-struct SourceReading {
-  /// Whether it has more without waiting for whoever writes the list.
-  var goesOn = true
-  var hasEnded = false
-  /// Whether a lane or the reader is waiting for it.
-  var isReading = false
-  /// Whether the reader must wait for it, since no lane may.
-  var isWanted = false
+/// Which of two requests goes first: an urgent one, then by place in the list, by size, or by lot. Those of unknown
+/// size go last, and equals in the order of the list.
+struct RequestRanking: Sendable, Equatable {
+  var order = RequestOrder.list
+  /// Decides the lots.
+  var seed: UInt64 = 0
+
+  func rank(_ request: DownloadRequest) -> RequestRank {
+    RequestRank(isFirst: request.isFirst, key: key(request), id: request.id)
+  }
+
+  private func key(_ request: DownloadRequest) -> UInt64 {
+    switch order {
+    case .list: 0
+    case .small: request.expectedSize.map { UInt64($0) } ?? .max
+    case .large: request.expectedSize.map { UInt64.max - 1 - UInt64($0) } ?? .max
+    case .random: SeededGenerator.mix((UInt64(truncatingIfNeeded: request.id) &+ seed) &* SeededGenerator.step)
+    }
+  }
+}
+
+/// A request's place in its run's order; the least goes first.
+struct RequestRank: Sendable, Comparable {
+  let isFirst: Bool
+  let key: UInt64
+  let id: Int
+
+  static func < (left: RequestRank, right: RequestRank) -> Bool {
+    if left.isFirst != right.isFirst { return left.isFirst }
+    return left.key == right.key ? left.id < right.id : left.key < right.key
+  }
 }

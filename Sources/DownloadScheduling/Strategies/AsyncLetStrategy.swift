@@ -7,10 +7,9 @@ public import DownloadModel
 ///               └─ lanes(2) ─┬─ c ─► e ──► f ──►
 ///                            └─ …
 ///
-/// The children of `async let` are fixed when the program is compiled: two names are two children. A number that is
-/// known only at run time is reached by halving: each call starts one half as a child and runs the other half itself.
-/// That costs 2 × width − 1 calls for the whole run and no task for each file. But a lane is bound to its loop, so the
-/// result of a single file cannot be awaited from outside, as that of a task group's child can.
+/// The children of `async let` are fixed when the program is compiled, so a number known only at run time is reached by
+/// halving: each call starts one half as a child and runs the other itself. That costs 2 × width − 1 calls for the run,
+/// and no task for each file; but no file's own result can be awaited from outside.
 public struct AsyncLetStrategy: DownloadStrategy {
   public init() {}
 

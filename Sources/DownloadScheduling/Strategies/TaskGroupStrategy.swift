@@ -6,8 +6,7 @@ public import DownloadModel
 ///            ├─ b ────────►─ f ─►
 ///            └─ c ─►─ e ──►
 ///
-/// The number of children is free at run time, each file is a task of its own in the task tree, and cancelling the
-/// group reaches all of them. It costs one task for each file; the task begins at once and not as a job.
+/// The number of children is free at run time, and cancelling the group reaches all. It costs a task for each file.
 public struct TaskGroupStrategy: DownloadStrategy {
   public init() {}
 
@@ -20,7 +19,7 @@ public struct TaskGroupStrategy: DownloadStrategy {
 }
 
 extension TaskGroup<Void> {
-  /// Begins the next download, if there is one, as a child task that starts at once, so that starting it costs no job.
+  /// Begins the next download, if there is one, as a child that starts at once, without a job.
   fileprivate mutating func start(
     _ source: some RequestSource, _ download: @escaping DownloadStrategy.Download
   ) async {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import DownloadCaching
-import DownloadModel
 import SystemPackage
 
 struct ClearCacheCommand: AsyncParsableCommand {
@@ -20,25 +19,17 @@ struct ClearCacheCommand: AsyncParsableCommand {
   var addresses: [CachedAddress] = []
 
   @Flag(
-    help: """
-      Remove unfinished files with what they hold, in this folder and those of earlier runs, and forget nothing.
-      """)
+    help: "Remove unfinished files with what they hold, in this folder and those of earlier runs, and forget nothing.")
   var partial = false
 
-  @Flag(
-    help: """
-      Remove also the files that dlm wrote and nobody changed since, finished and unfinished; asks first.
-      """)
+  @Flag(help: "Remove also the files that dlm wrote and nobody changed since, finished and unfinished; asks first.")
   var files = false
 
-  @Flag(help: "Answer the question of --files with yes.")
-  var yes = false
-
-  @Flag(help: "Say what was freed as one JSON object.")
-  var json = false
+  @Flag(help: "Answer the question of --files with yes.") var yes = false
+  @Flag(help: "Say what was freed as one JSON object.") var json = false
 
   func run() async throws {
-    let folders = CacheAtHand.folders(CacheAtHand.running())
+    let folders = CacheAtHand.folders()
     let keys = addresses.isEmpty ? nil : addresses.map(\.key)
     let freed = try await CacheAtHand.use { [self] cache in
       if files { return try await removeFiles(cache, keys, folders) }
@@ -50,20 +41,18 @@ struct ClearCacheCommand: AsyncParsableCommand {
     if json {
       try StandardOutput.write(CacheJSON.freed(freed))
     } else {
-      let text =
-        files || partial ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)
-      try StandardOutput.say([text])
+      let isRemoved = files || partial
+      try StandardOutput.say([isRemoved ? CacheMessages.removed(freed, forgets: files) : CacheMessages.cleared(freed)])
     }
     if !freed.failures.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
   }
 
-  private func removeFiles(
-    _ cache: CacheAdministration, _ keys: [String]?, _ folders: [FilePath]
-  ) async throws -> Freed {
+  private func removeFiles(_ cache: CacheAdministration, _ keys: [String]?, _ folders: [FilePath]) async throws -> Freed
+  {
     let written = try await cache.written(of: keys)
     let unfinished = try await cache.unfinished(in: folders, of: keys)
     if !yes, written.files + unfinished.count > 0 { try confirm(written, unfinished) }
-    // The folders are known by the rows: so the unfinished files go first.
+    // The index's rows name the folders of unfinished files, so those go first.
     var freed = try await cache.removeUnfinished(in: folders, of: keys)
     freed.add(try await cache.removeWritten(of: keys))
     let isAll = keys == nil && freed.failures.isEmpty
@@ -72,13 +61,17 @@ struct ClearCacheCommand: AsyncParsableCommand {
   }
 
   private func confirm(_ written: Freed, _ unfinished: [UnfinishedFile]) throws {
-    switch Confirmation.ask(QuestionMessages.removal(written, unfinished)) {
+    let files = CacheMessages.removable(written, unfinished)
+    switch TerminalPrompt.confirm("Remove \(files)? This cannot be undone. [y/N] ") {
     case true?: return
     case false?:
-      StandardError.say([CacheMessages.nothingRemoved])
+      StandardError.say(["dlm: nothing was removed and nothing forgotten"])
       throw ExitCode(ExitStatus.failed.rawValue)
     case nil:
-      StandardError.say([CacheMessages.nobodyToAsk(written, unfinished)])
+      StandardError.say([
+        "dlm: \(files) would be removed, and there is no terminal to ask at: give --yes if that is meant; dlm cache "
+          + "list names them"
+      ])
       throw ExitCode.validationFailure
     }
   }

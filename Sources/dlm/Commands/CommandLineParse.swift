@@ -1,13 +1,10 @@
 import ArgumentParser
 import Glibc
 
-/// From the words of a command line to a command.
-///
-/// The parser goes down its tree of commands, and looks on the way at every option of each several times. Nearly every
-/// command line begins with a command's name, and has no mistake: so that command alone gets it first. All else (a
-/// mistake, `--help`, a script) goes the long way, whose texts name the whole command.
+/// From the words of a command line to a command. From its root, the parser looks at every option of all commands
+/// several times: so the command that is named first gets the words alone. Only what it does not take (a mistake,
+/// `--help`, a completion script) goes through the root, whose texts name the whole command.
 enum CommandLineParse {
-  /// - Throws: what the parser says, and a `ValidationError` for a first word that is nothing at all.
   static func command(_ words: [String]) throws -> any ParsableCommand {
     let words = withCommand(words)
     if let command = directly(words) { return command }
@@ -19,37 +16,38 @@ enum CommandLineParse {
   static func name(of command: any ParsableCommand) -> String {
     let type = Swift.type(of: command)
     let name = type.configuration.commandName ?? ""
-    for parent in DLM.configuration.subcommands
-    where parent.configuration.subcommands.contains(where: { $0 == type }) {
+    for parent in commands where parent.configuration.subcommands.contains(where: { $0 == type }) {
       return "dlm \(names(of: [parent])[0]) \(name)"
     }
     return name.isEmpty || type == DLM.self ? "dlm" : "dlm \(name)"
   }
 
-  /// What to say of a first word that is no command, no list and no address, and of one behind `dlm cache` that is no
-  /// command; nil where the parser has the better words.
-  private static func unknownWord(_ words: [String]) -> String? {
-    guard let first = words.first, !first.utf8.starts(with: "-".utf8) else { return nil }
-    let commands = DLM.configuration.subcommands
-    guard let command = commands.first(where: { $0.configuration.commandName == first }) else {
-      return first == "help" ? nil : UsageMessages.unknownWord(first, commands: names(of: commands))
-    }
-    let below = names(of: command.configuration.subcommands)
-    guard words.count > 1, !below.isEmpty, !below.contains(words[1]), words[1] != "help",
-      !words[1].utf8.starts(with: "-".utf8)
-    else { return nil }
-    return UsageMessages.unknownCommand(words[1], of: first, commands: below)
+  private static let commands = DLM.configuration.subcommands
+
+  private static func command(named name: String?) -> (any ParsableCommand.Type)? {
+    commands.first { $0.configuration.commandName == name }
   }
 
   private static func names(of commands: [any ParsableCommand.Type]) -> [String] {
     commands.compactMap { $0.configuration.commandName }
   }
 
-  /// - Returns: nil for what has to go the long way.
+  /// - Returns: nil where the parser has the better words.
+  private static func unknownWord(_ words: [String]) -> String? {
+    guard let first = words.first, !isOption(first) else { return nil }
+    guard let command = command(named: first) else {
+      return first == "help" ? nil : UsageMessages.unknownWord(first, commands: names(of: commands))
+    }
+    let below = names(of: command.configuration.subcommands)
+    guard words.count > 1, !below.isEmpty, !(below + ["help"]).contains(words[1]), !isOption(words[1]) else {
+      return nil
+    }
+    return UsageMessages.unknownCommand(words[1], of: first, commands: below)
+  }
+
+  /// - Returns: nil for what has to go through the root.
   static func directly(_ words: [String]) -> (any ParsableCommand)? {
-    let commands = DLM.configuration.subcommands
-    guard let name = words.first, let type = commands.first(where: { $0.configuration.commandName == name }),
-      let command = try? type.parseAsRoot(Array(words.dropFirst()))
+    guard let type = command(named: words.first), let command = try? type.parseAsRoot(Array(words.dropFirst()))
     else { return nil }
     // Asked for help, the parser gives a command of its own.
     let kind = Swift.type(of: command)
@@ -58,15 +56,58 @@ enum CommandLineParse {
 
   /// `dlm ADDRESS` and `dlm LIST` mean `dlm get`. A word that is neither may be a mistyped command.
   static func withCommand(_ words: [String]) -> [String] {
-    guard let first = words.first, !first.utf8.starts(with: "-".utf8) else { return words }
-    let names = DLM.configuration.subcommands.map { $0.configuration.commandName }
-    guard first != "help", !names.contains(first), isSource(first) else { return words }
+    guard let first = words.first, !isOption(first), first != "help", command(named: first) == nil, isSource(first)
+    else { return words }
     return ["get"] + words
   }
+
+  private static func isOption(_ word: String) -> Bool { word.utf8.first == UInt8(ascii: "-") }
 
   private static func isSource(_ word: String) -> Bool {
     guard case .list(let path) = Source(word) else { return true }
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
+  }
+}
+
+/// The word that was likely meant where one was mistyped.
+enum NearestWord {
+  static func to(_ typed: String, among words: some Sequence<String>) -> String? {
+    let typed = Array(typed.lowercased().utf8.prefix(longest + 1))
+    guard !typed.isEmpty, typed.count <= longest else { return nil }
+    var nearest: (word: String, slips: Int)?
+    for word in words {
+      let letters = Array(word.lowercased().utf8)
+      let slips = slips(typed, letters)
+      // One slip in three letters, and one in a shorter word.
+      guard slips <= max(1, min(typed.count, letters.count) / 3), slips < (nearest?.slips ?? .max) else {
+        // What was only begun counts too: "comp" is compare.
+        if nearest == nil, typed.count >= 2, letters.starts(with: typed) { nearest = (word, letters.count) }
+        continue
+      }
+      nearest = (word, slips)
+    }
+    return nearest?.word
+  }
+
+  private static let longest = 40
+
+  /// Letters to be added, dropped, changed or swapped with their neighbour (optimal string alignment).
+  private static func slips(_ one: [UInt8], _ other: [UInt8]) -> Int {
+    var beforeLast: [Int] = []
+    var last = Array(0...other.count)
+    for row in 1...max(1, one.count) where row <= one.count {
+      var now = [row]
+      for column in 1...max(1, other.count) where column <= other.count {
+        let isSame = one[row - 1] == other[column - 1]
+        var least = min(last[column] + 1, now[column - 1] + 1, last[column - 1] + (isSame ? 0 : 1))
+        if row > 1, column > 1, one[row - 1] == other[column - 2], one[row - 2] == other[column - 1] {
+          least = min(least, beforeLast[column - 2] + 1)
+        }
+        now.append(least)
+      }
+      (beforeLast, last) = (last, now)
+    }
+    return last[other.count]
   }
 }

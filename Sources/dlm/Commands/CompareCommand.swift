@@ -1,8 +1,7 @@
 import ArgumentParser
+import Comparing
 import DownloadModel
 import FoundationEssentials
-import ReportPages
-import StrategyComparing
 import SystemPackage
 import TerminalProgress
 
@@ -10,10 +9,9 @@ struct CompareCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compare", abstract: "Measure the three modes on your own list.",
     discussion: """
-      Downloads the list in each mode, several times over and interleaved, into a scratch folder below \
-      $TMPDIR and without the cache, checks that every run got the same bytes for every address, and prints \
-      a table. Nothing is left behind. Without a source: the list that the last get in this folder used. An \
-      empty list is no success (66).
+      Downloads the list in each mode, several times over and interleaved, into a scratch folder below $TMPDIR and \
+      without the cache, checks that every run got the same bytes for every address, and prints a table. Nothing is \
+      left behind. Without a source: the list that the last get in this folder used. An empty list is no success (66).
 
       EXAMPLES
         dlm compare urls.txt
@@ -23,26 +21,27 @@ struct CompareCommand: AsyncParsableCommand {
   @Argument(help: .value("source", "A list file, - for standard input, or an address."), completion: .file())
   var sources: [String] = []
 
-  @Flag(help: "Addresses given are those of lists.")
-  var list = false
-
+  @Flag(help: "Addresses given are those of lists.") var list = false
   @OptionGroup var measuring: MeasuringOptions
   @OptionGroup(title: "Connections") var connection: ConnectionOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
-    let values = try await SettingsSources.load(environment: environment)
+    let values = try SettingsSources.load(environment: environment)
     let sources = try namedOrLast(environment)
     let settings = try Settings(measuring: connection, display, sources, values)
     let failures = FailureLog()
-    let (requests, digest, downgrading) = await ListReader.all(
+    let reader = ListReader(
       sources, fetching: Wiring.listFetching(settings, environment), onReject: { failures.add($0) })
-    StandardError.say(RejectionMessages.downgrades(downgrading))
+    let (requests, digest) = (await reader.all(), await reader.listDigest)
+    StandardError.say(RejectionMessages.downgrades(await reader.downgrading))
     StandardError.say(failures.rejections.map { RejectionMessages($0).line })
     let rejected = ExitStatus(failures: [], rejections: failures.rejections)
     guard !requests.isEmpty else {
-      StandardError.say([ComparisonMessages.emptyList])
+      StandardError.say([
+        "dlm: the list holds no address, so there is nothing to compare; name one that does: an address a line"
+      ])
       throw ExitCode((rejected == .success ? .sourceUnreadable : rejected).rawValue)
     }
     let store = RunHistoryStore(environment)
@@ -58,45 +57,41 @@ struct CompareCommand: AsyncParsableCommand {
     throw ExitCode((status == .success ? rejected : status).rawValue)
   }
 
-  /// The sources that are named, else those of the last `get` in this folder.
   private func namedOrLast(_ environment: [String: String]) throws -> [Source] {
     if !sources.isEmpty { return sources.map { Source($0, isList: list) } }
     let last = try LastList(RunHistoryStore(environment))
     try last.requireWithheld(connection)
-    StandardError.say([ComparisonMessages.again(last)])
+    StandardError.say(["Comparing with the last list of this folder: \(TerminalText.sanitized(last.names))"])
     let isList = last.history.command.options.contains("--list")
     return last.history.command.sources.map { Source($0, isList: isList) }
   }
 }
 
-/// What `compare` and `demo` measure, and how often.
 struct MeasuringOptions: ParsableArguments {
-  @Option(help: .value("N", "Runs of each mode."))
-  var runs = 3
-
-  @Option(help: .value("N", "Rounds before those, which are not measured."))
-  var warmup = 0
+  @Option(help: .value("N", "Runs of each mode.")) var runs = 3
+  @Option(help: .value("N", "Rounds before those, which are not measured.")) var warmup = 0
 
   @Option(
     name: [.short, .long, .customLong("modes")], parsing: .upToNextOption,
     help: .value("mode", "Only these modes (default: all but auto)."))
   var mode: [DownloadMode] = []
 
-  @Flag(help: "End at a file that fails, instead of leaving it out of all runs.")
-  var strict = false
+  @Flag(help: "End at a file that fails, instead of leaving it out of all runs.") var strict = false
 
   @Flag(help: "Keep disks out of it: the files of a run go to memory (/dev/shm), are checked there, and dropped.")
   var discard = false
 
   func validate() throws {
-    if discard, !TemporaryFolder.hasMemory { throw ValidationError(UsageMessages.noMemoryFolder) }
-    guard runs >= 1 else { throw ValidationError(UsageMessages.noRuns) }
-    guard warmup >= 0 else { throw ValidationError(UsageMessages.negativeWarmUps) }
+    if discard, !TemporaryFolder.hasMemory {
+      throw ValidationError(
+        "--discard needs /dev/shm, a folder in memory, which is not there or may not be written; without it the files "
+          + "go to a scratch folder below $TMPDIR")
+    }
+    guard runs >= 1 else { throw ValidationError("--runs needs at least 1.") }
+    guard warmup >= 0 else { throw ValidationError("--warmup needs at least 0.") }
   }
 
-  /// Measures, and prints the table on standard output.
-  /// - Throws: the exit status when that cannot be written.
-  /// - Parameter list: as messages name it.
+  /// - Throws: the exit status when standard output cannot be written.
   func compare(
     _ requests: [DownloadRequest], of list: String, _ settings: Settings, _ environment: [String: String],
     onReport: (ComparisonReport) -> Void = { _ in }
@@ -105,59 +100,59 @@ struct MeasuringOptions: ParsableArguments {
       StandardError.say([TroubleMessages.notWritten(file.name, why, option: "--report")])
       return .diskFailed
     }
-    let compared = ComparedMode.all(mode.isEmpty ? DownloadMode.strategies : mode, widths: settings.widths)
-    let plan = ComparisonPlan(modes: compared, runs: runs, warmUpRounds: warmup, seed: .random(in: .min ... .max))
-    let temporaryFolder = discard ? TemporaryFolder.inMemory : TemporaryFolder.path(environment)
-    let screen = ProgressScreen(settings.progress, environment: environment)
-    let session = ComparisonSession(
-      settings: settings, screen: screen, plan: plan, failing: strict ? .fatal : .leftOut, requests: requests,
-      temporaryFolder: temporaryFolder,
-      table: { [settings] in ComparisonMessages($0, jobs: settings.jobs, adapts: settings.adaptsJobs).table },
-      // So that what was measured is there, however this ends.
-      onMeasured: { [report = settings.report] measured in
-        _ = report.map { write(ComparisonReport(measurements: measured), of: list, settings, to: $0) }
-      })
+    let output = ComparisonOutput(
+      list: list, settings: settings, environment: environment, isInMemory: discard,
+      screen: ProgressScreen(settings.progress, environment: environment))
+    let session = session(requests, output)
     let (result, signal): (Result<ComparisonReport, ComparisonError>, Int32?)
     do throws(Errno) {
       (result, signal) = try await session.run()
     } catch {
-      StandardError.say([TroubleMessages.temporaryFolder(temporaryFolder, error)])
+      StandardError.say([TroubleMessages.temporaryFolder(session.temporaryFolder, error)])
       return .folderUnusable
     }
     switch result {
     case .success(let report):
       onReport(report)
-      try show(report, of: list, settings, screen, environment)
-      guard keep(report, of: list, settings) else { return .unwritten }
-      return ExitStatus(failures: report.leftOut.map(\.error), rejections: [])
-    case .failure(.cancelled(let measured)) where !measured.isEmpty:
-      StandardError.say([ComparisonMessages.interrupted(after: measured.count, of: plan.modes.count * runs)])
-      try show(ComparisonReport(measurements: measured), of: list, settings, screen, environment)
-      return ExitStatus(.cancelled(measured), signal: signal)
+      try output.show(report)
+      return output.keep(report) ? ExitStatus(failures: report.leftOut, rejections: []) : .unwritten
     case .failure(let error):
-      StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
+      try output.show(error, runs: session.plan.modes.count * runs)
       return ExitStatus(error, signal: signal)
     }
   }
 
-  /// Writes `--report`, and says so.
-  /// - Returns: false if it is wanted and could not be written.
-  private func keep(_ report: ComparisonReport, of list: String, _ settings: Settings) -> Bool {
-    guard let file = settings.report else { return true }
-    let trouble = write(report, of: list, settings, to: file)
-    StandardError.say([trouble ?? ComparisonMessages.written(file)])
-    return trouble == nil
+  private func session(_ requests: [DownloadRequest], _ output: ComparisonOutput) -> ComparisonSession {
+    let compared = ComparedMode.all(mode.isEmpty ? DownloadMode.strategies : mode, widths: output.settings.widths)
+    return ComparisonSession(
+      settings: output.settings, screen: output.screen,
+      plan: ComparisonPlan(modes: compared, runs: runs, warmUpRounds: warmup, seed: .random(in: .min ... .max)),
+      isStrict: strict, requests: requests,
+      temporaryFolder: discard ? TemporaryFolder.inMemory : TemporaryFolder.path(output.environment),
+      table: { output.messages($0).table },
+      // Written at once, so that what was measured is there however this ends.
+      onMeasured: { _ = output.write(ComparisonReport(measurements: $0)) })
+  }
+}
+
+/// Where what was measured goes: the table, a picture of it, and `--report`.
+private struct ComparisonOutput {
+  let list: String
+  let settings: Settings
+  let environment: [String: String]
+  let isInMemory: Bool
+  let screen: ProgressScreen
+
+  func messages(_ report: ComparisonReport) -> ComparisonMessages {
+    ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: isInMemory)
   }
 
-  private func show(
-    _ report: ComparisonReport, of list: String, _ settings: Settings, _ screen: ProgressScreen,
-    _ environment: [String: String]
-  ) throws(ExitCode) {
-    let messages = messages(report, settings)
+  func show(_ report: ComparisonReport) throws(ExitCode) {
+    let messages = messages(report)
     if screen.style == .json {
       // Standard output is for programs.
       StandardError.say(screen.wrapped(messages.lines))
-      return try StandardOutput.write(ComparisonMessages.json(ReportPages(report, facts(report, of: list, settings))))
+      return try StandardOutput.write(ComparisonMessages.json(ReportPages(report, facts(report))))
     }
     try StandardOutput.say(StandardOutput.wrapped(messages.lines))
     if let picture = ComparisonPicture(report, on: StandardOutput.terminal, environment) {
@@ -165,19 +160,27 @@ struct MeasuringOptions: ParsableArguments {
     }
   }
 
-  private func messages(_ report: ComparisonReport, _ settings: Settings) -> ComparisonMessages {
-    ComparisonMessages(report, jobs: settings.jobs, adapts: settings.adaptsJobs, inMemory: discard)
+  func show(_ error: ComparisonError, runs: Int) throws(ExitCode) {
+    guard case .cancelled(let measured) = error, !measured.isEmpty else {
+      return StandardError.say(ComparisonMessages.text(error).map { "dlm: \($0)" })
+    }
+    StandardError.say(["Interrupted after \(measured.count) of \(runs) runs; what they say:"])
+    try show(ComparisonReport(measurements: measured))
   }
 
-  /// - Returns: what to say where it could not be written.
-  private func write(
-    _ report: ComparisonReport, of list: String, _ settings: Settings, to file: ReportFile
-  ) -> String? {
-    file.write(report, facts(report, of: list, settings))
+  /// - Returns: false if the report is wanted and could not be written.
+  func keep(_ report: ComparisonReport) -> Bool {
+    guard let file = settings.report else { return true }
+    let trouble = write(report)
+    StandardError.say([trouble ?? "Report: \(TerminalText.sanitized(file.name))"])
+    return trouble == nil
   }
 
-  private func facts(_ report: ComparisonReport, of list: String, _ settings: Settings) -> ReportFacts {
-    let messages = messages(report, settings)
+  /// - Returns: the message where it could not be written.
+  func write(_ report: ComparisonReport) -> String? { settings.report?.write(report, facts(report)) }
+
+  private func facts(_ report: ComparisonReport) -> ReportFacts {
+    let messages = messages(report)
     return ReportFacts(
       list: list, command: "dlm compare", headline: messages.headline, notes: messages.explanations + messages.warnings)
   }

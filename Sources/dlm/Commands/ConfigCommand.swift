@@ -11,9 +11,9 @@ struct ConfigCommand: AsyncParsableCommand {
     // Made by the parser, it would name get, whose options these are.
     usage: "dlm config [--json] [<options of get>]",
     discussion: """
-      A line a setting: its name, its value, and what sets it: an option, a variable of the environment, a \
-      file with its line, or dlm itself (built-in). Strongest first: option, DLM_… in the environment, \
-      ./.dlm.conf, $XDG_CONFIG_HOME/dlm/dlm.conf, built-in. What may be secret is not shown.
+      A line a setting: its name, its value, and what sets it: an option, a variable of the environment, a file with \
+      its line, or dlm itself (built-in). Strongest first: option, DLM_… in the environment, ./.dlm.conf, \
+      $XDG_CONFIG_HOME/dlm/dlm.conf, built-in. What may be secret is not shown.
 
       EXAMPLES
         dlm config
@@ -21,14 +21,15 @@ struct ConfigCommand: AsyncParsableCommand {
         dlm config --jobs 8 --progress plain     what dlm get would use with these
       """)
 
-  @Flag(help: "A JSON object a line, for programs.")
-  var json = false
-
+  @Flag(help: "A JSON object a line, for programs.") var json = false
   @OptionGroup var get: GetCommand
 
   func run() async throws {
-    if let source = get.sources.first { throw ValidationError(UsageMessages.configTakesNoSource(source)) }
-    let sources = try await SettingsSources.load(environment: ProcessInfo.processInfo.environment)
+    if let source = get.sources.first {
+      throw ValidationError(
+        "dlm config shows settings and takes no list: leave \"\(Redaction.redactedAddress(source))\" out.")
+    }
+    let sources = try SettingsSources.load(environment: ProcessInfo.processInfo.environment)
     let all = SettingInForce.all(get, sources)
     if json {
       try StandardOutput.write(all.map { $0.json.text + "\n" }.joined())
@@ -38,31 +39,25 @@ struct ConfigCommand: AsyncParsableCommand {
   }
 }
 
-/// The value that a run would use for one setting, and where it is from.
 struct SettingInForce {
   let name: String
   /// Without what may be secret; nil where nothing is set.
   let value: String?
-  /// What it means that nothing is.
-  let meaning: String?
+  /// What it means that nothing is set.
+  let meaning: String
   let origin: SettingOrigin
 
   static func all(_ command: GetCommand, _ sources: SettingsSources) -> [SettingInForce] {
-    OptionTable.rows.filter { $0.setting != .nowhere }.map {
-      SettingInForce($0.name, given: $0.texts(command), sources, $0.builtIn)
-    } + [SettingInForce("loops", given: [], sources, .nothing("one a core, at most 8"))]
+    OptionTable.rows.filter { $0.setting != .nowhere }.map { row in
+      let given = row.texts(command)
+      let option = (text: given.joined(separator: "\n"), origin: SettingOrigin.option(row.spelled))
+      return SettingInForce(row.name, given.isEmpty ? sources.found(row.name) : option, row.usual, row.meaning)
+    } + [SettingInForce("loops", sources.found("loops"), nil, "one a core, at most 8")]
   }
 
-  private init(
-    _ name: String, given: [String], _ sources: SettingsSources, _ builtIn: OptionTable.BuiltIn
-  ) {
-    let set =
-      given.isEmpty
-      ? sources.found(name) : (text: given.joined(separator: "\n"), origin: .option("--\(name)"))
-    self.name = name
-    value = set.map { Self.shown($0.text, of: name) } ?? builtIn.value
-    meaning = if case .nothing(let words) = builtIn { words } else { nil }
-    origin = set?.origin ?? .builtIn
+  private init(_ name: String, _ set: (text: String, origin: SettingOrigin)?, _ usual: String?, _ meaning: String) {
+    (self.name, self.meaning, origin) = (name, meaning, set?.origin ?? .builtIn)
+    value = set.map { Self.shown($0.text, of: name) } ?? usual
   }
 
   private static func shown(_ text: String, of name: String) -> String {
@@ -78,32 +73,23 @@ struct SettingInForce {
   }
 
   var json: JSONValue {
-    var place: JSONValue = .null
-    var line: JSONValue = .null
-    switch origin {
-    case .builtIn: break
-    case .file(let path, let number):
-      place = .text(path.string)
-      line = .number(orNull: number.map(Int64.init))
-    default: place = .text(origin.name)
-    }
+    let (kind, place, line): (String, String?, Int?) =
+      switch origin {
+      case .option(let name): ("option", name, nil)
+      case .variable(let name): ("environment", name, nil)
+      case .file(let path, let line): ("file", path.string, line)
+      case .builtIn: ("built-in", nil, nil)
+      }
     return .object([
-      "name": .text(name), "value": value.map { .text($0) } ?? .null, "from": .text(origin.kind),
-      "place": place, "line": line,
+      "name": .text(name), "value": .of(value), "from": .text(kind), "place": .of(place), "line": .of(line),
     ])
   }
 
-  /// In columns: name, value, and where it is from.
   static func lines(_ all: [SettingInForce]) -> [String] {
+    let texts = all.map { $0.value.map { $0.isEmpty ? "\"\"" : $0 } ?? "(\($0.meaning))" }
     let names = all.map(\.name.count).max() ?? 0
-    let texts = all.map { $0.value.map { $0.isEmpty ? "\"\"" : $0 } ?? "(\($0.meaning ?? ""))" }
     let width = min(32, texts.map(\.count).max() ?? 0)
-    return zip(all, texts).map { setting, text in
-      padded(setting.name, names) + "  " + padded(text, width) + "  " + setting.origin.name
-    }
-  }
-
-  private static func padded(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
+    // The blank keeps a wider value apart from the next column.
+    return TextColumns.lines(zip(all, texts).map { [$0.name, $1 + " ", $0.origin.name] }, [names + 2, width + 2, 0])
   }
 }

@@ -3,14 +3,15 @@ import DemoOrigin
 import DownloadModel
 import FoundationEssentials
 import SystemPackage
+import TerminalProgress
 
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo", abstract: "See the three modes against a built-in server, without network.",
     discussion: """
-      Starts a server on loopback that is as far away as another continent (40 ms to the first byte, 4 MB/s \
-      a connection) and compares the modes on its three dozen files. Nothing is left behind but a page of it: \
-      where --report says, or from a terminal in $XDG_STATE_HOME/dlm.
+      Starts a server on loopback that is as far away as another continent (40 ms to the first byte, 4 MB/s a \
+      connection) and compares the modes on its three dozen files. Nothing is left behind but a page of it: where \
+      --report says, or from a terminal in $XDG_STATE_HOME/dlm.
 
       EXAMPLES
         dlm demo
@@ -22,33 +23,24 @@ struct DemoCommand: AsyncParsableCommand {
   @Flag(help: "Only serve, for any downloader to be tried against; the addresses go to standard output.")
   var serve = false
 
-  @Option(help: .value("N", "With --serve: the port."))
-  var port: UInt16 = 0
-
-  @Option(help: .value("MS", "Milliseconds to the first byte of an answer."))
-  var latency = 40
+  @Option(help: .value("N", "With --serve: the port.")) var port: UInt16 = 0
+  @Option(help: .value("MS", "Milliseconds to the first byte of an answer.")) var latency = 40
 
   @Option(
     name: [.customLong("rate"), .customLong("connection-rate")],
     help: .value("rate", "Bytes a second of one connection (default: 4000000)."))
   var connectionRate: ByteRate?
 
-  @Option(help: .value("PERCENT", "Per cent of the packets that are lost."))
-  var loss = 0.0
-
-  @Option(help: .value("N", "Requests that the server answers at a time (default: any number)."))
-  var workers: Int?
-
-  @Option(help: .value("NxSIZE", "Other files than the sample: 500x4K, 1x64M."))
-  var files: [FileSet] = []
-
+  @Option(help: .value("PERCENT", "Per cent of the packets that are lost.")) var loss = 0.0
+  @Option(help: .value("N", "Requests that the server answers at a time (default: any number).")) var workers: Int?
+  @Option(help: .value("NxSIZE", "Other files than the sample: 500x4K, 1x64M.")) var files: [FileSet] = []
   @OptionGroup var measuring: MeasuringOptions
   @OptionGroup(title: "Connections") var connection: ConnectionOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func validate() throws {
-    guard (0...50).contains(loss) else { throw ValidationError(UsageMessages.badLoss) }
-    guard workers.map({ $0 >= 1 }) ?? true else { throw ValidationError(UsageMessages.noWorkers) }
+    guard (0...50).contains(loss) else { throw ValidationError("--loss takes per cent, from 0 to 50.") }
+    guard workers.map({ $0 >= 1 }) ?? true else { throw ValidationError("--workers needs at least 1.") }
   }
 
   func run() async throws {
@@ -58,13 +50,16 @@ struct DemoCommand: AsyncParsableCommand {
       loss: loss / 100, workers: workers, port: port)
     if serve { return try await Self.serve(origin) }
     let environment = ProcessInfo.processInfo.environment
-    var settings = try Settings(measuring: connection, display, [], await .load(environment: environment))
-    // Who looks on gets the page too; a script only what it asks for.
+    var settings = try Settings(measuring: connection, display, [], .load(environment: environment))
+    // A script gets a page only if it asks for one.
     let page = settings.report == nil && StandardOutput.terminal != nil ? Self.page(environment) : nil
     settings.report = settings.report ?? page
-    StandardError.say(
-      ComparisonMessages.demo(
-        files: origin.catalogue.files.count, bytes: origin.catalogue.totalBytes, latency: latency, rate: rate))
+    let bytes = Quantity.bytes(Int64(origin.catalogue.totalBytes))
+    StandardError.say([
+      "\(origin.catalogue.files.count) files, \(bytes), from a server \(latency) ms away with "
+        + "\(Double(rate / 100_000) / 10) MB/s a connection:",
+      "one by one (sequential), in lanes made by async let, and a task a file in a task group (parallel).",
+    ])
     let status = try await origin.serving { [measuring, settings] addresses in
       let requests = try addresses.enumerated().map { index, text in
         DownloadRequest(id: index, address: try Address(text))
@@ -74,7 +69,6 @@ struct DemoCommand: AsyncParsableCommand {
     throw ExitCode(status.rawValue)
   }
 
-  /// Replaced by each demo; nil where there is no place for it.
   private static func page(_ environment: [String: String]) -> ReportFile? {
     guard let folder = XDGFolders(environment).state else { return nil }
     do {
@@ -95,7 +89,7 @@ struct DemoCommand: AsyncParsableCommand {
   private static func serve(_ origin: DemoOrigin) async throws {
     try await origin.start()
     try StandardOutput.say(await origin.addresses)
-    StandardError.say([ComparisonMessages.serving])
+    StandardError.say(["Serving on loopback; stop with Ctrl-C."])
     let signals = Signals(.ending) {}
     _ = await signals.first { _ in true }
     await origin.stop()

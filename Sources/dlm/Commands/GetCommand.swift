@@ -6,27 +6,25 @@ import TerminalProgress
 struct GetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
-    // Parsed by itself (`CommandLineParse`), it is still dlm's: so the parser need not look for an option of its own
-    // there, that for a shell's script, which takes a quarter of its time.
+    // Parsed alone (`CommandLineParse`), a command without a parent would be searched for the parser's own option for
+    // completion scripts, which takes a quarter of the time.
     _superCommandName: "dlm", abstract: "Download lists of files.",
     discussion: """
-      A SOURCE is a list file (an address a line; behind it and a tab each, a line may have first=yes and \
-      size=BYTES; one that starts with # is a comment), - for standard input, or an address. Without one: \
-      the list that the last get in this folder used, with its options; \
-      what is given now wins, and what may be secret (-H, logins) is to be given again. Standard input is \
-      read for - only.
+      A SOURCE is a list file (an address a line; behind it and a tab each, a line may have first=yes and size=BYTES; \
+      one that starts with # is a comment), - for standard input, or an address. Without one: the list that the last \
+      get in this folder used, with its options; what is given now wins, and what may be secret (-H, logins) is to be \
+      given again. Standard input is read for - only.
 
-      Did that run go through its list in another mode, the list is repeated to compare: everything is fetched \
-      again into a scratch folder, compared with what is here, and dropped; your files stay as they are, and \
-      the end says how the two modes compare, without what failed. --no-compare only fetches what is missing \
-      or has changed.
+      Did that run go through its list in another mode, the list is repeated to compare: everything is fetched again \
+      into a scratch folder, compared with what is here, and dropped; your files stay as they are, and the end says \
+      how the two modes compare, without what failed. --no-compare only fetches what is missing or has changed.
 
-      A second run fetches nothing that has not changed; an interrupted one goes on where it was. Unfinished \
-      files end in .part.
+      A second run fetches nothing that has not changed; an interrupted one goes on where it was. Unfinished files end \
+      in .part.
 
-      With --watch the run goes on with its lists as they change, until Ctrl-C: new lines are fetched, \
-      removed ones cancelled (a finished file stays), changed ones begun anew. Then 130 and 143 only say that \
-      something was still under way.
+      With --watch the run goes on with its lists as they change, until Ctrl-C: new lines are fetched, removed ones \
+      cancelled (a finished file stays), changed ones begun anew. Then 130 and 143 only say that something was still \
+      under way.
 
       MODES
         sequential   one file at a time over one connection, never split
@@ -48,10 +46,10 @@ struct GetCommand: AsyncParsableCommand {
         q stop and keep
 
       EXIT STATUS
-        0 everything there and right; 1 something failed for good, or is not what was compared with; 75 only \
-      temporary failures, or files skipped by key; 64 usage; 66 a source cannot be read; 73 the folder \
-      cannot be used; 74 the disk is \
-      full or broken, or output cannot be written; 129, 130, 143 hung up, interrupted, terminated (what has come is kept).
+        0 everything there and right; 1 something failed for good, or is not what was compared with; 75 only temporary \
+      failures, or files skipped by key; 64 usage; 66 a source cannot be read; 73 the folder cannot be used; 74 the \
+      disk is full or broken, or output cannot be written; 129, 130, 143 hung up, interrupted, terminated (what has \
+      come is kept).
 
       FILES
         ./.dlm.conf                         settings for one folder: how dlm works, not whom it trusts
@@ -72,32 +70,17 @@ struct GetCommand: AsyncParsableCommand {
   @Argument(help: .value("source", "A list file, - for standard input, or an address."), completion: .file())
   var sources: [String] = []
 
-  @Option(
-    name: [.customShort("m", allowingJoined: true), .long],
-    help: .value("mode", "How to run the list (default: parallel)."))
-  var mode: DownloadMode?
-
-  @Flag(
-    help: """
-      Addresses given are those of lists; their lines may be relative, and --header and --cert are for their \
-      servers only.
-      """)
-  var list = false
-
+  @Option("mode") var mode: DownloadMode?
+  @Flag("list") var list = false
   @OptionGroup(title: "Output") var output: OutputOptions
   @OptionGroup(title: "Proof") var proof: ProofOptions
   @OptionGroup(title: "Order") var order: OrderOptions
   @OptionGroup(title: "Connections") var connection: ConnectionOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
   @OptionGroup(title: "Records and keys") var records: RecordOptions
-
-  @Flag(help: "Without a source: fetch only what is missing or changed, also after a run in another mode.")
-  var noCompare = false
-
+  @Flag("no-compare") var noCompare = false
   @OptionGroup(title: "Watching") var watching: WatchOptions
-
-  @Flag(help: "Say what would be fetched under which name, and fetch nothing.")
-  var dryRun = false
+  @Flag("dry-run") var dryRun = false
 
   func run() async throws {
     let environment = ProcessInfo.processInfo.environment
@@ -106,12 +89,10 @@ struct GetCommand: AsyncParsableCommand {
     try await last.command(self).get(environment, again: last, typed: self)
   }
 
-  /// - Parameters:
-  ///   - again: the list is taken again, because none is named.
-  ///   - typed: the command without what is remembered.
+  /// - Parameter again: nil where a list is named; else this command has what is remembered, and `typed` has not.
   private func get(_ environment: [String: String], again: LastList?, typed: GetCommand) async throws {
     let sources = sources.map { Source($0, isList: list) }
-    var settings = try Settings(self, sources, await .load(environment: environment))
+    var settings = try Settings(self, sources, .load(environment: environment))
     if let path = settings.output.checksumsFile { try settings.output.readChecksums(path) }
     let fetching = Wiring.listFetching(settings, environment)
     if dryRun { throw ExitCode(try await sayNames(of: sources, settings, fetching).rawValue) }
@@ -132,16 +113,13 @@ struct GetCommand: AsyncParsableCommand {
     throw ExitCode(await DownloadSession.run(order).rawValue)
   }
 
-  /// `--dry-run`: reads the sources and says what would be fetched under which name. No file, and no network but for
-  /// lists at addresses.
+  /// `--dry-run`: no file is fetched, and no network used but for lists at addresses.
   private func sayNames(
     of sources: [Source], _ settings: Settings, _ fetching: ListAtAddress.Fetching
   ) async throws -> ExitStatus {
     let failures = FailureLog()
     let source = ListSource(
-      ListReader(
-        sources, outputName: output.output, feed: ProgressFeed(), fetching: fetching,
-        spool: nil, onReject: { failures.add($0) }))
+      ListReader(sources, RequestMarks(outputName: output.output), fetching: fetching, onReject: { failures.add($0) }))
     while let request = await source.next() {
       try StandardOutput.say(rows: [[request.address.redacted, settings.output.path(of: request)]])
     }

@@ -3,29 +3,24 @@ import DownloadModel
 import Synchronization
 import SystemPackage
 
-/// A list at an address (`--list`), read while it arrives.
-///
-/// The bytes that have come are kept in a file without a name: a list is read as requests are needed, perhaps for
-/// hours. The transfer is held while much waits to be read. One that breaks off, perhaps because its server would not
-/// wait, is started again, and must bring the same bytes.
+/// A list at an address (`--list`), read while it arrives. What has come is kept in a file without a name, as reading
+/// may take hours. The transfer is held while much waits to be read; one that breaks off starts again, and must bring
+/// the same bytes.
 final class ListAtAddress: Sendable {
-  /// How lists at addresses are fetched, which is as files are. `Wiring` makes it.
+  /// `Wiring` makes it, so that lists are fetched as files are.
   struct Fetching: Sendable {
     var transport: TransportOptions
-    /// Where bytes that have not been read yet are kept.
     var folder: String
     /// The pause before the next attempt; nil to give up.
     var delay: @Sendable (_ after: DownloadError, _ failures: Int, _ elapsed: Duration) -> Duration?
-    /// The failure that a status without a list means.
     var failure: @Sendable (ResponseHead) -> DownloadError
-    /// How long a list may be, in bytes as they come and in bytes of its text.
+    /// In bytes, as they come and of the text.
     var maxSize: Int64
-    /// Why none may be fetched (`--offline`); nil if they may.
+    /// Why none may be fetched (`--offline`).
     var refusal: DownloadError?
-    /// Of the version that was read last, so that only another one is sent; nil to ask for it in any case.
+    /// The version that was read last, so that only another one is sent; nil to ask in any case.
     var version: ListVersion?
 
-    /// - Throws: if a list is too long.
     func check(_ length: Int64) throws(DownloadError) {
       if length > maxSize {
         throw DownloadError(
@@ -34,50 +29,27 @@ final class ListAtAddress: Sendable {
     }
   }
 
-  enum Reading {
-    case bytes([UInt8])
-    /// The next bytes are not here yet; the list's descriptor becomes readable with it.
-    case wait
-    /// All was read.
-    case end
-  }
-
-  private let arriving: ArrivingBytes
+  let bytes: ArrivingBytes
   private let fetching: Task<Void, Never>
 
-  /// How much of it may wait to be read before the transfer is held: some hundred thousand lines.
+  /// Bytes that may wait to be read before the transfer is held: some hundred thousand lines.
   static let window: Int64 = 16 << 20
 
-  /// Begins to fetch it.
   /// - Throws: when the temporary folder cannot be written, or no server may be asked.
   init(_ address: Address, _ how: Fetching) throws(DownloadError) {
     if let refusal = how.refusal { throw refusal.at(address) }
-    let arriving = try ArrivingBytes(address, folder: how.folder)
-    self.arriving = arriving
-    // Unstructured, because it goes on between two reads. It ends with the list that holds it.
-    fetching = Task { await Self.fetch(address, how, into: arriving) }
+    let bytes = try ArrivingBytes(address, how)
+    self.bytes = bytes
+    // Unstructured, because it goes on between two reads; the list cancels it.
+    fetching = Task { await Self.fetch(address, how, into: bytes) }
   }
 
   deinit { fetching.cancel() }
 
-  /// Readable when something has happened since the last look.
-  var descriptor: Int32 { arriving.descriptor }
-
-  /// What its lines are relative to: where it was found at last.
-  var base: Address { arriving.base }
-
-  /// Whether something is here behind an offset, or the end.
-  func isReadable(at offset: Int64) -> Bool { arriving.isReadable(at: offset) }
-
-  /// - Throws: what ended the transfer, when all that it brought has been read.
-  func read(at offset: Int64, _ count: Int) throws(DownloadError) -> Reading {
-    try arriving.read(at: offset, count)
-  }
-
   private static func fetch(_ address: Address, _ how: Fetching, into arriving: ArrivingBytes) async {
     do throws(DownloadError) {
       let transport = try CurlTransport(how.transport)
-      arriving.hold = { transport.hold($0) }
+      arriving.pace { transport.hold($0) }
       let result = await fetch(address, how, transport, into: arriving)
       await transport.shutdown()
       arriving.end(result)
@@ -92,14 +64,14 @@ final class ListAtAddress: Sendable {
     var failures = 0
     let start = ContinuousClock.now
     while true {
-      let sink = ArrivingSink(arriving, how)
+      arriving.begin()
       do throws(DownloadError) {
         let request = TransferRequest(address: address, headerLines: how.version?.conditions ?? [])
-        _ = try await transport.fetch(request, into: sink)
-        try sink.finish()
+        _ = try await transport.fetch(request, into: arriving)
+        try arriving.finish()
         return .success(())
       } catch {
-        // A server need not wait for a reader.
+        // The server may have given up on a reader that was held.
         failures = arriving.takeWasHeld() ? 1 : failures + 1
         guard let delay = how.delay(error, failures, start.duration(to: .now)) else {
           return .failure(error.at(address))
@@ -110,7 +82,7 @@ final class ListAtAddress: Sendable {
   }
 }
 
-/// The version of a list at an address that was read last, by its validators.
+/// The validators of a list at an address that was read last.
 final class ListVersion: Sendable {
   private struct State {
     var read: [String] = []
@@ -119,7 +91,7 @@ final class ListVersion: Sendable {
 
   private let state = Lock(State())
 
-  /// The header lines that ask for another version only (RFC 9110 §13.1).
+  /// Header lines that ask for another version only (RFC 9110 §13.1).
   var conditions: [String] { state.withLock { $0.read } }
 
   fileprivate func note(_ head: ResponseHead) {
@@ -128,29 +100,36 @@ final class ListVersion: Sendable {
     state.withLock { $0.arriving = lines.compactMap { name, value in value.map { "\(name): \($0)" } } }
   }
 
-  /// What arrived last was read to its end.
   func isRead() { state.withLock { $0.read = $0.arriving } }
 }
 
-/// What has come of a list, between the thread that brings it and the one that reads it.
-private final class ArrivingBytes: Sendable {
-  let address: Address
+/// What has come of a list, shared by the thread that brings it and the one that reads it.
+final class ArrivingBytes: ByteSink {
+  enum Reading {
+    case bytes([UInt8])
+    /// Nothing is here yet; the descriptor becomes readable with it.
+    case wait
+    case end
+  }
+
+  private let address: Address
+  private let how: ListAtAddress.Fetching
   private let pipe: WakePipe
   private let state: Lock<State>
 
   private struct State {
     let file: FileDescriptor
     var length: Int64 = 0
+    /// How far the present attempt has come.
+    var position: Int64 = 0
     var end: Result<Void, DownloadError>?
     var base: Address
-    /// How much of it was read.
     var read: Int64 = 0
     var isHeld = false
-    /// Since the last question.
     var wasHeld = false
     var hold: (@Sendable (Bool) -> Void)?
 
-    /// Holds the transfer while the reader is behind, and lets it go on when half of that was read.
+    /// Holds the transfer while the reader is behind, until half of that was read.
     mutating func pace() {
       let isBehind = length - read > (isHeld ? ListAtAddress.window / 2 : ListAtAddress.window)
       guard isBehind != isHeld else { return }
@@ -159,44 +138,46 @@ private final class ArrivingBytes: Sendable {
     }
   }
 
-  init(_ address: Address, folder: String) throws(DownloadError) {
-    self.address = address
+  init(_ address: Address, _ how: ListAtAddress.Fetching) throws(DownloadError) {
+    (self.address, self.how) = (address, how)
     do throws(Errno) {
       pipe = try WakePipe()
-      let file = try TemporaryFolder.unnamedFile(in: folder, "list")
+      let file = try TemporaryFolder.unnamedFile(in: how.folder, "list")
       state = Lock(State(file: file, base: address))
     } catch {
-      throw DownloadError(.disk, cause: .errno(error.rawValue), path: folder, activity: "making room for the list")
+      throw DownloadError(.disk, cause: .errno(error.rawValue), path: how.folder, activity: "making room for the list")
     }
   }
 
   deinit { state.withLock { try? $0.file.close() } }  // it is read no more
 
-  /// Readable when something has happened since the last look.
-  var descriptor: Int32 { pipe.descriptor }
-  var base: Address { state.withLock { $0.base } }
-  var hold: (@Sendable (Bool) -> Void)? {
-    get { state.withLock { $0.hold } }
-    set { state.withLock { $0.hold = newValue } }
+  // MARK: For the transfer
+
+  fileprivate func pace(_ hold: @escaping @Sendable (Bool) -> Void) { state.withLock { $0.hold = hold } }
+
+  fileprivate func begin() { state.withLock { $0.position = 0 } }
+
+  func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+    guard head.isWhole else { throw how.failure(head) }
+    try how.check(head.contentLength ?? 0)
+    how.version?.note(head)
+    // A redirect within the origin keeps the login of the address.
+    if let place = head.effectiveURL.flatMap({ AddressReference.resolve($0, against: address) }) {
+      state.withLock { $0.base = place }
+    }
+    return .write
   }
-  var length: Int64 { state.withLock { $0.length } }
 
-  func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }
-
-  func answered(by address: String?) {
-    // One that led elsewhere within the same origin keeps the login of the address.
-    guard let address, let place = AddressReference.resolve(address, against: self.address) else { return }
-    state.withLock { $0.base = place }
-  }
-
-  /// - Parameter offset: where the bytes stand in the list; what is there already must be the same.
-  func put(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DownloadError) {
+  /// Bytes that an earlier attempt brought must be the same.
+  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
     do {
       try state.withLock { state in
         var bytes = bytes
-        if offset < state.length {
-          let count = min(bytes.count, Int(state.length - offset))
-          guard try Self.read(state.file, at: offset, count).elementsEqual(bytes.prefix(count)) else {
+        let end = state.position + Int64(bytes.count)
+        try how.check(end)
+        if state.position < state.length {
+          let count = min(bytes.count, Int(state.length - state.position))
+          guard try Self.read(state.file, at: state.position, count).elementsEqual(bytes.prefix(count)) else {
             throw Self.changed
           }
           bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
@@ -206,33 +187,50 @@ private final class ArrivingBytes: Sendable {
           state.length += Int64(count)
           bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
         }
+        state.position = end
         state.pace()
       }
     } catch {
       throw Self.failure(error, "keeping the list")
     }
     pipe.wake()
+    return .more
   }
 
-  /// Whether the transfer was held since the last call.
-  func takeWasHeld() -> Bool {
+  fileprivate func takeWasHeld() -> Bool {
     state.withLock { state in
       defer { state.wasHeld = state.isHeld }
       return state.wasHeld
     }
   }
 
-  static var changed: DownloadError {
+  /// - Throws: if an earlier attempt brought more than this one, which has come to its end.
+  fileprivate func finish() throws(DownloadError) {
+    if state.withLock({ $0.position < $0.length }) { throw Self.changed }
+  }
+
+  private static var changed: DownloadError {
     DownloadError(.range, cause: .detail("it has changed since it broke off"), activity: "reading the list")
   }
 
-  func end(_ result: Result<Void, DownloadError>) {
+  fileprivate func end(_ result: Result<Void, DownloadError>) {
     state.withLock { $0.end = result }
     pipe.wake()
   }
 
-  func read(at offset: Int64, _ count: Int) throws(DownloadError) -> ListAtAddress.Reading {
-    // Before the look: what happens after it is told again.
+  // MARK: For the reader
+
+  /// Readable when something has happened since the last `read`.
+  var descriptor: Int32 { pipe.descriptor }
+
+  /// The place where it was found, to which its lines are relative.
+  var base: Address { state.withLock { $0.base } }
+
+  func isReadable(at offset: Int64) -> Bool { state.withLock { offset < $0.length || $0.end != nil } }
+
+  /// - Throws: what ended the transfer, once all that it brought has been read.
+  func read(at offset: Int64, _ count: Int) throws(DownloadError) -> Reading {
+    // Before the look, so that what happens after it wakes again.
     pipe.drain()
     do {
       return try state.withLock { state in
@@ -260,38 +258,5 @@ private final class ArrivingBytes: Sendable {
   private static func failure(_ error: any Error, _ activity: String) -> DownloadError {
     if let error = error as? DownloadError { return error }
     return DownloadError(.disk, cause: .errno(Errno(error).rawValue), activity: activity)
-  }
-}
-
-/// One attempt's body on its way into the list.
-private final class ArrivingSink: ByteSink {
-  private let arriving: ArrivingBytes
-  private let how: ListAtAddress.Fetching
-  private let position = Atomic<Int64>(0)
-
-  init(_ arriving: ArrivingBytes, _ how: ListAtAddress.Fetching) {
-    (self.arriving, self.how) = (arriving, how)
-  }
-
-  func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
-    guard head.isWhole else { throw how.failure(head) }
-    try how.check(head.contentLength ?? 0)
-    how.version?.note(head)
-    arriving.answered(by: head.effectiveURL)
-    return .write
-  }
-
-  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
-    let start = position.load(ordering: .relaxed)
-    try how.check(start + Int64(bytes.count))
-    try arriving.put(bytes, at: start)
-    position.store(start + Int64(bytes.count), ordering: .relaxed)
-    return .more
-  }
-
-  /// The body has come to its end.
-  /// - Throws: if an earlier attempt brought more.
-  func finish() throws(DownloadError) {
-    if position.load(ordering: .relaxed) < arriving.length { throw ArrivingBytes.changed }
   }
 }

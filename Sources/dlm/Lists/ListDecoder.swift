@@ -1,29 +1,23 @@
 import CurlTransport
 import DownloadModel
 
-/// From the bytes of a list to those of its text: as they are, or decoded where they begin with gzip's magic number,
-/// whatever the list is called and wherever it comes from. Decoded a piece at a time, so that a few bytes that stand
-/// for gigabytes cost neither memory nor time before they are wanted.
+/// From the bytes of a list to its text; gzip is recognised by its magic number. Decoded a piece at a time, so that a
+/// few bytes that stand for gigabytes cost nothing before they are wanted.
 struct ListDecoder {
   private var form = Form.unknown([])
-  /// Compressed bytes, and whether some of them are not decoded yet.
+  /// Compressed bytes, and whether some are not decoded yet.
   private var (block, hasMore): ([UInt8], Bool) = ([], false)
-  /// How many pieces were decoded.
   private var turn: UInt64 = 0
-  /// Behind the text that was given last.
+  /// To be thrown after the text before it.
   private var damage: DownloadError?
 
   private enum Form {
-    /// The first bytes, too few to tell.
+    /// Too few bytes to tell.
     case unknown([UInt8])
     case plain([UInt8])
     case gzip(ContentDecoder)
   }
 
-  /// Bytes that the magic number of gzip begins with.
-  private static let magic: [UInt8] = [0x1F, 0x8B]
-
-  /// Whether `next` gives something without more bytes.
   var isPending: Bool {
     switch form {
     case .unknown: false
@@ -32,15 +26,15 @@ struct ListDecoder {
     }
   }
 
-  /// Takes a block, when nothing is pending; an empty one is the end.
+  /// Called when nothing is pending; an empty block is the end.
   /// - Throws: at an end in the middle of compressed data.
   mutating func take(_ block: [UInt8]) throws(DownloadError) {
     switch form {
     case .unknown(let first):
       let bytes = first + block
-      if bytes.count < Self.magic.count, !block.isEmpty {
+      if bytes.count < 2, !block.isEmpty {
         form = .unknown(bytes)
-      } else if bytes.starts(with: Self.magic) {
+      } else if bytes.starts(with: [0x1F, 0x8B]) {
         form = .gzip(try ContentDecoder(.gzip))
         (self.block, hasMore) = (bytes, true)
       } else {
@@ -53,8 +47,8 @@ struct ListDecoder {
     }
   }
 
-  /// - Returns: the next bytes of the text; empty if there are none without more input.
-  /// - Throws: where compressed data is damaged, behind the text that stands before that.
+  /// - Returns: the next bytes; empty if more input is needed.
+  /// - Throws: where compressed data is damaged, after the text before that.
   mutating func next() throws(DownloadError) -> [UInt8] {
     switch form {
     case .unknown: return []

@@ -1,18 +1,16 @@
 import CurlTransport
 import DownloadModel
 
-/// What one line of a list says: a function of its bytes (contract, "A list").
 enum ListLine {
-  /// Nothing: blank, or a comment.
+  /// Blank, or a comment.
   case blank
-  case address(Address)
-  case addressWith(Address, LineOptions)
+  case address(Address, LineOptions?)
   case bad(Rejection.Reason, text: String)
 
-  /// Longer than any address that servers take (8 KiB is common), so it is no list.
+  /// Bytes; servers commonly take addresses of 8 KiB.
   static let limit = 64 * 1024
 
-  /// - Parameter base: what the line may be relative to: the address of its list.
+  /// - Parameter base: the address of its list, to which the line may be relative.
   init(_ bytes: some Collection<UInt8>, base: Address? = nil) {
     guard bytes.count <= Self.limit else {
       self = .bad(.tooLong, text: String(Self.shown(String(decoding: bytes, as: UTF8.self)).prefix(80)))
@@ -24,15 +22,15 @@ enum ListLine {
       return
     }
     let text = Array(content)
-    // Nearly all are in ASCII, which is UTF-8.
+    // ASCII, which nearly all are, is UTF-8.
     guard text.allSatisfy({ $0 < 0x80 }) || String(validating: text, as: UTF8.self) != nil else {
       self = .bad(.notUTF8, text: Self.shown(String(decoding: text, as: UTF8.self)))
       return
     }
     do throws(Address.Malformed) {
-      self = .address(try Address(utf8: text))
+      self = .address(try Address(utf8: text), nil)
     } catch {
-      // An address has no tab, so only a line that is none is searched for one.
+      // An address has no tab, so only a bad one is searched for options.
       if error == .controlCharacter, let tab = text.firstIndex(of: 0x09) {
         self = Self.line(text[..<tab], options: text[tab...], base: base)
         return
@@ -41,26 +39,24 @@ enum ListLine {
       if let base, error == .noScheme, !Self.namesScheme(content),
         let address = AddressReference.resolve(text, against: base)
       {
-        self = .address(address)
+        self = .address(address, nil)
       } else {
         self = .bad(.malformed(error), text: Self.shown(text))
       }
     }
   }
 
-  private static func line(
-    _ address: ArraySlice<UInt8>, options: ArraySlice<UInt8>, base: Address?
-  ) -> ListLine {
+  private static func line(_ address: ArraySlice<UInt8>, options: ArraySlice<UInt8>, base: Address?) -> ListLine {
     let line = ListLine(address, base: base)
-    guard case .address(let address) = line else { return line }
+    guard case .address(let address, _) = line else { return line }
     do throws(LineOptions.Unknown) {
-      return .addressWith(address, try LineOptions(String(decoding: options, as: UTF8.self)))
+      return .address(address, try LineOptions(String(decoding: options, as: UTF8.self)))
     } catch {
       return .bad(.option(shown(error.text)), text: address.redacted)
     }
   }
 
-  /// `mailto:x` is no path (RFC 3986 §4.2).
+  /// `mailto:x` is no relative path (RFC 3986 §4.2).
   private static func namesScheme(_ bytes: some Collection<UInt8>) -> Bool {
     let first = bytes.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
     return first.contains(UInt8(ascii: ":"))
@@ -74,20 +70,62 @@ enum ListLine {
     return slice
   }
 
-  /// Short, and without a login or a signature: a line that is no address may still hold one.
+  /// A line that is no address may still hold a login or a signature.
   private static func shown(_ text: String) -> String {
     let text = Redaction.redactedAddress(text)
     return text.count > 120 ? text.prefix(119) + "…" : text
   }
 }
 
-/// From blocks of bytes to lines, whatever the blocks cut through. A line ends with LF; a byte-order mark before the
-/// first one is dropped; an endless line is cut off at the limit of ListLine plus one, which refuses it.
+/// What stands behind an address, each after a tab, as an address may hold blanks: `first=yes`, `size=12M`,
+/// `by=stranger`.
+struct LineOptions: Equatable {
+  /// Nil for what `--first` says.
+  var isFirst: Bool?
+  /// In bytes, for `--order`.
+  var size: Int64?
+  /// Who named it, in a list of what failed.
+  var provenance: Provenance?
+
+  struct Unknown: Error, Equatable { let text: String }
+
+  init(isFirst: Bool? = nil, size: Int64? = nil, provenance: Provenance? = nil) {
+    (self.isFirst, self.size, self.provenance) = (isFirst, size, provenance)
+  }
+
+  init(_ text: String) throws(Unknown) {
+    for word in text.split(separator: "\t") {
+      let option = word.split(separator: "=", maxSplits: 1).map(String.init)
+      let value = option.count == 2 ? option[1] : ""
+      switch option.first {
+      case "first":
+        isFirst = value.isEmpty ? nil : YesOrNo(argument: value)?.isOn
+        if isFirst != nil { continue }
+      case "size":
+        size = ByteCount(argument: value)?.bytes
+        if size != nil { continue }
+      case "by":
+        provenance = Provenance(rawValue: value)
+        if provenance != nil { continue }
+      default: break
+      }
+      throw Unknown(text: String(word))
+    }
+  }
+
+  var text: String {
+    (isFirst.map { $0 ? "\tfirst=yes" : "\tfirst=no" } ?? "") + (size.map { "\tsize=\($0)" } ?? "")
+      + (provenance.map { "\tby=\($0.rawValue)" } ?? "")
+  }
+}
+
+/// From blocks of bytes to lines. LF ends a line; a byte-order mark at the start is dropped; an endless line is cut off
+/// at ListLine's limit plus one, which refuses it.
 struct LineSplitter {
   private var rest: [UInt8] = []
   private var isFirst = true
 
-  /// - Parameter block: the next bytes; an empty block is the end, and gives the last line if it had no LF.
+  /// - Parameter block: an empty one is the end, and gives the last line if it had no LF.
   mutating func take(_ block: [UInt8]) -> [[UInt8]] {
     var lines: [[UInt8]] = []
     if block.isEmpty {
@@ -112,5 +150,57 @@ struct LineSplitter {
 
   private mutating func append(_ bytes: ArraySlice<UInt8>) {
     rest += bytes.prefix(max(0, ListLine.limit + 1 - rest.count))
+  }
+}
+
+/// Judges by its first bytes, and by how many lines are addresses, whether it is a list. A film that was meant to be
+/// downloaded would else be refused line by line.
+struct ListDoubt {
+  struct BadLine: Equatable {
+    let line: Int
+    let text: String
+    let reason: Rejection.Reason
+  }
+
+  /// Bad lines before the first address.
+  static let mostAtStart = 8
+  /// Bad lines that are slips in a long list, as long as most lines are addresses.
+  static let mostLater = 50
+  /// Bad lines that one address makes up for, beyond those.
+  private static let badPerAddress = 20
+
+  private var (addresses, bad) = (0, 0)
+  private var held: [BadLine] = []
+
+  mutating func address() -> [BadLine] {
+    addresses += 1
+    return held.isEmpty ? [] : release()
+  }
+
+  /// - Returns: the bad lines to be told now; none as long as it is in doubt.
+  /// - Throws: if it is no list.
+  mutating func take(_ line: BadLine) throws(Rejection.NoList) -> [BadLine] {
+    bad += 1
+    let isTooMany =
+      addresses == 0 ? bad >= Self.mostAtStart : bad > Self.mostLater && bad / Self.badPerAddress > addresses
+    if isTooMany { throw .lines(bad) }
+    if addresses > 0 { return [line] }
+    held.append(line)
+    return []
+  }
+
+  mutating func release() -> [BadLine] {
+    defer { held = [] }
+    return held
+  }
+
+  static func look(at start: some Collection<UInt8>) -> Rejection.NoList? {
+    if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) { return .utf16 }
+    let text = start.prefix(1024).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
+    let head = text.prefix(14).map { $0 < 0x80 ? $0 | 0x20 : $0 }
+    if head.starts(with: "<!doctype html".utf8.map { $0 | 0x20 }) || head.starts(with: "<html".utf8) {
+      return .page
+    }
+    return start.contains(0) ? .binary : nil
   }
 }

@@ -1,20 +1,20 @@
 import DownloadModel
 import Synchronization
 
-/// One SOURCE of the command line; its form alone decides what it is.
+/// One SOURCE of the command line, known by its form alone.
 enum Source: Equatable, Sendable {
   case standardInput
   case address(String)
   case list(path: String)
-  /// The address of a list (`--list`).
+  /// `--list`
   case listAt(String)
 
-  /// - Parameter isList: whether addresses are addresses of lists.
+  /// - Parameter isList: whether addresses are those of lists (`--list`).
   init(_ argument: String, isList: Bool = false) {
     if argument == "-" {
       self = .standardInput
     } else if argument.contains("://") || Redaction.isLoginWithoutScheme(argument) {
-      // The second is refused as an address, and so neither shown nor remembered with its login.
+      // A login without a scheme is refused as an address, and so neither shown nor remembered.
       self = isList ? .listAt(argument) : .address(argument)
     } else {
       self = .list(path: argument)
@@ -25,7 +25,8 @@ enum Source: Equatable, Sendable {
 
   var isListAt: Bool { if case .listAt = self { true } else { false } }
 
-  /// Its name in messages.
+  var path: String? { if case .list(let path) = self { path } else { nil } }
+
   var name: String {
     switch self {
     case .standardInput: "standard input"
@@ -36,33 +37,24 @@ enum Source: Equatable, Sendable {
   }
 }
 
-/// The requests of a run: command-line addresses, list files and standard input, in the order they were named.
-///
-/// Lists are read in blocks as requests are wanted, on the reader's own thread, so a pipe that is slow holds up nothing
-/// but the next request, and one that never ends is never held in memory.
+/// The requests of a run, in the order in which sources were named. Lists are read in blocks as requests are wanted, so
+/// that a slow pipe holds up nothing else and an endless one is never held in memory.
 final class ListSource: RequestSource {
   private let buffer = Lock(Buffer())
   private let reader: ListReader
 
   private struct Buffer {
+    /// The next one is last, to be taken without a copy.
     var requests: [DownloadRequest] = []
-    var next = 0
     var isComplete = false
-    /// What the reader said of the rest.
     var outlook = SourceOutlook(goesOn: true, hasFirst: false)
-
-    mutating func take() -> DownloadRequest? {
-      guard next < requests.count else { return nil }
-      defer { next += 1 }
-      return requests[next]
-    }
   }
 
   init(_ reader: ListReader) { self.reader = reader }
 
   nonisolated(nonsending) func next() async -> DownloadRequest? {
     while true {
-      let (request, isComplete) = buffer.withLock { ($0.take(), $0.isComplete) }
+      let (request, isComplete) = buffer.withLock { ($0.requests.popLast(), $0.isComplete) }
       if request != nil || isComplete { return request }
       await withTaskCancellationHandler {
         await reader.refill(self)
@@ -72,24 +64,23 @@ final class ListSource: RequestSource {
     }
   }
 
-  func takeAtOnce() -> DownloadRequest? { buffer.withLock { $0.take() } }
+  func takeAtOnce() -> DownloadRequest? { buffer.withLock { $0.requests.popLast() } }
 
   var outlook: SourceOutlook {
     buffer.withLock { buffer in
       var outlook = buffer.outlook
-      outlook.left? -= buffer.next
+      if outlook.left != nil { outlook.left = buffer.requests.count }
       return outlook
     }
   }
 
-  /// Gives nothing more. Lists that are being read are not read any further.
   func stop() {
     reader.interrupt()
     put([], isComplete: true)
   }
 
-  /// Whether the list goes on and nothing of it is buffered; another lane may have refilled meanwhile.
-  var isEmpty: Bool { buffer.withLock { $0.next >= $0.requests.count && !$0.isComplete } }
+  /// Whether the list goes on and nothing is buffered; another lane may have refilled it.
+  var isEmpty: Bool { buffer.withLock { $0.requests.isEmpty && !$0.isComplete } }
 
   func put(
     _ requests: [DownloadRequest], isComplete: Bool,
@@ -97,9 +88,7 @@ final class ListSource: RequestSource {
   ) {
     buffer.withLock { buffer in
       // A stopped source stays stopped, also if a block was on its way.
-      if !buffer.isComplete {
-        buffer = Buffer(requests: requests, next: 0, isComplete: isComplete, outlook: outlook)
-      }
+      if !buffer.isComplete { buffer = Buffer(requests: requests.reversed(), isComplete: isComplete, outlook: outlook) }
     }
   }
 }

@@ -1,21 +1,16 @@
 import DownloadModel
 
-/// A pattern of `--first`, as the shell's: `*`, `?`, `[a-z]`, `[!a-z]`, and `\` before what stands for itself.
-///
-/// Without a slash it is compared with the last component of the address's path. With slashes its components are
-/// compared with as many last ones, so `docs/*.pdf` is any PDF in any folder `docs`; with one at its start, with the
-/// whole path. `*` does not pass a slash. Percent-encoding is decoded first, and the query is no part of the path. A
-/// bracket that is never closed stands for itself.
+/// A pattern of `--first`, as the shell's: `*`, `?`, `[a-z]`, `[!a-z]`, `\`. Its components are compared with as many
+/// last ones of the address's path, or with all if it begins with a slash. `*` does not pass a slash; paths are
+/// percent-decoded; a bracket that is never closed stands for itself.
 struct NamePattern: Sendable, Equatable {
   private enum Piece: Sendable, Equatable {
     case one(Unicode.Scalar)
     case any
-    /// Any number of any.
     case many
     case set([ClosedRange<Unicode.Scalar>], isNegated: Bool)
   }
 
-  /// As written.
   let text: String
   private let components: [[Piece]]
   private let isWhole: Bool
@@ -25,9 +20,8 @@ struct NamePattern: Sendable, Equatable {
     let isWhole = text.utf8.first == UInt8(ascii: "/")
     self.isWhole = isWhole
     let scalars = Array(text.unicodeScalars)
-    components = scalars.drop { isWhole && $0 == "/" }.split(
-      separator: "/", omittingEmptySubsequences: false
-    ).map { Self.pieces($0) }
+    components = scalars.drop { isWhole && $0 == "/" }.split(separator: "/", omittingEmptySubsequences: false)
+      .map(Self.pieces)
   }
 
   private static func pieces(_ text: ArraySlice<Unicode.Scalar>) -> [Piece] {
@@ -51,20 +45,14 @@ struct NamePattern: Sendable, Equatable {
     return pieces
   }
 
-  /// What stands in brackets, and what follows; nil if they are not closed.
-  private static func set(
-    _ text: ArraySlice<Unicode.Scalar>
-  ) -> (Piece, ArraySlice<Unicode.Scalar>)? {
-    var rest = text
-    var isNegated = false
-    if rest.first == "!" || rest.first == "^" {
-      isNegated = true
-      rest = rest.dropFirst()
-    }
+  /// Nil if the bracket is not closed.
+  private static func set(_ text: ArraySlice<Unicode.Scalar>) -> (Piece, ArraySlice<Unicode.Scalar>)? {
+    let isNegated = text.first == "!" || text.first == "^"
+    var rest = text.dropFirst(isNegated ? 1 : 0)
     var ranges: [ClosedRange<Unicode.Scalar>] = []
     var isFirst = true
     while let scalar = rest.popFirst() {
-      // One that stands first is a member.
+      // At the start it is a member.
       if scalar == "]", !isFirst { return (.set(ranges, isNegated: isNegated), rest) }
       isFirst = false
       let low = scalar == "\\" ? rest.popFirst() ?? scalar : scalar
@@ -91,7 +79,7 @@ struct NamePattern: Sendable, Equatable {
     return matches(pieces, Array(text.unicodeScalars))
   }
 
-  /// Goes back to the last `*` only, so its time is bounded by the product of the lengths.
+  /// Goes back to the last `*` only, so time is bounded by the product of the lengths.
   private static func matches(_ pieces: [Piece], _ text: [Unicode.Scalar]) -> Bool {
     var (piece, place) = (0, 0)
     var star: (piece: Int, place: Int)?

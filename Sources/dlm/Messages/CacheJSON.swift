@@ -3,11 +3,8 @@ import DownloadModel
 import SystemPackage
 import TerminalProgress
 
-/// What `dlm cache` says to programs: one object, or an object a line. As in the lines of `--progress json`, an address
-/// is a `url`, a time is RFC 3339, what is not known is null, and readers must ignore fields that they do not know. The
-/// fields are listed in the article <doc:CacheCommands>.
-///
-/// Texts pass the gate here, as strings: behind it, quotes are escaped.
+/// What `dlm cache` says to programs, as the article <doc:CacheCommands> lists it. Texts are sanitized here, before
+/// JSON escapes what is in them.
 enum CacheJSON {
   static func path(_ folder: String) -> String { line(["folder": text(folder)]) }
 
@@ -30,7 +27,6 @@ enum CacheJSON {
     ])
   }
 
-  /// What is known of an address.
   static func known(_ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile]) -> String {
     line([
       "url": text(address), "files": .list(files.map { value($0) }),
@@ -50,11 +46,8 @@ enum CacheJSON {
     ])
   }
 
-  // MARK: Parts
-
   private static func line(_ fields: [String: JSONValue]) -> String { JSONValue.object(fields).text + "\n" }
 
-  /// Null for nil.
   private static func text(_ text: String?) -> JSONValue {
     .of(text.map { TerminalText.sanitized($0) })
   }

@@ -3,29 +3,22 @@ import DownloadModel
 import SystemPackage
 import TerminalProgress
 
-/// Messages about the cache.
 enum CacheMessages {
   static func warning(_ warning: CacheWarning) -> String {
     let detail = warning.detail.isEmpty ? "" : " (\(warning.detail))"
-    return switch warning.kind {
-    case .damagedIndexSetAside:
-      "dlm: the cache's index was damaged\(detail); \(begunAnew(warning))"
-    case .otherVersion:
-      "dlm: the cache's index was made by another version of dlm; \(begunAnew(warning))"
-    case .unusable:
-      "dlm: the cache \(warning.path) cannot be used\(detail); this run did without it: see dlm cache path"
-    case .storeUnusable:
-      "dlm: nothing can be kept in \(warning.path)\(detail); this run went on without: see --store"
-    case .noStandIn:
-      "dlm: an older file could not be used for one whose server failed: \(warning.path)\(detail)"
-    case .partialNotKept:
-      "dlm: what had come of \(warning.path) could not be kept\(detail)"
-    }
-  }
-
-  private static func begunAnew(_ warning: CacheWarning) -> String {
-    "a new one was begun, and files are known again as they are asked for. "
-      + "The old one was set aside as \(warning.path): dlm clear-cache removes it"
+    let begunAnew =
+      "a new one was begun, and files are known again as they are asked for. The old one was set aside as "
+      + "\(warning.path): dlm clear-cache removes it"
+    let what =
+      switch warning.kind {
+      case .damagedIndexSetAside: "the cache's index was damaged\(detail); \(begunAnew)"
+      case .otherVersion: "the cache's index was made by another version of dlm; \(begunAnew)"
+      case .unusable: "the cache \(warning.path) cannot be used\(detail); this run did without it: see dlm cache path"
+      case .storeUnusable: "nothing can be kept in \(warning.path)\(detail); this run went on without: see --store"
+      case .noStandIn: "an older file could not be used for one whose server failed: \(warning.path)\(detail)"
+      case .partialNotKept: "what had come of \(warning.path) could not be kept\(detail)"
+      }
+    return "dlm: \(what)"
   }
 
   static func status(_ status: CacheStatus) -> String {
@@ -35,16 +28,13 @@ enum CacheMessages {
       + "the cache itself takes \(Quantity.bytes(all)) in \(status.folder)\(store)"
   }
 
-  /// How far another process is: a line for all of its run, and below it some of its files.
   static func running(_ running: RunningDownloads) -> [String] {
     let bound = running.listIsComplete ? "" : "at least "
-    var parts = [
-      "\(Quantity.count(running.done)) of \(bound)\(Quantity.count(running.listed)) files done"
-    ]
-    if running.failed > 0 { parts.append("\(Quantity.count(running.failed)) failed") }
-    parts += [Quantity.bytes(running.bytes), Quantity.rate(Double(running.rate))]
+    let failed = running.failed > 0 ? ", \(Quantity.count(running.failed)) failed" : ""
     let head =
-      "Running (process \(running.process)): \(parts.joined(separator: ", ")), into \(running.directory)"
+      "Running (process \(running.process)): \(Quantity.count(running.done)) of \(bound)"
+      + "\(Quantity.count(running.listed)) files done\(failed), \(Quantity.bytes(running.bytes)), "
+      + "\(Quantity.rate(Double(running.rate))), into \(running.directory)"
     let files = running.active.map { file in
       "  \(file.url): \(Quantity.bytes(file.bytes))" + (file.total.map { " of \(Quantity.bytes($0))" } ?? "")
     }
@@ -61,59 +51,40 @@ enum CacheMessages {
 
   static func cleared(_ freed: Freed) -> String { "Cleared: \(text(freed)); your files stay" }
 
-  /// What `--partial` and `--files` have come to.
+  private static func text(_ freed: Freed) -> String {
+    "\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed"
+  }
+
   /// - Parameter forgets: whether files were forgotten too.
   static func removed(_ freed: Freed, forgets: Bool) -> String {
-    var parts: [String] = []
-    if forgets {
-      parts.append("\(Quantity.files(freed.files)), \(Quantity.bytes(freed.fileBytes))")
-    }
-    if !forgets || freed.parts > 0 {
-      parts.append("\(unfinished(freed.parts)), \(Quantity.bytes(freed.partBytes))")
-    }
-    if forgets {
-      parts.append("\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed in the cache")
-    }
+    var parts = forgets ? ["\(Quantity.files(freed.files)), \(Quantity.bytes(freed.fileBytes))"] : []
+    if !forgets || freed.parts > 0 { parts.append("\(unfinished(freed.parts)), \(Quantity.bytes(freed.partBytes))") }
+    if forgets { parts.append("\(text(freed)) in the cache") }
     if freed.filesKept > 0 {
-      parts.append(
-        "\(Quantity.files(freed.filesKept)) kept, since changed after dlm wrote \(freed.filesKept == 1 ? "it" : "them")"
-      )
+      let changed = freed.filesKept == 1 ? "it" : "them"
+      parts.append("\(Quantity.files(freed.filesKept)) kept, since changed after dlm wrote \(changed)")
     }
     if freed.partsInUse > 0 { parts.append("\(unfinished(freed.partsInUse)) kept, in use by a running dlm") }
     return "Removed: " + parts.joined(separator: "; ")
   }
 
-  static let nothingRemoved = "dlm: nothing was removed and nothing forgotten"
-
   /// `3 files (1.2 MiB) and 1 unfinished file (512 KiB)`
   static func removable(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
-    var parts: [String] = []
-    if written.files > 0 || unfinished.isEmpty {
-      parts.append("\(Quantity.files(written.files)) (\(Quantity.bytes(written.fileBytes)))")
-    }
-    if !unfinished.isEmpty {
-      let bytes = unfinished.reduce(0) { $0 + $1.bytes }
-      parts.append("\(Self.unfinished(unfinished.count)) (\(Quantity.bytes(bytes)))")
-    }
-    return parts.joined(separator: " and ") + " that dlm wrote and nobody changed since"
-  }
-
-  static func nobodyToAsk(_ written: Freed, _ unfinished: [UnfinishedFile]) -> String {
-    "dlm: \(removable(written, unfinished)) would be removed, and there is no terminal to ask at: "
-      + "give --yes if that is meant; dlm cache list names them"
+    let bytes = unfinished.reduce(0) { $0 + $1.bytes }
+    let whole = "\(Quantity.files(written.files)) (\(Quantity.bytes(written.fileBytes)))"
+    let parts = "\(Self.unfinished(unfinished.count)) (\(Quantity.bytes(bytes)))"
+    let all = unfinished.isEmpty ? whole : written.files == 0 ? parts : "\(whole) and \(parts)"
+    return "\(all) that dlm wrote and nobody changed since"
   }
 
   private static func unfinished(_ count: Int) -> String {
     Quantity.count(count, "unfinished file", "unfinished files")
   }
 
-  /// How many unfinished files a status names.
-  private static let named = 20
-
-  /// A line for each of the first.
   static func unfinished(_ files: [UnfinishedFile]) -> [String] {
-    let lines = files.prefix(named).map { "Unfinished: \(held($0)) of \($0.address) in \($0.path)" }
-    return lines + (files.count > named ? ["and \(unfinished(files.count - named)) more"] : [])
+    let most = 20
+    let lines = files.prefix(most).map { "Unfinished: \(held($0)) of \($0.address) in \($0.path)" }
+    return lines + (files.count > most ? ["and \(unfinished(files.count - most)) more"] : [])
   }
 
   /// `512 KiB (of 3.0 MiB)`
@@ -121,12 +92,6 @@ enum CacheMessages {
     Quantity.bytes(file.bytes) + (file.total.map { " (of \(Quantity.bytes($0)))" } ?? "")
   }
 
-  static func nothingKnown(_ address: String) -> String {
-    "dlm: nothing is known of \(address): it was not fetched with the cache on, or was forgotten since; "
-      + "dlm cache list names what is known"
-  }
-
-  /// What `dlm cache show` says: the address, and below it each file with what is known of it.
   /// - Parameter now: seconds since 1970.
   static func known(
     _ address: String, _ files: [CacheDetail], _ unfinished: [UnfinishedFile], now: Int64
@@ -152,36 +117,23 @@ enum CacheMessages {
       ("Cache-Control", file.cacheControl), ("Expires", file.expires), ("Age", file.age), ("Vary", file.vary),
       ("Answered by", file.effectiveURL), ("Checksum", file.digest),
     ]
-    return [
-      "  \(entry.path): \(Quantity.bytes(entry.size)), \(entry.condition.rawValue)"
-        + (file.isStored ? ", the cache's own" : "")
-    ]
+    let own = file.isStored ? ", the cache's own" : ""
+    return ["  \(entry.path): \(Quantity.bytes(entry.size)), \(entry.condition.rawValue)\(own)"]
       + facts.compactMap { name, value in value.map { "    \(name): \($0)" } }
   }
 
-  private static func text(_ freed: Freed) -> String {
-    "\(Quantity.files(freed.entries)) forgotten, \(Quantity.bytes(freed.bytes)) freed"
-  }
-
-  /// One line for a whole `dlm cache verify`, and what can be done where something is wrong.
   static func verified(_ counts: [CacheEntry.Condition: Int]) -> [String] {
     let found = [CacheEntry.Condition.proven, .intact, .touched, .missing, .corrupt, .unreadable]
       .compactMap { condition in counts[condition].map { "\(Quantity.count($0)) \(condition.rawValue)" } }
     let line = "Verified: " + ([Quantity.files(counts.values.reduce(0, +))] + found).joined(separator: ", ")
-    var remedies: [String] = []
-    if counts[.corrupt] != nil {
-      remedies.append("what is corrupt: remove it and get it again, and look after the disk")
-    }
-    if counts[.unreadable] != nil {
-      remedies.append("what is unreadable: the cause stands above; see to its permissions, or to the disk")
-    }
-    if counts[.touched] != nil || counts[.missing] != nil {
-      remedies.append("what is touched or missing: dlm cache prune forgets it, dlm get fetches it again")
-    }
-    return [line] + remedies
+    let remedies: [([CacheEntry.Condition], String)] = [
+      ([.corrupt], "what is corrupt: remove it and get it again, and look after the disk"),
+      ([.unreadable], "what is unreadable: the cause stands above; see to its permissions, or to the disk"),
+      ([.touched, .missing], "what is touched or missing: dlm cache prune forgets it, dlm get fetches it again"),
+    ]
+    return [line] + remedies.filter { $0.0.contains { counts[$0] != nil } }.map(\.1)
   }
 
-  /// Fields of a row of `dlm cache list`: condition, size in bytes, address, path.
   static func entry(_ entry: CacheEntry) -> [String] {
     [entry.condition.rawValue, "\(entry.size)", entry.address, entry.path.string]
   }

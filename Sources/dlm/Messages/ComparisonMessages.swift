@@ -1,16 +1,14 @@
+import Comparing
 import DownloadModel
-import ReportPages
-import StrategyComparing
 import TerminalProgress
 
 /// The table and the sentences of `dlm compare`.
 struct ComparisonMessages {
   private let report: ComparisonReport
-  /// ", 16 files at a time" or ", up to 64 files at once"; nothing where each mode's name tells it.
+  /// ", 16 files at a time" or ", up to 64 files at once"; empty where each mode's name tells it.
   private let width: String
   private let isInMemory: Bool
 
-  /// - Parameter inMemory: whether no file of the runs was on a disk (`--discard`).
   init(_ report: ComparisonReport, jobs: Int, adapts: Bool, inMemory: Bool = false) {
     (self.report, isInMemory) = (report, inMemory)
     if report.results.contains(where: { $0.mode.jobs != nil }) {
@@ -20,26 +18,6 @@ struct ComparisonMessages {
     }
   }
 
-  /// Said where no list is named.
-  static func again(_ last: LastList) -> String {
-    "Comparing with the last list of this folder: \(TerminalText.sanitized(last.names))"
-  }
-
-  /// What `dlm demo` fetches, and from how far.
-  /// - Parameter rate: bytes a second of one connection.
-  static func demo(files: Int, bytes: Int, latency: Int, rate: Int) -> [String] {
-    [
-      "\(files) files, \(Quantity.bytes(Int64(bytes))), from a server \(latency) ms away with "
-        + "\(Double(rate / 100_000) / 10) MB/s a connection:",
-      "one by one (sequential), in lanes made by async let, and a task a file in a task group (parallel).",
-    ]
-  }
-
-  static let serving = "Serving on loopback; stop with Ctrl-C."
-
-  static let emptyList =
-    "dlm: the list holds no address, so there is nothing to compare; name one that does: an address a line"
-
   /// Above the files of a run: `run 2 of 9: async-let, round 1`, and the table so far.
   static func heading(_ step: ComparisonPlan.Step, of plan: ComparisonPlan, _ table: [String]) -> RunHeading {
     let (place, count) = (place(of: step, in: plan), plan.steps.count)
@@ -48,7 +26,7 @@ struct ComparisonMessages {
       ["run \(place) of \(count): \(step.mode.name), \(round)"] + table,
       fields: [
         "run": .number(Int64(place)), "runs": .number(Int64(count)), "round": .number(Int64(step.round)),
-        "mode": .text(step.mode.mode.rawValue), "jobs": .number(orNull: step.mode.jobs.map(Int64.init)),
+        "mode": .text(step.mode.mode.rawValue), "jobs": .of(step.mode.jobs),
         "warmUp": .flag(step.isWarmUp),
       ])
   }
@@ -57,7 +35,7 @@ struct ComparisonMessages {
     plan.steps.firstIndex(of: step).map { $0 + 1 } ?? 0
   }
 
-  /// Said when a run has ended: `run 2 of 9 async-let 412 ms`.
+  /// `run 2 of 9 async-let 412 ms`
   static func runLine(
     _ step: ComparisonPlan.Step, _ observation: RunObservation, of plan: ComparisonPlan
   ) -> String {
@@ -66,26 +44,13 @@ struct ComparisonMessages {
     return TextColumns.line([number, step.mode.name, milliseconds(observation.wall)], [13, nameWidth, 0])
   }
 
-  /// Said when files are left out of all runs.
-  static func leftOut(_ failures: [RunFailure]) -> [String] {
-    let count = failures.count == 1 ? "1 file fails" : "\(Quantity.count(failures.count)) files fail"
-    return [
-      "\(count), and no run has \(failures.count == 1 ? "it" : "them") from now on (--strict ends here):"
-    ]
+  static func leftOut(_ failures: [DownloadError]) -> [String] {
+    let it = failures.count == 1 ? "it" : "them"
+    let count = Quantity.count(failures.count, "file fails", "files fail")
+    return ["\(count), and no run has \(it) from now on (--strict ends here):"]
       + failures.prefix(FailureLog.told).map {
-        "    \(TerminalText.sanitized($0.address)): \(FailureMessages($0.error).line)"
-      }
-      + (failures.count > FailureLog.told ? ["    …"] : []) + [
-        "Beginning anew without \(failures.count == 1 ? "it" : "them")."
-      ]
-  }
-
-  /// Said when a report is there.
-  static func written(_ file: ReportFile) -> String { "Report: \(TerminalText.sanitized(file.name))" }
-
-  /// Said of a comparison that was broken off, when something had been measured.
-  static func interrupted(after runs: Int, of all: Int) -> String {
-    "Interrupted after \(runs) of \(all) runs; what they say:"
+        "    \(TerminalText.sanitized($0.address ?? "")): \(FailureMessages($0).line)"
+      } + (failures.count > FailureLog.told ? ["    …"] : []) + ["Beginning anew without \(it)."]
   }
 
   /// The last line of `--progress json`.
@@ -96,38 +61,32 @@ struct ComparisonMessages {
     ]).text + "\n"
   }
 
-  /// A row a mode.
   var table: [String] {
     TextColumns.lines(
       [["MODE", "MEDIAN", "SPREAD", "RATE", "SPEED"]] + report.results.map(row), [nameWidth, 12, 10, 15, 0])
   }
 
   var lines: [String] {
-    var lines = table
-    lines.append(Self.legend)
-    lines += effort
-    lines += ["", headline].filter { !($0.isEmpty && headline.isEmpty) }
-    lines += explanations
-    if let some = report.results.first, let run = some.runs.first {
-      if !report.leftOut.isEmpty {
-        let count = report.leftOut.count
-        lines.append(
-          "\(count == 1 ? "1 file that fails is" : "\(Quantity.count(count)) files that fail are") left out.")
-      }
-      let runs = Quantity.count(some.runs.count, "run", "runs")
-      lines.append(
-        "Every run fetched the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), "
-          + "byte for byte\(isInMemory ? ", into memory" : ""); \(runs) a mode\(width).")
-    }
-    lines += warnings
-    return lines
+    table + ["(spread: half the way from fastest to slowest; speed: ± a standard deviation)"] + effort
+      + (headline.isEmpty ? [] : ["", headline]) + explanations + work + warnings
+  }
+
+  private var work: [String] {
+    guard let some = report.results.first, let run = some.runs.first else { return [] }
+    let leftOut = Quantity.count(report.leftOut.count, "file that fails is", "files that fail are")
+    let runs = Quantity.count(some.runs.count, "run", "runs")
+    return (report.leftOut.isEmpty ? [] : ["\(leftOut) left out."]) + [
+      "Every run fetched the same \(Quantity.count(run.files)) files, \(Quantity.bytes(run.bytes)), byte for byte"
+        + "\(isInMemory ? ", into memory" : ""); \(runs) a mode\(width)."
+    ]
   }
 
   /// The judgement in one sentence; empty with fewer than two modes.
   var headline: String { report.conclusion.map(Self.sentence) ?? "" }
 
-  /// Why it came out so, what limits, and what mode auto would have done.
-  var explanations: [String] { reasons + [AutoForecast.of(report).map(Self.text)].compactMap(\.self) }
+  var explanations: [String] {
+    Explanation.all(report).map(Self.text) + [AutoForecast.of(report).map(Self.text)].compactMap(\.self)
+  }
 
   private static func text(_ forecast: AutoForecast) -> String {
     switch forecast {
@@ -141,35 +100,32 @@ struct ComparisonMessages {
     }
   }
 
-  private var reasons: [String] {
-    Explanation.all(report).map { explanation in
-      switch explanation {
-      case .sideBySide(let waiting, _) where waiting >= 0.7:
-        "One by one, \(Self.percent(waiting)) of a file's time is waiting for connections and answers; side by "
-          + "side files wait together."
-      case .sideBySide(let waiting, let rate) where waiting <= 0.3:
-        "A connection brings \(Quantity.rate(rate)), and waiting is only \(Self.percent(waiting)) of a file's "
-          + "time: several connections bring several times as much."
-      case .sideBySide(let waiting, let rate):
-        "One by one, \(Self.percent(waiting)) of a file's time is waiting, and the rest receiving at "
-          + "\(Quantity.rate(rate)); side by side files wait together, and each connection brings its own."
-      case .sharedLine(let rate):
-        "More files at a time share one line: it, or the server, gives \(Quantity.rate(rate)) in all."
-      case .busyServer(let answers):
-        "The server limits: however many ask, it answers about \(answers) at a time."
-      case .slowConnecting(let time):
-        "The server limits: side by side, a file waits \(Self.milliseconds(time)) longer for its connection. Fewer "
-          + "at a time may be faster: compare --jobs 1,4,16."
-      case .hostLimit(let host, let connections):
-        "The server limits: \(TerminalText.sanitized(host)) takes \(connections) "
-          + "\(connections == 1 ? "connection" : "connections") at a time."
-      }
+  private static func text(_ explanation: Explanation) -> String {
+    switch explanation {
+    case .sideBySide(let waiting, _) where waiting >= 0.7:
+      "One by one, \(percent(waiting)) of a file's time is waiting for connections and answers; side by side files "
+        + "wait together."
+    case .sideBySide(let waiting, let rate) where waiting <= 0.3:
+      "A connection brings \(Quantity.rate(rate)), and waiting is only \(percent(waiting)) of a file's time: several "
+        + "connections bring several times as much."
+    case .sideBySide(let waiting, let rate):
+      "One by one, \(percent(waiting)) of a file's time is waiting, and the rest receiving at \(Quantity.rate(rate)); "
+        + "side by side files wait together, and each connection brings its own."
+    case .sharedLine(let rate):
+      "More files at a time share one line: it, or the server, gives \(Quantity.rate(rate)) in all."
+    case .busyServer(let answers): "The server limits: however many ask, it answers about \(answers) at a time."
+    case .slowConnecting(let time):
+      "The server limits: side by side, a file waits \(milliseconds(time)) longer for its connection. Fewer at a time "
+        + "may be faster: compare --jobs 1,4,16."
+    case .hostLimit(let host, let connections):
+      "The server limits: \(TerminalText.sanitized(host)) takes \(connections) "
+        + "\(connections == 1 ? "connection" : "connections") at a time."
     }
   }
 
   private static func percent(_ part: Double) -> String { "\(Int((part * 100).rounded())) %" }
 
-  /// What the median run of each mode took, where that is known.
+  /// What the median run of each mode took.
   private var effort: [String] {
     let runs = report.results.map { ($0.mode.name, $0.medianRun.details) }.filter { !$0.1.transfers.isEmpty }
     guard !runs.isEmpty else { return [] }
@@ -177,27 +133,19 @@ struct ComparisonMessages {
     let measured = runs.map { name, details in
       [
         name, time(details.timeToFirstByte), time(details.processorTime),
-        details.peakMemory.map(Quantity.bytes) ?? "–", Quantity.count(details.connections),
-        Quantity.count(details.requests), Quantity.count(details.retries), Quantity.count(details.mostAtOnce),
-      ]
+        details.peakMemory.map(Quantity.bytes) ?? "–",
+      ] + [details.connections, details.requests, details.retries, details.mostAtOnce].map { Quantity.count($0) }
     }
     let phases = runs.map { name, details in
       let timelines = FileTimeline.all(details)
       let shares = TimeShares(timelines)
       return [name] + FilePhase.allCases.map { time(shares[$0] / max(1, timelines.count)) }
     }
-    return [""]
-      + TextColumns.lines(
-        [["", "1ST BYTE", "CPU", "MEMORY", "CONNECTS", "REQUESTS", "RETRIES", "AT ONCE"]] + measured,
-        [nameWidth, -10, -9, -9, -9, -9, -8, -8])
-      + [""]
-      + TextColumns.lines(
-        [["A FILE: ", "QUEUED", "LOOKUP", "CONNECT", "TLS", "WAIT", "RECEIVE", "FINISH"]] + phases,
-        [nameWidth, -10, -9, -9, -9, -9, -9, -9])
+    let effort = [["", "1ST BYTE", "CPU", "MEMORY", "CONNECTS", "REQUESTS", "RETRIES", "AT ONCE"]] + measured
+    let shares = [["A FILE: ", "QUEUED", "LOOKUP", "CONNECT", "TLS", "WAIT", "RECEIVE", "FINISH"]] + phases
+    return [""] + TextColumns.lines(effort, [nameWidth, -10, -9, -9, -9, -9, -8, -8])
+      + [""] + TextColumns.lines(shares, [nameWidth, -10, -9, -9, -9, -9, -9, -9])
   }
-
-  private static let legend =
-    "(spread: half the way from fastest to slowest; speed: ± a standard deviation)"
 
   private func row(_ result: ModeResult) -> [String] {
     let speed = report.speed(of: result.mode, against: .sequential).map(Self.factor) ?? ""
@@ -225,37 +173,25 @@ struct ComparisonMessages {
 
   /// Equal notes of several modes are one line.
   var warnings: [String] {
-    var modes: [(note: String, modes: [String])] = []
-    for result in report.results {
-      for note in result.warnings.map(Self.text) {
-        if let index = modes.firstIndex(where: { $0.note == note }) {
-          modes[index].modes.append(result.mode.name)
-        } else {
-          modes.append((note, [result.mode.name]))
-        }
+    let notes = report.results.flatMap { result in result.warnings.map { (text: Self.text($0), mode: result.mode.name) }
+    }
+    let lines = Dictionary(grouping: notes.enumerated(), by: \.element.text).values
+      .sorted { $0[0].offset < $1[0].offset }.map { same in
+        let modes = same.count == report.results.count ? "" : ", \(same.map(\.element.mode).joined(separator: ", "))"
+        return "Note\(modes): \(same[0].element.text)"
       }
-    }
-    var lines = modes.map { entry in
-      entry.modes.count == report.results.count
-        ? "Note: \(entry.note)" : "Note, \(entry.modes.joined(separator: ", ")): \(entry.note)"
-    }
-    if let bytes = report.unequalBytes {
-      lines.append(
-        "Note: runs moved from \(Quantity.bytes(bytes.lowerBound)) to \(Quantity.bytes(bytes.upperBound)): "
-          + "not the same work.")
-    }
-    return lines
+    guard let bytes = report.unequalBytes else { return lines }
+    let (least, most) = (Quantity.bytes(bytes.lowerBound), Quantity.bytes(bytes.upperBound))
+    return lines + ["Note: runs moved from \(least) to \(most): not the same work."]
   }
 
   private static func text(_ warning: MeasurementWarning) -> String {
     switch warning {
     case .fewRuns(let count): "\(count) \(count == 1 ? "run says" : "runs say") little; try --runs 3 or more"
-    case .wideSpread(let part):
-      "the runs differ by ± \(percent(part)); is something else going on?"
+    case .wideSpread(let part): "the runs differ by ± \(percent(part)); is something else going on?"
     case .tooShort: "too short to measure well; a longer list says more"
     case .outliers(let rounds):
-      "round \(rounds.map(String.init).joined(separator: ", ")) stands far from the others; is something "
-        + "else going on?"
+      "round \(rounds.map(String.init).joined(separator: ", ")) stands far from the others; is something else going on?"
     case .clockJumped(let rounds):
       "in round \(rounds.map(String.init).joined(separator: ", ")) the clock was set, or the machine slept"
     }
@@ -275,7 +211,7 @@ struct ComparisonMessages {
     switch run.reason {
     case .failed(let failures):
       return ["\(place): times of a list that fails say nothing. It failed for:"]
-        + failures.map { "    \($0.address): \(FailureMessages($0.error).line)" }
+        + failures.map { "    \($0.address ?? ""): \(FailureMessages($0).line)" }
     case .nothingDownloaded: return ["\(place): there was nothing to download."]
     case .differs(let difference, let reference):
       let what =

@@ -1,42 +1,24 @@
+import Comparing
 import DownloadModel
-import StrategyComparing
 import TerminalProgress
 
-/// The drawings of `dlm compare` for a terminal: a bar a mode, and the files of a run as a waterfall. Pure: values in,
-/// lines out.
+/// The drawings of `dlm compare` for a terminal: a bar a mode, and the files of a run as a waterfall.
 struct ComparisonPicture {
   let report: ComparisonReport
-  /// Cells a line.
   let width: Int
   let isUnicode: Bool
-  let isColored: Bool
-
-  /// - Parameter size: of the terminal; nil comes of nil, since what is piped is for programs, or for later.
-  init?(_ report: ComparisonReport, on size: TerminalSize?, _ variables: [String: String]) {
-    guard let size else { return nil }
-    let environment = TerminalEnvironment(isTerminal: true, variables: variables)
-    self.init(
-      report: report, width: min(size.columns, Self.mostCells), isUnicode: environment.drawsBlocks,
-      isColored: ColorChoice.auto.resolved(in: environment))
-  }
-
-  init(report: ComparisonReport, width: Int, isUnicode: Bool, isColored: Bool = false) {
-    (self.report, self.width, self.isUnicode, self.isColored) = (report, width, isUnicode, isColored)
-  }
+  var isColored = false
 
   /// Longer bars say nothing more.
   private static let mostCells = 120
   private static let leastBar = 10
-  /// A waterfall shows this many files, evenly drawn from all.
+  /// Files of a waterfall, evenly drawn from all.
   private static let mostRows = 16
 
   var lines: [String] {
-    let bars = bars
     let waterfall = waterfall
     return bars + (waterfall.isEmpty ? [] : [""] + waterfall)
   }
-
-  // MARK: Bars
 
   /// `parallel ███▊ 214 ms ± 2 %`: the median time, and behind it how far the slowest run went.
   var bars: [String] {
@@ -47,10 +29,9 @@ struct ComparisonPicture {
     let room = max(Self.leastBar, width - nameWidth - labelWidth)
     guard let longest = report.results.map(\.times.maximum).max(), longest > .zero else { return [] }
     return report.results.enumerated().map { index, result in
-      let cells = Double(room) / (longest / .seconds(1))
-      let median = cells * (result.times.median / .seconds(1))
-      let slowest = cells * (result.times.maximum / .seconds(1))
-      return Self.pad(names[index], to: nameWidth) + colored(bar(median, slowest), .bar)
+      let median = Double(room) * (result.times.median / longest)
+      let slowest = Double(room) * (result.times.maximum / longest)
+      return TextColumns.line([names[index]], [nameWidth]) + colored(bar(median, slowest), "36")
         + "  \(labels[index])"
     }
   }
@@ -61,7 +42,6 @@ struct ComparisonPicture {
     return "\(time) \(isUnicode ? "±" : "+-") \(Int((result.times.spread * 100).rounded())) %"
   }
 
-  /// Whole cells, then an eighth of one; a line to where the slowest run ended.
   private func bar(_ median: Double, _ slowest: Double) -> String {
     if !isUnicode {
       let whole = max(1, Int(median.rounded()))
@@ -75,9 +55,7 @@ struct ComparisonPicture {
     return rest > 0 ? text + String(repeating: "─", count: rest) : text
   }
 
-  // MARK: Waterfall
-
-  /// The files of the slowest mode and of the fastest, on one time axis: why the one is a staircase.
+  /// The files of the slowest mode and of the fastest, on one time axis.
   var waterfall: [String] {
     let ranked = report.results.sorted { $0.times.median > $1.times.median }
     guard let slowest = ranked.first else { return [] }
@@ -97,7 +75,6 @@ struct ComparisonPicture {
     return lines + [axis(end), legend]
   }
 
-  /// At most so many, the first and the last among them.
   private static func some(_ files: [FileTimeline]) -> [FileTimeline] {
     guard files.count > mostRows else { return files }
     return (0..<mostRows).map { files[$0 * (files.count - 1) / (mostRows - 1)] }
@@ -107,7 +84,7 @@ struct ComparisonPicture {
   private var axisCells: Int { max(Self.leastBar, width - Self.nameCells - 4) }
 
   private func row(_ file: FileTimeline, named name: String, end: Duration) -> String {
-    var row = Self.pad(name, to: Self.nameCells + 1)
+    var row = TextColumns.line([name], [Self.nameCells + 1])
     var run = ""
     var phase: FilePhase?
     for cell in 0..<axisCells {
@@ -115,12 +92,14 @@ struct ComparisonPicture {
       let to = end * (cell + 1) / axisCells
       let next = Self.phase(of: file, from, to)
       if next != phase {
-        row += colored(run, .of(phase))
+        row += colored(run, Self.color(of: phase))
         (run, phase) = ("", next)
       }
       run += glyph(next)
     }
-    return (row + colored(run, .of(phase))).trimmingTrailingBlanks
+    row += colored(run, Self.color(of: phase))
+    while row.last == " " { row.removeLast() }
+    return row
   }
 
   /// What fills most of that time; nil before and after.
@@ -128,7 +107,7 @@ struct ComparisonPicture {
     var best: (phase: FilePhase, length: Duration)?
     for span in file.spans where span.end > from && span.begin < to {
       let length = min(span.end, to) - max(span.begin, from)
-      // Waiting for its turn is what is behind everything else: any work in a cell is worth showing.
+      // Any work in a cell is shown rather than waiting for a turn.
       let weight = span.phase == .queued ? length / 1000 : length
       if weight > best?.length ?? .zero { best = (span.phase, weight) }
     }
@@ -136,76 +115,64 @@ struct ComparisonPicture {
   }
 
   private func glyph(_ phase: FilePhase?) -> String {
-    switch (phase, isUnicode) {
-    case (nil, _): " "
-    case (.queued, true): "·"
-    case (.queued, false): "."
-    case (.lookingUp, true), (.connecting, true), (.securing, true): "▒"
-    case (.lookingUp, false), (.connecting, false), (.securing, false): "c"
-    case (.waiting, true): "░"
-    case (.waiting, false): "-"
-    case (.receiving, true), (.finishing, true): "█"
-    case (.receiving, false), (.finishing, false): "#"
-    }
+    let (blocks, letters) =
+      switch phase {
+      case nil: (" ", " ")
+      case .queued: ("·", ".")
+      case .lookingUp, .connecting, .securing: ("▒", "c")
+      case .waiting: ("░", "-")
+      case .receiving, .finishing: ("█", "#")
+      }
+    return isUnicode ? blocks : letters
   }
+
+  private static let margin = String(repeating: " ", count: nameCells + 3)
 
   private func axis(_ end: Duration) -> String {
     let text = ComparisonMessages.milliseconds(end)
-    let begin = Self.pad("", to: Self.nameCells + 3) + "0"
-    return begin + String(repeating: " ", count: max(1, axisCells - 1 - text.count)) + text
+    return Self.margin + "0" + String(repeating: " ", count: max(1, axisCells - 1 - text.count)) + text
   }
 
   private var legend: String {
     let parts: [(FilePhase, String)] = [
-      (.queued, "queued"), (.connecting, "connecting"), (.waiting, "waiting"),
-      (.receiving, "receiving"),
+      (.queued, "queued"), (.connecting, "connecting"), (.waiting, "waiting"), (.receiving, "receiving"),
     ]
-    return Self.pad("", to: Self.nameCells + 3)
-      + parts.map { colored(glyph($0.0), .of($0.0)) + " \($0.1)" }.joined(separator: "   ")
+    return Self.margin
+      + parts.map { colored(glyph($0), Self.color(of: $0)) + " \($1)" }.joined(separator: "   ")
   }
 
-  // MARK: Colour
-
-  private enum Paint {
-    case none, bar, faint, connecting, waiting, receiving
-
-    static func of(_ phase: FilePhase?) -> Paint {
-      switch phase {
-      case nil: .none
-      case .queued: .faint
-      case .lookingUp, .connecting, .securing: .connecting
-      case .waiting: .waiting
-      case .receiving, .finishing: .receiving
-      }
-    }
-
-    /// SGR (ECMA-48 §8.3.117).
-    var code: String? {
-      switch self {
-      case .none: nil
-      case .bar: "36"
-      case .faint: "2"
-      case .connecting: "35"
-      case .waiting: "33"
-      case .receiving: "32"
-      }
+  /// SGR (ECMA-48 §8.3.117).
+  private static func color(of phase: FilePhase?) -> String? {
+    switch phase {
+    case nil: nil
+    case .queued: "2"
+    case .lookingUp, .connecting, .securing: "35"
+    case .waiting: "33"
+    case .receiving, .finishing: "32"
     }
   }
 
-  private func colored(_ text: String, _ paint: Paint) -> String {
-    guard isColored, !text.isEmpty, let code = paint.code else { return text }
+  private func colored(_ text: String, _ code: String?) -> String {
+    guard isColored, !text.isEmpty, let code else { return text }
     return "\u{1b}[\(code)m\(text)\u{1b}[0m"
-  }
-
-  private static func pad(_ text: String, to width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
   }
 }
 
-/// What addresses are called where there is little room: by their ends, and those that end alike by what differs.
+extension ComparisonPicture {
+  /// Nil without a terminal, since what is piped is for programs, or for later.
+  init?(_ report: ComparisonReport, on size: TerminalSize?, _ variables: [String: String]) {
+    guard let size else { return nil }
+    let environment = TerminalEnvironment(isTerminal: true, variables: variables)
+    self.init(
+      report: report, width: min(size.columns, Self.mostCells), isUnicode: environment.drawsBlocks,
+      isColored: environment.isColored)
+  }
+}
+
+/// Short names of addresses: their ends, and of those that end alike the part that differs.
 struct RowNames {
   private let cells: Int
-  /// What stands for what is left out.
+  /// The mark for what is left out.
   private let more: String
   private var names: [String: String] = [:]
 
@@ -248,13 +215,5 @@ struct RowNames {
     let rest = text[begin...]
     let shown = rest.count > room ? rest.prefix(room - more.count) + Array(more) : rest
     return (begin > 0 ? more : "") + String(shown)
-  }
-}
-
-extension String {
-  fileprivate var trimmingTrailingBlanks: String {
-    var text = Substring(self)
-    while text.last == " " { text.removeLast() }
-    return String(text)
   }
 }

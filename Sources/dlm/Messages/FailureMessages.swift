@@ -1,3 +1,4 @@
+import DownloadCaching
 import DownloadModel
 import Glibc
 import SystemPackage
@@ -10,31 +11,28 @@ struct FailureMessages {
   /// "check the address: the server has nothing there"; nil when there is nothing to advise.
   let remedy: String?
 
-  /// What equal failures have in common: the cause without what differs from one to the next (ports, milliseconds).
+  /// The cause without what differs between equal failures (ports, milliseconds).
   private let kind: String
 
   init(_ error: DownloadError) {
-    let what = Self.what(error)
-    let place = error.path.map { " (\($0))" } ?? ""
+    var (what, remedy) = (Self.what(error), Self.remedy(error))
+    if case .proxy(let refusal)? = error.cause { (what, remedy) = Self.words(refusal) }
     let detail = Self.detail(error)
-    cause = what + place + (detail.isEmpty ? "" : ": \(detail)")
-    kind = Self.differsInDetail(error.code) ? what : cause
-    remedy = Self.remedy(error)
+    cause = what + (error.path.map { " (\($0))" } ?? "") + (detail.isEmpty ? "" : ": \(detail)")
+    kind = Self.differInDetail.contains(error.code) ? what : cause
+    self.remedy = remedy
   }
 
-  /// One line, for the moment of the failure.
   var line: String { remedy.map { "\(cause); \($0)" } ?? cause }
 
-  /// One line of standard error, where the failure ends the command.
   var said: [String] { ["dlm: \(line)"] }
 
-  /// The heading of a group of equal failures.
   var heading: String { remedy.map { "\(kind); \($0)" } ?? kind }
 
   private static func what(_ error: DownloadError) -> String {
-    if case .proxy(let refusal)? = error.cause { return what(refusal) }
-    return switch error.code {
-    case .status: statusText(error)
+    switch error.code {
+    case .status:
+      if case .http(let status)? = error.cause { "the server answered \(phrase(status))" } else { "the server refused" }
     case .badAddress: "not an address that can be fetched"
     case .resolve: "the host's name could not be looked up"
     case .connect: "no connection"
@@ -47,15 +45,14 @@ struct FailureMessages {
     case .reset: "the server broke off"
     case .shortBody: "the file broke off"
     case .longBody: "more came than the server had announced"
-    case .badResponse where error.cause == .http(status: 205):
-      "the server has nothing to send for it"
+    case .badResponse where error.cause == .http(status: 205): "the server has nothing to send for it"
     case .badResponse: "the server's answer is not understood"
     case .redirect: "a redirect was not followed"
     case .range: "the server sent another part than was asked for"
     case .tooLarge: "the file is too long"
-    case .resources:
-      error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE)
-        ? "too many files and connections are open" : "this machine is short of memory"
+    case .resources where error.cause == .errno(EMFILE) || error.cause == .errno(ENFILE):
+      "too many files and connections are open"
+    case .resources: "this machine is short of memory"
     case .diskFull: "the disk is full"
     case .folder: "the folder cannot be used"
     case .digest: "the file's checksum is wrong, also when it was fetched anew"
@@ -66,54 +63,35 @@ struct FailureMessages {
     }
   }
 
-  /// Failures whose details are libcurl's own words on one connection, or one file's path.
-  private static func differsInDetail(_ code: DownloadError.Code) -> Bool {
-    [
-      .resolve, .connect, .timeout, .stalled, .reset, .shortBody, .tooLarge, .diskFull, .digest, .resources,
-    ].contains(code)
-  }
-
-  private static func statusText(_ error: DownloadError) -> String {
-    guard case .http(let status)? = error.cause else { return "the server refused" }
-    return "the server answered \(phrase(status))"
-  }
+  /// Failures whose details are libcurl's words on one connection, or one file's path.
+  private static let differInDetail: Set<DownloadError.Code> = [
+    .resolve, .connect, .timeout, .stalled, .reset, .shortBody, .tooLarge, .diskFull, .digest, .resources,
+  ]
 
   private static func phrase(_ status: Int) -> String {
     "\(status)\(reasonPhrases[status].map { " \($0)" } ?? "")"
   }
 
-  private static func what(_ refusal: ProxyRefusal) -> String {
+  private static func words(_ refusal: ProxyRefusal) -> (what: String, remedy: String) {
     let proxy = "the proxy \(refusal.proxy)"
     return switch refusal.answer {
-    case .login: refusal.hadLogin ? "\(proxy) refused the login" : "\(proxy) wants a login"
-    case .status(let status): "no connection: \(proxy) answered \(phrase(status))"
-    case .forbidden: "\(proxy) does not allow a connection to this host"
-    case .unreachable(let why): "no connection: \(proxy) said \(why)"
-    case .away: "no connection to \(proxy)"
-    case .misunderstood: "\(proxy) is not understood"
-    case .insecure: "no secure connection to \(proxy)"
-    }
-  }
-
-  private static func detail(_ refusal: ProxyRefusal) -> String {
-    switch refusal.answer {
-    case .away(let why), .misunderstood(let why), .insecure(let why): why
-    default: ""
-    }
-  }
-
-  private static func remedy(_ refusal: ProxyRefusal) -> String {
-    switch refusal.answer {
     case .login where refusal.hadLogin:
-      "check user and password in its address, where special signs are written as %XX"
-    case .login: "give one in its address, user and password before the host (--proxy or DLM_PROXY)"
-    case .status(403), .forbidden: "its rules are its owner's: ask there, or name the host in NO_PROXY"
-    case .status, .unreachable: "is the server up, and the port right? The proxy could not reach it"
-    case .away: "is the proxy up, and its port right?"
-    case .misunderstood: "is it a proxy of this kind, and the port right?"
-    case .insecure: "if you know its issuer, name it with --cacert FILE; is it an https proxy?"
+      ("\(proxy) refused the login", "check user and password in its address, where special signs are written as %XX")
+    case .login:
+      ("\(proxy) wants a login", "give one in its address, user and password before the host (--proxy or DLM_PROXY)")
+    case .status(403): ("no connection: \(proxy) answered \(phrase(403))", ownersRules)
+    case .forbidden: ("\(proxy) does not allow a connection to this host", ownersRules)
+    case .status(let status): ("no connection: \(proxy) answered \(phrase(status))", proxyReachedNone)
+    case .unreachable(let why): ("no connection: \(proxy) said \(why)", proxyReachedNone)
+    case .away: ("no connection to \(proxy)", "is the proxy up, and its port right?")
+    case .misunderstood: ("\(proxy) is not understood", "is it a proxy of this kind, and the port right?")
+    case .insecure:
+      ("no secure connection to \(proxy)", "if you know its issuer, name it with --cacert FILE; is it an https proxy?")
     }
   }
+
+  private static let ownersRules = "its rules are its owner's: ask there, or name the host in NO_PROXY"
+  private static let proxyReachedNone = "is the server up, and the port right? The proxy could not reach it"
 
   private static func detail(_ error: DownloadError) -> String {
     switch error.cause {
@@ -121,7 +99,11 @@ struct FailureMessages {
     case .errno(let number): String(cString: strerror(number))
     case .detail(let text): text
     case .http(let status): error.code == .status ? "" : "status \(status)"
-    case .proxy(let refusal): detail(refusal)
+    case .proxy(let refusal):
+      switch refusal.answer {
+      case .away(let why), .misunderstood(let why), .insecure(let why): why
+      default: ""
+      }
     case nil: ""
     }
   }
@@ -130,7 +112,6 @@ struct FailureMessages {
   static func isOffline(_ error: DownloadError) -> Bool { error.activity == "answering offline" }
 
   private static func remedy(_ error: DownloadError) -> String? {
-    if case .proxy(let refusal)? = error.cause { return remedy(refusal) }
     if isOffline(error) { return "run it once without --offline" }
     return switch error.code {
     case .badAddress: "addresses look like https://host/path"
@@ -145,9 +126,7 @@ struct FailureMessages {
     case .tooLarge: "allow more with --max-filesize"
     case .resources: "allow more with ulimit -n, or take fewer at a time with --jobs"
     case .diskFull:
-      error.neededBytes.map {
-        "free at least \(Quantity.bytes($0)) and run the same command again"
-      } ?? "free space and run the same command again"
+      "free \(error.neededBytes.map { "at least \(Quantity.bytes($0))" } ?? "space") and run the same command again"
     case .folder: "choose another one with --directory"
     case .digest: "is the checksum right? If it is, tell the server's owner"
     case .unproven: "ask for less with --require-proof, or give its checksum"
@@ -158,16 +137,13 @@ struct FailureMessages {
     }
   }
 
-  /// Of what TLS refused.
   private static func securityRemedy(_ error: DownloadError) -> String? {
     switch error.code {
     case .tls
     where error.reason.contains("protocol version") || error.reason.contains("unsupported protocol"):
-      "the server speaks other versions of TLS: what --tlsv1.2, --tlsv1.3 and --tls-max allow has none of "
-        + "them"
+      "the server speaks other versions of TLS: what --tlsv1.2, --tlsv1.3 and --tls-max allow has none of them"
     case .tls: "is this an https server, and the port right?"
-    case .clientCertificate:
-      "check --cert, --key and the pass phrase, and that the server knows the certificate"
+    case .clientCertificate: "check --cert, --key and the pass phrase, and that the server knows the certificate"
     case .pinnedKey:
       "it may have a new key, or somebody is in between: ask its owner before you change --pinnedpubkey"
     case .certificate where error.reason.contains("certificate revoked"):
@@ -181,15 +157,16 @@ struct FailureMessages {
 
   private static func statusRemedy(_ error: DownloadError) -> String? {
     guard case .http(let status)? = error.cause else { return nil }
+    let wait = error.retryAfter ?? .zero
     return switch status {
     case 401: "it wants a login: give one with --netrc-file or --header"
     case 407: "a proxy that this machine does not know of wants a login: name it with --proxy"
     case 403: "it does not allow this: is a login or a header missing?"
     case 404, 410: "check the address: there is nothing (any more)"
-    case 429 where (error.retryAfter ?? .zero) > .seconds(60),
-      503 where (error.retryAfter ?? .zero) > .seconds(60):
-      "it asks to be left alone for \(Quantity.duration(error.retryAfter ?? .zero)): try again then"
-    case 429, 503: "it is busy: try again later, or with fewer --jobs"
+    case 429, 503:
+      wait > .seconds(60)
+        ? "it asks to be left alone for \(Quantity.duration(wait)): try again then"
+        : "it is busy: try again later, or with fewer --jobs"
     case 500...: "the trouble is the server's: try again later"
     default: nil
     }
@@ -205,25 +182,15 @@ struct FailureMessages {
   ]
 }
 
-/// Failures of one cause.
 struct FailureGroup {
   let heading: String
-  var errors: [DownloadError]
+  let errors: [DownloadError]
 
   /// In the order in which each cause was first met.
   static func groups(of errors: [DownloadError]) -> [FailureGroup] {
-    var groups: [FailureGroup] = []
-    var indices: [String: Int] = [:]
-    for error in errors {
-      let heading = FailureMessages(error).heading
-      if let index = indices[heading] {
-        groups[index].errors.append(error)
-      } else {
-        indices[heading] = groups.count
-        groups.append(FailureGroup(heading: heading, errors: [error]))
-      }
-    }
-    return groups
+    Dictionary(grouping: errors.enumerated()) { FailureMessages($0.element).heading }
+      .sorted { $0.value[0].offset < $1.value[0].offset }
+      .map { FailureGroup(heading: $0, errors: $1.map(\.element)) }
   }
 }
 
@@ -232,8 +199,8 @@ struct RejectionMessages {
   /// - Parameter lists: those that came over https and name files at http.
   static func downgrades(_ lists: Set<String>) -> [String] {
     lists.sorted().map {
-      "dlm: \(TerminalText.sanitized($0)) came over https, but names files at http: others can read and "
-        + "change those on their way"
+      "dlm: \(TerminalText.sanitized($0)) came over https, but names files at http: others can read and change those "
+        + "on their way"
     }
   }
 
@@ -241,24 +208,26 @@ struct RejectionMessages {
 
   init(_ rejection: Rejection) {
     let place = rejection.line.map { "\(rejection.list):\($0)" } ?? rejection.list
+    line = "\(place.isEmpty ? "\"\"" : place): \(Self.text(rejection))"
+  }
+
+  private static func text(_ rejection: Rejection) -> String {
+    let quoted = "\"\(rejection.text)\""
     switch rejection.reason {
     case .unreadable(let number):
       let isMaybeAddress = number == ENOENT && rejection.list.contains(".") && !rejection.list.hasPrefix(".")
-      line =
-        "\(place.isEmpty ? "\"\"" : place): the list cannot be read: \(String(cString: strerror(number))); "
-        + (isMaybeAddress ? "if it is an address, write https://\(rejection.list)" : "check its name and rights")
-    case .unfetched(let error): line = "\(place): the list cannot be read: \(FailureMessages(error).line)"
+      let remedy = isMaybeAddress ? "if it is an address, write https://\(rejection.list)" : "check its name and rights"
+      return "the list cannot be read: \(String(cString: strerror(number))); \(remedy)"
+    case .unfetched(let error): return "the list cannot be read: \(FailureMessages(error).line)"
     case .damaged(let why):
-      line =
-        "\(place): the list cannot be read from here on: \(why); what stands before is read. Get it again"
-    case .noList(let what): line = "\(place): \(Self.text(what))"
-    case .notUTF8: line = "\(place): \"\(rejection.text)\" is not UTF-8; save the list as UTF-8"
-    case .tooLong: line = "\(place): \"\(rejection.text)\" is longer than any address; is this a list?"
-    case .option(let text):
-      line =
-        "\(place): \"\(text)\" behind \(rejection.text) is no option of a line; there are first=yes, first=no "
-        + "and size=BYTES (12M), each behind a tab"
-    case .malformed(let why): line = "\(place): \"\(rejection.text)\" is no address: \(Self.text(why))"
+      return "the list cannot be read from here on: \(why); what stands before is read. Get it again"
+    case .noList(let what): return text(what)
+    case .notUTF8: return "\(quoted) is not UTF-8; save the list as UTF-8"
+    case .tooLong: return "\(quoted) is longer than any address; is this a list?"
+    case .option(let option):
+      return "\"\(option)\" behind \(rejection.text) is no option of a line; there are first=yes, first=no and "
+        + "size=BYTES (12M), each behind a tab"
+    case .malformed(let why): return "\(quoted) is no address: \(text(why))"
     }
   }
 
@@ -267,8 +236,7 @@ struct RejectionMessages {
     return switch what {
     case .binary: "it holds binary data, not an address a line; \(remedy)"
     case .page:
-      "it is a web page, not an address a line; \(remedy), and if it came from a server that wants a login, "
-        + "one for it"
+      "it is a web page, not an address a line; \(remedy), and if it came from a server that wants a login, one for it"
     case .utf16: "it is UTF-16; save it as UTF-8"
     case .lines(let count) where count <= ListDoubt.mostAtStart:
       "none of its first \(count) lines is an address; \(remedy)"
@@ -291,17 +259,14 @@ struct RejectionMessages {
   }
 }
 
-/// What goes wrong beside the files: with descriptors, folders, and what is written behind a run.
 enum TroubleMessages {
   static func tooFewDescriptors(_ free: Int, least: Int) -> String {
-    "dlm: Too many open files: \(free) more may be opened, and a run needs \(least); allow more with ulimit "
-      + "-n"
+    "dlm: Too many open files: \(free) more may be opened, and a run needs \(least); allow more with ulimit -n"
   }
 
-  /// `--background`, where the system allows no change of the class.
   static func noIdleClass(_ error: Errno) -> String {
-    "dlm: --background: the idle class of processor and disk time cannot be had: \(error); it goes on in the "
-      + "usual one, and still leaves hosts to others"
+    "dlm: --background: the idle class of processor and disk time cannot be had: \(error); it goes on in the usual "
+      + "one, and still leaves hosts to others"
   }
 
   static func temporaryFolder(_ path: String, _ error: Errno) -> String {
@@ -309,34 +274,11 @@ enum TroubleMessages {
     return "dlm: the temporary folder \(path) cannot be written: \(error); \(remedy)"
   }
 
-  /// The run does without folders of its own, because there is no home folder.
-  static func noHome(cache: Bool, state: Bool) -> String {
-    let missing = [cache ? "the cache" : nil, state ? "the memory of its last list" : nil]
-    return
-      "dlm: there is no home folder (HOME is not set, and the system knows none for this user), so this run "
-      + "does without "
-      + missing.compactMap(\.self).joined(separator: " and ")
-      + "; set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME"
-  }
-
-  /// - Parameter variable: by which another one can be named.
-  static func distrusted(folder: FilePath, _ why: Distrust, _ variable: String) -> String {
-    let cause =
-      switch why {
-      case .othersWrite: "others can write it. Look at what is in it, then chmod 700 it"
-      case .otherUser, .notRegular:
-        "it belongs to another user. Remove it, or name one of yours by \(variable)"
-      }
-    return "dlm: \(folder) is not believed, and dlm does without it: \(cause)"
-  }
-
   static func outputLost(_ error: Errno) -> String {
-    let remedy =
-      error == .noSpace ? "free space there, or write it elsewhere" : "is what it leads to still there?"
+    let remedy = error == .noSpace ? "free space there, or write it elsewhere" : "is what it leads to still there?"
     return "dlm: standard output cannot be written: \(String(cString: strerror(error.rawValue))); \(remedy)"
   }
 
-  /// What `--events`, `--summary-json` or `--report` name.
   static func notWritten(_ name: String, _ error: any Error, option: String = "--events") -> String {
     let remedy =
       (error as? Errno) == .tooManySymbolicLinkLevels
@@ -348,16 +290,13 @@ enum TroubleMessages {
     "dlm: \(name) cannot be written: \(error); choose another file with --failed"
   }
 
-  static func cookiesLost(_ path: FilePath, _ error: any Error) -> String {
-    let cause =
-      (error as? CookieJarFile.Refusal).map(UsageMessages.text) ?? (error as? Errno)?.description
-      ?? "\(error)"
-    return
-      "dlm: the cookies could not be kept in \(path): \(cause); the files are there, and the next run begins "
-      + "with the cookies of before"
-  }
-
   static func notRemoved(_ path: FilePath, _ error: DownloadError) -> String {
     "dlm: \(path): \(FailureMessages(error).line)"
   }
+}
+
+enum DisplayWords {
+  static let all = ProgressMessages(
+    failure: { FailureMessages($0).line }, cause: { FailureMessages($0).cause },
+    rejection: { RejectionMessages($0).line }, timestamp: { TimeText.utc(milliseconds: WallClock.milliseconds()) })
 }

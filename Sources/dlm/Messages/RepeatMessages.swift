@@ -1,7 +1,7 @@
 import DownloadModel
 import TerminalProgress
 
-/// What is said by a `dlm get` that takes the last list of its folder again.
+/// The messages of a `dlm get` that takes the last list of its folder again.
 enum RepeatMessages {
   /// `Taking the last list of this folder: urls.txt, with --directory=data`
   static func again(_ last: LastList, _ why: NotRepeated) -> [String] {
@@ -36,23 +36,23 @@ enum RepeatMessages {
     ]
   }
 
-  /// What is known, and else what it comes to if each file takes the time that it took.
+  /// The time of an earlier run in this mode, else what follows from the other mode's.
   static func estimate(_ plan: RepeatPlan) -> String? {
     if let own = plan.ownRun { return "about \(rounded(own.seconds))" }
     guard let other = plan.otherRun else { return nil }
-    if plan.mode == .sequential {
-      return "about \(rounded(other.seconds * Double(max(1, min(other.jobs, other.fetched)))))"
-    }
-    return plan.other == .sequential
-      ? "\(rounded(other.seconds)) at the most" : "about \(rounded(other.seconds))"
+    let atOnce = plan.mode == .sequential ? max(1, min(other.jobs, other.fetched)) : 1
+    let time = rounded(other.seconds * Double(atOnce))
+    return plan.mode != .sequential && plan.other == .sequential ? "\(time) at the most" : "about \(time)"
   }
 
   /// An estimate needs no tenths: `40 s`, `3 min`.
   private static func rounded(_ seconds: Double) -> String {
-    if seconds < 1 { return "a second" }
-    if seconds < 90 { return "\(Int(seconds.rounded())) s" }
-    if seconds < 90 * 60 { return "\(Int((seconds / 60).rounded())) min" }
-    return "\(Int((seconds / 3600).rounded())) h"
+    switch seconds {
+    case ..<1: "a second"
+    case ..<90: "\(Int(seconds.rounded())) s"
+    case ..<(90 * 60): "\(Int((seconds / 60).rounded())) min"
+    default: "\(Int((seconds / 3600).rounded())) h"
+    }
   }
 
   static func noRoom(_ plan: RepeatPlan, free: Int64) -> String {
@@ -62,33 +62,29 @@ enum RepeatMessages {
 
   /// - Parameter failed: files of this run, which are named with the other failures.
   static func verdict(_ verdict: RepeatVerdict, failed: Int) -> [String] {
-    let leftOut =
-      failed > 0 ? "; \(Quantity.count(failed)) that failed \(failed == 1 ? "is" : "are") left out" : ""
     func named(_ files: [RepeatVerdict.Difference], _ what: String) -> [String] {
       files.prefix(FailureLog.told).map {
         "    \(TerminalText.sanitized($0.address)): \(TerminalText.sanitized($0.path)) \(what)"
       }
     }
-    var lines: [String] = []
-    if !verdict.missing.isEmpty {
-      lines.append("\(Quantity.files(verdict.missing.count)) left out, to be had by dlm get --no-compare:")
-      lines += named(verdict.missing, "is not here")
+    let (missing, differences) = (verdict.missing, verdict.differences)
+    let count = Quantity.files(missing.count)
+    let lines =
+      missing.isEmpty
+      ? [] : ["\(count) left out, to be had by dlm get --no-compare:"] + named(missing, "is not here")
+    if verdict.compared == 0 { return lines + [nothing] }
+    let leftOut = failed > 0 ? "; \(Quantity.count(failed, "that failed is", "that failed are")) left out" : ""
+    if differences.isEmpty {
+      return lines + [
+        "The same bytes as here, in \(Quantity.files(verdict.compared))\(leftOut); what was fetched to compare is "
+          + "dropped."
+      ]
     }
-    if verdict.compared == 0 {
-      lines.append(nothing)
-    } else if verdict.differences.isEmpty {
-      lines.append(
-        "The same bytes as here, in \(Quantity.files(verdict.compared))\(leftOut); what was fetched to compare is dropped."
-      )
-    } else {
-      lines.append(
-        "\(Quantity.files(verdict.differences.count)) of \(Quantity.count(verdict.compared)) not as here\(leftOut):")
-      lines += named(verdict.differences, "has other bytes here")
-      lines.append(
-        "So the two runs cannot be compared. Your files are as they were; dlm get --no-compare brings them up "
-          + "to date.")
-    }
-    return lines
+    return lines + [
+      "\(Quantity.files(differences.count)) of \(Quantity.count(verdict.compared)) not as here\(leftOut):"
+    ] + named(differences, "has other bytes here") + [
+      "So the two runs cannot be compared. Your files are as they were; dlm get --no-compare brings them up to date."
+    ]
   }
 
   /// Of a run that was cut short, or brought nothing.
@@ -96,7 +92,6 @@ enum RepeatMessages {
     "Nothing was compared: what was fetched for that is dropped, and your files are as they were."
 
   static func nothingToCompare(_ other: DownloadMode) -> String {
-    "No time of mode \(other.rawValue) is known yet for this list: dlm get --mode \(other.rawValue) compares "
-      + "the two."
+    "No time of mode \(other.rawValue) is known yet for this list: dlm get --mode \(other.rawValue) compares the two."
   }
 }

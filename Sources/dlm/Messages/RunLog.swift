@@ -4,7 +4,7 @@ import Logging
 import SystemPackage
 import TerminalProgress
 
-/// The messages of `--verbose`: which settings apply, and what was done for each file.
+/// The messages of `--verbose`.
 struct RunLog: Sendable {
   private let logger: Logger
 
@@ -20,14 +20,12 @@ struct RunLog: Sendable {
       metadata: [
         "mode": "\(settings.mode.rawValue)",
         "jobs": "\(settings.adaptsJobs ? "auto, up to \(settings.jobs) at once" : "\(settings.jobs)")",
-        "directory": "\(settings.output.directory)",
+        "directory": "\(settings.output.directory)", "libcurl": "\(CurlTransport.libcurlVersion)",
         "cache": "\((settings.output.usesCache ? cacheFolder?.string : nil) ?? "off")",
-        "libcurl": "\(CurlTransport.libcurlVersion)",
       ])
   }
 
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
-    guard logger.logLevel <= .debug else { return }
     switch result {
     case .success(let outcome):
       logger.debug(
@@ -41,13 +39,12 @@ struct RunLog: Sendable {
       logger.debug(
         "failed",
         metadata: [
-          "address": "\(request.address)", "code": "\(error.code.rawValue)",
-          "temporary": "\(error.isTransient)",
+          "address": "\(request.address)", "code": "\(error.code.rawValue)", "temporary": "\(error.isTransient)",
         ])
     }
   }
 
-  /// A large file is to be fetched by more transfers at a time, because so many bytes a second came of fewer.
+  /// - Parameter rate: bytes a second.
   func split(_ request: DownloadRequest, _ count: Int, _ rate: Double?) {
     logger.debug(
       "fetched in parts",
@@ -57,15 +54,12 @@ struct RunLog: Sendable {
       ])
   }
 
-  /// A temporary failure, and when the file is asked for again.
   func again(_ request: DownloadRequest, _ next: NextAttempt, _ error: DownloadError) {
-    guard logger.logLevel <= .debug else { return }
     logger.debug(
       "tried again",
       metadata: [
-        "address": "\(request.address)",
+        "address": "\(request.address)", "attempt": "\(next.attempt)",
         "because": "\(RetryMessages.text(FailureMessages(error).cause, next))",
-        "attempt": "\(next.attempt)",
       ])
   }
 

@@ -1,33 +1,28 @@
 import DownloadModel
 import ArgumentParser
+import FoundationEssentials
 import Glibc
 import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Standard error, for messages to users. A failed write is ignored, since there is nowhere else to report it.
-///
-/// It is a gate: every text that passes loses its secrets and everything that acts on a terminal
-/// (`TerminalText.sanitized`), wherever the text was made, swift-log's handler included. A wall keeps other code away
-/// from the descriptor.
+/// Standard error, for messages to users and for swift-log: every text loses its secrets and everything that acts on a
+/// terminal (`TerminalText.sanitized`). A wall keeps other code away from the descriptor.
 struct StandardError: TextOutputStream, Sendable {
-  /// - Parameter text: one line, with or without its end. Line ends within it come from outside, and become blanks.
+  /// One line, with or without its end. Line ends within come from outside, and become blanks.
   mutating func write(_ text: String) { Self.say([text.last == "\n" ? String(text.dropLast()) : text]) }
 
-  /// Where bars stand: who writes lines above them. Nil where nobody is to be asked.
+  /// Who writes lines above bars; nil where no bars stand.
   private static let above = Lock<(@Sendable ([String]) -> Bool)?>(nil)
 
-  /// While bars stand, texts go to whoever draws them, so that none is written into a frame.
-  /// - Parameter writer: returns false for what it does not write; nil to write directly again.
+  /// Has whoever draws bars write texts, so that none is written into a frame. The writer returns false for what it
+  /// does not write.
   static func lead(to writer: (@Sendable ([String]) -> Bool)?) { above.withLock { $0 = writer } }
 
-  /// A terminal without Unicode may take bytes of other characters for commands. A log keeps them.
-  private static let isASCII: Bool = {
-    var variables: [String: String] = [:]
-    for name in ["LC_ALL", "LC_CTYPE", "LANG"] { variables[name] = getenv(name).map { String(cString: $0) } }
-    let isTerminal = isatty(STDERR_FILENO) == 1
-    return isTerminal && !TerminalEnvironment(isTerminal: true, variables: variables).isUTF8
-  }()
+  /// A terminal without Unicode may take bytes of other characters for commands; a log does not.
+  private static let isASCII =
+    isatty(STDERR_FILENO) == 1
+    && !TerminalEnvironment(isTerminal: true, variables: ProcessInfo.processInfo.environment).isUTF8
 
   static func say(_ lines: some Sequence<String>) {
     let lines = lines.map { line in
@@ -37,25 +32,20 @@ struct StandardError: TextOutputStream, Sendable {
     guard !lines.isEmpty else { return }
     if let above = above.withLock({ $0 }), above(lines) { return }
     let text = lines.joined(separator: "\n") + "\n"
-    // The exit status stays that of the work.
+    // A failure is ignored: there is nowhere to report it, and the exit status is that of the work.
     try? FileDescriptor.standardError.writeWhole(text.utf8)
   }
 }
 
-/// Standard output, for data. A failed write is reported and ends the command with a status of its own: a script must
-/// not take half a list for the whole. Only a reader that has gone (`dlm cache list | head`) has what it wanted.
-///
-/// A gate like `StandardError`, because users look at data too.
+/// Standard output, for data, which is sanitized too, as users look at it. A failed write ends the command, since a
+/// script must not take half a list for the whole; a reader that has gone (`dlm cache list | head`) has what it wanted.
 enum StandardOutput {
   /// - Parameter rows: lines, each of fields that a tab separates; a tab within a field becomes a blank.
   /// - Throws: the exit status: 74, having said why; 0 when the reader has gone (EPIPE).
   static func say(rows: some Sequence<[String]>) throws(ExitCode) {
-    var text = ""
-    for fields in rows { text += fields.map { TerminalText.sanitized($0) }.joined(separator: "\t") + "\n" }
-    try write(text)
+    try write(rows.map { $0.map { TerminalText.sanitized($0) }.joined(separator: "\t") + "\n" }.joined())
   }
 
-  /// - Throws: as above.
   static func say(_ lines: some Sequence<String>) throws(ExitCode) { try say(rows: lines.map { [$0] }) }
 
   /// The size of the terminal that standard output is; nil if it is none.
@@ -71,7 +61,6 @@ enum StandardOutput {
   }
 
   /// Text of the program's own, as it is: help, completion scripts.
-  /// - Throws: as above.
   static func write(_ text: String) throws(ExitCode) {
     do throws(Errno) {
       try FileDescriptor.standardOutput.writeWhole(text.utf8)
@@ -85,16 +74,14 @@ enum StandardOutput {
 
 /// Descriptors 0 to 2, which a caller may have closed.
 enum StandardDescriptors {
-  /// Opens /dev/null where nothing is open: else the first file or connection would get the number, and progress or a
-  /// message would be written into it. To be called before anything else opens a descriptor.
-  ///
-  /// Input is opened for writing and output for reading, so that reading a list there, or writing data, fails with "Bad
-  /// file descriptor" as it would have without, and silence is not taken for success.
+  /// Opens /dev/null where nothing is open, since messages would be written into the file or connection that gets the
+  /// number. Input is opened for writing and output for reading, so that using them still fails with "Bad file
+  /// descriptor".
   static func claim() {
     for (descriptor, flags) in [
       (STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY),
     ] where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
-      // The kernel gives the lowest free number, which is this one. Without /dev/null there is nothing to be done.
+      // The kernel gives the lowest free number, which is this one. A failure leaves it closed.
       _ = open("/dev/null", flags)
     }
   }

@@ -1,10 +1,7 @@
-/// A line as it is typed and edited at a terminal: a value, which draws nothing itself.
-///
-/// What it begins with is a suggestion and is selected as a whole: the first character that is typed replaces it, an
-/// arrow begins to edit it, Enter takes it as it is.
+/// A line as it is edited at a terminal; it draws nothing. The suggestion is selected: typing replaces it, an arrow
+/// edits it, Enter takes it.
 struct LineEditor: Sendable, Equatable {
   private var characters: [Character]
-  /// Before which character the cursor stands.
   private(set) var cursor: Int
   private(set) var isSelected: Bool
 
@@ -18,12 +15,10 @@ struct LineEditor: Sendable, Equatable {
   var beforeCursor: String { String(characters[..<cursor]) }
   var afterCursor: String { String(characters[cursor...]) }
 
-  /// What a key has led to.
   enum Step: Sendable, Equatable {
     case editing
-    /// Enter: the line is the answer.
     case taken
-    /// Escape: what was suggested is the answer.
+    /// Escape: the suggestion is the answer.
     case left
   }
 
@@ -53,21 +48,20 @@ struct LineEditor: Sendable, Equatable {
   }
 
   private mutating func insert(_ text: String) {
-    // A control character is no part of a line, and a paste may hold some.
+    // Control characters, which a paste may hold, are no part of a line.
     let scalars = text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
     guard !scalars.isEmpty else { return }
     if isSelected { clear() }
     join(beforeCursor + String(String.UnicodeScalarView(scalars)), afterCursor)
   }
 
-  /// What meets is made into characters anew: an accent that comes by itself, or that stood behind what was cut,
-  /// belongs to the letter before it.
+  /// Makes characters anew: a combining accent belongs to the letter that it now follows.
   private mutating func join(_ before: String, _ after: String) {
     characters = Array(before + after)
     cursor = min(before.count, characters.count)
   }
 
-  /// A paste answers one question: of several lines, the first that says something.
+  /// Of a paste of several lines, the first that says something.
   private static func firstLine(_ text: String) -> String {
     text.split(separator: "\n").first { !$0.allSatisfy(\.isWhitespace) }.map(String.init) ?? ""
   }
@@ -90,7 +84,7 @@ struct LineEditor: Sendable, Equatable {
     cursor = min(max(place, 0), characters.count)
   }
 
-  /// Of the word before the cursor; a file name's words end at blanks, dots, dashes and underscores.
+  /// A file name's words end at blanks, dots, dashes, slashes and underscores.
   private func startOfWord() -> Int {
     var place = cursor
     while place > 0, Self.isGap(characters[place - 1]) { place -= 1 }

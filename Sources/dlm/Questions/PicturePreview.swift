@@ -2,11 +2,9 @@ import FoundationEssentials
 import Glibc
 import SystemPackage
 
-/// A small picture of the image that a question is about, for terminals that decode images themselves.
-///
-/// Sixel is not among them: it takes pixels, and dlm decodes no images.
+/// A small picture of the image that a question is about, for terminals that decode images themselves; Sixel takes
+/// pixels, and dlm decodes none.
 enum PicturePreview {
-  /// How a terminal is sent an image.
   enum Way: Sendable, Equatable {
     /// kitty's graphics protocol (`f=100`: PNG).
     case kitty
@@ -14,18 +12,16 @@ enum PicturePreview {
     case iTerm
   }
 
-  /// Rows of the picture.
   static let rows = 8
-  /// A window with less is too small for that.
+  /// A smaller window has no room for it.
   static let leastRows = 24
-  /// A longer file would hold up the terminal.
+  /// Longer files would hold up the terminal.
   static let mostBytes = 512 * 1024
-  /// No terminal is given more pixels to decode in a row or a column.
   private static let mostPixels = 8192
-  /// Of base64 in one of kitty's sequences, at most.
+  /// Base64 in one of kitty's sequences, at most.
   private static let chunk = 4096
 
-  /// By what the terminal says of itself. Inside tmux and screen nothing reaches it as it was sent.
+  /// By what the terminal says of itself; tmux and screen change what is sent.
   static func way(_ environment: [String: String]) -> Way? {
     func has(_ name: String) -> Bool { environment[name]?.isEmpty == false }
     let term = environment["TERM"] ?? ""
@@ -41,22 +37,20 @@ enum PicturePreview {
     return environment["LC_TERMINAL"] == "iTerm2" ? .iTerm : nil
   }
 
-  /// - Parameter bytes: a whole file.
-  /// - Returns: what shows it, and leaves the cursor behind it; nil for a file that the terminal cannot show.
+  /// - Returns: what shows it and leaves the cursor behind it; nil for a file that the terminal cannot show.
   static func text(_ bytes: [UInt8], _ way: Way) -> String? {
     let isPNG = isPNG(bytes)
     guard bytes.count <= mostBytes, isPNG || way == .iTerm && (isJPEG(bytes) || isGIF(bytes)) else { return nil }
     let data = Data(bytes).base64EncodedString()
     switch way {
     case .iTerm:
-      return
-        "\u{1B}]1337;File=inline=1;height=\(rows);preserveAspectRatio=1;size=\(bytes.count):\(data)\u{07}"
+      return "\u{1B}]1337;File=inline=1;height=\(rows);preserveAspectRatio=1;size=\(bytes.count):\(data)\u{07}"
     case .kitty:
       var (text, rest) = ("", data.utf8[...])
       repeat {
         let part = rest.prefix(chunk)
         rest = rest.dropFirst(chunk)
-        // q=2: the terminal does not answer, as the answer would be taken for keys.
+        // q=2: the terminal does not answer, since that would be taken for keys.
         let start = text.isEmpty ? "a=T,f=100,r=\(rows),q=2," : ""
         text += "\u{1B}_G\(start)m=\(rest.isEmpty ? 0 : 1);\(String(part) ?? "")\u{1B}\\"
       } while !rest.isEmpty
@@ -64,13 +58,13 @@ enum PicturePreview {
     }
   }
 
-  /// Whether it is a PNG of a size that a terminal can be asked to decode (RFC 2083 §3).
+  /// A PNG of a bounded size (RFC 2083 §3).
   private static func isPNG(_ bytes: [UInt8]) -> Bool {
     guard bytes.count >= 24, bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) else { return false }
     return isBounded(number(bytes[16..<20]), number(bytes[20..<24]))
   }
 
-  /// Likewise (ITU T.81, B.2.2: the first frame's header says how large it is).
+  /// Likewise; the first frame's header gives the size (ITU T.81, B.2.2).
   private static func isJPEG(_ bytes: [UInt8]) -> Bool {
     guard bytes.starts(with: [0xFF, 0xD8]) else { return false }
     var index = 2
@@ -84,7 +78,7 @@ enum PicturePreview {
     return false
   }
 
-  /// Likewise (GIF89a §18: no frame is larger than the screen).
+  /// Likewise; no frame is larger than the screen (GIF89a §18).
   private static func isGIF(_ bytes: [UInt8]) -> Bool {
     bytes.count > 13 && bytes.starts(with: "GIF8".utf8)
       && isBounded(number(bytes[6..<8].reversed()), number(bytes[8..<10].reversed()))
@@ -96,7 +90,6 @@ enum PicturePreview {
 
   private static func number(_ bytes: some Sequence<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
 
-  /// - Returns: a whole file; nil for one that is too long, or cannot be read: there is no picture then.
   static func read(_ path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }

@@ -2,12 +2,10 @@ import DownloadCaching
 import DownloadModel
 import Synchronization
 
-/// What is asked about one finished file, and how keys answer it: a value, no terminal.
 struct Question: Sendable {
   enum Kind: Sendable, Equatable {
-    /// Another file stands under its name, as `QuestionMessages.standing` describes it.
+    /// Another file has its name; `QuestionMessages.standing` describes it.
     case conflict(standing: String)
-    /// How it is to be called.
     case name
   }
 
@@ -15,12 +13,9 @@ struct Question: Sendable {
   let outcome: DownloadOutcome
   let kind: Kind
 
-  /// - Parameter asksNames: `--ask-names`.
-  /// - Returns: nil if there is nothing to ask.
   init?(_ request: DownloadRequest, _ outcome: DownloadOutcome, asksConflicts: Bool, asksNames: Bool) {
     guard outcome.kind == .fetched || outcome.kind == .copied, outcome.remark != .sameAsHere else { return nil }
-    self.request = request
-    self.outcome = outcome
+    (self.request, self.outcome) = (request, outcome)
     if asksNames {
       kind = .name
     } else if asksConflicts, let path = outcome.renamedFrom {
@@ -30,9 +25,7 @@ struct Question: Sendable {
     }
   }
 
-  var savedName: String { outcome.name }
-
-  /// What a key says to a conflict, and whether it says so for all that follow; nil for one that says nothing.
+  /// - Returns: the decision on a conflict, and whether on all that follow; nil for other keys.
   static func decision(for key: TerminalKey) -> (NameDecision, forAll: Bool)? {
     switch key {
     case .text("k"), .enter: (.keep, false)
@@ -46,10 +39,8 @@ struct Question: Sendable {
   }
 }
 
-/// Questions about finished files, asked one at a time below the bars while other files go on.
-///
-/// Nothing waits for an answer: each file stands, whole, under a numbered name until its question is answered. So its
-/// lane is free at once, nothing is lost if the run is killed, and an interrupted queue means "keep both".
+/// Questions about finished files, asked one at a time while other files go on. Each file stands whole under a numbered
+/// name until its question is answered, so its lane is free at once, and an interrupted queue means "keep both".
 final class QuestionQueue: Sendable {
   private let questions: AsyncStream<Question>
   private let continuation: AsyncStream<Question>.Continuation
@@ -60,10 +51,8 @@ final class QuestionQueue: Sendable {
   private let asksNames: Bool
   private let showPicture: @Sendable (_ path: String) -> Void
 
-  /// - Parameters:
-  ///   - keys: nil where there is no terminal to ask at.
-  ///   - showPicture: shows a file that is to be named, if it is an image.
-  /// - Returns: nil when nothing is to be asked, or it cannot be.
+  /// - Parameter showPicture: shows a file that is to be named, if it is an image.
+  /// - Returns: nil when nothing is to be asked, or cannot be.
   init?(
     asksConflicts: Bool, asksNames: Bool, keys: TerminalKeys?, feed: ProgressFeed,
     showPicture: @escaping @Sendable (_ path: String) -> Void
@@ -71,28 +60,20 @@ final class QuestionQueue: Sendable {
     self.showPicture = showPicture
     guard asksConflicts || asksNames, let keys else { return nil }
     (questions, continuation) = AsyncStream<Question>.makeStream()
-    self.keys = keys
-    self.feed = feed
-    self.asksConflicts = asksConflicts
-    self.asksNames = asksNames
+    (self.keys, self.feed, self.asksConflicts, self.asksNames) = (keys, feed, asksConflicts, asksNames)
   }
 
-  /// Called when a file ended; a question about it waits for its turn.
-  func consider(_ request: DownloadRequest, _ outcome: DownloadOutcome) {
-    guard
+  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    guard case .success(let outcome) = result,
       let question = Question(request, outcome, asksConflicts: asksConflicts, asksNames: asksNames)
     else { return }
     waiting.wrappingAdd(1, ordering: .relaxed)
     continuation.yield(question)
   }
 
-  /// No more files will end: `run` returns once all questions are answered.
+  /// `run` then returns once all questions are answered.
   func finish() { continuation.finish() }
 
-  /// Asks until `finish` was called and all is answered, or the task is cancelled.
-  /// - Parameters:
-  ///   - carryOut: does what was decided.
-  ///   - onFailure: told of what could not be carried out.
   func run(
     carryOut: @Sendable (NameDecision, Question) async throws(DownloadError) -> Void,
     onFailure: @Sendable (DownloadError) -> Void
@@ -124,12 +105,10 @@ final class QuestionQueue: Sendable {
     feed.prompt([])
   }
 
-  /// - Returns: nil when the task is cancelled or the terminal has gone.
-  private func decide(_ question: Question, _ forAll: inout NameDecision?, _ note: String?) async
-    -> NameDecision?
-  {
+  /// - Returns: nil when the task is cancelled or the terminal is gone.
+  private func decide(_ question: Question, _ forAll: inout NameDecision?, _ note: String?) async -> NameDecision? {
     if case .conflict = question.kind, let forAll { return forAll }
-    var (editor, note) = (LineEditor(question.savedName), note)
+    var (editor, note) = (LineEditor(question.outcome.name), note)
     keys.ask()
     while true {
       feed.prompt(QuestionMessages.lines(question, editor, note: note, waiting: waiting.load(ordering: .relaxed)))

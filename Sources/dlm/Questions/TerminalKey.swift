@@ -1,22 +1,18 @@
-/// What a person pressed, or pasted, at a terminal.
 enum TerminalKey: Sendable, Equatable {
-  /// What gives a mark: one character as a reader sees it, or the part of one that came so far.
+  /// One character as a reader sees it, or the part of one that came so far.
   case text(String)
-  /// What was pasted, in one piece, lines and all.
   case paste(String)
   case enter, tab, escape, backspace, delete
   case up, down, left, right, home, end
   case wordLeft, wordRight
-  /// Ctrl with a letter, in lower case.
+  /// In lower case.
   case control(Character)
-}
 
-extension TerminalKey {
-  /// No hand types so many characters at once; a key that is held down repeats one.
+  /// No hand types more at once; a key that is held down repeats one.
   private static let mostAtOnce = 4
 
-  /// What came with one read, with more characters than can be typed as the paste that it is, also where the terminal
-  /// does not mark it: else each would be a command.
+  /// More characters in one read than can be typed are a paste, also where the terminal does not mark it: else each
+  /// would be a command.
   static func joiningPastes(_ keys: [TerminalKey]) -> [TerminalKey] {
     let texts = keys.compactMap { if case .text(let text) = $0 { text } else { String?.none } }
     guard texts.count > mostAtOnce, Set(texts).count > 1 else { return keys }
@@ -33,40 +29,34 @@ extension TerminalKey {
   }
 }
 
-/// From the bytes that a terminal sends to keys (ECMA-48; xterm's control sequences): a value, which reads nothing
-/// itself.
-///
-/// A character comes as up to four bytes, an arrow as three, a paste as many. What is begun waits for the rest; Escape
-/// alone begins like an arrow, so whoever reads calls `flush` when nothing has followed it for a moment.
+/// From the bytes that a terminal sends to keys (ECMA-48; xterm's control sequences). Escape alone begins like an
+/// arrow, so whoever reads calls `flush` when nothing has followed for a moment.
 struct KeyDecoder: Sendable {
   private enum State: Equatable {
     case plain
     case escape
-    /// Behind `ESC [` or `ESC O`: parameters so far.
+    /// After `ESC [` or `ESC O`: the parameters so far.
     case sequence([UInt8])
     case paste([UInt8])
   }
 
   private var state = State.plain
-  /// Bytes of a character whose last one has not come.
   private var character: [UInt8] = []
 
-  /// No terminal sends a longer sequence. What is longer is none.
   private static let longest = 32
-  /// A paste that never ends must not swallow every key.
+  /// So that a paste without its end does not swallow every key.
   private static let longestPaste = 65_536
   private static let endOfPaste = Array("\u{1B}[201~".utf8)
 
-  /// Whether something was begun that `flush` would end.
+  /// Whether `flush` would end something.
   var isWithin: Bool { state == .escape || !character.isEmpty }
 
-  /// - Returns: the keys that are complete with this byte; mostly one.
   mutating func take(_ byte: UInt8) -> [TerminalKey] {
     switch state {
     case .plain: return plain(byte)
     case .escape: return afterEscape(byte)
     case .sequence(var parameters):
-      // Parameters and intermediates, then one final byte.
+      // Parameters and intermediates, then a final byte.
       if byte >= 0x20, byte < 0x40, parameters.count < Self.longest {
         parameters.append(byte)
         state = .sequence(parameters)
@@ -86,7 +76,7 @@ struct KeyDecoder: Sendable {
     }
   }
 
-  /// Nothing followed what was begun: Escape was meant by itself, and half a character is dropped.
+  /// Escape was meant by itself; half a character is dropped.
   mutating func flush() -> [TerminalKey] {
     character = []
     guard state == .escape else { return [] }
@@ -110,7 +100,7 @@ struct KeyDecoder: Sendable {
   }
 
   private mutating func ofCharacter(_ byte: UInt8) -> [TerminalKey] {
-    // What is no continuation ends a character that was cut short, and is looked at anew.
+    // Any other byte ends a character that was cut short.
     if !character.isEmpty, byte & 0xC0 != 0x80 {
       character = []
       return plain(byte)
@@ -133,7 +123,7 @@ struct KeyDecoder: Sendable {
     case UInt8(ascii: "b"): state = .plain; return [.wordLeft]
     case UInt8(ascii: "f"): state = .plain; return [.wordRight]
     default:
-      // Alt with a key: the key alone.
+      // Alt with a key counts as the key.
       state = .plain
       return plain(byte)
     }

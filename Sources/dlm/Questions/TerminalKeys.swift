@@ -1,30 +1,30 @@
 import DownloadModel
 import Glibc
-import TerminalProgress
 import SystemPackage
+import TerminalProgress
 
-/// The keys typed at the terminal, which the screen has set to give each at once and without echo: one owner reads them
-/// all. While a question is asked they are its answer, the rest of the time commands.
+/// The keys typed at the terminal, which the screen has set to give each at once, without echo. While a question is
+/// asked they are its answer, else commands.
 final class TerminalKeys: Sendable {
   private let reader: KeyReader
   private let state = Waiters(State())
 
   private struct State {
-    /// Whether a question has the keys, and since when: the number of questions so far.
+    /// Whether a question has the keys, and how many questions there were.
     var isAsking = false
     var asked = 0
     var typed: [TerminalKey] = []
     var hasEnded = false
   }
 
-  /// - Returns: nil where there is no terminal to read keys from.
+  /// - Returns: nil where there is no terminal.
   init?() {
     guard let reader = KeyReader() else { return nil }
     self.reader = reader
   }
 
-  /// Reads keys until the task is cancelled or the terminal is gone.
-  /// - Parameter press: gets those that answer no question.
+  /// Runs until the task is cancelled or the terminal is gone.
+  /// - Parameter press: gets the keys that answer no question.
   func run(_ press: @Sendable (TerminalKey) async -> Void) async {
     while let (keys, asked) = await reader.next(asked: { state.withLock { $0.asked } }) {
       for key in TerminalKey.joiningPastes(keys.filter { !answer($0, asked) }) { await press(key) }
@@ -32,10 +32,10 @@ final class TerminalKeys: Sendable {
     state.withLock { $0.hasEnded = true }
   }
 
-  /// - Returns: whether the key is a question's, or was typed before that appeared.
+  /// - Returns: whether a question took or dropped it.
   private func answer(_ key: TerminalKey, _ asked: Int) -> Bool {
     state.withLock { state in
-      // Typed before the question appeared, it was meant for something else.
+      // A key typed before the question appeared was meant for something else.
       if state.isAsking, asked == state.asked { state.typed.append(key) }
       return state.isAsking
     }
@@ -43,7 +43,7 @@ final class TerminalKeys: Sendable {
 
   // MARK: For questions, one at a time
 
-  /// A question appears: from now on the keys are its answer, and what was typed before is forgotten.
+  /// What was typed before is forgotten.
   func ask() {
     reader.forget()
     state.withLock { state in
@@ -52,7 +52,7 @@ final class TerminalKeys: Sendable {
     }
   }
 
-  /// The next key of the answer; nil once the task is cancelled, or there are no more keys.
+  /// Nil once the task is cancelled, or there are no more keys.
   func next() async -> TerminalKey? {
     await state.wait { state -> TerminalKey?? in
       if state.hasEnded { return .some(nil) }
@@ -61,11 +61,10 @@ final class TerminalKeys: Sendable {
     } ?? nil
   }
 
-  /// The question is answered, or given up.
   func release() { state.withLock { ($0.isAsking, $0.typed) = (false, []) } }
 }
 
-/// Reads the controlling terminal, on a thread of its own, because users take their time.
+/// Reads the controlling terminal, on a thread of its own, because that waits.
 private actor KeyReader {
   private nonisolated let executor = BlockingExecutor(label: "dlm.keys")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -73,15 +72,13 @@ private actor KeyReader {
   private let descriptor: Int32
   private nonisolated let interruption = Interruption()
   private var decoder = KeyDecoder()
-  /// What follows Escape within this time belongs to it: an arrow's bytes arrive together.
+  /// What follows Escape within this time belongs to it: an arrow's bytes come together.
   private static let escapeTime = Duration.milliseconds(50)
-  /// Time between two looks whether the terminal is ours again.
+  /// Between two looks whether the terminal is ours again.
   private static let foregroundTime = Duration.milliseconds(50)
 
   init?() {
-    // Not standard input: the list may come through it.
-    let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    guard descriptor >= 0 else { return nil }
+    guard let descriptor = TerminalPrompt.open() else { return nil }
     guard isatty(descriptor) == 1 else {
       close(descriptor)
       return nil
@@ -91,23 +88,22 @@ private actor KeyReader {
 
   deinit { close(descriptor) }
 
-  /// Waits for keys.
   /// - Parameter asked: the number of questions so far.
-  /// - Returns: what came at once, and how many questions had been asked before it was read; nil once the task is
-  ///   cancelled, or the terminal is gone.
+  /// - Returns: what came at once, and how many questions had been asked before; nil once the task is cancelled, or the
+  ///   terminal is gone.
   func next(asked: @Sendable () -> Int) async -> (keys: [TerminalKey], asked: Int)? {
     await withTaskCancellationHandler {
       _ = self
       while true {
-        if decoder.isWithin, !interruption.isReadable(descriptor, within: Self.escapeTime) {
+        if decoder.isWithin, !interruption.waitUntilReadable(descriptor, within: Self.escapeTime) {
           let keys = decoder.flush()
           if !keys.isEmpty { return (keys, asked()) }
           continue
         }
         guard interruption.waitUntilReadable(descriptor) else { return nil }
-        // What is typed while the shell has the terminal is the shell's.
+        // In the background, what is typed is the shell's.
         guard isInForeground else {
-          interruption.wait(for: Self.foregroundTime)
+          _ = interruption.waitUntilReadable(-1, within: Self.foregroundTime)
           continue
         }
         let before = asked()
@@ -122,13 +118,12 @@ private actor KeyReader {
     }
   }
 
-  /// True also where that is not known: the read will say what is wrong.
+  /// True also where unknown: the read will say what is wrong.
   private var isInForeground: Bool {
     let group = tcgetpgrp(descriptor)
     return group < 0 || group == getpgrp()
   }
 
-  /// - Returns: nil if the terminal is gone.
   private func read() -> [TerminalKey]? {
     var bytes = [UInt8](repeating: 0, count: 1024)
     let count = Glibc.read(descriptor, &bytes, bytes.count)
@@ -136,22 +131,33 @@ private actor KeyReader {
     return bytes[..<count].flatMap { decoder.take($0) }
   }
 
-  /// Forgets what was typed and not read yet.
   nonisolated func forget() { tcflush(descriptor, TCIFLUSH) }
 }
 
-/// Asks for a secret at the terminal, unseen, before the run: nothing else moves meanwhile.
-enum PassphrasePrompt {
-  /// - Returns: what was typed up to the end of the line; nil where there is no terminal, or it was left with Ctrl-C.
-  static func ask(_ question: String) -> String? {
-    // Not standard input: the list may come through it.
-    let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    guard terminal >= 0 else { return nil }
+enum TerminalPrompt {
+  /// The controlling terminal, since the list may come through standard input; nil where there is none.
+  static func open() -> Int32? {
+    let terminal = Glibc.open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    return terminal >= 0 ? terminal : nil
+  }
+
+  /// - Returns: whether the answer was yes; nil where there is no terminal.
+  static func confirm(_ question: String) -> Bool? {
+    guard let terminal = open() else { return nil }
+    defer { close(terminal) }
+    say(TerminalText.sanitized(question), terminal)
+    return ["y", "yes"].contains(line(terminal)?.lowercased())
+  }
+
+  /// Asks for a secret, without echo.
+  /// - Returns: nil where there is no terminal, or it was left with Ctrl-C.
+  static func secret(_ question: String) -> String? {
+    guard let terminal = open() else { return nil }
     defer { close(terminal) }
     var found = termios()
     guard tcgetattr(terminal, &found) == 0 else { return nil }
     var mode = found
-    // Ctrl-C arrives as a key, since Ctrl-Z as a signal would leave the terminal without echo.
+    // Ctrl-C comes as a key, since Ctrl-Z as a signal would leave the terminal without echo.
     mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
     return Signals.hold { () -> String? in
       guard tcsetattr(terminal, TCSAFLUSH, &mode) == 0 else { return nil }
@@ -164,23 +170,21 @@ enum PassphrasePrompt {
     }
   }
 
-  /// - Returns: nil for Ctrl-C, and for a signal.
   private static func line(_ terminal: Int32) -> String? {
     var bytes: [UInt8] = []
     while true {
       var wanted = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
-      // The signal may be another thread's, whose handler wakes nobody here.
+      // Not for ever: a signal taken by another thread wakes nobody here.
       while poll(&wanted, 1, 100) <= 0 { if Signals.ending != nil { return nil } }
       var byte: UInt8 = 0
       let count = read(terminal, &byte, 1)
       if count < 0, errno == EINTR { continue }
-      // A terminal that has gone, or Ctrl-D.
+      // The terminal has gone, or Ctrl-D.
       if count != 1 || byte == 4 { return String(decoding: bytes, as: UTF8.self) }
       switch byte {
       case 3: return nil
       case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return String(decoding: bytes, as: UTF8.self)
       case 8, 0x7f:
-        // The last character, however many bytes it has.
         while let last = bytes.popLast(), last & 0xC0 == 0x80 {}
       case 21: bytes = []  // Ctrl-U
       default: bytes.append(byte)
@@ -189,7 +193,7 @@ enum PassphrasePrompt {
   }
 
   private static func say(_ text: String, _ terminal: Int32) {
-    // If the prompt cannot be written, it is not seen, but the answer is read all the same.
+    // A question that cannot be written is not seen: nobody says yes to it, and a secret is read all the same.
     try? FileDescriptor(rawValue: terminal).writeWhole(text.utf8)
   }
 }

@@ -1,28 +1,27 @@
+import Comparing
 import DownloadModel
-import StrategyComparing
+import Downloads
 import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// One `dlm compare`: downloads one list in every mode, several times over, each time into an empty folder and without
-/// the cache.
+/// Downloads one list in every mode, several times over, each time into an empty folder and without the cache.
 struct ComparisonSession: Sendable {
   let settings: Settings
   let screen: ProgressScreen
   let plan: ComparisonPlan
-  let failing: ComparisonRunner.Failing
+  /// Whether a file that fails ends the comparison.
+  let isStrict: Bool
   let requests: [DownloadRequest]
-  /// Which disk is measured is the user's to say, by `$TMPDIR`.
+  /// The user chooses by `$TMPDIR` which disk is measured.
   let temporaryFolder: String
-  /// The table of what has been measured so far.
   let table: @Sendable (ComparisonReport) -> [String]
-  /// Told of what has been measured, after each run.
   let onMeasured: @Sendable ([RunMeasurement]) -> Void
 
   /// - Returns: the report, or why there is none; and the signal that ended it.
   /// - Throws: Errno of the temporary folder.
   func run() async throws(Errno) -> (Result<ComparisonReport, ComparisonError>, signal: Int32?) {
-    // From here on, no signal may end the process at once: that would leave the scratch folder behind.
+    // A signal that ends the process at once would leave the scratch folder behind.
     let signals = Signals(.ending) { screen.restoreNow() }
     let scratch = try ScratchFolder(below: temporaryFolder)
     defer { scratch.remove() }
@@ -31,9 +30,8 @@ struct ComparisonSession: Sendable {
 
   private func measure(below scratch: FilePath) async -> Result<ComparisonReport, ComparisonError> {
     let measured = Lock<[RunMeasurement]>([])
-    let runner = ComparisonRunner(plan: plan, failing: failing) { news in
+    let runner = ComparisonRunner(plan: plan, isStrict: isStrict) { news in
       switch news {
-      // Bars have the growing table.
       case .ran(let step, let observation) where screen.style != .bars && !settings.isSilent:
         StandardError.say([ComparisonMessages.runLine(step, observation, of: plan)])
       case .ran: break
@@ -56,7 +54,6 @@ struct ComparisonSession: Sendable {
     }
   }
 
-  /// One run, whose files are read and removed again.
   private func observe(
     _ step: ComparisonPlan.Step, _ leftOut: Set<String>, _ report: ComparisonReport, below scratch: FilePath
   ) async throws(DownloadError) -> RunObservation {
@@ -66,20 +63,19 @@ struct ComparisonSession: Sendable {
     feed.listed(requests.count, complete: true)
     let (failures, files, recorder) = (FailureLog(), FetchedFiles(), RunRecorder())
     let heading = ComparisonMessages.heading(step, of: plan, report.results.isEmpty ? [] : table(report))
-    // Checking is no part of what is measured, but of what is looked at.
+    // Reading the files for their digests is shown, but not measured.
     let result = await screen.show(feed, screen.style == .bars ? .events : .totals, heading: heading) {
       () -> Result<RunObservation, DownloadError> in
       do throws(DownloadError) {
         let wall = try await fetch(requests, into: folder, step.mode, feed, files, failures, recorder)
         if Task.isCancelled { throw .cancelled }
         let fetched = files.all
-        let manifest = try await RunManifest.read(fetched)
+        let manifest = try await Self.manifest(of: fetched)
         try ScratchFolder.removeWhole(folder)
         return .success(
           RunObservation(
             wall: wall, bytes: feed.counter.value, files: Set(fetched.map(\.path)).count,
-            failures: failures.failures.map { RunFailure(address: $0.address ?? "", error: $0) },
-            manifest: manifest, details: recorder.details))
+            failures: failures.failures, manifest: manifest, details: recorder.details))
       } catch {
         return .failure(error)
       }
@@ -87,7 +83,6 @@ struct ComparisonSession: Sendable {
     return try result.get()
   }
 
-  /// - Returns: how long it took, from the first request to the last file.
   private func fetch(
     _ requests: [DownloadRequest], into folder: FilePath, _ mode: ComparedMode, _ feed: ProgressFeed,
     _ files: FetchedFiles, _ failures: FailureLog, _ recorder: RunRecorder
@@ -101,48 +96,28 @@ struct ComparisonSession: Sendable {
       log: RunLog(isVerbose: settings.isVerbose))
     recorder.begin()
     let start = ContinuousClock.now
-    // Cancelled and awaited at the end of this scope.
     async let _: Void = recorder.watchHosts(of: feed)
     let width = await wiring.run(RequestList(requests, count: requests.count)) { request, result in
-      recorder.end(of: request, result)
-      switch result {
-      case .success(let outcome): files.add(request, outcome)
-      case .failure(let error): failures.add(error)
-      }
+      recorder.ended(request, result)
+      files.ended(request, result)
+      if case .failure(let error) = result { failures.add(error) }
     }
     let wall = start.duration(to: .now)
     recorder.end(mostAtOnce: width.peak)
-    _ = await wiring.close()  // without a cache there is nothing to be warned of
+    _ = await wiring.loops.close()  // without a cache there is nothing to be warned of
     return wall
   }
-}
 
-/// What a run brought, as requests with the SHA-256 digests of their files.
-enum RunManifest {
-  /// Reads every byte, on the cooperative pool: it is no part of what is measured.
-  /// - Throws: `.disk` with the path that cannot be read; `.cancelled`.
+  /// Reads every byte, on the cooperative pool: its time is not measured.
   @concurrent
-  static func read(_ files: [FetchedFiles.File]) async throws(DownloadError) -> ContentManifest {
+  private static func manifest(of files: [FetchedFiles.File]) async throws(DownloadError) -> ContentManifest {
     // Equal addresses of a list are one file.
-    var digests: [String: String] = [:]
-    var entries: [ContentManifest.File] = []
-    entries.reserveCapacity(files.count)
+    var digests = FileDigests(activity: "reading what was downloaded")
+    var entries: [Int: ContentManifest.File] = [:]
     for file in files {
-      let known = digests[file.path]
-      let digest: String
-      // Not by `??`, whose autoclosure would throw any error.
-      if let known { digest = known } else { digest = try Self.digest(of: file.path) }
-      digests[file.path] = digest
-      entries.append(ContentManifest.File(id: file.request.id, address: file.request.address.key, digest: digest))
+      entries[file.request.id] = ContentManifest.File(
+        address: file.request.address.key, digest: try digests.digest(of: file.path))
     }
     return ContentManifest(files: entries)
-  }
-
-  private static func digest(of path: String) throws(DownloadError) -> String {
-    do { return try ContentDigest.ofFile(path).hex } catch {
-      if let error = error as? DownloadError { throw error }
-      throw DownloadError(
-        .disk, cause: .errno(Errno(error).rawValue), path: path, activity: "reading what was downloaded")
-    }
   }
 }

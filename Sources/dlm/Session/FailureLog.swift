@@ -4,10 +4,10 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// The failures of a run, for the summary and the exit status. Memory does not grow with a list of which every file
-/// fails: beyond some thousands, failures are only counted, and spooled for `--failed`, which lists them all.
+/// The failures of a run, for the summary and the exit status. Beyond `told` they are only counted, and spooled for
+/// `--failed`, so that memory does not grow with the list.
 final class FailureLog: Sendable {
-  /// How many failures are kept to be shown one by one: more cannot be read in a terminal.
+  /// How many are kept: nobody reads more in a terminal.
   static let told = 10_000
 
   let spool: FailureSpool?
@@ -21,15 +21,14 @@ final class FailureLog: Sendable {
     var more = 0
   }
 
-  /// For the exit status the first failure of each kind is kept, however late it comes.
+  /// The first failure of each kind is kept however late it comes, for the exit status.
   private struct Kind: Hashable {
     var code: DownloadError.Code
     var isTransient: Bool
   }
 
   init(spool: FailureSpool? = nil, limit: Int = told) {
-    self.spool = spool
-    self.limit = limit
+    (self.spool, self.limit) = (spool, limit)
   }
 
   func add(_ error: DownloadError) {
@@ -54,30 +53,27 @@ final class FailureLog: Sendable {
 
   var failures: [DownloadError] { state.withLock { $0.failures } }
   var rejections: [Rejection] { state.withLock { $0.rejections } }
-  /// How many failures were only counted.
   var more: Int { state.withLock { $0.more } }
 }
 
-/// Failures on disk, in a file without a name: a list of millions may need it, and memory should not hold them.
+/// Failures in a file without a name, since a list may have millions.
 final class FailureSpool: Sendable {
   private let state: Lock<State>
 
   private struct State {
     let file: FileDescriptor
     var heading = ""
-    /// Lines that are not in the file yet.
     var waiting = ""
     var failure: Errno?
   }
 
-  /// - Throws: Errno when the temporary folder cannot be written.
   init(in folder: String) throws(Errno) {
     state = Lock(State(file: try TemporaryFolder.unnamedFile(in: folder, "failed")))
   }
 
   deinit { state.withLock { try? $0.file.close() } }  // it is read no more
 
-  /// As a list has it: the address, under a comment where the cause is another than before.
+  /// Adds the address, under a comment where the cause is another than before.
   func add(_ error: DownloadError) {
     let heading = FailedList.oneLine(FailureMessages(error).heading)
     let line = FailedList.line(error)
@@ -91,7 +87,6 @@ final class FailureSpool: Sendable {
     }
   }
 
-  /// Copies what was spooled to the end of a file.
   /// - Throws: Errno of either file, also of earlier writes.
   func copy(to target: FileDescriptor) throws {
     try state.withLock { state in
@@ -113,11 +108,9 @@ final class FailureSpool: Sendable {
   }
 }
 
-/// The failures as a list that `dlm get` can read again: addresses under comments that give the cause.
-struct FailedList {
-  let text: String
-
-  init(_ report: RunReport) {
+/// A list that `dlm get` can read again: addresses under comments that give the cause.
+enum FailedList {
+  static func text(_ report: RunReport) -> String {
     var lines: [String] = []
     if report.failures.isEmpty, report.rejections.isEmpty { lines.append("# nothing failed") }
     lines += report.rejections.map { "# " + Self.oneLine(RejectionMessages($0).line) }
@@ -125,10 +118,10 @@ struct FailedList {
       lines.append("# " + Self.oneLine(group.heading))
       lines += group.errors.map(Self.line)
     }
-    text = lines.joined(separator: "\n") + "\n"
+    return lines.joined(separator: "\n") + "\n"
   }
 
-  /// A failure without an address concerns a folder or file, so there is nothing to fetch again.
+  /// A failure without an address concerns a folder or file: there is nothing to fetch again.
   static func line(_ error: DownloadError) -> String {
     guard let address = error.address else { return "# " + oneLine(error.path ?? "") }
     return address + (error.provenance == .user ? "" : LineOptions(provenance: error.provenance).text)

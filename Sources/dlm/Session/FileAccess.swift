@@ -1,16 +1,13 @@
 import DownloadModel
+import FoundationEssentials
 import Glibc
 import SystemPackage
 
-// How this room reads and writes the user's files: in blocks, whole, or as a draft that is renamed.
-
 extension FileDescriptor {
-  /// 64 KiB: larger blocks read no faster.
+  /// 64 KiB, as larger blocks read no faster.
   static var blockSize: Int { 64 * 1024 }
 
-  /// Reads with read(2), so that fewer bytes may come than were asked for.
-  /// - Parameter size: the most bytes.
-  /// - Returns: the next bytes; empty at the end of the file.
+  /// One read(2): may give fewer bytes than asked for, and none at the end of the file.
   func block(_ size: Int = blockSize) throws(Errno) -> [UInt8] {
     do {
       return try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -21,8 +18,7 @@ extension FileDescriptor {
     }
   }
 
-  /// Reads until the file ends or is longer than expected.
-  /// - Parameter limit: bytes. A caller that gets more than that knows that the file is longer.
+  /// Reads to the end of the file, or until there are more bytes than the limit.
   func bytes(upTo limit: Int = .max) throws(Errno) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count <= limit {
@@ -33,8 +29,8 @@ extension FileDescriptor {
     return bytes
   }
 
-  /// Writes all bytes, also to a descriptor that does not block; one that takes nothing for a second is given up once a
-  /// signal ends the run.
+  /// Also to a descriptor that does not block. One that takes nothing for a second is given up once a signal ends the
+  /// run.
   func writeWhole(_ text: some Sequence<UInt8>) throws(Errno) {
     var bytes = Array(text)[...]
     while !bytes.isEmpty {
@@ -55,10 +51,11 @@ extension FileDescriptor {
 }
 
 extension ContentDigest {
-  /// The SHA-256 digest of a file, which is read whole.
-  /// - Throws: `DownloadError.cancelled` in a cancelled task; errno.
+  /// Reads the whole file.
+  /// - Throws: `DownloadError.cancelled` in a cancelled task; Errno.
   static func ofFile(_ path: String) throws -> ContentDigest {
-    let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec])
+    // Not blocking, in case the path is a pipe.
+    let file = try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
     return try file.closeAfter {
       var hasher = ContentHasher(.sha256)
       while true {
@@ -72,16 +69,21 @@ extension ContentDigest {
 }
 
 extension Character {
-  /// Whether a file's line ends with it. U+2028 and its like, also newlines to Swift, stand within lines.
+  /// Whether it ends a line of a file. U+2028 and its like, newlines to Swift too, stand within lines.
   var endsLine: Bool { self == "\n" || self == "\r\n" || self == "\r" }
 }
 
+extension FileManager {
+  /// Empty where the folder cannot be read.
+  func names(in folder: String) -> [String] { (try? contentsOfDirectory(atPath: folder)) ?? [] }
+}
+
 extension Errno {
-  /// What a call of SystemPackage threw, which is always an Errno although its declaration does not say so.
+  /// SystemPackage throws nothing else, although it does not declare so.
   init(_ error: any Error) { self = error as? Errno ?? .ioError }
 }
 
-/// Reads files that say whom dlm trusts, or as whom it logs in.
+/// For files that say whom dlm trusts, or as whom it logs in.
 enum UserFile {
   enum Refusal: Error {
     case system(Errno)
@@ -89,9 +91,9 @@ enum UserFile {
     case longer(than: Int)
   }
 
-  /// Opened once, judged, and read from the same descriptor, so that the file that was judged is the one that is read.
+  /// Judges and reads the same descriptor, so that no other file can take its place in between.
   /// - Parameters:
-  ///   - behindLink: whether a link may lead there; what is behind it is judged alike.
+  ///   - behindLink: whether the path may be a link; what is behind it is judged alike.
   ///   - orPipe: whether it may be a pipe, whose writer is waited for.
   static func bytes(
     _ path: String, upTo limit: Int, behindLink: Bool = true, trustsRoot: Bool = true, orPipe: Bool = false
@@ -107,9 +109,7 @@ enum UserFile {
       throw .distrusted(why)
     }
     let bytes: [UInt8]
-    do throws(Errno) {
-      bytes = try FileDescriptor(rawValue: raw).bytes(upTo: limit)
-    } catch {
+    do throws(Errno) { bytes = try FileDescriptor(rawValue: raw).bytes(upTo: limit) } catch {
       throw .system(error)
     }
     if bytes.count > limit { throw .longer(than: limit) }
@@ -117,20 +117,18 @@ enum UserFile {
   }
 }
 
-/// `$TMPDIR`, else `/tmp`: for data that may be too large for memory and need not outlive the process.
+/// `$TMPDIR`, else `/tmp`: for data too large for memory that need not outlive the process.
 enum TemporaryFolder {
   static func path(_ environment: [String: String]) -> String {
     environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
   }
 
-  /// Whose files are in memory, on every Linux that has mounted it (shm_overview(7)).
+  /// A file system in memory (shm_overview(7)), where it is mounted.
   static let inMemory = "/dev/shm"
 
-  /// Whether it is there and this user may write to it.
   static var hasMemory: Bool { access(inMemory, W_OK | X_OK) == 0 }
 
-  /// A new file, whose name is removed at once, so that the file disappears with the process, however that ends.
-  /// - Parameter purpose: a word for its short-lived name.
+  /// Its name is removed at once, so the file disappears with the process however that ends.
   static func unnamedFile(in folder: String, _ purpose: String) throws(Errno) -> FileDescriptor {
     var template = Array("\(folder)/dlm-\(purpose)-XXXXXX".utf8CString)
     let raw = mkstemp(&template)  // not closed on exec, as dlm starts no program
@@ -140,16 +138,15 @@ enum TemporaryFolder {
   }
 }
 
-/// A file before it gets its name: written beside the target under a random name, readable by this user alone, and
-/// renamed over the target when whole. So no reader sees half a file, no write follows a link, and no other user's file
-/// is emptied. A draft that is not committed is removed.
+/// A file before it gets its name: written beside the target under a random name (0600), and renamed over it when
+/// whole. So no reader sees half a file, and no write follows a link or empties another user's file. Removed unless
+/// committed.
 struct DraftFile: ~Copyable {
   private let target: FilePath
   private let path: FilePath
   let descriptor: FileDescriptor
   private var isOpen = true
 
-  /// - Throws: Errno when the folder cannot be written.
   init(for target: FilePath) throws(Errno) {
     self.target = target
     let folder = target.removingLastComponent()
@@ -168,8 +165,8 @@ struct DraftFile: ~Copyable {
 
   func write(_ bytes: some Sequence<UInt8>) throws(Errno) { try descriptor.writeWhole(bytes) }
 
-  /// Gives the file its name, and replaces what stood there in the same instant.
-  /// - Throws: Errno, also of writes that are reported only now (NFS, quotas). Then nothing has changed.
+  /// Replaces what stood there in the same instant.
+  /// - Throws: Errno, also of writes that are reported only now (NFS, quotas); nothing has changed then.
   mutating func commit() throws(Errno) {
     isOpen = false
     guard close(descriptor.rawValue) == 0, rename(path.string, target.string) == 0 else {
@@ -180,8 +177,7 @@ struct DraftFile: ~Copyable {
   }
 
   /// Gives the file its name before it is whole, for what is read while it grows.
-  /// - Returns: the file, open.
-  /// - Throws: Errno. Then nothing has changed.
+  /// - Throws: Errno; nothing has changed then.
   mutating func publish() throws(Errno) -> FileDescriptor {
     guard rename(path.string, target.string) == 0 else { throw Errno(rawValue: errno) }
     isOpen = false
@@ -195,22 +191,22 @@ struct DraftFile: ~Copyable {
   }
 }
 
-/// What dlm keeps for itself: only the user may write it, and what anybody else may have written is not believed.
+/// dlm's own files: only the user may write them, and what others may have written is not believed.
 enum OwnFiles {
-  /// Makes a folder (0700), and the folders above it, where missing. One that a umask left open is closed.
-  /// - Throws: Errno; `.notPermitted` for one that is not believed.
+  /// Makes the folder (0700) and those above it where missing.
+  /// - Throws: Errno; `.notPermitted` for a folder that is not believed.
   static func makeFolder(_ path: FilePath) throws(Errno) {
     do throws(Errno) {
       try makeNew(path)
     } catch .fileExists {
       guard distrust(folder: path) == nil else { throw .notPermitted }
-      // The files in it are 0600: a folder that cannot be closed discloses only their names.
+      // One that a umask left open is closed. If that fails, only names are disclosed: its files are 0600.
       _ = chmod(path.string, 0o700)
     }
   }
 
-  /// - Throws: `.fileExists` if the folder itself exists. Folders above it may exist and stay as they are:
-  ///   `~/.local/state` is not dlm's.
+  /// - Throws: `.fileExists` if the folder itself exists. Those above it stay as they are: `~/.local/state` is not
+  ///   dlm's.
   private static func makeNew(_ path: FilePath) throws(Errno) {
     if mkdir(path.string, 0o700) == 0 { return }
     let failure = Errno(rawValue: errno)
@@ -221,14 +217,14 @@ enum OwnFiles {
     guard mkdir(path.string, 0o700) == 0 || errno == EEXIST else { throw Errno(rawValue: errno) }
   }
 
-  /// - Returns: nil for a folder that is believed, and where there is none.
+  /// - Returns: nil for a folder that is believed, or missing.
   static func distrust(folder path: FilePath, trustsRoot: Bool = false) -> Distrust? {
     var status = stat()
     guard stat(path.string, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
     return Distrust(folder: FileOwnership(status), user: geteuid(), trustsRoot: trustsRoot)
   }
 
-  /// Whether an open file is believed, with the folder in which it has its name.
+  /// Judges an open file together with the folder in which it has its name.
   static func isBelieved(_ descriptor: Int32, at path: FilePath) -> Bool {
     var (file, folder) = (stat(), stat())
     guard fstat(descriptor, &file) == 0, stat(path.removingLastComponent().string, &folder) == 0 else { return false }
@@ -237,12 +233,8 @@ enum OwnFiles {
 
   /// - Returns: nothing for a file that is missing, cannot be read or is not believed.
   static func bytes(of path: FilePath, upTo limit: Int) -> [UInt8] {
-    guard
-      let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking, .noFollow])
+    guard let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking, .noFollow])
     else { return [] }
-    let bytes = try? file.closeAfter {
-      isBelieved(file.rawValue, at: path) ? try file.bytes(upTo: limit) : []
-    }
-    return bytes ?? []
+    return (try? file.closeAfter { isBelieved(file.rawValue, at: path) ? try file.bytes(upTo: limit) : [] }) ?? []
   }
 }

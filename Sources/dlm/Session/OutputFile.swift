@@ -1,23 +1,23 @@
 import ArgumentParser
+import DownloadCaching
+import DownloadModel
 import Glibc
+import Synchronization
 import SystemPackage
+import TerminalProgress
 
-/// Where `--failed`, `--events`, `--summary-json` and `--report` write: a file, which is replaced as a whole, or
-/// something that takes a stream (a pipe, a terminal, `-` for standard output, `fd:3`).
-///
-/// What is written may hold addresses as they must be fetched again, signatures and all, so the file is this user's
-/// alone (0600).
+/// Where `--failed`, `--events`, `--summary-json` and `--report` write: a file that is replaced as a whole (0600, as
+/// addresses may be signed), or something that takes a stream.
 enum OutputFile {
   case file(FilePath)
-  /// A device, opened by its name when there is something to write.
+  /// Opened only when there is something to write.
   case device(FilePath)
-  /// A named pipe, likewise, as opening it waits for its reader.
+  /// Likewise, as opening it waits for its reader.
   case pipe(FilePath)
-  /// One that this process has open: `-`, `fd:3`, `/dev/stdout`, `/dev/fd/5` (a shell's `>(…)`). The last two names are
-  /// links, which lead to what the caller opened.
+  /// One that this process has open: `-`, `fd:3`, `/dev/stdout`, `/dev/fd/5` (a shell's `>(…)`), the last two of which
+  /// are links.
   case descriptor(Int32)
 
-  /// Checks the target before the run.
   /// - Throws: `ValidationError` for a folder, for a link, which may lead to another user's file, and for a descriptor
   ///   that cannot be written.
   init(_ text: String, option: String) throws {
@@ -38,7 +38,7 @@ enum OutputFile {
     }
     var status = stat()
     guard lstat(text, &status) == 0 else {
-      // Not there, or not to be looked at: writing it will say so.
+      // If it cannot be looked at, writing it will say so.
       self = .file(FilePath(text))
       return
     }
@@ -51,7 +51,6 @@ enum OutputFile {
     }
   }
 
-  /// As messages name it.
   var name: String {
     switch self {
     case .file(let path), .device(let path), .pipe(let path): path.string
@@ -59,13 +58,13 @@ enum OutputFile {
     }
   }
 
-  /// The name by which the system knows what an option's value leads to.
+  /// The path that an option's value stands for.
   static func path(_ text: String) -> String {
     if text == "-" { return "/dev/stdout" }
     return text.utf8.starts(with: "fd:".utf8) ? "/dev/fd/" + text.dropFirst(3) : text
   }
 
-  /// The one that a path leads to; nil for a path of another file.
+  /// The open descriptor that a path names; nil for any other path.
   static func descriptor(_ path: String) -> Int32? {
     switch path {
     case "-", "/dev/stdout": return STDOUT_FILENO
@@ -78,8 +77,7 @@ enum OutputFile {
     }
   }
 
-  /// What keeps a file from being written there now; nil if nothing does. It is found by trying, since a folder's
-  /// rights are not all that counts, and leaves nothing behind.
+  /// What keeps a file from being written; nil if nothing does. Found by trying, since rights are not all that counts.
   var obstacle: Errno? {
     guard case .file(let path) = self else { return nil }
     do throws(Errno) {
@@ -92,8 +90,7 @@ enum OutputFile {
 
   // MARK: Writing
 
-  /// Writes a text; a file is there as a whole or not at all.
-  /// - Parameter spool: what comes behind it.
+  /// A file is there as a whole or not at all.
   /// - Throws: Errno of the file, or of the spool.
   func write(_ text: String, more spool: FailureSpool? = nil) throws {
     func write(to file: FileDescriptor) throws {
@@ -112,8 +109,8 @@ enum OutputFile {
     }
   }
 
-  /// Opens it for what is written bit by bit while a run goes on: a file that is there is replaced at once, so that no
-  /// other user's file, and no other name of this one, is written.
+  /// For what is written bit by bit during a run. A file that is there is replaced at once: neither another user's file
+  /// nor another name of it is written.
   func open() throws(Errno) -> FileDescriptor {
     switch self {
     case .file(let path):
@@ -121,7 +118,7 @@ enum OutputFile {
       return try draft.publish()
     case .device(let path): return try Self.open(path)
     case .pipe(let path):
-      // Who waits for a reader within the call is deaf to signals.
+      // A blocking open would be deaf to signals.
       while true {
         do throws(Errno) {
           return try Self.open(path)
@@ -134,10 +131,49 @@ enum OutputFile {
     }
   }
 
-  /// Not blocking: whoever writes waits for room where a signal can end that (`writeWhole`).
+  /// Not blocking, so that a signal can end the wait for room (`writeWhole`).
   private static func open(_ path: FilePath) throws(Errno) -> FileDescriptor {
     let raw = Glibc.open(path.string, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)
     guard raw >= 0 else { throw Errno(rawValue: errno) }
     return FileDescriptor(rawValue: raw)
+  }
+}
+
+/// The JSON lines of `--events`: another reader of the feed beside the display.
+final class EventRecord: Sendable {
+  private let target: OutputFile
+  private let descriptor: FileDescriptor
+  private let lost = Lock(false)
+
+  /// A pipe waits for its reader.
+  /// - Throws: Errno.
+  init(_ target: OutputFile) throws(Errno) {
+    self.target = target
+    descriptor = try target.open()
+  }
+
+  deinit {
+    if case .descriptor = target { return }
+    try? descriptor.close()  // a write that failed has been told
+  }
+
+  /// Lost lines fail the run: they are data.
+  var hasLostData: Bool { lost.withLock { $0 } }
+
+  func record<Value: Sendable>(_ feed: ProgressFeed, while work: @Sendable () async -> Value) async -> Value {
+    guard
+      let renderer = ProgressRenderer(
+        feed: feed, style: .json, output: TerminalOutput(descriptor: descriptor.rawValue),
+        environment: TerminalEnvironment(isTerminal: false, variables: [:]), words: DisplayWords.all)
+    else { return await work() }
+    async let writing: Void = renderer.run()
+    let value = await work()
+    await renderer.finish()
+    await writing
+    if let loss = await renderer.lost {
+      lost.withLock { $0 = true }
+      StandardError.say([TroubleMessages.notWritten(target.name, Errno(rawValue: loss.errno))])
+    }
+    return value
   }
 }

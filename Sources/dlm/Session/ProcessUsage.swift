@@ -1,11 +1,11 @@
+import CLinux
+import FoundationEssentials
 import Glibc
+import Synchronization
 import SystemPackage
 
-/// What this process takes of the machine.
 enum ProcessUsage {
-  /// Of all its threads.
   static var processorTime: Duration { time(of: CLOCK_PROCESS_CPUTIME_ID) }
-  /// Of the calling thread.
   static var threadTime: Duration { time(of: CLOCK_THREAD_CPUTIME_ID) }
 
   /// clock_gettime(2)
@@ -16,13 +16,11 @@ enum ProcessUsage {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// From now on `peakMemory` is that of the time since (proc_pid_clear_refs(5)). Where the kernel refuses, it stays
-  /// that of the whole process.
+  /// Has `peakMemory` count from now (proc_pid_clear_refs(5)); where the kernel refuses, it stays that of the whole
+  /// process.
   static func forgetPeakMemory() {
-    guard let file = try? FileDescriptor.open("/proc/self/clear_refs", .writeOnly, options: [.closeOnExec]) else {
-      return
-    }
-    _ = try? file.closeAfter { try file.writeAll("5".utf8) }
+    let file = try? FileDescriptor.open("/proc/self/clear_refs", .writeOnly, options: [.closeOnExec])
+    _ = try? file?.closeAfter { try file?.writeAll("5".utf8) }
   }
 
   /// Bytes in memory at their peak; nil where the kernel does not tell (proc_pid_status(5), VmHWM).
@@ -41,8 +39,7 @@ enum ProcessUsage {
     return nil
   }
 
-  /// How far the clock on the wall has moved beside the one that measures: more where somebody set it, or where the
-  /// machine slept.
+  /// How far wall clock and monotonic clock have parted: somebody set the one, or the machine slept.
   struct ClockWatch {
     private let wall = time(of: CLOCK_REALTIME)
     private let measuring = time(of: CLOCK_MONOTONIC)
@@ -51,5 +48,41 @@ enum ProcessUsage {
       let moved = time(of: CLOCK_REALTIME) - wall - (time(of: CLOCK_MONOTONIC) - measuring)
       return moved < .zero ? .zero - moved : moved
     }
+  }
+}
+
+/// The idle classes of processor and disk time (`--background`). A new thread inherits them from its maker, so all
+/// threads get them, again and again until a look finds no new one.
+enum IdleClass {
+  /// SCHED_IDLE, which Swift's Glibc module does not export.
+  private static let scheduling: Int32 = 5
+  /// Few threads are made during a look, so a handful of looks is enough.
+  private static let mostLooks = 16
+
+  /// - Returns: why the system refuses; nil if it does not.
+  static func enter() -> Errno? {
+    var done: Set<pid_t> = []
+    for _ in 0..<mostLooks {
+      let new = threads().subtracting(done)
+      if new.isEmpty { return nil }
+      for thread in new {
+        if let errno = enter(thread) { return errno }
+      }
+      done.formUnion(new)
+    }
+    return nil
+  }
+
+  private static func enter(_ thread: pid_t) -> Errno? {
+    var parameters = sched_param()
+    guard sched_setscheduler(thread, scheduling, &parameters) == 0, dlm_set_idle_io(thread) == 0 else {
+      // A thread may have ended since it was seen.
+      return errno == ESRCH ? nil : Errno(rawValue: errno)
+    }
+    return nil
+  }
+
+  private static func threads() -> Set<pid_t> {
+    Set(FileManager.default.names(in: "/proc/self/task").compactMap { pid_t($0) })
   }
 }

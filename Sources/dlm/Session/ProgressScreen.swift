@@ -5,8 +5,7 @@ import Synchronization
 import SystemPackage
 import TerminalProgress
 
-/// Shows this process's progress, on standard error as its terminal and its user allow; and the root of the task tree,
-/// which the process's signals cancel.
+/// Shows the progress on standard error, and is the root of the task tree, which signals cancel.
 final class ProgressScreen: Sendable {
   let style: ProgressStyle.Resolved
   private let environment: TerminalEnvironment
@@ -14,12 +13,11 @@ final class ProgressScreen: Sendable {
   private let output: TerminalOutput
   private let current = Lock<ProgressRenderer?>(nil)
   private let ending = Lock<Signals?>(nil)
-  private let lost = Lock<OutputLost?>(nil)
+  private let lost = Lock(false)
 
   /// - Parameters:
-  ///   - readsInput: whether the run reads standard input. Is that a terminal, its keys stay lines, which are
-  ///     seen and end with Ctrl-D.
-  ///   - keepsInput: whether what is typed is none of dlm's, and is left for the program after it.
+  ///   - readsInput: whether the run reads standard input; at a terminal its keys then stay lines, ended by Ctrl-D.
+  ///   - keepsInput: whether what is typed is left for the program after dlm.
   init(
     _ style: ProgressStyle, readsInput: Bool = false, keepsInput: Bool = false, environment variables: [String: String]
   ) {
@@ -29,10 +27,9 @@ final class ProgressScreen: Sendable {
     self.style = style.resolved(in: environment)
   }
 
-  /// Whether JSON lines were lost. They are data: the run's files are not affected, but the reader of the lines is.
-  var hasLostData: Bool { lost.withLock { $0 != nil } }
+  /// Lost JSON lines fail the run: they are data.
+  var hasLostData: Bool { lost.withLock { $0 } }
 
-  /// Messages as the window has room for them.
   func wrapped(_ lines: [String]) -> [String] {
     guard environment.isTerminal, let columns = output.size?.columns else { return lines }
     return lines.flatMap { TextWrap.lines($0, columns: columns) }
@@ -40,15 +37,11 @@ final class ProgressScreen: Sendable {
 
   // MARK: Showing
 
-  /// Shows a run while `work` runs. Only the end of the run waits for the terminal.
-  /// - Parameters:
-  ///   - heading: of a run that is one of several.
-  ///   - keys: what is typed; nil for a run that takes none.
-  ///   - control: what keys command; nil where they only answer questions.
-  /// - Returns: what `work` returned.
+  /// Only the end of the run waits for the terminal.
+  /// - Parameter control: what keys command; nil where they only answer questions.
   func show<Value: Sendable>(
     _ feed: ProgressFeed, _ detail: ProgressFeed.Detail = .events, heading: RunHeading? = nil,
-    keys: TerminalKeys? = nil, control: RunControl? = nil, while work: @Sendable () async -> Value
+    keys: TerminalKeys? = nil, control: Wiring? = nil, while work: @Sendable () async -> Value
   ) async -> Value {
     guard let renderer = renderer(of: feed, detail, heading) else { return await work() }
     current.withLock { $0 = renderer }
@@ -57,16 +50,15 @@ final class ProgressScreen: Sendable {
       StandardError.lead { renderer.say($0) }
     }
     async let drawing: Void = renderer.run()
-    // Cancelled and awaited at the end of this scope.
     async let _: Void? = keys.map { ScreenKeys($0, control, renderer, stop: stop) }?.run()
     let value = await work()
     await renderer.finish()
     await drawing
     StandardError.lead(to: nil)
     CrashGuard.disarm()
-    if style == .json, let lost = await renderer.lost {
-      self.lost.withLock { $0 = lost }
-      StandardError.say([TroubleMessages.outputLost(Errno(rawValue: lost.errno))])
+    if style == .json, let loss = await renderer.lost {
+      lost.withLock { $0 = true }
+      StandardError.say([TroubleMessages.outputLost(Errno(rawValue: loss.errno))])
     }
     current.withLock { $0 = nil }
     return value
@@ -76,30 +68,25 @@ final class ProgressScreen: Sendable {
     of feed: ProgressFeed, _ detail: ProgressFeed.Detail, _ heading: RunHeading?
   ) -> ProgressRenderer? {
     ProgressRenderer(
-      feed: feed, detail: detail, heading: heading, style: style, isColored: ColorChoice.auto.resolved(in: environment),
-      // JSON lines are data, and the only output on standard output.
+      feed: feed, detail: detail, heading: heading, style: style,
+      // JSON lines are data, and all that goes to standard output.
       output: style == .json ? TerminalOutput(descriptor: STDOUT_FILENO) : output, environment: environment,
-      words: DisplayWords.all, spent: { Self.spent })
-  }
-
-  private static var spent: ProcessorTime {
-    ProcessorTime(drawing: ProcessUsage.threadTime, process: ProcessUsage.processorTime)
+      words: DisplayWords.all, spent: { (ProcessUsage.threadTime, ProcessUsage.processorTime) })
   }
 
   // MARK: Signals
 
-  /// A child of the root task that ended.
   private enum Event<Value: Sendable>: Sendable {
     case worked(Value)
     case signalled(Int32)
-    /// A child that was cancelled and has no result.
+    /// A cancelled child without a result.
     case ended
   }
 
-  /// Runs work that signals cancel: SIGINT, SIGTERM and SIGHUP once, so that it puts away what it has; a second one
-  /// ends the process at once. SIGTSTP (Ctrl-Z) gives the terminal back before it stops.
-  /// - Parameter early: signals that count already, because something is to be put away whatever happens from then on.
-  /// - Returns: what the work returned, also when it was cancelled; and the signal that cancelled it.
+  /// Runs work that the first SIGINT, SIGTERM or SIGHUP cancels; a second one ends the process at once. SIGTSTP
+  /// (Ctrl-Z) gives the terminal back before it stops.
+  /// - Parameter early: signals that count already, because something must be put away whatever happens.
+  /// - Returns: what the work returned, also when cancelled; and the signal that cancelled it.
   func runInterruptibly<Value: Sendable>(
     early: Signals? = nil, _ work: @escaping @Sendable () async -> Value
   ) async -> (Value, signal: Int32?) {
@@ -112,7 +99,7 @@ final class ProgressScreen: Sendable {
       if let stops { group.addTask { await self.stopAndGoOn(at: stops) } }
       var signal: Int32?
       while let event = await group.next() {
-        // The first child that ends cancels the others. The work still returns, after it has cleaned up.
+        // The first child that ends cancels the others; the work still returns, after it has cleaned up.
         group.cancelAll()
         switch event {
         case .worked(let value): return (value, signal)
@@ -130,13 +117,13 @@ final class ProgressScreen: Sendable {
         await current.withLock { $0 }?.suspend()
         Signals.stopProcess()
       }
-      // After SIGCONT too: the stop may have been a SIGSTOP.
+      // Also after SIGCONT: the stop may have been a SIGSTOP.
       await current.withLock { $0 }?.resume()
     }
     return .ended
   }
 
-  /// Shows an image above the bars, where the terminal can, and has room for it.
+  /// Shows an image above the bars where the terminal can.
   func showPicture(_ path: String) {
     guard style == .bars, output.isInForeground, let way = PicturePreview.way(variables),
       (output.size?.rows ?? 0) >= PicturePreview.leastRows,
@@ -148,14 +135,13 @@ final class ProgressScreen: Sendable {
   /// Ends the run as the first Ctrl-C does.
   private func stop() { ending.withLock { $0 }?.deliver(SIGINT) }
 
-  /// Gives the terminal back at once, from any thread, for a process that is about to end.
+  /// From any thread, for a process that is about to end.
   func restoreNow() { current.withLock { $0 }?.restoreNow() }
 }
 
-/// Lets other processes see how far a run has come (`dlm cache status`): a reader of its feed that writes a file.
+/// Shows other processes how far a run has come (`dlm cache status`).
 struct RunningSnapshots {
   private let folder: FilePath
-  /// Where the run's files go.
   private let directory: String
 
   /// - Returns: nil without a folder for dlm's state.
@@ -165,15 +151,13 @@ struct RunningSnapshots {
     self.directory = directory
   }
 
-  /// - Parameter state: `$XDG_STATE_HOME/dlm`.
   static func folder(below state: FilePath) -> FilePath { state.appending("running") }
 
-  /// Writes a snapshot a second until the task is cancelled, and takes it away then. A run that is over sooner leaves
-  /// nothing and writes nothing.
+  /// Writes a snapshot a second until the task is cancelled, then removes it. A run shorter than that writes nothing.
   func follow(_ feed: ProgressFeed) async {
     let file = RunningDownloadsFile(in: folder)
     let start = ContinuousClock.now
-    // Of the last five seconds: the rate is what came in that time.
+    // The last five seconds, over which the rate is taken.
     var earlier: [(at: Duration, received: Int64)] = [(.zero, 0)]
     let reader = feed.reader(of: .files)
     while true {
@@ -184,7 +168,7 @@ struct RunningSnapshots {
       let rate = Double(sample.received - earlier[0].received) / ((now - earlier[0].at) / .seconds(1))
       earlier.append((now, sample.received))
       if earlier.count > 5 { earlier.removeFirst() }
-      // By now the folder is there, or this is its name as it was given.
+      // Without a folder by that name, the name as it was given.
       let directory = RunMemory.canonical(directory) ?? directory
       await file.write(RunningDownloads(sample, directory: directory, rate: Int64(max(0, min(rate, 1e15)))))
     }

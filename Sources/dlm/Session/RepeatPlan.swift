@@ -4,26 +4,21 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// The plan to fetch the last list of a folder once more in another mode, for a comparison.
+/// Fetches the last list of a folder once more in another mode, to compare.
 struct RepeatPlan: Sendable {
   let mode: DownloadMode
-  /// The mode of the last run.
   let other: DownloadMode
-  /// The other mode's run; nil if it never fetched the whole list.
+  /// Nil if the other mode never fetched the whole list.
   let otherRun: PastRun?
-  /// This mode's earlier run, if there is one.
   let ownRun: PastRun?
-  /// The list's name in messages.
   let list: String
 
-  /// How many bytes will come, as far as an earlier run knows.
   var bytes: Int64 { otherRun?.transferredBytes ?? ownRun?.transferredBytes ?? 0 }
 }
 
 /// Why a list that is taken again is not repeated to compare.
 enum NotRepeated: Error {
-  /// The mode is the last run's; or the user asked to fetch anew or to use only the disk, which concerns the files
-  /// here.
+  /// The mode is the last run's; or the user asked to fetch anew, or from the disk only, which concerns the files here.
   case notAsked
   case because(Reason, other: DownloadMode)
 
@@ -31,7 +26,6 @@ enum NotRepeated: Error {
 }
 
 extension RepeatPlan {
-  /// Reads the list once to its end.
   init(
     _ last: LastList, _ sources: [Source], _ settings: Settings, noCompare: Bool, fetching: ListAtAddress.Fetching
   ) async throws(NotRepeated) {
@@ -63,67 +57,75 @@ extension RepeatPlan {
   }
 }
 
-/// How the files of a repeated run compare with the files that are here.
 struct RepeatVerdict: Sendable, Equatable {
   struct Difference: Sendable, Equatable {
-    /// The request's address, without credentials.
     var address: String
-    /// The path of the file here, also if it is missing.
+    /// Where the file is here, or should be.
     var path: String
   }
 
-  /// Files that both runs brought, each once.
   var compared = 0
-  /// Of these, those with other bytes.
   var differences: [Difference] = []
-  /// Files that are not here: the other run did not bring them, or they were removed.
+  /// Files that the other run did not bring, or that were removed.
   var missing: [Difference] = []
-  /// Whether the two runs can be compared.
   var isSame: Bool { differences.isEmpty && compared > 0 }
-  /// Whether all that came is here too.
   var isAsHere: Bool { differences.isEmpty && missing.isEmpty }
 }
 
-/// What a repeated run fetched, and how to compare it with the files of the earlier runs.
+/// What a run fetches only to be compared with the files of the earlier runs.
 struct RepeatedFiles: Sendable {
   let scratch: ScratchFolder
+  /// Caught before the scratch folder is made, since no signal may leave that behind.
+  let signals: Signals
   let fetched = FetchedFiles()
 
-  /// Bytes compared at a time.
-  private static let blockSize = 256 * 1024
-
-  /// Where the run's files are written.
   var files: FilePath { scratch.path.appending("files") }
-  /// A separate index, so that the run does the work of a first one.
+  /// Its own, so that the run does the work of a first one.
   var index: FilePath { scratch.path.appending("index") }
 
-  /// Compares byte for byte, on the cooperative pool, because the time of this is not measured. The files here are only
-  /// read.
-  /// - Parameter standing: the files of the earlier runs, as far as they are known. A file that is not known
-  ///   (`--no-cache`, `dlm clear-cache`) is searched for under the name that the fetched file has now, and under the
-  ///   names of other files that wanted the same one, because the order of answers may have decided which file got
-  ///   which.
+  /// On the cooperative pool, as this time is not measured. The files here, and the user's index, are only read.
   @concurrent
-  func compare(with directory: String, _ standing: StandingFiles) async throws(DownloadError) -> RepeatVerdict {
+  func compare(with settings: Settings, cacheFolder: FilePath?) async throws(DownloadError) -> RepeatVerdict {
+    let cache = DownloadCache(
+      configuration: Wiring.configuration(settings, cacheFolder: cacheFolder),
+      executor: BlockingExecutor(label: "standing-files"))
     var verdict = RepeatVerdict()
-    var seen: Set<String> = []
+    var failure: DownloadError?
+    do throws(DownloadError) { verdict = try await compare(with: settings.output.directory, cache) } catch {
+      failure = error
+    }
+    _ = await cache.close()  // nothing was written: there is nothing to be warned of
+    if let failure { throw failure }
+    return verdict
+  }
+
+  /// A file that the index does not know (`--no-cache`, `dlm clear-cache`) is searched for under the names of all files
+  /// that wanted its name, because the order of answers decided which file got which.
+  private func compare(with directory: String, _ cache: DownloadCache) async throws(DownloadError) -> RepeatVerdict {
+    var verdict = RepeatVerdict()
+    var digests = FileDigests(activity: "comparing")
+    var (seen, taken): (Set<String>, Set<String>) = ([], [])
     let files = fetched.all.filter { seen.insert($0.path).inserted }
-    let named = Dictionary(grouping: files, by: \.wanted).mapValues { $0.map(\.name) }
-    var taken: Set<String> = []
+    let named = Dictionary(grouping: files, by: \.wanted).mapValues { $0.map(\.outcome.name) }
     for file in files {
-      if Task.isCancelled { throw .cancelled }
-      let known = try await standing.path(of: file.request)
-      let names = [file.name] + (named[file.wanted] ?? []).filter { $0 != file.name }
+      let known = try await cache.standingPath(of: file.request)
+      let names = [file.outcome.name] + (named[file.wanted] ?? []).filter { $0 != file.outcome.name }
+      let came = try digests.digest(of: file.path)
       let places = known.map { [$0] } ?? names.map { Self.path(of: $0, in: directory) }
-      let standing = try Self.standing(file, among: places, &taken)
-      if standing != .missing { verdict.compared += 1 }
-      guard standing != .equal else { continue }
-      let difference = RepeatVerdict.Difference(address: file.request.address.key, path: places.first ?? file.name)
-      if standing == .missing {
-        verdict.missing.append(difference)
-      } else {
-        verdict.differences.append(difference)
+      var (equal, isHere): (String?, Bool) = (nil, false)
+      for (index, place) in places.enumerated() where equal == nil && !taken.contains(place) {
+        guard access(place, F_OK) == 0 || errno != ENOENT else { continue }
+        if index == 0 { isHere = true }
+        if try digests.digest(of: place) == came { equal = place }
       }
+      if equal != nil || isHere { verdict.compared += 1 }
+      if let equal {
+        taken.insert(equal)
+        continue
+      }
+      let difference = RepeatVerdict.Difference(
+        address: file.request.address.key, path: places.first ?? file.outcome.name)
+      if isHere { verdict.differences.append(difference) } else { verdict.missing.append(difference) }
     }
     return verdict
   }
@@ -131,109 +133,47 @@ struct RepeatedFiles: Sendable {
   private static func path(of name: String, in directory: String) -> String {
     directory == "." || directory.isEmpty ? name : "\(directory)/\(name)"
   }
+}
 
-  private enum Standing { case equal, other, missing }
+/// SHA-256 digests of files, each read once.
+struct FileDigests {
+  let activity: String
+  private var known: [String: String] = [:]
 
-  /// - Parameters:
-  ///   - places: where an equal file may be, the most likely first.
-  ///   - taken: files here that already equal another fetched file.
-  private static func standing(
-    _ file: FetchedFiles.File, among places: [String], _ taken: inout Set<String>
-  ) throws(DownloadError) -> Standing {
-    var isMissing = true
-    for (index, place) in places.enumerated() where !taken.contains(place) {
-      guard let isEqual = try areEqual(file.path, place) else { continue }
-      if index == 0 { isMissing = false }
-      guard isEqual else { continue }
-      taken.insert(place)
-      return .equal
-    }
-    return isMissing ? .missing : .other
-  }
+  init(activity: String) { self.activity = activity }
 
-  /// - Returns: nil if there is no file here.
-  private static func areEqual(_ fetched: String, _ here: String) throws(DownloadError) -> Bool? {
-    guard let standing = try open(here, missingIsNil: true) else { return nil }
-    defer { try? standing.close() }  // it was only read
-    guard let came = try open(fetched, missingIsNil: false) else { return nil }
-    defer { try? came.close() }  // it was only read
-    while true {
-      if Task.isCancelled { throw .cancelled }
-      let (block, other) = (try wholeBlock(of: came, fetched), try wholeBlock(of: standing, here))
-      if block != other { return false }
-      if block.isEmpty { return true }
-    }
-  }
-
-  private static func open(_ path: String, missingIsNil: Bool) throws(DownloadError) -> FileDescriptor? {
+  /// - Throws: `.disk` with the path that cannot be read; `.cancelled`.
+  mutating func digest(of path: String) throws(DownloadError) -> String {
+    if let digest = known[path] { return digest }
     do {
-      // Does not block, in case the path is a pipe.
-      return try FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
+      let digest = try ContentDigest.ofFile(path).hex
+      known[path] = digest
+      return digest
     } catch {
-      if missingIsNil, Errno(error) == .noSuchFileOrDirectory { return nil }
-      throw failure(Errno(error), path)
+      if let error = error as? DownloadError { throw error }
+      throw DownloadError(.disk, cause: .errno(Errno(error).rawValue), path: path, activity: activity)
     }
-  }
-
-  /// A full block except at the end, because two files are read in step.
-  private static func wholeBlock(of file: FileDescriptor, _ path: String) throws(DownloadError) -> [UInt8] {
-    do throws(Errno) {
-      var whole = try file.block(blockSize)
-      while !whole.isEmpty, whole.count < blockSize {
-        let more = try file.block(blockSize - whole.count)
-        if more.isEmpty { break }
-        whole += more
-      }
-      return whole
-    } catch {
-      throw failure(error, path)
-    }
-  }
-
-  private static func failure(_ error: Errno, _ path: String) -> DownloadError {
-    DownloadError(.disk, cause: .errno(error.rawValue), path: path, activity: "comparing")
   }
 }
 
-/// Where a run put the file of each request, noted when each ends: the store chooses names, and they may depend on
-/// answers of servers.
+/// Where the file of each request went: that may depend on answers of servers.
 final class FetchedFiles: Sendable {
   struct File: Sendable {
     let request: DownloadRequest
-    let path: String
-    /// The last component of `path`.
-    let name: String
-    /// The path that it should have had; another file of the list may have it.
-    let wanted: String
+    let outcome: DownloadOutcome
+
+    var path: String { outcome.path }
+    /// The path that it should have had; another file of the list may have that.
+    var wanted: String { outcome.renamedFrom ?? outcome.path }
   }
 
   private let files = Lock<[File]>([])
 
-  func add(_ request: DownloadRequest, _ outcome: DownloadOutcome) {
-    let file = File(
-      request: request, path: outcome.path, name: outcome.name, wanted: outcome.renamedFrom ?? outcome.path)
-    files.withLock { $0.append(file) }
+  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+    guard case .success(let outcome) = result else { return }
+    files.withLock { $0.append(File(request: request, outcome: outcome)) }
   }
 
   /// In the list's order.
   var all: [File] { files.withLock { $0 }.sorted { $0.request.id < $1.request.id } }
-}
-
-/// The files that earlier runs left, by the user's own index, which is only read.
-struct StandingFiles: Sendable {
-  private let cache: DownloadCache
-
-  /// - Parameter cacheFolder: nil for runs without the cache, which know nothing.
-  init(_ settings: Settings, cacheFolder: FilePath?) {
-    cache = DownloadCache(
-      configuration: Wiring.configuration(settings, cacheFolder: cacheFolder),
-      executor: BlockingExecutor(label: "standing-files"))
-  }
-
-  /// - Returns: nil for what is not known.
-  func path(of request: DownloadRequest) async throws(DownloadError) -> String? {
-    try await cache.standingPath(of: request)
-  }
-
-  func close() async { _ = await cache.close() }  // nothing was written: there is nothing to be warned of
 }

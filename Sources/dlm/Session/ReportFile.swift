@@ -3,20 +3,18 @@ import DownloadCaching
 import DownloadModel
 import FoundationEssentials
 import Glibc
-import ReportPages
-import StrategyComparing
+import Comparing
 import SystemPackage
 import TerminalProgress
 
-/// The file of `--report`, whose ending says what it is.
+/// The file of `--report`, whose ending gives its form.
 struct ReportFile {
   enum Form: String, CaseIterable { case html, json, md }
 
   let form: Form
   private let file: OutputFile
 
-  /// Checks the target before the run.
-  /// - Throws: `ValidationError` for an ending that is none of a report, a folder, or a link.
+  /// - Throws: `ValidationError` for an unknown ending, a folder, or a link.
   init(_ path: String) throws {
     let ending = path.split(separator: "/").last?.split(separator: ".").last.map { String($0).lowercased() }
     guard path.contains("."), let form = ending.flatMap(Form.init) else {
@@ -28,10 +26,8 @@ struct ReportFile {
 
   var name: String { file.name }
 
-  /// What keeps it from being written now; nil if nothing does.
   var obstacle: Errno? { file.obstacle }
 
-  /// Replaces the file as a whole.
   /// - Returns: what to say where it cannot be written; nil when it was.
   func write(_ report: ComparisonReport, _ facts: ReportFacts) -> String? {
     let pages = ReportPages(report, facts)
@@ -51,10 +47,7 @@ struct ReportFile {
 }
 
 extension ReportFacts {
-  /// Of a report that is made now, on this machine.
-  /// - Parameters:
-  ///   - list: as it is named in messages.
-  ///   - command: without its options, which may be secret.
+  /// - Parameter command: without its options, which may be secret.
   init(list: String, command: String, headline: String, notes: [String] = []) {
     var system = utsname()
     func text(_ field: some Any) -> String {

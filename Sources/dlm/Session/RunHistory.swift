@@ -1,17 +1,14 @@
+import Comparing
 import DownloadCaching
 import DownloadModel
-import StrategyComparing
 
-/// What the last `get` in a folder was.
 struct RunHistory: Equatable {
   /// The working folder, absolute.
   var folder: String
-  /// The command of the last run.
   var command: Command
   /// Nil while a run is under way, and after one that says nothing about its mode (`RunReport.isThrough`).
   var last: PastRun?
 
-  /// What a run was asked for, as far as the next one may know it.
   struct Command: Equatable {
     /// Lists by their whole path, addresses without credentials.
     var sources: [String]
@@ -29,55 +26,55 @@ struct PastRun: Equatable {
   enum Command: String { case get, compare }
 
   var command = Command.get
-  /// The sources of its list, as the next command would name them; without credentials.
   var sources: [String] = []
   var mode: DownloadMode
-  /// Whether `jobs` was the most, and the run found out what is good.
+  /// Whether `jobs` is the most that the run found good.
   var adaptsJobs = false
   var listDigest: String
   var jobs: Int
-  /// Files whose bodies came over the network.
+  /// Whose bodies came over the network.
   var fetched: Int
-  /// Files and lines of the list that came to nothing.
+  /// Files and lines that came to nothing.
   var failed = 0
-  /// The bytes of the fetched files that were not here before.
+  /// Of fetched files, without what was here before.
   var transferredBytes: Int64
   var seconds: Double
   /// In milliseconds since 1970.
   var endedAt: Int64
-  /// Where its files stand, absolute and without links; nil where another run cannot be compared with them.
+  /// Absolute and without links; nil where another run cannot be compared with its files.
   var directory: String?
-  /// Whether it fetched all files, whatever an earlier run did.
+  /// Whether it fetched every file, whatever earlier runs had fetched.
   var isOfAll = false
 
-  /// Bytes a second over the network; nil where that is no time at all.
   var bytesPerSecond: Double? { seconds > 0 ? Double(transferredBytes) / seconds : nil }
 
-  /// Whether both moved the same files; a run that found most of them unchanged measures something else. For files
-  /// without a byte, this cannot tell whether they were fetched.
+  /// Whether both moved the same files. Files without a byte count only by number.
   func didSameWork(as other: PastRun) -> Bool {
     listDigest == other.listDigest && failed == other.failed && transferredBytes == other.transferredBytes
       && (transferredBytes > 0 || fetched == other.fetched)
   }
 
-  /// Whether both measured the same: the same work in the same way.
   func isLike(_ other: PastRun) -> Bool {
     mode == other.mode && adaptsJobs == other.adaptsJobs && (adaptsJobs || jobs == other.jobs)
       && didSameWork(as: other)
   }
 
-  /// Whether it takes the place of an earlier run of its list and mode. One that fetched nothing, or less, did other
-  /// work, so the measured time stays.
+  /// Whether it replaces an earlier run of its list and mode; one that fetched less did other work.
   func replaces(_ earlier: PastRun?) -> Bool {
     if isOfAll { return true }
     guard fetched > 0 else { return false }
     guard let earlier, fetched <= earlier.fetched else { return true }
     return transferredBytes >= earlier.transferredBytes
   }
-}
 
-extension PastRun {
-  /// The runs of a comparison, in the order of their rounds.
+  var fields: [String: JSONValue] {
+    [
+      "command": .text(command.rawValue), "mode": .text(mode.rawValue), "jobs": .of(jobs),
+      "adapts": .flag(adaptsJobs), "files": .of(fetched), "failed": .of(failed),
+      "bytes": .number(transferredBytes), "seconds": .decimal(seconds), "list": .text(listDigest),
+    ]
+  }
+
   static func all(
     of report: ComparisonReport, _ settings: Settings, sources: [String], listDigest: String
   ) -> [PastRun] {
@@ -92,11 +89,11 @@ extension PastRun {
   }
 }
 
-/// How long the modes took for one list: for each the run whose time stands for it.
+/// For each mode, the run whose time stands for it with one list.
 struct RunTimes: Equatable {
   private var runs: [DownloadMode: PastRun] = [:]
 
-  /// - Parameter all: of any list, in the order in which they ended.
+  /// - Parameter all: runs of any list, in the order in which they ended.
   init(_ all: [PastRun], of listDigest: String) {
     for run in all where run.listDigest == listDigest && run.command == .get {
       if run.replaces(runs[run.mode]) { runs[run.mode] = run }
@@ -105,15 +102,12 @@ struct RunTimes: Equatable {
 
   subscript(mode: DownloadMode) -> PastRun? { runs[mode] }
 
-  /// An earlier run in another mode.
   struct Comparison: Equatable {
     var run: PastRun
-    /// Both moved the same files over the network.
     var isFair: Bool
   }
 
-  /// The newest run in another mode; one that can be compared goes before one that cannot. Nil also for a run that
-  /// fetched nothing, because it measures nothing.
+  /// The newest run in another mode, a comparable one first; nil also for a run that fetched nothing.
   func comparison(for this: PastRun) -> Comparison? {
     guard this.fetched > 0 else { return nil }
     return runs.values.filter { $0.mode != this.mode }
@@ -121,8 +115,7 @@ struct RunTimes: Equatable {
       .max { ($0.isFair ? 1 : 0, $0.run.endedAt) < ($1.isFair ? 1 : 0, $1.run.endedAt) }
   }
 
-  /// The known times without another run: the fastest mode, and sequential or the slowest, of those that did the same
-  /// work.
+  /// The fastest mode, and of those that did the same work sequential, else the slowest.
   var measured: (fast: PastRun, slow: PastRun)? {
     let all = runs.values.sorted { $0.seconds < $1.seconds }
     guard let fast = all.first else { return nil }

@@ -4,40 +4,32 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What one `get` remembers for the next in its folder.
-///
-/// Remembered is a run whose list could be read and names something, from its first address on, so that a killed run
-/// can be repeated by name; a list from a pipe from its end on, since half of it is none. All else (a mistyped list, an
-/// empty pipe, a list that breaks off) leaves what was remembered before.
-///
-/// It only adds to what is kept, and reads nothing of it before it is asked for `times`.
+/// What one `get` remembers for the next in its folder: a run whose list names something, from its first address on, so
+/// that a killed run can be repeated; with a list from a pipe from its end on, since half of it is none. Any other run
+/// leaves what was remembered before.
 final class RunMemory: Sendable {
   private let store: RunHistoryStore
-  /// The run among those of its folder.
   private let run = String(UInt64.random(in: .min ... .max), radix: 36)
   private let isPiped: Bool
   private let lists: [String]
   private let log: RunLog
+  private let directory: String
   private let state: Lock<State>
 
   private struct State {
     var command: RunHistory.Command
     var isRemembered = false
-    /// Whether it is noted that the run began.
     var isNoted = false
-    /// Whether an earlier run was remembered when this one was noted; true also where that is unknown.
+    /// Whether an earlier run was remembered when this one was noted; true where unknown.
     var hasEarlier = true
   }
 
-  /// - Parameter directory: the output folder, as the user wrote it.
   init(
     _ store: RunHistoryStore, _ sources: [Source], _ options: RememberedOptions, _ log: RunLog,
     directory: String, mode: DownloadMode
   ) {
-    self.store = store
-    self.log = log
-    isPiped = sources.contains(.standardInput)
-    lists = sources.compactMap { Self.listPath($0, store) }
+    (self.store, self.log, self.directory, isPiped) = (store, log, directory, sources.contains(.standardInput))
+    lists = sources.compactMap(\.path).map { Self.absolute($0, store) }
     state = Lock(
       State(
         command: RunHistory.Command(
@@ -45,35 +37,26 @@ final class RunMemory: Sendable {
           withheld: options.withheld, directory: Self.absolute(directory, store), mode: mode)))
   }
 
-  /// Absolute; nil for what is no list file.
-  private static func listPath(_ source: Source, _ store: RunHistoryStore) -> String? {
-    guard case .list(let text) = source else { return nil }
-    return absolute(text, store)
-  }
-
   private static func absolute(_ text: String, _ store: RunHistoryStore) -> String {
     let path = FilePath(text)
     return path.isAbsolute ? path.string : FilePath(store.folder).pushing(path).lexicallyNormalized().string
   }
 
-  /// The SOURCE by which the next run finds the same; nil where there is none.
+  /// The SOURCE by which the next run finds the same list; nil where there is none.
   static func name(of source: Source, _ store: RunHistoryStore) -> String? {
     switch source {
     case .standardInput: store.spoolPath?.string
     case .address(let text), .listAt(let text): (try? Address(text))?.key
-    case .list: listPath(source, store)
+    case .list(let path): absolute(path, store)
     }
   }
 
-  /// Whether `dlm get` without a SOURCE would take this list again.
   var isRemembered: Bool { state.withLock { $0.isRemembered } }
 
-  /// The list was read so far. From any thread.
+  /// From any thread.
   func read(_ reading: ListReader.Reading) {
     let isNew = state.withLock { state in
-      guard !state.isRemembered, reading.count > 0, isPiped ? reading.isWhole && reading.isKept : true else {
-        return false
-      }
+      guard !state.isRemembered, reading.count > 0, !isPiped || reading.isWhole && reading.isKept else { return false }
       if reading.spooledLogins { state.command.withheld.append(.addressLogins) }
       state.isRemembered = true
       return true
@@ -82,55 +65,37 @@ final class RunMemory: Sendable {
     note(nil)
   }
 
-  /// An ordinary run ended.
+  /// Of a run that was only compared, and so fetched all, it is noted only if it brought the same bytes.
   /// - Returns: whether it is remembered.
-  func ended(_ report: RunReport, listDigest: String, directory: String) -> Bool {
-    guard isRemembered else { return false }
+  func ended(_ report: RunReport, listDigest: String, isTrial: Bool) -> Bool {
+    guard isTrial ? report.isThrough && report.verdict?.isSame == true : isRemembered else { return false }
     if report.isListUnreadable {
-      forget()
+      if state.withLock({ $0.isNoted }) { append([.void(run: run)]) }
       return false
     }
-    // Where the user's own file was left under the name (`--on-conflict skip`), there is nothing to compare with.
-    note(past(report, listDigest, report.tally.skipped == 0 ? directory : nil))
+    var past: PastRun?
+    if report.isThrough {
+      past = report.past(listDigest)
+      past?.sources = state.withLock { $0.command.sources }
+      // Where the user's own file was left (`--on-conflict skip`), there is nothing to compare with.
+      past?.directory = isTrial || report.tally.skipped == 0 ? Self.canonical(directory) : nil
+      past?.isOfAll = isTrial
+    }
+    note(past)
     return true
   }
 
-  /// A run that was only to be compared ended: what is here is as it was, so that only one that went through its list
-  /// changes anything. All of it was fetched, whatever an earlier run did.
-  func compared(_ report: RunReport, listDigest: String, directory: String) {
-    note(past(report, listDigest, directory, isOfAll: true))
-  }
-
-  /// How long the modes took for the run's list by now; nil if there was no run before this one.
+  /// Nil if there was no run before this one.
   func times(of listDigest: String) -> RunTimes? {
     state.withLock { $0.hasEarlier } ? store.times(of: listDigest) : nil
   }
 
-  /// - Returns: nil for a run whose time says nothing.
-  private func past(
-    _ report: RunReport, _ listDigest: String, _ directory: String?, isOfAll: Bool = false
-  ) -> PastRun? {
-    guard report.isThrough else { return nil }
-    var past = report.past(listDigest)
-    past.sources = state.withLock { $0.command.sources }
-    past.directory = directory.flatMap(Self.canonical)
-    past.isOfAll = isOfAll
-    return past
-  }
-
-  /// Absolute and without links; nil if there is no such folder.
   static func canonical(_ directory: String) -> String? {
     guard let path = realpath(directory.isEmpty ? "." : directory, nil) else { return nil }
     defer { free(path) }
     return String(cString: path)
   }
 
-  /// The list broke off after it had been taken for readable.
-  private func forget() {
-    if state.withLock({ $0.isNoted }) { append([.void(run: run)]) }
-  }
-
-  /// Notes that the run began, unless that is noted, and how it ended.
   private func note(_ past: PastRun?) {
     let began = state.withLock { $0.isNoted ? [] : [RunEvent.began(run: run, $0.command)] }
     let hasEarlier = append(began + (past.map { [.ended(run: run, $0)] } ?? []))
@@ -147,15 +112,13 @@ final class RunMemory: Sendable {
   }
 }
 
-/// The sources of a command that names none: the last list that a `get` in this folder used. Never standard input:
-/// under cron, in a script or with a closed descriptor nothing comes from there, and a list from a pipe must be named
-/// `-`.
+/// The list that a command without sources takes: the one of the last `get` in this folder. Never standard input, from
+/// which nothing comes under cron or in a script.
 struct LastList {
   let history: RunHistory
   let store: RunHistoryStore
   private let spoolPath: String?
 
-  /// - Throws: `ValidationError` where nothing is remembered.
   init(_ store: RunHistoryStore) throws {
     guard let history = store.load(), !history.command.sources.isEmpty else {
       StandardError.say([store.warning].compactMap(\.self))
@@ -170,13 +133,11 @@ struct LastList {
     (self.history, self.store) = (history, store)
   }
 
-  /// The run again, as if what is remembered had been typed before what is typed now.
+  /// What is remembered counts as typed before what is typed now.
   /// - Throws: `ValidationError` that says what has to be given again.
   func command(_ now: GetCommand) throws -> GetCommand {
     var command: GetCommand
-    do {
-      command = try GetCommand.parse(history.command.options + RememberedOptions(now).typed)
-    } catch {
+    do { command = try GetCommand.parse(history.command.options + RememberedOptions(now).typed) } catch {
       throw ValidationError(UsageMessages.optionsDoNotFit(GetCommand.message(for: error)))
     }
     command.sources = history.command.sources
@@ -186,9 +147,7 @@ struct LastList {
 
   /// - Throws: `ValidationError` that says what has to be given again.
   func requireWithheld(_ given: ConnectionOptions) throws {
-    let names = try HeaderArgument.lines(of: given.header).map {
-      HeaderArgument(argument: $0).name.lowercased()
-    }
+    let names = try HeaderArgument.lines(of: given.header).map { HeaderArgument(argument: $0).name.lowercased() }
     let missing = history.command.withheld.filter { withheld in
       switch withheld {
       case .header(let name): !names.contains(name.lowercased())
@@ -199,10 +158,66 @@ struct LastList {
     guard missing.isEmpty else { throw ValidationError(UsageMessages.withheld(missing)) }
   }
 
-  /// For messages: paths of this folder as the user typed them.
   var names: String {
     history.command.sources.map {
       $0 == spoolPath ? UsageMessages.pipedList : CommandLineText.quoted($0, from: history.folder)
     }.joined(separator: " ")
+  }
+}
+
+/// Keeps a list from a pipe, so that `dlm get` can repeat it: without credentials, and for this user only. It gets its
+/// name only when whole, so a pipe that breaks off replaces nothing.
+final class ListSpool {
+  private let path: FilePath
+  private var pending: [UInt8] = []
+  private var draft: DraftFile?
+  private var state = State.open
+  private(set) var hadLogins = false
+
+  private enum State { case open, broken, kept }
+
+  init(_ path: FilePath) { self.path = path }
+
+  var isKept: Bool { state == .kept }
+
+  /// Half of a list must not be taken for the whole.
+  func discard() {
+    guard state == .open else { return }
+    state = .broken
+    pending = []
+    draft = nil  // which removes it
+  }
+
+  func add(_ address: Address, _ options: LineOptions?) {
+    if address.hasCredentials { hadLogins = true }
+    pending += address.key.utf8
+    if let options { pending += options.text.utf8 }
+    pending.append(0x0A)
+    if pending.count > FileDescriptor.blockSize { write() }
+  }
+
+  func close() {
+    guard state == .open else { return }
+    write(isLast: true)
+    if state == .open { discard() }
+  }
+
+  /// Fails silently, since only the repeating is lost; the list that was remembered before stays.
+  private func write(isLast: Bool = false) {
+    guard state == .open else { return pending.removeAll() }
+    do throws(Errno) {
+      if !pending.isEmpty, draft == nil {
+        try OwnFiles.makeFolder(path.removingLastComponent())
+        draft = try DraftFile(for: path)
+      }
+      try draft?.write(pending)
+      pending.removeAll(keepingCapacity: true)
+      guard isLast, draft != nil else { return }
+      try draft?.commit()
+      state = .kept
+    } catch {
+      state = .broken
+    }
+    draft = nil
   }
 }

@@ -1,55 +1,49 @@
+import Comparing
 import DownloadModel
 import Glibc
-import StrategyComparing
 import Synchronization
 
-/// Notes what a run does and takes, for a report of it.
+/// Notes what a run does and takes, for a report of it. From any thread.
 final class RunRecorder: Sendable {
   private struct State {
     var start: UInt64 = 0
-    var processorTime = Duration.zero
     var clock: ProcessUsage.ClockWatch?
     var transfers: [TransferTimes] = []
-    var ends: [String: Duration] = [:]
     var details = RunDetails()
   }
 
   private let state = Lock(State())
-  /// How often it is asked which hosts keep files waiting.
+  /// Between two looks at the limits of hosts.
   private static let lookInterval = Duration.milliseconds(100)
 
-  /// The run begins.
   func begin() {
     ProcessUsage.forgetPeakMemory()
     state.withLock { state in
       state.clock = ProcessUsage.ClockWatch()
-      state.processorTime = ProcessUsage.processorTime
+      state.details.processorTime = ProcessUsage.processorTime
       state.start = Self.now
     }
   }
 
-  /// A transfer ended; from any thread.
   func add(_ times: TransferTimes) { state.withLock { $0.transfers.append(times) } }
 
-  /// A file ended; from any thread.
-  func end(of request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
+  func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     let now = Self.now
     guard case .success = result else { return }
-    state.withLock { $0.ends[request.address.key] = .nanoseconds(Int64(clamping: now - $0.start)) }
+    state.withLock { $0.details.ends[request.address.key] = .nanoseconds(Int64(clamping: now - $0.start)) }
   }
 
-  /// The run is over.
   func end(mostAtOnce: Int) {
     let (processorTime, peakMemory) = (ProcessUsage.processorTime, ProcessUsage.peakMemory)
     state.withLock { state in
-      state.details.processorTime = processorTime - state.processorTime
+      state.details.processorTime = processorTime - state.details.processorTime
       state.details.peakMemory = peakMemory
       state.details.clockJump = state.clock?.jump ?? .zero
       state.details.mostAtOnce = mostAtOnce
     }
   }
 
-  /// Notes how many connections hosts were found to take, until its task is cancelled.
+  /// Notes how many connections hosts were found to take, until the task is cancelled.
   func watchHosts(of feed: ProgressFeed) async {
     let reader = feed.reader(of: .events)
     while !Task.isCancelled {
@@ -63,16 +57,13 @@ final class RunRecorder: Sendable {
 
   var details: RunDetails {
     state.withLock { state in
-      var details = RunDetails(transfers: state.transfers, since: state.start, ends: state.ends)
-      let noted = state.details
-      details.processorTime = noted.processorTime
-      (details.peakMemory, details.clockJump) = (noted.peakMemory, noted.clockJump)
-      (details.mostAtOnce, details.hostLimits) = (noted.mostAtOnce, noted.hostLimits)
+      var details = state.details
+      details.transfers = RunDetails(transfers: state.transfers, since: state.start).transfers
       details.retries = details.transfers.count { $0.times.hasFailed && !$0.times.isSegment }
       return details
     }
   }
 
-  /// As the transport reads it.
+  /// The clock of the transport's times, in nanoseconds.
   private static var now: UInt64 { UInt64(max(0, ProcessUsage.time(of: CLOCK_MONOTONIC) / .nanoseconds(1))) }
 }

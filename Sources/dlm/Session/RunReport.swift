@@ -1,42 +1,39 @@
+import Comparing
 import DownloadCaching
 import DownloadModel
-import StrategyComparing
 
-/// How a run went, as values: what the summary, the history and the exit status are made from.
 struct RunReport: Sendable {
   var mode: DownloadMode
-  /// Files at a time.
   var jobs: Int
   /// Whether `jobs` is the most that were under way, and the run found out what is good.
   var adaptsJobs = false
-  /// Why so many at a time, of a run that chose it (`--mode auto`).
+  /// Why so many at a time, in mode auto.
   var lesson: WidthLesson?
   var tally: ProgressTally
-  /// Body bytes received, also those of files that failed.
+  /// Body bytes, also those of files that failed.
   var received: Int64
   var elapsed: Duration
   var failures: [DownloadError]
   var rejections: [Rejection]
-  /// How many failures were counted but not kept.
   var moreFailures = 0
-  /// Whether the list was read to its end.
-  var isListWhole = true
-  /// The signal that ended it.
+  var listing = Listing.whole
   var signal: Int32?
-  /// Whether it watched its lists, so that its time says nothing.
-  private(set) var isWatch = false
+  /// Problems of the cache, of which none failed a download.
+  var warnings: [CacheWarning] = []
+  var verdict: RepeatVerdict?
 
-  /// Makes it that of a run over what was in the lists last. A signal is how such a run ends: it only counts as one if
-  /// it cut something short.
+  /// How far the list was read. A watched one has no end, so the run's time says nothing.
+  enum Listing { case whole, brokenOff, watched }
+
+  /// Takes what the lists had last. A signal is how such a run ends: it only counts if it cut something short.
   mutating func watched(_ lines: WatchedLines) {
-    isWatch = true
+    listing = .watched
     failures = lines.failures + failures
     rejections = lines.rejections + rejections
     if lines.isSettled { signal = nil }
   }
 
-  /// How many files never began, because the disk took no more bytes. A list that was not read to its end has further
-  /// ones.
+  /// How many files of the list, as far as it was read, never began because the disk took no more bytes.
   var notBegun: Int {
     guard signal == nil, failures.contains(where: \.stopsWriting) else { return 0 }
     let ended = tally.done + tally.failed - rejections.count + tally.cancelled
@@ -47,18 +44,14 @@ struct RunReport: Sendable {
     signal == nil ? ExitStatus(failures: failures, rejections: rejections) : ExitStatus(signal: signal)
   }
 
-  /// Whether it says something about the mode: it went through its list, whatever failed of it, and its time is that of
-  /// its work.
+  /// Whether it went through its list, whatever failed of it, and its time is that of its work.
   var isThrough: Bool {
-    signal == nil && isListWhole && !isListUnreadable && !isWatch && tally.done > 0
+    signal == nil && listing == .whole && !isListUnreadable && tally.done > 0
       && !failures.contains { $0.stopsWriting || $0.isOfUser }
   }
 
-  var isListUnreadable: Bool {
-    rejections.contains(where: \.isOfList)
-  }
+  var isListUnreadable: Bool { rejections.contains(where: \.isOfList) }
 
-  /// It, as later runs know it.
   func past(_ listDigest: String) -> PastRun {
     PastRun(
       mode: mode, adaptsJobs: adaptsJobs, listDigest: listDigest, jobs: jobs, fetched: tally.bodies,
@@ -67,7 +60,7 @@ struct RunReport: Sendable {
   }
 }
 
-/// The exit statuses of the contract (sysexits.h where it has one).
+/// The exit statuses; sysexits.h's where it has one.
 enum ExitStatus: Int32 {
   case success = 0
   case failed = 1
@@ -80,10 +73,10 @@ enum ExitStatus: Int32 {
   case terminated = 143
   case hungUp = 129
 
-  /// One status for a whole run: the failure that the user must deal with first decides.
+  /// Of all failures, the one that the user must deal with first decides.
   init(failures: [DownloadError], rejections: [Rejection]) {
     let codes = Set(failures.map(\.code))
-    // A list at an address that could not be had for now is a temporary failure like a file's.
+    // A list that cannot be fetched for now is a temporary failure like a file.
     let temporary = rejections.filter {
       if case .unfetched(let error) = $0.reason { error.isTransient } else { false }
     }
@@ -101,38 +94,30 @@ enum ExitStatus: Int32 {
     }
   }
 
-  /// That of a whole `dlm get`: first what became of the files, then of what is written behind them.
-  /// - Parameters:
-  ///   - hasKeptAll: whether the list of failures and the cookies are written, where they were asked for.
-  ///   - isAsHere: false where a run that was to be compared brought other bytes than stand here.
-  ///   - hasLostData: whether JSON lines could not be written.
-  init(_ report: RunReport, hasKeptAll: Bool, isAsHere: Bool, hasLostData: Bool) {
-    if report.status != .success {
-      self = report.status
-    } else if !hasKeptAll {
-      self = .unwritten
-    } else if !isAsHere {
-      self = .failed
-    } else {
-      self = hasLostData ? .unwritten : .success
-    }
+  /// The files decide, then what is written behind them.
+  /// - Parameter hasLostData: whether JSON lines could not be written.
+  init(_ report: RunReport, hasKeptAll: Bool, hasLostData: Bool) {
+    self = report.status
+    if self != .success { return }
+    // Compared, it brought other bytes than stand here.
+    let isOther = report.verdict?.isAsHere == false
+    if !hasKeptAll || hasLostData && !isOther { self = .unwritten } else if isOther { self = .failed }
   }
 
-  /// What ended a comparison.
   init(_ error: ComparisonError, signal: Int32?) {
     switch error {
     case .cancelled: self = ExitStatus(signal: signal)
     case .broken(_, let error): self = ExitStatus(failures: [error], rejections: [])
     case .invalid(let run):
       if case .failed(let failures) = run.reason {
-        self = ExitStatus(failures: failures.map(\.error), rejections: [])
+        self = ExitStatus(failures: failures, rejections: [])
       } else {
         self = .failed
       }
     }
   }
 
-  /// That of a run whose output could not be written: a signal may be why.
+  /// The status if output could not be written; a signal may be why.
   static var unwritten: ExitStatus { Signals.ending.map { ExitStatus(signal: $0) } ?? .diskFailed }
 
   init(signal: Int32?) {

@@ -3,32 +3,26 @@ import FoundationEssentials
 import Glibc
 import SystemPackage
 
-/// A folder of the run's own for what is downloaded only to be measured or compared; removed with all that is in it.
-///
-/// It is locked as long as its process lives. What a killed one left is removed by the next that makes such a folder in
-/// the same place: it is this user's alone, has the mark, and nobody holds its lock.
+/// A folder for what is downloaded only to be measured or compared. It is locked while its process lives; the next run
+/// in the same place removes what a killed one left: this user's own, marked, and not locked.
 final class ScratchFolder: Sendable {
   let path: FilePath
   private let lock: FileDescriptor
 
-  /// Stands in each; a folder of the user's with such a name has none.
   private static let mark = ".dlm-scratch"
 
-  /// - Throws: Errno when the folder cannot be written.
   convenience init(below folder: String) throws(Errno) { try self.init("dlm-compare-", in: folder) }
 
-  /// Hidden in the output folder, and so on the same disk as the files that it is compared with.
+  /// Hidden in the output folder, so on the same disk as the files that it is compared with.
   /// - Throws: `.folder`.
   convenience init(inside directory: String) throws(DownloadError) {
     let directory = directory.isEmpty ? "." : directory
-    do throws(Errno) {
-      try self.init(".dlm-compare-", in: directory)
-    } catch {
+    do throws(Errno) { try self.init(".dlm-compare-", in: directory) } catch {
       throw DownloadError(.folder, cause: .errno(error.rawValue), path: directory, activity: "making a scratch folder")
     }
   }
 
-  /// Under a random name, this user's alone (mkdtemp(3), 0700).
+  /// A random name, for this user alone (mkdtemp(3), 0700).
   private init(_ beginning: String, in folder: String) throws(Errno) {
     Self.removeAbandoned(beginning, in: folder)
     var template = Array("\(folder)/\(beginning)XXXXXX".utf8CString)
@@ -36,8 +30,8 @@ final class ScratchFolder: Sendable {
     path = FilePath(String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
     do throws(Errno) {
       lock = try Self.open(path)
-      // Another may just look at it; without its mark it lets go. Where the file system knows no locks, what is left
-      // after a kill stays.
+      // Another process may be looking; without the mark it lets go. Where the file system knows no locks, what a kill
+      // leaves stays.
       while flock(lock.rawValue, LOCK_EX) != 0, errno == EINTR {}
       let mark = openat(lock.rawValue, Self.mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       guard mark >= 0 else { throw Errno(rawValue: errno) }
@@ -57,8 +51,7 @@ final class ScratchFolder: Sendable {
   }
 
   private static func removeAbandoned(_ beginning: String, in folder: String) {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    for name in names where name.hasPrefix(beginning) {
+    for name in FileManager.default.names(in: folder) where name.hasPrefix(beginning) {
       let path = FilePath(folder).appending(name)
       guard let descriptor = try? open(path) else { continue }
       if isAbandoned(descriptor.rawValue) { remove(path) }
@@ -74,7 +67,7 @@ final class ScratchFolder: Sendable {
       && mark.st_mode & S_IFMT == S_IFREG
   }
 
-  /// Bytes that this user may still write to the disk of a folder; nil where that cannot be known.
+  /// Bytes that this user may still write to the folder's disk; nil where unknown.
   static func room(in directory: String) -> Int64? {
     var status = statvfs()
     guard statvfs(directory.isEmpty ? "." : directory, &status) == 0 else { return nil }
@@ -82,14 +75,14 @@ final class ScratchFolder: Sendable {
       clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
   }
 
-  /// At the end of the run.
   func remove() { Self.remove(path) }
 
-  /// The mark goes last, so that a folder that a kill left half removed is still known.
+  /// The mark goes last, so that a folder left half removed is still recognised.
   private static func remove(_ path: FilePath) {
     do throws(DownloadError) {
-      let names = (try? FileManager.default.contentsOfDirectory(atPath: path.string)) ?? []
-      for name in names where name != mark { try removeWhole(path.appending(name)) }
+      for name in FileManager.default.names(in: path.string) where name != mark {
+        try removeWhole(path.appending(name))
+      }
       try removeWhole(path)
     } catch {
       StandardError.say([TroubleMessages.notRemoved(path, error)])
@@ -98,9 +91,7 @@ final class ScratchFolder: Sendable {
 
   static func removeWhole(_ folder: FilePath) throws(DownloadError) {
     guard access(folder.string, F_OK) == 0 else { return }
-    do {
-      try FileManager.default.removeItem(atPath: folder.string)
-    } catch {
+    do { try FileManager.default.removeItem(atPath: folder.string) } catch {
       throw DownloadError(.disk, cause: .detail("\(error)"), path: folder.string, activity: "removing a scratch folder")
     }
   }

@@ -1,37 +1,21 @@
 import DownloadModel
+import Downloads
 import Glibc
 import TerminalProgress
 
-/// What keys do to a run, each as one call on the owner of what it changes.
-struct RunControl: Sendable {
-  /// What is known of the transfers that fill a file.
-  var details: @Sendable (TransferMeter) async -> [TransferDetails]
-  var pause: @Sendable (Bool) -> Void
-  /// - Returns: files at a time from now on; nil where there is always one.
-  var widen: @Sendable (_ change: Int) -> Int?
-  var skip: @Sendable (_ id: Int, TransferMeter) async -> Void
-}
-
-/// The keys of a run that no question wants: each goes to the screen, and what it commands to the run.
+/// Keys that no question wants go to the screen, and what they command to the run.
 struct ScreenKeys: Sendable {
   private let keys: TerminalKeys
-  private let control: RunControl?
+  private let control: Wiring?
   private let renderer: ProgressRenderer
   private let stop: @Sendable () -> Void
 
-  /// Time between two looks at the transfers of a file that a panel describes.
   private static let lookInterval = Duration.milliseconds(500)
 
-  /// - Parameters:
-  ///   - control: nil where keys only answer questions.
-  ///   - stop: ends the run as the first Ctrl-C does.
-  init(
-    _ keys: TerminalKeys, _ control: RunControl?, _ renderer: ProgressRenderer, stop: @escaping @Sendable () -> Void
-  ) {
+  init(_ keys: TerminalKeys, _ control: Wiring?, _ renderer: ProgressRenderer, stop: @escaping @Sendable () -> Void) {
     (self.keys, self.control, self.renderer, self.stop) = (keys, control, renderer, stop)
   }
 
-  /// Takes keys until the task is cancelled or the terminal is gone.
   func run() async {
     guard let control else { return await keys.run { _ in } }
     let (presses, pressed) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -47,40 +31,33 @@ struct ScreenKeys: Sendable {
     }
   }
 
-  private func carryOut(_ command: ScreenCommand, _ control: RunControl) async {
+  private func carryOut(_ command: ScreenCommand, _ control: Wiring) async {
     switch command {
     case .stop: stop()
-    case .pause: control.pause(true)
-    case .goOn: control.pause(false)
-    case .width(let change):
-      await renderer.answer(QuestionMessages.width(control.widen(change)))
+    case .pause: control.downloads.pause(true)
+    case .goOn: control.downloads.pause(false)
+    case .width(let change): await renderer.answer(QuestionMessages.width(control.widen(by: change)))
     case .skip(let id):
-      if let meter = await renderer.meter(of: id) { await control.skip(id, meter) }
+      if let meter = await renderer.meter(of: id) { await control.downloads.skip(id, meter) }
     }
   }
 
-  /// As long as a panel describes a file, tells it what is known of the file's transfers.
-  private func describe(_ control: RunControl) async {
+  private func describe(_ control: Wiring) async {
     while !Task.isCancelled, let meter = await renderer.described {
-      await renderer.describe(meter, by: await control.details(meter))
-      // Cancelled, it ends by itself.
+      await renderer.describe(meter, by: await control.loops.details(of: meter))
       try? await Task.sleep(for: Self.lookInterval)
     }
   }
 
-  /// Whether keys are commands. They are read from the controlling terminal, which others may read too: a pager behind
-  /// dlm, or whoever feeds it from there. So dlm takes none that somebody else may wait for.
-  /// - Parameters:
-  ///   - isWanted: by the settings.
-  ///   - readsInput: whether the list comes through standard input.
+  /// Whether keys are commands. They come from the controlling terminal, so none are taken that somebody else may read:
+  /// a pager behind dlm, or a list that is typed.
   static func areTaken(isWanted: Bool, readsInput: Bool, by streams: Streams) -> Bool {
     guard isWanted, streams.isErrorControlling, !streams.isOutputPiped else { return false }
-    // A list that is typed is not made of commands; and without a terminal for standard input somebody said that there
-    // is nobody who types (xargs, `< /dev/null`), or a loop around dlm reads from elsewhere.
+    // Without a terminal as standard input, somebody said that nobody types (xargs, `< /dev/null`), or a loop around
+    // dlm reads from elsewhere.
     return readsInput != streams.isInputTerminal
   }
 
-  /// What the process's standard streams are.
   struct Streams: Sendable, Equatable {
     var isInputTerminal: Bool
     var isOutputPiped: Bool
@@ -97,7 +74,6 @@ struct ScreenKeys: Sendable {
 }
 
 extension ScreenKey {
-  /// What a key means while no question is asked.
   init(_ key: TerminalKey) {
     self =
       switch key {

@@ -4,30 +4,25 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// Signals of the process as an async sequence.
-///
-/// The handler only writes the number into a pipe, so that a signal counts from the moment in which the handler is
-/// installed, whether or not the sequence is read yet. (A Dispatch signal source is registered some time after it was
-/// resumed, and a Ctrl-C in between was lost.) A signal that is ignored stays ignored.
+/// Signals of the process as an async sequence. The handler only writes the number into a pipe, so that a signal counts
+/// from the moment the handler is installed; a Dispatch signal source, registered some time after it was resumed, loses
+/// those before. An ignored signal stays ignored.
 final class Signals: AsyncSequence, Sendable {
-  /// What the signals are for; one sequence each at a time.
   enum Purpose {
-    /// SIGINT, SIGTERM, SIGHUP: the first one is delivered; a second one ends the process at once with 128 + its
-    /// number.
+    /// SIGINT, SIGTERM, SIGHUP: the first is delivered, a second ends the process at once with 128 + its number.
     case ending
-    /// SIGTSTP, and SIGCONT after it or after a SIGSTOP that nobody was told of.
+    /// SIGTSTP, and SIGCONT after it or after an unnoticed SIGSTOP.
     case stopping
 
     fileprivate var numbers: [Int32] { self == .ending ? [SIGINT, SIGTERM, SIGHUP] : [SIGTSTP, SIGCONT] }
   }
 
-  /// The last signal of `Purpose.ending` that was caught; nil before the first.
   static var ending: Int32? {
     let number = endingSignal.load(ordering: .relaxed)
     return number == 0 ? nil : number
   }
 
-  /// Does what must not be cut off in its middle: a signal that would end the process does so behind it.
+  /// For work that must not be cut off: a signal that would end the process does so after it.
   static func hold<Value>(during work: () -> Value) -> Value {
     let numbers = Purpose.ending.numbers
     var found = numbers.map { _ in sigaction() }
@@ -38,21 +33,26 @@ final class Signals: AsyncSequence, Sendable {
     let value = work()
     for (index, number) in numbers.enumerated() { sigaction(number, &found[index], nil) }
     if let number = ending {
-      // Threads of Dispatch block signals.
-      var one = sigset_t()
-      sigemptyset(&one)
-      sigaddset(&one, number)
-      pthread_sigmask(SIG_UNBLOCK, &one, nil)
+      _ = unblock(number)
       raise(number)
     }
     return value
   }
 
-  /// Acts as if a signal had come that is caught.
+  /// Threads of Dispatch block signals.
+  /// - Returns: the mask before.
+  private static func unblock(_ number: Int32) -> sigset_t {
+    var (one, before) = (sigset_t(), sigset_t())
+    sigemptyset(&one)
+    sigaddset(&one, number)
+    pthread_sigmask(SIG_UNBLOCK, &one, &before)
+    return before
+  }
+
   static func note(_ number: Int32) { noteSignal(number) }
 
   private let stream: AsyncStream<Int32>
-  /// Kept, as a stream ends when its last continuation has gone.
+  /// Kept, because a stream ends with its last continuation.
   private let continuation: AsyncStream<Int32>.Continuation
   private let source: Lock<(any DispatchSourceRead)?>
   private let seen = SignalCount()
@@ -60,11 +60,10 @@ final class Signals: AsyncSequence, Sendable {
   /// - Parameter beforeExit: restores the terminal before a second signal ends the process.
   init(_ purpose: Purpose, beforeExit: @escaping @Sendable () -> Void = {}) {
     let (stream, continuation) = AsyncStream<Int32>.makeStream()
-    self.stream = stream
-    self.continuation = continuation
+    (self.stream, self.continuation) = (stream, continuation)
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
-      // Out of descriptors at the start: signals keep their default action, which ends the process.
+      // Out of descriptors: signals keep their default action, which ends the process.
       source = Lock(nil)
       return
     }
@@ -86,25 +85,17 @@ final class Signals: AsyncSequence, Sendable {
     for number in purpose.numbers { Self.install(number) }
   }
 
-  /// Acts as if a first signal had come: one that comes after it is the second.
+  /// As if a first signal had come, so that the next is the second.
   func deliver(_ number: Int32) { if seen.next() == 1 { continuation.yield(number) } }
 
-  /// Stops the process, as SIGTSTP would have done by itself, and returns when it goes on.
-  ///
-  /// The signal is sent to this thread and not to the process: a thread deals with its own signal before its next step,
-  /// whereas the process's goes to some thread, and this one would run on beside the shell's prompt until the stop
-  /// reaches it. SIGTSTP and not SIGSTOP, because the kernel drops it where no shell could continue the process (an
-  /// orphaned process group); then this returns at once.
+  /// Stops the process as SIGTSTP does, and returns when it goes on. The signal goes to this thread, which takes it
+  /// before its next step; one sent to the process may reach another thread, while this one runs on beside the shell's
+  /// prompt. SIGTSTP and not SIGSTOP, because the kernel drops it in an orphaned process group, which no shell could
+  /// continue.
   static func stopProcess() {
-    var standard = sigaction()
-    var caught = sigaction()
-    var stop = sigset_t()
-    var before = sigset_t()
-    sigemptyset(&stop)
-    sigaddset(&stop, SIGTSTP)
+    var (standard, caught) = (sigaction(), sigaction())
     sigaction(SIGTSTP, &standard, &caught)
-    // Threads of Dispatch block signals.
-    pthread_sigmask(SIG_UNBLOCK, &stop, &before)
+    var before = unblock(SIGTSTP)
     raise(SIGTSTP)
     pthread_sigmask(SIG_SETMASK, &before, nil)
     sigaction(SIGTSTP, &caught, nil)
@@ -124,8 +115,8 @@ final class Signals: AsyncSequence, Sendable {
     return source
   }
 
-  /// What was ignored when dlm started stays so: nohup ignores SIGHUP, a shell without job control SIGINT for what it
-  /// runs in the background, and neither wants the signal to end it (POSIX, sh, "Signals and Error Handling").
+  /// What was ignored at the start stays so: by nohup SIGHUP, by a shell without job control SIGINT in the background
+  /// (POSIX, sh, "Signals and Error Handling").
   private static func install(_ number: Int32) {
     var found = sigaction()
     guard sigaction(number, nil, &found) == 0, !isIgnored(found) else { return }
@@ -156,15 +147,14 @@ private func noteSignal(_ number: Int32) {
   var byte = UInt8(truncatingIfNeeded: number)
   let isStopping = number == SIGTSTP || number == SIGCONT
   if !isStopping { endingSignal.store(number, ordering: .relaxed) }
-  let descriptor =
-    isStopping ? stoppingPipe.load(ordering: .relaxed) : endingPipe.load(ordering: .relaxed)
+  let descriptor = isStopping ? stoppingPipe.load(ordering: .relaxed) : endingPipe.load(ordering: .relaxed)
   if descriptor >= 0 { _ = write(descriptor, &byte, 1) }
   errno = saved
 }
 
-/// A pipe whose reading end becomes readable when something has happened, so that poll(2) can wait for it.
+/// A pipe that becomes readable when something has happened, so that poll(2) can wait for it.
 final class WakePipe: Sendable {
-  /// The reading end, not blocking.
+  /// Reading end, not blocking.
   let descriptor: Int32
   private let writeEnd: Int32
 
@@ -183,23 +173,22 @@ final class WakePipe: Sendable {
     close(writeEnd)
   }
 
-  /// From any thread. A full pipe is readable already, so that a byte it does not take is not needed.
+  /// From any thread. A full pipe is readable anyway.
   func wake() {
     var byte: UInt8 = 1
     _ = write(writeEnd, &byte, 1)
   }
 
-  /// Makes it unreadable until the next `wake`.
   func drain() {
     var bytes = [UInt8](repeating: 0, count: 512)
     while read(descriptor, &bytes, bytes.count) > 0 {}
   }
 }
 
-/// Lets another thread end a wait for a descriptor, permanently.
+/// Lets another thread end a wait for a descriptor, for good.
 final class Interruption: Sendable {
   private let raised = Atomic<Bool>(false)
-  /// Nil when the process is out of descriptors: a wait then ends with its data only, which is still right.
+  /// Nil when out of descriptors: a wait then ends with its data only, which is still right.
   private let pipe = try? WakePipe()
 
   var isRaised: Bool { raised.load(ordering: .acquiring) }
@@ -208,40 +197,18 @@ final class Interruption: Sendable {
     if !raised.exchange(true, ordering: .acquiringAndReleasing) { pipe?.wake() }
   }
 
-  /// Whether a read would not wait: more is there, or the end.
-  func isReadableNow(_ descriptor: Int32) -> Bool { isReadable(descriptor, within: .zero) }
-
-  /// Whether something is to be read before a time has passed, or this is raised.
-  func isReadable(_ descriptor: Int32, within time: Duration) -> Bool {
-    var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&wanted, 1, Int32(time / .milliseconds(1))) > 0
-  }
-
-  /// Waits so long, unless it is raised.
-  func wait(for time: Duration) { _ = isReadable(pipe?.descriptor ?? -1, within: time) }
-
-  /// Waits until something is to be read, a time has passed, or it is raised.
-  func wait(for descriptor: Int32, within time: Duration) {
-    guard !isRaised else { return }
-    var wanted = [descriptor, pipe?.descriptor ?? -1].map {
-      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-    }
-    // A signal that ends the wait early has the caller look once more.
-    _ = poll(&wanted, nfds_t(wanted.count), Int32(max(0, (time / .milliseconds(1)).rounded(.up))))
-  }
-
-  /// - Returns: false when it was raised before there was anything to read.
-  func waitUntilReadable(_ descriptor: Int32) -> Bool {
+  /// - Parameter time: nil for as long as it takes.
+  /// - Returns: whether a read would not wait, also at the end; false after the time, and once it is raised.
+  func waitUntilReadable(_ descriptor: Int32, within time: Duration? = nil) -> Bool {
     while !isRaised {
-      // poll(2) leaves negative descriptors out.
-      var wanted = [descriptor, pipe?.descriptor ?? -1].map {
-        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-      }
-      if poll(&wanted, nfds_t(wanted.count), -1) < 0 {
-        if errno == EINTR { continue }
-        return true  // let the read itself say what is wrong
-      }
-      if wanted[0].revents != 0 { return !isRaised }
+      // poll(2) ignores negative descriptors.
+      var wanted = [descriptor, pipe?.descriptor ?? -1].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      let milliseconds = time.map { Int32(max(0, ($0 / .milliseconds(1)).rounded(.up))) } ?? -1
+      let count = poll(&wanted, nfds_t(wanted.count), milliseconds)
+      // After a limited wait that a signal ends early the caller looks again; else the read says what is wrong.
+      if count < 0, time == nil, errno == EINTR { continue }
+      if wanted[0].revents != 0 || count < 0 && time == nil { return !isRaised }
+      if time != nil { return false }
     }
     return false
   }

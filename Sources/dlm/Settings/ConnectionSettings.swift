@@ -1,131 +1,39 @@
-public import ArgumentParser
+import ArgumentParser
 import CurlTransport
-public import DownloadModel
+import DownloadModel
 import Glibc
 
-// How a run speaks to servers: the options, and what they come to.
-
-extension TLSOptions.Version: ExpressibleByArgument {
-  public init?(argument: String) {
-    switch argument {
-    case "1.2": self = .tls12
-    case "1.3": self = .tls13
-    default: return nil
-    }
-  }
-  public static var allValueStrings: [String] { ["1.2", "1.3"] }
-  public var defaultValueDescription: String { self == .tls12 ? "1.2" : "1.3" }
-}
-
 struct ConnectionOptions: ParsableArguments {
-  @Option(
-    name: [.customShort("j", allowingJoined: true), .long],
-    help: .value("N|auto", "Files at a time; auto: up to 64 at once (default: auto)."))
-  var jobs: Jobs?
-
-  @Option(help: .value("N|auto", "Connections to one host, over all files and pieces (default: auto)."))
-  var perHost: Parallelism?
-
-  @Option(
-    name: [.customShort("s", allowingJoined: true), .long],
-    help: .value(
-      "N|auto",
-      "Pieces of one large file at a time; auto splits where it helps, sequential never (default: "
-        + "auto)."))
-  var segments: Parallelism?
-
-  @Option(help: .value("rate", "Bytes a second over everything: 500K, 5M (default: no limit)."))
-  var limitRate: ByteRate?
-
-  @Option(help: .value("N", "Attempts after the first, for temporary failures (default: 5)."))
-  var retries: Count?
-
-  @Option(help: .value("S", "No retry begins later than this after the first attempt (default: no limit)."))
-  var retryMaxTime: Seconds?
-
-  @Option(help: .value("S", "Seconds until a connection must be up (default: 10)."))
-  var connectTimeout: Seconds?
-
-  @Option(help: .value("S", "Seconds without a byte until a transfer has stalled (default: 30)."))
-  var stallTimeout: Seconds?
-
-  @Option(
-    name: [.customShort("H", allowingJoined: true), .long],
-    help: .value(
-      "line",
-      "A header line for the address's own server; @FILE takes them from a file, a line each "
-        + "(default: none)."))
-  var header: [HeaderArgument] = []
-
-  @Option(help: "How dlm names itself to servers (default: dlm/\(DLM.version)).")
-  var userAgent: String?
-
-  @Option(help: .value("file", "Certificates to trust, in PEM (default: the system's)."), completion: .file())
-  var cacert: String?
-
-  @Option(
-    help: .value("file", "Revoked certificates, in PEM: a list from each issuer, the root's too (default: none)."),
-    completion: .file())
-  var crlfile: String?
-
-  @Option(
-    help: .value(
-      "file",
-      "Your certificate, in PEM or PKCS #12 (default: none). Its pass phrase: DLM_CERT_PASSPHRASE, "
-        + "a file, or as asked at the terminal."), completion: .file())
-  var cert: String?
-
-  @Option(help: .value("PEM|P12", "What --cert holds (default: as it shows)."))
-  var certType: CertificateType?
-
-  @Option(
-    help: .value("file", "The private key of --cert, in PEM (default: in the certificate's file)."),
-    completion: .file())
-  var key: String?
-
-  @Option(
-    help: .value("file", "A file whose first line is the pass phrase of --cert or --key (default: asked for)."),
-    completion: .file())
-  var certPassphraseFile: String?
-
-  @Option(
-    help: .value(
-      "keys", "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file (default: " + "any)."),
-    completion: .file())
-  var pinnedpubkey: String?
-
-  @Flag(name: .customLong("tlsv1.2"), help: "TLS 1.2 or newer.")
-  var tls12 = false
-
-  @Flag(name: .customLong("tlsv1.3"), help: "TLS 1.3 or newer.")
-  var tls13 = false
-
-  @Option(help: .value("1.2|1.3", "The newest TLS to speak (default: the newest there is)."))
-  var tlsMax: TLSOptions.Version?
-
-  @Flag(help: "Accept any certificate.")
-  var insecure = false
-
-  @Option(help: .value("url", "The proxy to go through (default: http_proxy, https_proxy, all_proxy)."))
-  var proxy: String?
-
-  @Option(help: .value("file", "Logins by host (default: none)."), completion: .file())
-  var netrcFile: String?
-
-  @Option(
-    help: .value("file", "Keep cookies between runs, as curl does (default: none); without it they end with the run."),
-    completion: .file())
-  var cookieJar: String?
-
-  @Flag(name: .customLong("http2"), help: "Ask for HTTP/2 over TLS.")
-  var http2 = false
+  @Option("jobs") var jobs: Jobs?
+  @Option("per-host") var perHost: Parallelism?
+  @Option("segments") var segments: Parallelism?
+  @Option("limit-rate") var limitRate: ByteRate?
+  @Option("retries") var retries: Count?
+  @Option("retry-max-time") var retryMaxTime: Seconds?
+  @Option("connect-timeout") var connectTimeout: Seconds?
+  @Option("stall-timeout") var stallTimeout: Seconds?
+  @Option("header") var header: [HeaderArgument] = []
+  @Option("user-agent") var userAgent: String?
+  @Option("cacert") var cacert: String?
+  @Option("crlfile") var crlfile: String?
+  @Option("cert") var cert: String?
+  @Option("cert-type") var certType: CertificateType?
+  @Option("key") var key: String?
+  @Option("cert-passphrase-file") var certPassphraseFile: String?
+  @Option("pinnedpubkey") var pinnedpubkey: String?
+  @Flag("tlsv1.2") var tls12 = false
+  @Flag("tlsv1.3") var tls13 = false
+  @Option("tls-max") var tlsMax: TLSOptions.Version?
+  @Flag("insecure") var insecure = false
+  @Option("proxy") var proxy: String?
+  @Option("netrc-file") var netrcFile: String?
+  @Option("cookie-jar") var cookieJar: String?
+  @Flag("http2") var http2 = false
 }
 
-/// How a run speaks to servers.
 struct ConnectionSettings {
-  /// Without what is the run's own: its cookies and its width (see `Wiring`).
+  /// `Wiring` adds what is the run's own: its cookies and its width.
   private(set) var transport: TransportOptions
-  /// `--cookie-jar`, with the cookies of earlier runs.
   let cookieJar: CookieJarFile?
 
   /// - Throws: `ValidationError` that names the option, never a secret.
@@ -139,7 +47,14 @@ struct ConnectionSettings {
     transport.isInsecure = options.insecure
     transport.proxies = try Self.proxies(options.proxy, sources)
     transport.netrcFile = try Self.readable("netrc-file", options.netrcFile, sources)
-    transport.logins = try sources.naming("netrc-file", options.netrcFile, Self.logins)
+    // For the cache's keys, as entries serve only the logins that made them (RFC 9111 §3.5). No pipe, which can be read
+    // only once: libcurl reads the file by itself for each connection.
+    transport.logins = try sources.naming("netrc-file", options.netrcFile) { path in
+      try NetrcLogins(
+        UserFile.usable(path, upTo: 1 << 20) {
+          "--netrc-file \(path) cannot be used: \($0). Name the file with the logins."
+        })
+    }
     transport.tls = try Self.tls(options, sources)
     for path in [transport.caFile, transport.tls.pinnedKeys, transport.tls.revocationList].compactMap(\.self)
     where !path.hasPrefix("sha256//") {
@@ -152,19 +67,14 @@ struct ConnectionSettings {
     transport.rateLimit = options.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
   }
 
-  /// Has each transfer of the run tell when it did what.
   mutating func report(to onTransfer: @escaping @Sendable (TransferTimes) -> Void) {
     transport.onTransfer = onTransfer
   }
 
-  /// The file of the certificates to trust.
-  private static func authorities(
-    _ options: ConnectionOptions, _ sources: SettingsSources
-  ) throws -> String? {
+  private static func authorities(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> String? {
     if let path = try readable("cacert", options.cacert, sources) { return path }
     for variable in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
-      guard let path = sources.environment[variable] else { continue }
-      return try requireReadable(variable, path)
+      if let path = sources.environment[variable] { return try requireReadable(variable, path) }
     }
     return nil
   }
@@ -172,43 +82,25 @@ struct ConnectionSettings {
   /// A line end in it would start another header line (RFC 9110 §5.5).
   private static func userAgent(_ text: String) throws -> String {
     guard !text.unicodeScalars.contains(where: HeaderArgument.isForbidden) else {
-      throw ValidationError(UsageMessages.badUserAgent(text))
+      throw ValidationError("--user-agent \"\(text)\" holds a line end or a control character: leave it out.")
     }
     return text
   }
 
-  private static func readable(
-    _ name: String, _ path: String?, _ sources: SettingsSources
-  ) throws -> String? {
+  private static func readable(_ name: String, _ path: String?, _ sources: SettingsSources) throws -> String? {
     try sources.naming(name, path) { try requireReadable("--\(name)", $0) }
   }
 
-  /// - Returns: the path.
   private static func requireReadable(_ option: String, _ path: String) throws -> String {
     var status = stat()
     guard access(path, R_OK) == 0, stat(path, &status) == 0 else {
       throw ValidationError(UsageMessages.unreadable(option, path, String(cString: strerror(errno))))
     }
-    // libcurl reads it for each connection, and would wait for a pipe with all transfers of its loop.
+    // libcurl reads it for each connection, and a pipe would block all transfers of the loop.
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw ValidationError(UsageMessages.unreadable(option, path, UsageMessages.notRegular))
     }
     return path
-  }
-
-  /// Logins are a page; a file of more is something else.
-  private static let longestNetrc = 1 << 20
-
-  /// Reads `--netrc-file` for the cache's keys, as entries serve only the logins that made them (RFC 9111 §3.5); the
-  /// transport looks up each host in the file by itself.
-  /// - Throws: `ValidationError` naming file, cause and remedy.
-  private static func logins(_ path: String) throws -> NetrcLogins {
-    do throws(UserFile.Refusal) {
-      // Not of a pipe, which can be read only once: a login is looked up for each connection.
-      return NetrcLogins(try UserFile.bytes(path, upTo: longestNetrc))
-    } catch {
-      throw ValidationError(UsageMessages.unusableNetrc(path, UsageMessages.cause(error)))
-    }
   }
 
   private static func tls(_ options: ConnectionOptions, _ sources: SettingsSources) throws -> TLSOptions {
@@ -216,9 +108,10 @@ struct ConnectionSettings {
     tls.newest = options.tlsMax
     tls.oldest = options.tls13 ? .tls13 : options.tls12 ? .tls12 : nil
     if let oldest = tls.oldest, let newest = tls.newest, newest < oldest {
-      let name = oldest.defaultValueDescription
+      let (least, most) = (oldest.defaultValueDescription, newest.defaultValueDescription)
       throw sources.conflict(
-        UsageMessages.noVersionLeft(newest: newest.defaultValueDescription, oldest: name), "tls-max", "tlsv\(name)")
+        "--tls-max \(most) allows nothing that --tlsv\(least) asks for: leave one of them out.", "tls-max",
+        "tlsv\(least)")
     }
     tls.pinnedKeys = options.pinnedpubkey
     tls.revocationList = try readable("crlfile", options.crlfile, sources)
@@ -226,21 +119,15 @@ struct ConnectionSettings {
       _ = try readable("pinnedpubkey", keys, sources)
     }
     if options.cert == nil, let key = options.key, sources.found("key") == nil {
-      throw ValidationError(UsageMessages.keyAlone(key))
+      throw ValidationError("--key \(key) goes with a --cert: name that too.")
     }
-    tls.identity = try sources.naming("cert", options.cert) { certificate in
-      try ClientCertificateFiles(
-        certificate: certificate, type: options.certType, key: options.key,
-        passphraseFile: options.certPassphraseFile, passphrase: sources.environment["DLM_CERT_PASSPHRASE"]
-      ).identity(ask: PassphrasePrompt.ask)
+    tls.identity = try sources.naming("cert", options.cert) {
+      try ClientCertificate.identity($0, options, passphrase: sources.environment["DLM_CERT_PASSPHRASE"])
     }
     return tls
   }
 
-  // MARK: Proxies
-
-  /// `--proxy`, else `DLM_PROXY`, else the settings file, else the variables that curl knows. What is none is refused
-  /// before the first request; an empty one is no proxy.
+  /// `--proxy` or its setting, else the variables that curl knows. An empty one is no proxy.
   /// - Throws: `ValidationError` that names the place, never the login.
   private static func proxies(_ text: String?, _ sources: SettingsSources) throws -> ProxyRoutes {
     guard let text else {
@@ -248,7 +135,10 @@ struct ConnectionSettings {
         http: try first(of: httpVariables, in: sources.environment),
         https: try first(of: httpsVariables, in: sources.environment))
     }
-    let place = sources.found("proxy").map { UsageMessages.proxy($0.origin) } ?? "--proxy"
+    var place = "--proxy"
+    if let origin = sources.found("proxy")?.origin {
+      place = if case .file = origin { "\(origin.name): proxy" } else { origin.name }
+    }
     return ProxyRoutes(text.isEmpty ? nil : Proxy(try address(text, from: place)))
   }
 
@@ -256,9 +146,7 @@ struct ConnectionSettings {
   private static let httpVariables = ["http_proxy", "all_proxy", "ALL_PROXY"]
   private static let httpsVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
 
-  private static func first(
-    of names: [String], in environment: [String: String]
-  ) throws -> ProxyAddress? {
+  private static func first(of names: [String], in environment: [String: String]) throws -> ProxyAddress? {
     for name in names {
       if let text = environment[name], !text.isEmpty { return try address(text, from: name) }
     }
@@ -269,7 +157,7 @@ struct ConnectionSettings {
     do {
       return try ProxyAddress(text)
     } catch {
-      throw ValidationError(UsageMessages.noProxy(ProxyAddress.redacted(text), from: place, error))
+      throw ValidationError("\(place) \"\(ProxyAddress.redacted(text))\": \(UsageMessages.text(error)).")
     }
   }
 }

@@ -3,36 +3,32 @@ import ArgumentParser
 import Glibc
 import SystemPackage
 
-/// `--cookie-jar FILE`: cookies in Netscape's format, as curl keeps them. Read before the run, written behind it where
-/// something has changed, as a whole and for this user alone (0600). They are secrets: no message holds one.
+/// `--cookie-jar FILE`: cookies in Netscape's format, as curl keeps them. It is written after the run if something has
+/// changed, as a whole and for this user alone (0600). Cookies are secrets: no message holds one.
 struct CookieJarFile {
   let path: FilePath
-  /// The cookies that stood there before the run, a line each.
+  /// The cookies of earlier runs, a line each.
   let lines: [String]
 
-  /// Bytes; what is longer holds something else.
-  private static let longest = 16 << 20
   private static let heading = "# Netscape HTTP Cookie File"
 
-  /// - Throws: `ValidationError` naming path, cause and remedy.
   init(_ path: String) throws {
     self.path = FilePath(path)
     do throws(Refusal) { lines = try Self.lines(of: self.path) } catch {
-      throw ValidationError(UsageMessages.unusableJar(path, error))
+      throw ValidationError("--cookie-jar \(path) cannot be used: \(error.text)")
     }
-    // Reported before the run rather than after it.
+    // Checked now, so that it is said before the run and not after it.
     let folder = self.path.removingLastComponent()
     guard access(folder.isEmpty ? "." : folder.string, W_OK | X_OK) == 0 else {
-      throw ValidationError(UsageMessages.unwritableJar(path, String(cString: strerror(errno))))
+      let cause = String(cString: strerror(errno))
+      throw ValidationError(
+        "--cookie-jar \(path) could not be written: \(cause) (its folder). Name a file in a folder of yours.")
     }
   }
 
-  /// Writes what this run has changed into what stands there by now: another run may have written meanwhile.
-  /// - Parameters:
-  ///   - before: the cookies at this run's start, as libcurl writes them.
-  ///   - after: those at its end.
-  ///   - now: seconds since 1970.
-  /// - Returns: why it failed, with the remedy; nil if it did not.
+  /// Writes only what this run has changed, since another run may have written meanwhile.
+  /// - Parameter now: seconds since 1970.
+  /// - Returns: the message where it failed.
   func save(before: [String], after: [String], now: Int64) -> String? {
     if Set(before) == Set(after) { return nil }
     do {
@@ -45,25 +41,33 @@ struct CookieJarFile {
       try draft.commit()
       return nil
     } catch {
-      return TroubleMessages.cookiesLost(path, error)
+      let cause = (error as? Refusal)?.text ?? "\(error)"
+      return
+        "dlm: the cookies could not be kept in \(path): \(cause); the files are there, and the next run begins with "
+        + "the cookies of before"
     }
   }
 
-  // MARK: Reading
-
-  /// Why a file is not used as a jar.
   enum Refusal: Error {
     case file(UserFile.Refusal)
     case foreignFormat
-    /// By another process.
     case held
+
+    fileprivate var text: String {
+      switch self {
+      case .file(.system(.tooManySymbolicLinkLevels)): "it is a link. Name the file itself."
+      case .file(let why): "\(UsageMessages.cause(why)). Name a file of yours."
+      case .foreignFormat: "it holds something else than cookies in Netscape's format. Name another file."
+      case .held: "another process holds it"
+      }
+    }
   }
 
   private static func lines(of path: FilePath) throws(Refusal) -> [String] {
     let bytes: [UInt8]
     do throws(UserFile.Refusal) {
       // Other users who can write it could choose as whom dlm logs in.
-      bytes = try UserFile.bytes(path.string, upTo: longest, behindLink: false, trustsRoot: false)
+      bytes = try UserFile.bytes(path.string, upTo: 16 << 20, behindLink: false, trustsRoot: false)
     } catch .system(.noSuchFileOrDirectory) {
       return []
     } catch {
@@ -71,46 +75,33 @@ struct CookieJarFile {
     }
     let text = String(decoding: bytes, as: UTF8.self)
     let lines = CookieLines.cookies(in: text)
-    // The file would be overwritten.
+    // A file of something else would be overwritten.
     guard !lines.isEmpty || bytes.isEmpty || text.hasPrefix("# ") && text.contains("HTTP Cookie File") else {
       throw .foreignFormat
     }
     return lines
   }
 
-  private static func requireTrust(_ descriptor: Int32) throws(Refusal) {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw .file(.system(Errno(rawValue: errno))) }
-    if let why = Distrust(FileOwnership(status), user: geteuid()) { throw .file(.distrusted(why)) }
-  }
-
-  // MARK: Writing
-
-  /// Ten times a second, for five seconds: a holder writes a page.
+  /// Ten times a second, for five seconds; a holder only writes a page.
   private static let attempts = 50
 
-  /// Locks the file that has the name, made if missing.
-  /// - Returns: a descriptor that holds the lock until it is closed.
+  /// - Returns: a descriptor that holds the lock of the file, made if missing, until it is closed.
   private static func lock(_ path: FilePath) throws -> Int32 {
     for _ in 0..<attempts {
       let raw = open(path.string, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0o600)
       guard raw >= 0 else { throw Refusal.file(.system(Errno(rawValue: errno))) }
       var isKept = false
       defer { if !isKept { _ = close(raw) } }
-      try requireTrust(raw)
-      if flock(raw, LOCK_EX | LOCK_NB) == 0 {
-        var ours = stat()
-        var named = stat()
-        // Another process may have replaced the file before this one got the lock.
-        if fstat(raw, &ours) == 0, lstat(path.string, &named) == 0, ours.st_ino == named.st_ino,
-          ours.st_dev == named.st_dev
-        {
-          isKept = true
-          return raw
-        }
+      var (ours, named) = (stat(), stat())
+      guard fstat(raw, &ours) == 0 else { throw Refusal.file(.system(Errno(rawValue: errno))) }
+      if let why = Distrust(FileOwnership(ours), user: geteuid()) { throw Refusal.file(.distrusted(why)) }
+      guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
+        usleep(100_000)
         continue
       }
-      usleep(100_000)
+      // Another process may have replaced the file before this one got the lock.
+      isKept = lstat(path.string, &named) == 0 && ours.st_ino == named.st_ino && ours.st_dev == named.st_dev
+      if isKept { return raw }
     }
     throw Refusal.held
   }
@@ -119,12 +110,11 @@ struct CookieJarFile {
 /// Cookies in Netscape's format: domain, whether its subdomains get it, path, whether only over TLS, when it ends
 /// (seconds since 1970; 0 with the session), name and value, between tabs.
 enum CookieLines {
-  /// The lines of a file that hold a cookie.
   static func cookies(in text: String) -> [String] {
     text.split(whereSeparator: \.endsLine).map(String.init).filter { fields($0) != nil }
   }
 
-  /// The content of a jar after a run: the run's changes, applied to the cookies that are in the file by then.
+  /// The run's changes, from `before` to `after`, applied to the cookies that are in the file by then.
   static func merged(before: [String], after: [String], there: [String], now: Int64) -> [String] {
     let old = table(before)
     let new = table(after)

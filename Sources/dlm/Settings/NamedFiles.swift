@@ -4,12 +4,10 @@ import SystemPackage
 
 /// The files that a command names: none is written that is read too, or is another that is written.
 enum NamedFiles {
-  /// A place where a file is named, as messages call it: `--failed again.txt`.
+  /// Messages call it by its name: `--failed again.txt`.
   private typealias Place = (name: String, path: String, file: FileIdentity)
 
   /// To be called before anything is opened for writing.
-  /// - Parameter command: with what is set elsewhere.
-  /// - Throws: `ValidationError` naming both places of a file.
   static func check(_ command: GetCommand, _ lists: [Source], _ environment: [String: String]) throws {
     let written = places(.written, command)
     if written.isEmpty { return }
@@ -25,13 +23,14 @@ enum NamedFiles {
       + places(.read, command)
     for (index, output) in written.enumerated() {
       if let input = read.first(where: { $0.file == output.file }) {
-        throw ValidationError(UsageMessages.writesInput(output.name, input.name))
+        throw ValidationError(
+          "\(output.name) would overwrite what is read: \(input.name) is the same file. Name another file.")
       }
-      // Streams that the caller has opened may be one.
+      // Descriptors that the caller has opened may be one stream.
       if let other = written[..<index].first(where: { $0.file == output.file }),
         [other, output].contains(where: { OutputFile.descriptor($0.path) == nil })
       {
-        throw ValidationError(UsageMessages.oneOutput(other.name, output.name))
+        throw ValidationError("\(other.name) and \(output.name) are one file: name two.")
       }
     }
   }
@@ -39,7 +38,6 @@ enum NamedFiles {
   private static func places(_ use: OptionTable.FileUse, _ command: GetCommand) -> [Place] {
     OptionTable.rows.filter { $0.file == use }.flatMap { row in
       row.texts(command).compactMap { text in
-        // Of header lines only those that are @FILE.
         if row.kind == .headers, text.utf8.first != UInt8(ascii: "@") { return nil }
         let path = row.kind == .headers ? String(text.dropFirst()) : text
         return place("\(row.spelled) \(path)", use == .written ? OutputFile.path(path) : path)
@@ -47,14 +45,13 @@ enum NamedFiles {
     }
   }
 
-  /// - Returns: nil for what is no file of its own.
   private static func place(_ name: String, _ path: String) -> Place? {
     FileIdentity(path).map { (name, path, $0) }
   }
 }
 
-/// What makes two paths one file, through links and for hard links too; of a file that is not there yet, its folder and
-/// name. Devices have none, as any number may write them.
+/// Device and inode of a file, or those of its folder and its name where it is not there yet. Devices have no identity,
+/// as any number of outputs may go to one.
 private struct FileIdentity: Equatable {
   private let device: dev_t
   private let inode: ino_t
@@ -62,7 +59,7 @@ private struct FileIdentity: Equatable {
 
   init?(_ path: String) {
     var status = stat()
-    // A folder on the way that is not there yet may be by the time of writing.
+    // In `new/../file`, the folder may be made before the file is written.
     let normal = FilePath(path).lexicallyNormalized()
     if stat(path, &status) == 0 || stat(normal.string, &status) == 0 {
       guard [S_IFREG, S_IFIFO].contains(status.st_mode & S_IFMT) else { return nil }

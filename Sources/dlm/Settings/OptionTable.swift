@@ -3,160 +3,258 @@ import DownloadCaching
 import DownloadModel
 import TerminalProgress
 
-/// Every option of `dlm get`, once: where it stands in a command, whether a repeated run uses it again, and where else
-/// it may be set.
-///
-/// Options are written again in the table's order (`AgainMessages`, `RememberedOptions`).
+/// Every option of `dlm get`, once: parser, help, completion, settings files, `dlm config` and repeated runs use it.
 enum OptionTable {
-  /// Whether an option holds for the next run of the same list too.
-  enum Memory {
-    /// Mode, folder, connections, proof. A path of a file with secrets is not a secret.
-    case lasting
-    /// The output of this one run, and what it does once.
-    case once
-  }
-
-  /// Where an option can be set besides the command line.
-  enum Setting: Equatable {
-    /// It is of the one thing that is typed beside it.
+  /// Where an option can be set besides the command line. From `less` on, a working folder's file may be stricter than
+  /// its user is, never looser (HTTP rule 45).
+  enum Setting {
     case nowhere
-    /// DLM_… in the environment, `dlm.conf`, and the working folder's `.dlm.conf`.
     case anywhere
-    /// Likewise, but in the working folder only what is no looser than the user's own: proof, and bounds.
-    case bounded(Strictness)
-    /// Not in the working folder: whom dlm trusts, and where it writes (HTTP rule 45).
+    /// Not in a working folder: whom dlm trusts, and where it writes.
     case byOwner
-  }
+    /// The smaller number is stricter; `auto` bounds nothing.
+    case less
+    case proof, on, off
+    /// No value is stricter than another: the user's own holds.
+    case own
+    /// `overwrite` holds only if the user's own file says it too.
+    case keeping
 
-  /// What is done with the file that an option names. What is read and written counts as written.
-  enum FileUse { case read, written }
+    /// Whether the working folder's value holds beside the user's own, if there is one.
+    func holds(_ text: String, besides own: String?) -> Bool {
+      switch self {
+      case .nowhere, .byOwner: return false
+      case .anywhere: return true
+      case .keeping: return text != "overwrite" || own == "overwrite"
+      case .own: return own == nil || text == own
+      case .less, .proof, .on, .off:
+        // What is no value has to reach the parser, which says so.
+        guard let own, let here = looseness(of: text), let bound = looseness(of: own) else { return true }
+        return here <= bound
+      }
+    }
 
-  /// What a value is, for those who write it again.
-  enum Kind {
-    case flag, value
-    /// What may be given several times.
-    case values
-    /// Likewise: a header line, or @FILE with some.
-    case headers
-    /// It may have a login.
-    case address
-  }
-
-  /// What holds where nothing is set.
-  enum BuiltIn: Equatable {
-    case value(String)
-    /// Nothing, which means what the words say.
-    case nothing(String)
-
-    var value: String? { if case .value(let text) = self { text } else { nil } }
-  }
-
-  struct Row: Sendable {
-    /// Without its dashes.
-    let name: String
-    /// As in `-j`.
-    let letter: Character?
-    let kind: Kind
-    let memory: Memory
-    let setting: Setting
-    let builtIn: BuiltIn
-    /// Nil where its value names no file.
-    let file: FileUse?
-    /// The values that a command has for it, as they would be typed; of a flag that is on, `yes`.
-    let texts: @Sendable (GetCommand) -> [String]
-    /// Gives a command what is set elsewhere. Throws a `ValidationError` that says what is no value of this option, and
-    /// where it is from.
-    let set: @Sendable (inout GetCommand, SettingsSources) throws -> Void
-
-    /// As it is written on the command line.
-    var spelled: String { "--\(name)" }
-
-    /// Whether a value in the working folder's file holds.
-    /// - Parameter own: that of the user's own file.
-    func counts(_ text: String, besides own: String?) -> Bool {
-      switch setting {
-      case .nowhere, .byOwner: false
-      case .bounded(let strictness): !strictness.isLooser(text, than: own)
-      case .anywhere: true
+    /// Greater for what is looser; nil for what is no value.
+    private func looseness(of text: String) -> Double? {
+      switch self {
+      case .proof: Proof(argument: text).map { proof in -Double(Proof.allCases.count { $0 < proof }) }
+      case .on: YesOrNo(argument: text).map { $0.isOn ? 0 : 1 }
+      case .off: YesOrNo(argument: text).map { $0.isOn ? 1 : 0 }
+      // `3`, `0.5`, `500K`, `1,4,16` and `auto`.
+      default:
+        if let jobs = Jobs(argument: text) {
+          jobs.widths.map { $0.number.map(Double.init) ?? .infinity }.max()
+        } else {
+          Double(text) ?? ByteRate(argument: text).map { Double($0.bytesPerSecond) }
+        }
       }
     }
   }
 
+  /// What is both read and written counts as written.
+  enum FileUse { case read, written }
+
+  /// `values` and `headers` (a line, or @FILE with some) may be given several times; an `address` may have a login.
+  enum Kind { case flag, value, values, headers, address }
+
+  struct Row: Sendable {
+    let name: String
+    let letter: Character?
+    let help: ArgumentHelp
+    let kind: Kind
+    /// Whether the next run of the same list uses it too: not where it is about one run's output.
+    let isLasting: Bool
+    let setting: Setting
+    /// What holds where nothing is set; nil if that means what `meaning` says.
+    let usual: String?
+    let meaning: String
+    let file: FileUse?
+    /// The values that a command has for it, as they would be typed; of a flag that is on, `yes`.
+    let texts: @Sendable (GetCommand) -> [String]
+    /// Gives a command what is set elsewhere.
+    let set: @Sendable (inout GetCommand, SettingsSources) throws -> Void
+
+    var spelled: String { "--\(name)" }
+
+    fileprivate var names: NameSpecification {
+      guard let letter else { return .customLong(name) }
+      // The order that completion scripts have.
+      return kind == .flag
+        ? [.customLong(name), .customShort(letter)] : [.customShort(letter, allowingJoined: true), .customLong(name)]
+    }
+
+    fileprivate var completion: CompletionKind? {
+      if name == "directory" { return .directory }
+      return file != nil && kind != .headers ? .file() : nil
+    }
+  }
+
   static let rows: [Row] = [
-    value("mode", letter: "m", .lasting, .anywhere, .value("parallel"), \.mode),
-    flag("list", .lasting, .nowhere, \.list),
-    value("directory", letter: "d", .lasting, .byOwner, .value("."), \.output.directory),
-    value("output", letter: "o", .lasting, .nowhere, .nothing("by address or server"), \.output.output),
-    value("on-conflict", .lasting, .bounded(.keeping), .value("rename"), \.output.onConflict),
-    value("max-filesize", .lasting, .bounded(.less), .nothing("any length"), \.output.maxFilesize),
-    flag("ask-names", .once, .anywhere, \.output.askNames),
-    flag("no-cache", .lasting, .bounded(.on), \.output.noCache),
-    value("store", .lasting, .anywhere, .value("auto"), \.output.store),
-    value("cache-max-size", .lasting, .byOwner, .nothing("10G, or a tenth of the disk"), \.output.cacheMaxSize),
-    flag("refresh", .once, .anywhere, \.output.refresh),
-    flag("offline", .once, .bounded(.on), \.output.offline),
-    flag("revalidate", .once, .bounded(.on), \.output.revalidate),
-    flag("heuristic", .lasting, .bounded(.off), \.output.heuristic),
-    value("max-age", .lasting, .bounded(.less), .nothing("any age"), \.output.maxAge),
-    value("max-stale", .lasting, .bounded(.less), .nothing("none"), \.output.maxStale),
-    flag("fsync", .lasting, .bounded(.on), \.output.fsync),
-    flag("remote-time", .lasting, .anywhere, \.output.remoteTime),
-    flag("no-content-disposition", .lasting, .bounded(.on), \.output.noContentDisposition),
-    value("checksum", .lasting, .nowhere, .nothing("none"), \.proof.checksum),
-    value("checksums", .lasting, .bounded(.own), .nothing("none"), file: .read, \.proof.checksums),
-    value("require-proof", .lasting, .bounded(.proof), .value("none"), \.proof.requireProof),
-    value("jobs", letter: "j", .lasting, .bounded(.less), .value("auto"), \.connection.jobs),
-    value("per-host", .lasting, .bounded(.less), .value("auto"), \.connection.perHost),
-    value("segments", letter: "s", .lasting, .bounded(.less), .value("auto"), \.connection.segments),
-    values("first", .lasting, .anywhere, .nothing("none"), \.order.first),
-    value("order", .lasting, .anywhere, .value("list"), \.order.order),
-    flag("background", .lasting, .bounded(.on), \.order.background),
-    value("limit-rate", .lasting, .bounded(.less), .nothing("no limit"), \.connection.limitRate),
-    value("retries", .lasting, .bounded(.less), .value("5"), \.connection.retries),
-    value("retry-max-time", .lasting, .bounded(.less), .nothing("no limit"), \.connection.retryMaxTime),
-    value("connect-timeout", .lasting, .bounded(.less), .value("10"), \.connection.connectTimeout),
-    value("stall-timeout", .lasting, .bounded(.less), .value("30"), \.connection.stallTimeout),
+    value("mode", letter: "m", "mode", "How to run the list", usually: "parallel", .anywhere, \.mode),
+    flag(
+      "list",
+      "Addresses given are those of lists; their lines may be relative, and --header and --cert are for their servers "
+        + "only.", .nowhere, \.list),
+    value(
+      "directory", letter: "d", "dir", "Where files go; made if missing", usually: ".", .byOwner, \.output.directory),
+    value(
+      "output", letter: "o", "name", "The name, for a single address", without: "by address or server", .nowhere,
+      \.output.output),
+    value(
+      "on-conflict", "policy", "What to do with a file that dlm did not write", usually: "rename", .keeping,
+      \.output.onConflict),
+    value(
+      "max-filesize", "size", "A file that is, or becomes, longer fails: 500K, 2G", without: "any length", .less,
+      \.output.maxFilesize),
+    flag(
+      "ask-names", "Ask a name for each file, one at a time, while others go on.", .anywhere, once: true,
+      \.output.askNames),
+    flag("no-cache", "Neither use nor fill the cache.", .on, \.output.noCache),
+    value("store", "kind", "How the cache keeps what outlives your files", usually: "auto", .anywhere, \.output.store),
+    value(
+      "cache-max-size", "size", "How much the cache may keep of its own: 500M, 20G",
+      without: "10G, or a tenth of the disk", .byOwner, \.output.cacheMaxSize),
+    flag("refresh", "Fetch anew what the cache knows.", .anywhere, once: true, \.output.refresh),
+    flag("offline", "Take everything from the cache; the network is not asked.", .on, once: true, \.output.offline),
+    flag(
+      "revalidate", "Ask about every file, also where the server said for how long it is fresh.", .on, once: true,
+      \.output.revalidate),
+    flag("heuristic", "Guess how long a file is fresh where the server does not say.", .off, \.output.heuristic),
+    value(
+      "max-age", "seconds", "Ask about files that are older, fresh or not", without: "any age", .less, \.output.maxAge),
+    value("max-stale", "seconds", "Use a file unasked until it has been stale for so long", .less, \.output.maxStale),
+    flag("fsync", "Have each file on the disk itself, then its name, before it counts as done.", .on, \.output.fsync),
+    flag("remote-time", "Give files the server's time of their last change.", .anywhere, \.output.remoteTime),
+    flag(
+      "no-content-disposition", "Name files by their address, whatever the server suggests.", .on,
+      \.output.noContentDisposition),
+    value(
+      "checksum", "algo:hex",
+      "The checksum that a single address's file must have: sha256:HEX, also sha512, sha384, sha1, md5", .nowhere,
+      \.proof.checksum),
+    value(
+      "checksums", "file", "Checksums for a list, by file name, as sha256sum writes them", .own, file: .read,
+      \.proof.checksums),
+    value(
+      "require-proof", "proof", "Refuse a file that less than this proves", usually: "none", .proof,
+      \.proof.requireProof),
+    value(
+      "jobs", letter: "j", "N|auto", "Files at a time; auto: up to 64 at once", usually: "auto", .less,
+      \.connection.jobs),
+    value(
+      "per-host", "N|auto", "Connections to one host, over all files and pieces", usually: "auto", .less,
+      \.connection.perHost),
+    value(
+      "segments", letter: "s", "N|auto",
+      "Pieces of one large file at a time; auto splits where it helps, sequential never", usually: "auto", .less,
+      \.connection.segments),
     values(
-      "header", letter: "H", kind: .headers, .lasting, .byOwner, .nothing("none"), file: .read, \.connection.header),
-    value("user-agent", .lasting, .anywhere, .value("dlm/\(DLM.version)"), \.connection.userAgent),
-    value("cacert", .lasting, .byOwner, .nothing("the system's"), file: .read, \.connection.cacert),
-    value("crlfile", .lasting, .byOwner, .nothing("none"), file: .read, \.connection.crlfile),
-    value("cert", .lasting, .byOwner, .nothing("none"), file: .read, \.connection.cert),
-    value("cert-type", .lasting, .byOwner, .nothing("as it shows"), \.connection.certType),
-    value("key", .lasting, .byOwner, .nothing("in the certificate's file"), file: .read, \.connection.key),
+      "first", "pattern",
+      "What matches goes first: names as the shell matches them, *.pdf, or the end of a path, docs/*; may be repeated",
+      .anywhere, \.order.first),
     value(
-      "cert-passphrase-file", .lasting, .byOwner, .nothing("asked for"), file: .read, \.connection.certPassphraseFile),
-    value("pinnedpubkey", .lasting, .byOwner, .nothing("any"), file: .read, \.connection.pinnedpubkey),
-    flag("tlsv1.2", .lasting, .byOwner, \.connection.tls12),
-    flag("tlsv1.3", .lasting, .byOwner, \.connection.tls13),
-    value("tls-max", .lasting, .byOwner, .nothing("the newest there is"), \.connection.tlsMax),
-    flag("insecure", .lasting, .byOwner, \.connection.insecure),
+      "order", "order", "Which files go before others, as far as the list is read and sizes are known", usually: "list",
+      .anywhere, \.order.order),
+    flag(
+      "background", "Give way: idle processor and disk time only, one connection a host, none that another dlm uses.",
+      .on, \.order.background),
     value(
-      "proxy", kind: .address, .lasting, .byOwner, .nothing("http_proxy, https_proxy, all_proxy"), \.connection.proxy),
-    value("netrc-file", .lasting, .byOwner, .nothing("none"), file: .read, \.connection.netrcFile),
-    value("cookie-jar", .lasting, .byOwner, .nothing("none"), file: .written, \.connection.cookieJar),
-    flag("http2", .lasting, .anywhere, \.connection.http2),
-    value("progress", .once, .anywhere, .value("auto"), \.display.progress),
-    value("failed", .once, .byOwner, .nothing("none"), file: .written, \.records.failed),
-    value("events", .once, .byOwner, .nothing("none"), file: .written, \.records.events),
-    value("summary-json", .once, .byOwner, .nothing("none"), file: .written, \.records.summaryJSON),
-    value("report", .once, .byOwner, .nothing("none"), file: .written, \.display.report),
-    flag("no-keys", .once, .anywhere, \.records.noKeys),
-    flag("quiet", letter: "q", .once, .anywhere, \.display.quiet),
-    flag("verbose", letter: "v", .once, .anywhere, \.display.verbose),
-    flag("no-compare", .once, .anywhere, \.noCompare),
-    flag("watch", .once, .anywhere, \.watching.watch),
-    value("refresh-every", .once, .anywhere, .nothing("never"), \.watching.refreshEvery),
-    flag("dry-run", .once, .nowhere, \.dryRun),
+      "limit-rate", "rate", "Bytes a second over everything: 500K, 5M", without: "no limit", .less,
+      \.connection.limitRate),
+    value(
+      "retries", "N", "Attempts after the first, for temporary failures", usually: "5", .less, \.connection.retries),
+    value(
+      "retry-max-time", "S", "No retry begins later than this after the first attempt", without: "no limit", .less,
+      \.connection.retryMaxTime),
+    value(
+      "connect-timeout", "S", "Seconds until a connection must be up", usually: "10", .less,
+      \.connection.connectTimeout),
+    value(
+      "stall-timeout", "S", "Seconds without a byte until a transfer has stalled", usually: "30", .less,
+      \.connection.stallTimeout),
+    values(
+      "header", letter: "H", kind: .headers, "line",
+      "A header line for the address's own server; @FILE takes them from a file, a line each", .byOwner, file: .read,
+      \.connection.header),
+    value(
+      "user-agent", "user-agent", "How dlm names itself to servers", usually: "dlm/\(DLM.version)", .anywhere,
+      \.connection.userAgent),
+    value(
+      "cacert", "file", "Certificates to trust, in PEM", without: "the system's", .byOwner, file: .read,
+      \.connection.cacert),
+    value(
+      "crlfile", "file", "Revoked certificates, in PEM: a list from each issuer, the root's too", .byOwner, file: .read,
+      \.connection.crlfile),
+    value(
+      "cert", "file", "Your certificate, in PEM or PKCS #12",
+      then: ". Its pass phrase: DLM_CERT_PASSPHRASE, a file, or as asked at the terminal.", .byOwner, file: .read,
+      \.connection.cert),
+    value("cert-type", "PEM|P12", "What --cert holds", without: "as it shows", .byOwner, \.connection.certType),
+    value(
+      "key", "file", "The private key of --cert, in PEM", without: "in the certificate's file", .byOwner, file: .read,
+      \.connection.key),
+    value(
+      "cert-passphrase-file", "file", "A file whose first line is the pass phrase of --cert or --key",
+      without: "asked for", .byOwner, file: .read, \.connection.certPassphraseFile),
+    value(
+      "pinnedpubkey", "keys", "The only public keys that servers may have: sha256//BASE64;sha256//…, or a file",
+      without: "any", .byOwner, file: .read, \.connection.pinnedpubkey),
+    flag("tlsv1.2", "TLS 1.2 or newer.", .byOwner, \.connection.tls12),
+    flag("tlsv1.3", "TLS 1.3 or newer.", .byOwner, \.connection.tls13),
+    value(
+      "tls-max", "1.2|1.3", "The newest TLS to speak", without: "the newest there is", .byOwner, \.connection.tlsMax),
+    flag("insecure", "Accept any certificate.", .byOwner, \.connection.insecure),
+    value(
+      "proxy", kind: .address, "url", "The proxy to go through", without: "http_proxy, https_proxy, all_proxy",
+      .byOwner, \.connection.proxy),
+    value("netrc-file", "file", "Logins by host", .byOwner, file: .read, \.connection.netrcFile),
+    value(
+      "cookie-jar", "file", "Keep cookies between runs, as curl does", then: "; without it they end with the run.",
+      .byOwner, file: .written, \.connection.cookieJar),
+    flag("http2", "Ask for HTTP/2 over TLS.", .anywhere, \.connection.http2),
+    value("progress", "style", "How to show progress", usually: "auto", .anywhere, once: true, \.display.progress),
+    value(
+      "failed", "file|-", "Write what failed, with the causes, as a list to get again", .byOwner, once: true,
+      file: .written, \.records.failed),
+    value(
+      "events", "file|-|fd:N",
+      "Write JSON lines, as --progress json has them, into a file, to standard output (-) or to fd:N, beside any "
+        + "display", .byOwner, once: true, file: .written, \.records.events),
+    value(
+      "summary-json", "file|-", "Write the run's summary as a JSON object, - for standard output", .byOwner, once: true,
+      file: .written, \.records.summaryJSON),
+    value(
+      "report", "file", "Write a report: .html with drawings, .json, or .md", .byOwner, once: true, file: .written,
+      \.display.report),
+    flag(
+      "no-keys", "Take no keys as commands while bars stand; what is typed is for the next program.", .anywhere,
+      once: true, \.records.noKeys),
+    flag("quiet", letter: "q", "Leave out what went well.", .anywhere, once: true, \.display.quiet),
+    flag(
+      "verbose", letter: "v", "Say what is done and why, on standard error.", .anywhere, once: true, \.display.verbose),
+    flag(
+      "no-compare", "Without a source: fetch only what is missing or changed, also after a run in another mode.",
+      .anywhere, once: true, \.noCompare),
+    flag("watch", "Go on with the lists as they change, until Ctrl-C.", .anywhere, once: true, \.watching.watch),
+    value(
+      "refresh-every", "time",
+      "With --watch: ask again about what has come, and about lists at addresses: 30s, 10m, 6h", without: "never",
+      .anywhere, once: true, \.watching.refreshEvery),
+    flag("dry-run", "Say what would be fetched under which name, and fetch nothing.", .nowhere, once: true, \.dryRun),
   ]
 
-  /// What may be given several times.
+  private static let byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
+
+  fileprivate static func row(_ name: String) -> Row {
+    guard let row = byName[name] else { preconditionFailure("\(name) has no row") }
+    return row
+  }
+
   static let repeated = Set(rows.filter { [.values, .headers].contains($0.kind) }.map(\.name))
 
-  /// Every key that a settings file, or DLM_… in the environment, may set. Loops have no option.
+  /// What a settings file, or DLM_… in the environment, may set. Loops have no option.
   static let settingKeys = Set(rows.filter { $0.setting != .nowhere }.map(\.name) + ["loops"])
 
-  /// The values of a setting that has a line for each.
   static func lines(of text: String) -> [String] {
     text.split(whereSeparator: \.endsLine).filter { !$0.allSatisfy(\.isWhitespace) }.map(String.init)
   }
@@ -164,30 +262,35 @@ enum OptionTable {
   private typealias Field<Value> = any WritableKeyPath<GetCommand, Value> & Sendable
 
   private static func flag(
-    _ name: String, letter: Character? = nil, _ memory: Memory, _ setting: Setting, _ field: Field<Bool>
+    _ name: String, letter: Character? = nil, _ help: String, _ setting: Setting, once: Bool = false,
+    _ field: Field<Bool>
   ) -> Row {
     Row(
-      name: name, letter: letter, kind: .flag, memory: memory, setting: setting, builtIn: .value("no"),
-      file: nil, texts: { $0[keyPath: field] ? ["yes"] : [] },
+      name: name, letter: letter, help: .init(help), kind: .flag, isLasting: !once, setting: setting,
+      usual: "no", meaning: "", file: nil, texts: { $0[keyPath: field] ? ["yes"] : [] },
       set: { if let value: YesOrNo = try $1.value(name) { $0[keyPath: field] = value.isOn } })
   }
 
   private static func value<Value: ExpressibleByArgument>(
-    _ name: String, letter: Character? = nil, kind: Kind = .value, _ memory: Memory, _ setting: Setting,
-    _ builtIn: BuiltIn, file: FileUse? = nil, _ field: Field<Value?>
+    _ name: String, letter: Character? = nil, kind: Kind = .value, _ valueName: String, _ help: String,
+    then end: String = ".", usually usual: String? = nil, without meaning: String = "none", _ setting: Setting,
+    once: Bool = false, file: FileUse? = nil, _ field: Field<Value?>
   ) -> Row {
     Row(
-      name: name, letter: letter, kind: kind, memory: memory, setting: setting, builtIn: builtIn, file: file,
+      name: name, letter: letter,
+      help: .value(valueName, "\(help) (default: \(usual ?? meaning))\(end)"), kind: kind, isLasting: !once,
+      setting: setting, usual: usual, meaning: meaning, file: file,
       texts: { $0[keyPath: field].map { [$0.defaultValueDescription] } ?? [] },
       set: { if let value: Value = try $1.value(name) { $0[keyPath: field] = value } })
   }
 
   private static func values<Value: ExpressibleByArgument>(
-    _ name: String, letter: Character? = nil, kind: Kind = .values, _ memory: Memory, _ setting: Setting,
-    _ builtIn: BuiltIn, file: FileUse? = nil, _ field: Field<[Value]>
+    _ name: String, letter: Character? = nil, kind: Kind = .values, _ valueName: String, _ help: String,
+    _ setting: Setting, file: FileUse? = nil, _ field: Field<[Value]>
   ) -> Row {
     Row(
-      name: name, letter: letter, kind: kind, memory: memory, setting: setting, builtIn: builtIn, file: file,
+      name: name, letter: letter, help: .value(valueName, "\(help) (default: none)."), kind: kind,
+      isLasting: true, setting: setting, usual: nil, meaning: "none", file: file,
       texts: { $0[keyPath: field].map(\.defaultValueDescription) },
       set: { command, sources in
         guard let text = sources.found(name)?.text else { return }
@@ -196,51 +299,21 @@ enum OptionTable {
   }
 }
 
-/// What a run was given and dlm does not store: the user must give it again if the run is repeated.
-enum Withheld: Decodable, Equatable {
-  /// `-H`, by the field's name.
-  case header(name: String)
-  /// `--proxy` with a login.
-  case proxy
-  /// Addresses of the command line or of a pipe with logins.
-  case addressLogins
-}
-
-/// The options of a `get` as they would be typed, rebuilt from what was parsed: for `dlm get` without a SOURCE, which
-/// takes them again.
-///
-/// If an option is given twice, the last one counts; so the remembered options, followed by those given now, are the
-/// command of the repeated run.
-struct RememberedOptions: Equatable {
-  /// The options that also apply to a repeated run. No secrets.
-  private(set) var lasting: [String] = []
-  /// The options of this one run only, and those that are not stored.
-  private var once: [String] = []
-  private(set) var withheld: [Withheld] = []
-
-  var typed: [String] { lasting + once }
-
-  init(_ command: GetCommand) {
-    for row in OptionTable.rows {
-      for text in row.texts(command) {
-        let secret: Withheld? =
-          switch row.kind {
-          case .headers where text.utf8.first != UInt8(ascii: "@"):
-            .header(name: HeaderArgument(argument: text).name)
-          case .address where text.utf8.contains(UInt8(ascii: "@")): .proxy
-          default: nil
-          }
-        if let secret { withheld.append(secret) }
-        // Joined with its value, which may begin with a dash.
-        let option = row.kind == .flag ? row.spelled : "\(row.spelled)=\(text)"
-        if row.memory == .lasting, secret == nil { lasting.append(option) } else { once.append(option) }
-      }
-    }
-    if command.sources.contains(where: Self.hasLogin) { withheld.append(.addressLogins) }
+extension Option {
+  init<Item: ExpressibleByArgument>(_ name: String) where Value == Item? {
+    let row = OptionTable.row(name)
+    self.init(name: row.names, help: row.help, completion: row.completion)
   }
 
-  private static func hasLogin(_ source: String) -> Bool {
-    guard case .address(let text) = Source(source) else { return false }
-    return (try? Address(text))?.hasCredentials == true
+  init<Item: ExpressibleByArgument>(wrappedValue: [Item], _ name: String) where Value == [Item] {
+    let row = OptionTable.row(name)
+    self.init(wrappedValue: wrappedValue, name: row.names, help: row.help, completion: row.completion)
+  }
+}
+
+extension Flag where Value == Bool {
+  init(wrappedValue: Bool, _ name: String) {
+    let row = OptionTable.row(name)
+    self.init(wrappedValue: wrappedValue, name: row.names, help: row.help)
   }
 }

@@ -1,80 +1,78 @@
 public import ArgumentParser
+public import DownloadCaching
 public import DownloadModel
 import SystemPackage
 public import TerminalProgress
 
 extension ArgumentHelp {
-  /// Of an option with a value.
   static func value(_ name: String, _ abstract: String) -> Self { Self(abstract, valueName: name) }
 }
 
-// Values of options, of the environment and of settings files: one parser for all three.
-//
-// The names of choices are written out for each type. The parser's own rule for them comes to the same, but is for any
-// type: so the runtime looks for what it needs among all conformances, at each start.
+/// A value that is one of a few words. The parser's own rule gives the same names, but has the runtime search all
+/// conformances at each start.
+public protocol Choice: ExpressibleByArgument, CaseIterable, RawRepresentable where RawValue == String {}
 
-extension DownloadMode: ExpressibleByArgument {
-  public init?(argument: String) {
-    switch argument {
-    case "task-group": self = .parallel
-    default: self.init(rawValue: argument)
-    }
-  }
+extension Choice {
   public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
   public static var allValueDescriptions: [String: String] { [:] }
 }
 
-extension Proof: ExpressibleByArgument {
-  public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
-  public static var allValueDescriptions: [String: String] { [:] }
+extension Proof: Choice {}
+extension ProgressStyle: Choice {}
+extension RequestOrder: Choice {}
+extension ConflictPolicy: Choice {}
+extension StoreKind: Choice {}
+
+extension DownloadMode: Choice {
+  public init?(argument: String) { self.init(rawValue: argument == "task-group" ? "parallel" : argument) }
+}
+
+enum CertificateType: String, Choice {
+  case pem = "PEM"
+  case p12 = "P12"
+
+  init?(argument: String) { self.init(rawValue: argument.uppercased()) }
+}
+
+extension TLSOptions.Version: ExpressibleByArgument {
+  public init?(argument: String) {
+    guard let version = Self.named.first(where: { $0.value == argument })?.key else { return nil }
+    self = version
+  }
+  public static var allValueStrings: [String] { named.values.sorted() }
+  public var defaultValueDescription: String { Self.named[self] ?? "" }
+
+  private static let named: [Self: String] = [.tls12: "1.2", .tls13: "1.3"]
 }
 
 extension ContentDigest: ExpressibleByArgument {
   public init?(argument: String) { self.init(argument) }
 }
 
-extension ProgressStyle: ExpressibleByArgument {
-  public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
-  public static var allValueDescriptions: [String: String] { [:] }
-}
-
-// Their descriptions are what the same parser takes again.
-
-/// `N` or `auto`.
-enum Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
-  case auto
-  case exactly(Int)
-
-  var description: String {
-    if case .exactly(let number) = self { "\(number)" } else { "auto" }
-  }
+/// `N`, or nil for `auto`. As with the types below, the description is what `init(argument:)` takes.
+struct Parallelism: ExpressibleByArgument, Equatable, CustomStringConvertible {
+  let number: Int?
+  var description: String { number.map { "\($0)" } ?? "auto" }
 
   init?(argument: String) {
-    if argument == "auto" {
-      self = .auto
-    } else {
-      guard let number = Int(argument), number >= 1 else { return nil }
-      self = .exactly(number)
-    }
+    number = Int(argument)
+    guard argument == "auto" || number ?? 0 >= 1 else { return nil }
   }
 }
 
-/// `--jobs`: a number of files at a time, or, to compare several, more of them: `1,4,16`.
+/// `--jobs`: files at a time, or several such numbers to compare: `1,4,16`.
 struct Jobs: ExpressibleByArgument, Equatable, CustomStringConvertible {
   /// At least one.
   let widths: [Parallelism]
   var description: String { widths.map(\.description).joined(separator: ",") }
 
   init?(argument: String) {
-    let widths = argument.split(separator: ",", omittingEmptySubsequences: false).map {
-      Parallelism(argument: String($0))
-    }
-    self.widths = widths.compactMap(\.self)
-    if self.widths.count < widths.count { return nil }
+    let parts = argument.split(separator: ",", omittingEmptySubsequences: false)
+    widths = parts.compactMap { Parallelism(argument: String($0)) }
+    if widths.count < parts.count { return nil }
   }
 }
 
-/// A time in seconds, fractions allowed.
 struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let duration: Duration
   var description: String { "\(duration / .seconds(1))" }
@@ -85,7 +83,6 @@ struct Seconds: ExpressibleByArgument, Equatable, CustomStringConvertible {
   }
 }
 
-/// A number from zero.
 struct Count: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let number: Int
   var description: String { "\(number)" }
@@ -111,7 +108,7 @@ struct ByteRate: ExpressibleByArgument, Equatable, CustomStringConvertible {
   }
 }
 
-/// Bytes: `500K`, `5M`, `1.5G`, `0`.
+/// Written as a `ByteRate`, or `0`.
 struct ByteCount: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let bytes: Int64
   var description: String { "\(bytes)" }
@@ -136,7 +133,7 @@ struct TimeSpan: ExpressibleByArgument, Equatable, CustomStringConvertible {
   }
 }
 
-/// An address as the cache knows it: without what identifies a user. So it can be shown, and compared.
+/// An address as the cache knows it: without what identifies a user.
 struct CachedAddress: ExpressibleByArgument, Equatable, CustomStringConvertible {
   let key: String
   var description: String { key }
@@ -147,7 +144,7 @@ struct CachedAddress: ExpressibleByArgument, Equatable, CustomStringConvertible 
   }
 }
 
-/// `yes` or `no`, for a flag in the environment or a settings file.
+/// A flag in the environment or a settings file.
 struct YesOrNo: ExpressibleByArgument, Equatable {
   let isOn: Bool
 
@@ -160,19 +157,16 @@ struct YesOrNo: ExpressibleByArgument, Equatable {
   }
 }
 
-/// What was given with `-H`: a header line, or `@FILE` with some.
-///
-/// The option parser takes any text, since it would echo one that it refuses, and this may be a password.
+/// What was given with `-H`: a header line, or `@FILE` with some. Any text is taken, since the option parser would echo
+/// one that is refused, and this may be a password.
 struct HeaderArgument: ExpressibleByArgument, Equatable {
   let text: String
   var defaultValueDescription: String { text }
 
   init(argument: String) { text = argument }
 
-  /// Whether it names a file with header lines.
   var isFile: Bool { text.utf8.first == UInt8(ascii: "@") }
 
-  /// `Accept` of `Accept: text/html`.
   var name: String {
     // By bytes, because a combining mark after the colon forms one `Character` with it.
     String(
@@ -180,33 +174,29 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
         .filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
   }
 
-  /// The header lines that all of them come to.
   /// - Throws: `ValidationError` that names the place of a line that is none, never its value.
   static func lines(of arguments: [HeaderArgument]) throws -> [String] {
     try arguments.flatMap { argument -> [String] in
-      guard argument.isFile else { return [try argument.line(from: UsageMessages.headerOption)] }
+      guard argument.isFile else { return [try argument.line(from: "--header (or -H)")] }
       let path = String(argument.text.dropFirst())
-      // As curl has it: a line each, the rest of the world's line ends too; blank ones say nothing.
-      return try HeaderFile.text(of: path).split(
-        omittingEmptySubsequences: false, whereSeparator: \.endsLine
-      ).enumerated().compactMap { number, text in
-        text.allSatisfy(\.isWhitespace)
-          ? nil
-          : try HeaderArgument(argument: String(text))
-            .line(from: UsageMessages.place(path, line: number + 1))
-      }
+      return try text(ofFile: path).split(omittingEmptySubsequences: false, whereSeparator: \.endsLine)
+        .enumerated().filter { !$1.allSatisfy(\.isWhitespace) }
+        .map { try HeaderArgument(argument: String($1)).line(from: "\(path), line \($0 + 1)") }
     }
   }
 
   private func line(from place: String) throws -> String {
     guard let colon = text.firstIndex(where: { $0 == ":" || $0 == ";" }), colon != text.startIndex,
       !text.unicodeScalars.contains(where: Self.isForbidden)
-    else { throw ValidationError(UsageMessages.noHeaderLine(place)) }
+    else {
+      throw ValidationError(
+        "\(place) holds no header line: it looks like Name: value, on one line and without control characters.")
+    }
     if let refusal { throw ValidationError(refusal) }
     return text
   }
 
-  /// Why the user may not send it; nil if it may be sent. Names the field only, because its value may be a secret.
+  /// Why the user may not send it. Names the field only, because its value may be a secret.
   var refusal: String? {
     ReservedMatter(field: name.lowercased()).map { UsageMessages.header(name, meddlesWith: $0) }
   }
@@ -215,26 +205,27 @@ struct HeaderArgument: ExpressibleByArgument, Equatable {
   static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value < 0x20 && scalar != "\t" || scalar.value == 0x7f
   }
+
+  private static func text(ofFile path: String) throws -> String {
+    // More than any server takes. A pipe may be what the caller has opened: `-H @<(…)`.
+    let bytes = try UserFile.usable(path, upTo: 256 * 1024, orPipe: true) {
+      UsageMessages.unreadable("--header", "@\(path)", $0)
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw ValidationError(UsageMessages.unreadable("--header", "@\(path)", "it is not UTF-8"))
+    }
+    return text
+  }
 }
 
-/// `-H @FILE`: header lines from a file, so that secrets stay off the command line, which every user can see (ps).
-private enum HeaderFile {
-  /// More than any request's head may be (8 to 64 KiB is common).
-  static let longest = 256 * 1024
-
-  /// - Throws: `ValidationError` with path and cause.
-  static func text(of path: String) throws -> String {
-    func refusal(_ cause: String) -> ValidationError {
-      ValidationError(UsageMessages.unreadable("--header", "@\(path)", cause))
-    }
-    let bytes: [UInt8]
-    do throws(UserFile.Refusal) {
-      // A pipe is what the caller has opened (`-H @<(…)`).
-      bytes = try UserFile.bytes(path, upTo: longest, orPipe: true)
+extension UserFile {
+  static func usable(
+    _ path: String, upTo limit: Int, orPipe: Bool = false, _ message: (_ cause: String) -> String
+  ) throws -> [UInt8] {
+    do throws(Refusal) {
+      return try bytes(path, upTo: limit, orPipe: orPipe)
     } catch {
-      throw refusal(UsageMessages.cause(error))
+      throw ValidationError(message(UsageMessages.cause(error)))
     }
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw refusal(UsageMessages.notUTF8) }
-    return text
   }
 }

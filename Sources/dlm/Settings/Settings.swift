@@ -1,60 +1,50 @@
-import Glibc
 import ArgumentParser
 import DownloadModel
 import FoundationEssentials
+import Glibc
 import SystemPackage
 import TerminalProgress
 
+struct OrderOptions: ParsableArguments {
+  @Option("first") var first: [String] = []
+  @Option("order") var order: RequestOrder?
+  @Flag("background") var background = false
+}
+
 struct DisplayOptions: ParsableArguments {
-  @Option(help: .value("style", "How to show progress (default: auto)."))
-  var progress: ProgressStyle?
-
-  @Option(
-    help: .value("file", "Write a report: .html with drawings, .json, or .md (default: none)."), completion: .file())
-  var report: String?
-
-  @Flag(name: .shortAndLong, help: "Leave out what went well.")
-  var quiet = false
-
-  @Flag(name: .shortAndLong, help: "Say what is done and why, on standard error.")
-  var verbose = false
+  @Option("progress") var progress: ProgressStyle?
+  @Option("report") var report: String?
+  @Flag("quiet") var quiet = false
+  @Flag("verbose") var verbose = false
 }
 
 /// What one run leaves for programs, and takes from the keyboard; several runs that are compared do neither.
 struct RecordOptions: ParsableArguments {
-  @Option(
-    help: .value("file|-", "Write what failed, with the causes, as a list to get again (default: none)."),
-    completion: .file())
-  var failed: String?
-
-  @Option(
-    help: .value(
-      "file|-|fd:N",
-      "Write JSON lines, as --progress json has them, into a file, to standard output (-) or "
-        + "to fd:N, beside any display (default: none)."), completion: .file())
-  var events: String?
-
-  @Option(
-    name: .customLong("summary-json"),
-    help: .value(
-      "file|-", "Write the run's summary as a JSON object, - for standard output (default: none)."),
-    completion: .file())
-  var summaryJSON: String?
-
-  @Flag(help: "Take no keys as commands while bars stand; what is typed is for the next program.")
-  var noKeys = false
+  @Option("failed") var failed: String?
+  @Option("events") var events: String?
+  @Option("summary-json") var summaryJSON: String?
+  @Flag("no-keys") var noKeys = false
 }
 
 struct WatchOptions: ParsableArguments {
-  @Flag(help: "Go on with the lists as they change, until Ctrl-C.")
-  var watch = false
+  @Flag("watch") var watch = false
+  @Option("refresh-every") var refreshEvery: TimeSpan?
+}
 
-  @Option(
-    help: .value(
-      "time",
-      "With --watch: ask again about what has come, and about lists at addresses: 30s, 10m, 6h "
-        + "(default: never)."))
-  var refreshEvery: TimeSpan?
+struct OrderSettings {
+  let first: [NamePattern]
+  let order: RequestOrder
+  let isBackground: Bool
+
+  init(_ options: OrderOptions) {
+    first = options.first.map { NamePattern($0) }
+    order = options.order ?? .list
+    isBackground = options.background
+  }
+
+  /// Whether another order than the list's may hold from the beginning.
+  var looksAhead: Bool { !first.isEmpty || order != .list }
+  var usesSizes: Bool { order == .small || order == .large }
 }
 
 /// Every setting of a run with its value: option, else environment (`DLM_…`), else `./.dlm.conf`, else
@@ -62,17 +52,16 @@ struct WatchOptions: ParsableArguments {
 struct Settings {
   var mode: DownloadMode
   var jobs: Int
-  /// All that `--jobs` names, nil for auto; more than one is for `dlm compare`.
+  /// What `--jobs` names, nil for auto; more than one only for `dlm compare`.
   var widths: [Int?]
-  /// Whether `jobs` is only the most, and the run finds out what is good.
+  /// Whether the run finds out how many files at a time are good, up to `jobs`.
   var adaptsJobs: Bool
   var perHost: Int?
   /// Transfers of one large file at a time, at most.
   var segments: Int
-  /// Network loops, each with a thread.
-  var loops: Int { setLoops ?? Self.usualLoops }
-  private var setLoops: Int?
-  /// Attempts after the first.
+  /// Network loops, each with a thread. More than the cores would only take turns; eight feed any link of one machine.
+  var loops: Int { setLoops?.number ?? max(1, min(8, ProcessInfo.processInfo.activeProcessorCount)) }
+  private var setLoops: Parallelism?
   var retries: Int
   /// No retry begins later than this after the first attempt; nil is without limit.
   var retryMaxTime: Duration?
@@ -80,66 +69,50 @@ struct Settings {
   var output: OutputSettings
   var order: OrderSettings
   var progress: ProgressStyle
-  /// Whether keys are commands while bars stand.
   var takesKeys: Bool
-  /// Whether what went well is left out (`-q`).
   var isQuiet: Bool
   var isVerbose: Bool
-  /// Whether a list that is taken again is never repeated to compare.
   var noCompare: Bool
-  /// Whether lists are watched, where there are some.
   var watches: Bool
-  /// How often a watched run asks about everything again.
   var refreshEvery: TimeSpan?
-  /// `--failed`.
   var failedList: OutputFile?
-  /// `--events`.
   var events: OutputFile?
-  /// `--report`.
   var report: ReportFile?
-  /// `--summary-json`.
   var summaryFile: OutputFile?
 
-  /// Whether nothing is said of what went well.
   var isSilent: Bool { isQuiet || progress == .none }
 
-  /// Connections to one host for `auto`, as long as it refuses none.
+  // What `auto` goes up to, as long as hosts refuse none and more bring more.
   static let mostPerHost = 64
-  /// Transfers of one file for `auto`, as long as each brings more.
   static let mostSegments = 32
-  /// Files at a time for `auto`, as long as more bring more.
   static let mostJobs = 64
 
-  /// - Parameter lists: what the command downloads.
   /// - Throws: `ValidationError`, which names the option or setting and the remedy.
-  init(
-    _ typed: GetCommand, _ lists: [Source], _ sources: SettingsSources, comparesWidths: Bool = false
-  ) throws {
+  init(_ typed: GetCommand, _ lists: [Source], _ sources: SettingsSources, comparesWidths: Bool = false) throws {
     var (command, sources) = (typed, sources)
     try sources.complete(&command)
     try NamedFiles.check(command, lists, sources.environment)
     let (connection, display, records) = (command.connection, command.display, command.records)
     order = OrderSettings(command.order)
     mode = command.mode ?? .parallel
-    let widths = connection.jobs?.widths ?? [.auto]
-    if widths.count > 1, !comparesWidths { throw ValidationError(UsageMessages.severalWidths(widths)) }
-    self.widths = widths.map(Self.number)
-    let jobs = Self.number(widths.first)
-    self.jobs = jobs ?? Self.mostJobs
-    adaptsJobs = jobs == nil
-    perHost = Self.number(connection.perHost)
-    segments = Self.number(connection.segments) ?? Self.mostSegments
-    setLoops = Self.number(try sources.value("loops"))
+    widths = connection.jobs?.widths.map(\.number) ?? [nil]
+    if let several = connection.jobs, widths.count > 1, !comparesWidths {
+      throw ValidationError(
+        "--jobs \(several) names several numbers, and a download takes one: name one, or compare them with dlm compare."
+      )
+    }
+    adaptsJobs = widths[0] == nil
+    jobs = widths[0] ?? Self.mostJobs
+    perHost = connection.perHost?.number
+    segments = connection.segments?.number ?? Self.mostSegments
+    setLoops = try sources.value("loops")
     retries = connection.retries?.number ?? 5
     retryMaxTime = connection.retryMaxTime?.duration
     self.connection = try ConnectionSettings(connection, sources)
     output = try OutputSettings(command.output, command.proof, lists, sources)
-    isQuiet = display.quiet
-    noCompare = command.noCompare
-    takesKeys = !records.noKeys
-    watches = command.watching.watch
-    refreshEvery = command.watching.refreshEvery
-    isVerbose = display.verbose
+    (isQuiet, isVerbose) = (display.quiet, display.verbose)
+    (noCompare, takesKeys) = (command.noCompare, !records.noKeys)
+    (watches, refreshEvery) = (command.watching.watch, command.watching.refreshEvery)
     func file(_ name: String, _ text: String?) throws -> OutputFile? {
       try sources.naming(name, text) { try OutputFile($0, option: "--\(name)") }
     }
@@ -149,27 +122,35 @@ struct Settings {
     failedList = try file("failed", records.failed)
     let style = display.progress ?? .auto
     // Questions need the bars that they are asked below; JSON lines are data, which somebody asked for.
-    let isNeeded = style == .json || output.asks
-    progress = isQuiet && !isNeeded ? .none : style
+    progress = isQuiet && style != .json && !output.asks ? .none : style
   }
 
-  /// Those of a run that is only measured: where its files go is not the user's to say.
-  /// - Throws: as above.
+  /// Those of a run that is only measured, where the user does not choose where files go.
   init(
     measuring connection: ConnectionOptions, _ display: DisplayOptions, _ lists: [Source], _ sources: SettingsSources
   ) throws {
     var command = try GetCommand.parse([])
     (command.connection, command.display) = (connection, display)
     try self.init(command, lists, sources, comparesWidths: true)
-    // All modes are to run alike, and a measured one not in the way that others leave it.
+    // All modes are to run alike, and none gives way to others.
     order = OrderSettings(try .parse([]))
   }
+}
 
-  /// More than the cores would only take turns; eight feed any link that one machine has.
-  private static var usualLoops: Int { max(1, min(8, ProcessInfo.processInfo.activeProcessorCount)) }
+/// Where the value of a setting is from, strongest first.
+enum SettingOrigin: Equatable {
+  case option(String)
+  case variable(String)
+  case file(FilePath, line: Int)
+  case builtIn
 
-  private static func number(_ value: Parallelism?) -> Int? {
-    if case .exactly(let number) = value { number } else { nil }
+  /// For messages: `DLM_JOBS`, `.dlm.conf:3`.
+  var name: String {
+    switch self {
+    case .option(let name), .variable(let name): name
+    case .file(let path, let line): "\(path):\(line)"
+    case .builtIn: "built-in"
+    }
   }
 }
 
@@ -177,35 +158,30 @@ struct Settings {
 struct SettingsSources {
   let environment: [String: String]
   private let files: [SettingsFile]
-  /// Names of the options that a command has, which are stronger.
+  /// The command's own options, which are stronger.
   private var given: Set<String> = []
 
-  private init(_ environment: [String: String], _ files: [SettingsFile]) {
-    (self.environment, self.files) = (environment, files)
-  }
-
-  /// - Throws: `ValidationError` naming a settings file that cannot be understood.
-  static func load(environment: [String: String]) async throws -> SettingsSources {
-    StandardError.say(unknownVariables(environment.keys).map { UsageMessages.unknownVariable($0) })
-    let folders = XDGFolders(environment)
-    StandardError.say([folders.configWarning].compactMap(\.self))
-    sayOldNames(environment)
-    let own = try ownPath(environment).flatMap {
-      try SettingsFile(at: $0, .ownFolder, say: StandardError.say)
-    }
-    let here = try SettingsFile(at: folderPath, .workingFolder, besides: own, say: StandardError.say)
-    return SettingsSources(environment, [here, own].compactMap(\.self))
+  static func load(environment: [String: String]) throws -> SettingsSources {
+    StandardError.say(
+      unknownVariables(environment.keys).map { name in
+        let known = (OptionTable.settingKeys.map(variable) + ["DLM_CERT_PASSPHRASE"]).sorted()
+        let meant = NearestWord.to(name, among: known).map { "; did you mean \($0)?" }
+        return "dlm: \(name) in the environment is no setting of dlm, and does nothing\(meant ?? "")"
+      })
+    StandardError.say([XDGFolders(environment).configWarning].compactMap(\.self))
+    let own = ownPath(environment)
+    let old = own?.removingLastComponent().appending("config.yaml")
+    sayGone(".dlm.yaml", now: folderPath.string)
+    if let old { sayGone(old.string, now: "dlm.conf") }
+    let ownFile = try own.flatMap { try SettingsFile(at: $0, .ownFolder, say: StandardError.say) }
+    let here = try SettingsFile(at: folderPath, .workingFolder, besides: ownFile, say: StandardError.say)
+    return SettingsSources(environment: environment, files: [here, ownFile].compactMap(\.self))
   }
 
   /// The settings were YAML once.
-  private static func sayOldNames(_ environment: [String: String]) {
-    for (path, isOwn) in [(".dlm.yaml" as FilePath?, false), (ownPath(environment), true)] {
-      guard let path else { continue }
-      let old = isOwn ? path.removingLastComponent().appending("config.yaml") : path
-      if access(old.string, F_OK) == 0 {
-        StandardError.say([UsageMessages.oldSettings(old, now: isOwn ? path : folderPath)])
-      }
-    }
+  private static func sayGone(_ old: String, now: String) {
+    guard access(old, F_OK) == 0 else { return }
+    StandardError.say(["dlm: \(old) is not read: settings are lines name = value in \(now) now"])
   }
 
   static let folderPath: FilePath = ".dlm.conf"
@@ -213,24 +189,19 @@ struct SettingsSources {
     XDGFolders(environment).config?.appending("dlm.conf")
   }
 
-  /// The variable of the environment that sets a key.
   static func variable(_ key: String) -> String {
     "DLM_" + String(key.uppercased().map { $0 == "-" || $0 == "." ? "_" : $0 })
   }
 
   /// Variables that set no key of a settings file: a secret, and what the tests of dlm itself read.
-  static let otherVariables: Set = ["DLM_CERT_PASSPHRASE", "DLM_BINARY", "DLM_TEST_LIMIT"]
+  private static let otherVariables: Set = ["DLM_CERT_PASSPHRASE", "DLM_BINARY", "DLM_TEST_LIMIT"]
 
-  /// Those that look like dlm's and are not: likely typing errors, which would otherwise go unnoticed.
   static func unknownVariables(_ names: some Sequence<String>) -> [String] {
     let own = names.filter { $0.utf8.starts(with: "DLM_".utf8) && !otherVariables.contains($0) }
-    if own.isEmpty { return [] }
-    let known = Set(OptionTable.settingKeys.map(variable))
-    return own.filter { !known.contains($0) }.sorted()
+    return own.isEmpty ? [] : Set(own).subtracting(OptionTable.settingKeys.map(variable)).sorted()
   }
 
   /// Gives a command what is set of the options that it has not; only those are found from then on.
-  /// - Throws: `ValidationError` that says what is no value, and where it is from.
   mutating func complete(_ command: inout GetCommand) throws {
     given = Set(OptionTable.rows.filter { !$0.texts(command).isEmpty }.map(\.name))
     // Who asks for TLS 1.2 does not get what a setting asks for.
@@ -243,10 +214,7 @@ struct SettingsSources {
     if given.contains(key) { return nil }
     let variable = Self.variable(key)
     if let text = environment[variable] { return (text, .variable(variable)) }
-    for file in files {
-      if let text = file.text(key) { return (text, .file(file.path, line: file.line(of: key))) }
-    }
-    return nil
+    return files.lazy.compactMap { $0.found(key) }.first
   }
 
   func value<Value: ExpressibleByArgument>(_ key: String) throws -> Value? {
@@ -257,21 +225,19 @@ struct SettingsSources {
     return value
   }
 
-  /// What is made of a value. A mistake names the variable, or the file and its line, that it is from; an option names
-  /// itself.
-  func naming<Given, Value>(
-    _ key: String, _ given: Given?, _ body: (Given) throws -> Value
-  ) throws -> Value? {
+  /// Has a mistake in `body` name the variable or the line that the value is from; an option names itself.
+  func naming<Given, Value>(_ key: String, _ given: Given?, _ body: (Given) throws -> Value) throws -> Value? {
     do {
       return try given.map(body)
     } catch let mistake as ValidationError {
       guard let origin = found(key)?.origin else { throw mistake }
-      throw ValidationError(UsageMessages.from(origin, mistake.message))
+      throw ValidationError("\(origin.name): \(mistake.message)")
     }
   }
 
-  /// The mistake of settings that do not go together, with where those are from that are no options.
+  /// A mistake of several settings, with the places of those that are no options.
   func conflict(_ message: String, _ keys: String...) -> ValidationError {
-    ValidationError(UsageMessages.conflict(message, keys.compactMap { key in found(key).map { (key, $0.origin) } }))
+    let places = keys.compactMap { key in found(key).map { "\(key): \($0.origin.name)" } }
+    return ValidationError(places.isEmpty ? message : "\(message) (\(places.joined(separator: ", ")))")
   }
 }

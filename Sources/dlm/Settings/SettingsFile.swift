@@ -3,13 +3,9 @@ import ArgumentParser
 import Glibc
 import SystemPackage
 
-/// A settings file, and which of its settings count (HTTP rule 45).
-///
-/// A setting a line, `name = value`, as in aria2.conf: the name is that of the option, and the value is what is behind
-/// the sign, without outer blanks. Lines that begin with `#` are comments. `first` and `header` may stand there several
-/// times; of the others the last one counts.
+/// A settings file, and which of its settings count (HTTP rule 45). A line is `name = value`, with an option's name, or
+/// a comment that begins with `#`. Only `first` and `header` add up; of the others the last one counts.
 struct SettingsFile {
-  /// Where the file is from.
   enum Place {
     /// `./.dlm.conf`: another user may have written it, so it may choose how dlm works, but never whom dlm trusts or
     /// where it writes, nor loosen what its user demands.
@@ -18,20 +14,14 @@ struct SettingsFile {
     case ownFolder
   }
 
-  let path: FilePath
+  private let path: FilePath
   /// By name, with the numbers of their lines, from 1.
   private var settings: [String: (text: String, line: Int)] = [:]
-  /// Names that stand there and do not count.
   private var uncounted: Set<String> = []
 
   /// - Returns: nil where there is no file, or where it is not to be believed.
-  /// - Parameters:
-  ///   - own: the user's own file, beside that of a working folder.
-  ///   - say: told, in a line each, of what is not read or does not count, and what to do instead.
   /// - Throws: `ValidationError` naming a file that cannot be read, or a line of it that is no setting.
-  init?(
-    at path: FilePath, _ place: Place, besides own: SettingsFile? = nil, say: ([String]) -> Void
-  ) throws {
+  init?(at path: FilePath, _ place: Place, besides own: SettingsFile? = nil, say: ([String]) -> Void) throws {
     guard let bytes = try Self.bytes(of: path, place, say: say) else { return nil }
     self.path = path
     let lines = String(decoding: bytes, as: UTF8.self).split(
@@ -44,12 +34,19 @@ struct SettingsFile {
   }
 
   private mutating func read(_ text: Substring, at line: Int, _ say: ([String]) -> Void) throws {
-    let place = SettingOrigin.file(path, line: line)
-    guard let sign = text.firstIndex(of: "=") else { throw ValidationError(UsageMessages.noSetting(at: place)) }
+    let place = "\(path):\(line)"
+    guard let sign = text.firstIndex(of: "=") else {
+      throw ValidationError("\(place): this is no setting; write name = value, or # before a comment.")
+    }
     let name = String(Self.trimmed(text[..<sign]))
     let value = String(Self.trimmed(text[sign...].dropFirst()))
-    guard OptionTable.settingKeys.contains(name) else { return say([UsageMessages.unknownKey(name, at: place)]) }
-    if value.isEmpty { throw ValidationError(UsageMessages.noValue(of: name, at: place)) }
+    guard OptionTable.settingKeys.contains(name) else {
+      let meant = NearestWord.to(name, among: OptionTable.settingKeys.sorted()).map { ": did you mean \($0)?" }
+      return say(["\(place): \(name) is no setting of dlm; left out\(meant ?? "")"])
+    }
+    if value.isEmpty {
+      throw ValidationError("\(place): \(name) has no value; write one behind the =, or # before the line.")
+    }
     if let before = settings[name], OptionTable.repeated.contains(name) {
       settings[name] = (before.text + "\n" + value, before.line)
     } else {
@@ -58,31 +55,26 @@ struct SettingsFile {
   }
 
   private static func trimmed(_ text: Substring) -> Substring {
-    func isBlank(_ character: Character) -> Bool {
-      character == " " || character == "\t" || character == "\u{FEFF}"
-    }
+    func isBlank(_ character: Character) -> Bool { " \t\u{FEFF}".contains(character) }
     var text = text.drop(while: isBlank)
     while let last = text.last, isBlank(last) { text.removeLast() }
     return text
   }
 
-  /// The line of a setting; nil where it does not stand there.
-  func line(of name: String) -> Int? { settings[name]?.line }
-
-  /// The value of a setting, as written; nil where it does not stand there, or does not count.
-  func text(_ name: String) -> String? { uncounted.contains(name) ? nil : settings[name]?.text }
+  func found(_ name: String) -> (text: String, origin: SettingOrigin)? {
+    guard !uncounted.contains(name), let (text, line) = settings[name] else { return nil }
+    return (text, .file(path, line: line))
+  }
 
   /// Finds what does not count in a working folder. Nothing is said of what holds anyway.
   private mutating func leaveOut(besides own: SettingsFile?, _ say: ([String]) -> Void) {
     for row in OptionTable.rows {
       guard let (value, line) = settings[row.name] else { continue }
-      let place = SettingOrigin.file(path, line: line)
-      if !row.counts(value, besides: own?.demand(row.name)) {
-        if !Self.saysNothing(row.name, value) {
-          say([UsageMessages.uncountedKey(row.name, value, row.setting, at: place)])
-        }
+      let place = "\(path):\(line): \(row.name)"
+      if !row.setting.holds(value, besides: own?.demand(row.name)) {
+        if !Self.saysNothing(row.name, value) { say(["\(place)\(Self.uncounted(row, value))"]) }
       } else if row.file != nil, Self.isStream(value) {
-        say([UsageMessages.uncountedStream(row.name, value, at: place)])
+        say(["\(place): \(value) does not count, since it is no regular file; name one"])
       } else {
         continue
       }
@@ -90,11 +82,21 @@ struct SettingsFile {
     }
   }
 
+  private static func uncounted(_ row: OptionTable.Row, _ value: String) -> String {
+    let why =
+      switch row.setting {
+      case .nowhere, .byOwner: " does not count in a working folder"
+      case .keeping: ": \(value) does not count in a working folder"
+      default: ": \(value) does not count, as a working folder loosens nothing that your own dlm.conf says"
+      }
+    return "\(why); set it in your own dlm.conf, in \(SettingsSources.variable(row.name)), or with \(row.spelled)"
+  }
+
   /// What the user's own file says of a setting. Who demands that checksums prove files chooses the checksums too: a
   /// folder's list would prove whatever came with it.
   private func demand(_ key: String) -> String? {
-    let isProof = key == "checksums" && text("require-proof").flatMap(Proof.init(argument:)) == .digest
-    return text(key) ?? (isProof ? "" : nil)
+    let isProof = key == "checksums" && found("require-proof").flatMap { Proof(argument: $0.text) } == .digest
+    return found(key)?.text ?? (isProof ? "" : nil)
   }
 
   /// Whether a path leads to something that may never end, or wait for a writer that never comes.
@@ -111,47 +113,37 @@ struct SettingsFile {
     }
   }
 
-  // MARK: Reading
-
-  /// Settings are a page.
-  private static let longest = 64 * 1024
-
-  private static func bytes(
-    of path: FilePath, _ place: Place, say: ([String]) -> Void
-  ) throws -> [UInt8]? {
+  private static func bytes(of path: FilePath, _ place: Place, say: ([String]) -> Void) throws -> [UInt8]? {
     do throws(UserFile.Refusal) {
       // In the user's own folder a link is a dotfile manager's; its target is checked like any file.
-      return try UserFile.bytes(path.string, upTo: longest, behindLink: place == .ownFolder)
+      return try UserFile.bytes(path.string, upTo: 64 * 1024, behindLink: place == .ownFolder)
     } catch .system(.noSuchFileOrDirectory), .system(.notDirectory) {
       return nil
     } catch .system(.permissionDenied) where access(path.string, F_OK) != 0 {
       return nil  // In another user's folder.
     } catch .system(.tooManySymbolicLinkLevels) {
-      say([UsageMessages.settingsLink(path)])
+      say(["\(path) is a link, and not read: a settings file of the working folder is a file there"])
       return nil
     } catch .distrusted(let why) {
-      say([UsageMessages.distrusted(path, why)])
+      say(["\(path) is not read: \(UsageMessages.cause(why))"])
       return nil
     } catch {
-      throw ValidationError(UsageMessages.unreadableSettings(path, UsageMessages.cause(error)))
+      let cause = UsageMessages.cause(error)
+      throw ValidationError("The settings file \(path) cannot be read: \(cause). Mend its rights or move it away.")
     }
   }
 }
 
-/// Where dlm keeps things of its own (XDG Base Directory Specification): a relative value counts as unset.
-///
-/// Each is nil where there is neither a variable nor a home folder. There is no fallback: a folder that every user can
-/// write, such as /tmp/.config, is not this user's. Nil is also one that another user owns or may write: what is in it
-/// is not believed (`Distrust`).
+/// Where dlm keeps things of its own (XDG Base Directory Specification, so a relative value counts as unset): nil where
+/// there is neither a variable nor a home folder, and where others own or may write the folder (`Distrust`).
 struct XDGFolders {
   let config: FilePath?
   let cache: FilePath?
   let state: FilePath?
   /// Why a folder that is there is not believed.
   let (configWarning, cacheWarning, stateWarning): (String?, String?, String?)
-  private let hasNoHome: Bool
 
-  /// - Parameter homeByLogin: what the system's list of users says, for services and containers that run without HOME.
+  /// - Parameter homeByLogin: for services and containers that run without HOME.
   init(_ environment: [String: String], homeByLogin: () -> String? = Self.homeByLogin) {
     func absolute(_ text: String?) -> FilePath? {
       guard let text, FilePath(text).isAbsolute else { return nil }
@@ -162,21 +154,26 @@ struct XDGFolders {
       let place = absolute(environment[variable]) ?? home?.appending(fallback)
       guard let path = place?.appending("dlm") else { return (nil, nil) }
       guard let why = OwnFiles.distrust(folder: path, trustsRoot: trustsRoot) else { return (path, nil) }
-      return (nil, TroubleMessages.distrusted(folder: path, why, variable))
+      let cause =
+        why == .othersWrite
+        ? "others can write it. Look at what is in it, then chmod 700 it"
+        : "it belongs to another user. Remove it, or name one of yours by \(variable)"
+      return (nil, "dlm: \(path) is not believed, and dlm does without it: \(cause)")
     }
     (config, configWarning) = folder("XDG_CONFIG_HOME", ".config", trustsRoot: true)
     (cache, cacheWarning) = folder("XDG_CACHE_HOME", ".cache")
     (state, stateWarning) = folder("XDG_STATE_HOME", ".local/state")
-    hasNoHome = cache == nil && cacheWarning == nil || state == nil && stateWarning == nil
   }
 
-  /// The messages, shown once, where cache and state cannot be had.
   var warnings: [String] {
+    let missing = [
+      cache == nil && cacheWarning == nil ? "the cache" : nil,
+      state == nil && stateWarning == nil ? "the memory of its last list" : nil,
+    ].compactMap(\.self)
     let noHome =
-      hasNoHome
-      ? TroubleMessages.noHome(
-        cache: cache == nil && cacheWarning == nil, state: state == nil && stateWarning == nil) : nil
-    return [noHome, cacheWarning, stateWarning].compactMap(\.self)
+      "dlm: there is no home folder (HOME is not set, and the system knows none for this user), so this run does "
+      + "without \(missing.joined(separator: " and ")); set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME"
+    return [missing.isEmpty ? nil : noHome, cacheWarning, stateWarning].compactMap(\.self)
   }
 
   private static func homeByLogin() -> String? {

@@ -2,16 +2,12 @@ import DownloadModel
 import Glibc
 import SystemPackage
 
-/// Tells when lists may have changed, on a thread that may wait.
-///
-/// It watches the lists' folders and not the lists, since an editor puts another file in a list's place. Where the
-/// kernel does not tell (a network's file system, changes by another machine), whoever waits looks by himself now and
-/// then.
+/// Tells when lists may have changed. It watches their folders, since editors replace the file. Where the kernel does
+/// not tell (a network's file system), whoever waits looks now and then.
 actor ListNotices {
   private nonisolated let executor = BlockingExecutor(label: "list-notices")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// What was told of the list at a place.
   struct Told: Equatable {
     var list: Int
     var notice: ListStillness.Notice
@@ -24,11 +20,10 @@ actor ListNotices {
 
   private let paths: [String?]
   private nonisolated let interruption = Interruption()
-  /// Nil where there is none to be had; then there are only looks.
+  /// Of inotify(7); nil where there is none to be had.
   private let queue: FileDescriptor?
   private var places: [Place: Set<Int>] = [:]
 
-  /// - Parameter paths: of the lists; nil for what is no file.
   init(_ paths: [String?]) {
     self.paths = paths
     let number = inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC))
@@ -37,51 +32,38 @@ actor ListNotices {
 
   deinit { try? queue?.close() }  // it was only read
 
-  /// Ends the wait, for good. From any thread.
+  /// From any thread, for good.
   nonisolated func interrupt() { interruption.raise() }
 
-  /// What others do in the same folder wakes it too, and files may be written there thousands of times a second: so it
-  /// looks no oftener than this.
+  /// It looks no oftener, since others may write files in the folder thousands of times a second.
   private static let pace = Duration.milliseconds(50)
 
-  /// Waits until something is told, or a time has passed.
   func next(within time: Duration) -> [Told] {
     arm()
     let end = ContinuousClock.now.advanced(by: time)
     while true {
-      interruption.wait(for: queue?.rawValue ?? -1, within: ContinuousClock.now.duration(to: end))
+      _ = interruption.waitUntilReadable(queue?.rawValue ?? -1, within: ContinuousClock.now.duration(to: end))
       let told = take()
       let left = ContinuousClock.now.duration(to: end)
       if !told.isEmpty || left <= .zero || interruption.isRaised { return told }
-      interruption.wait(for: -1, within: min(Self.pace, left))
+      _ = interruption.waitUntilReadable(-1, within: min(Self.pace, left))
     }
   }
 
-  /// Watches the folders, those besides to which links lead. Each time anew, since a folder may have come, or another
-  /// may have its name; it costs a system call a list.
+  /// Watches the folders, also those to which links lead. Each time anew, since another folder may have the name by
+  /// now.
   func arm() {
     guard let queue else { return }
     let wanted = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE
     for (list, path) in paths.enumerated() {
       guard let path else { continue }
-      for place in Set([path, Self.resolved(path)].compactMap { $0 }) {
-        let (folder, name) = Self.split(place)
-        let watch = inotify_add_watch(queue.rawValue, folder, UInt32(wanted))
+      for place in Set([path, RunMemory.canonical(path)].compactMap { $0.map { FilePath($0) } }) {
+        let folder = place.removingLastComponent().string
+        let watch = inotify_add_watch(queue.rawValue, folder.isEmpty ? "." : folder, UInt32(wanted))
+        let name = place.lastComponent?.string ?? ""
         if watch >= 0 { places[Place(watch: watch, name: name), default: []].insert(list) }
       }
     }
-  }
-
-  private static func resolved(_ path: String) -> String? {
-    guard let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(cString: resolved)
-  }
-
-  private static func split(_ path: String) -> (folder: String, name: String) {
-    let path = FilePath(path)
-    let folder = path.removingLastComponent().string
-    return (folder.isEmpty ? "." : folder, path.lastComponent?.string ?? "")
   }
 
   private func take() -> [Told] {
@@ -90,7 +72,7 @@ actor ListNotices {
     return told
   }
 
-  /// The kernel's `inotify_event`s: watch, mask, cookie, length of the name, name.
+  /// inotify(7): watch, mask, cookie, length of the name, name.
   private func told(_ bytes: [UInt8]) -> [Told] {
     var told: [Told] = []
     var offset = 0
@@ -113,5 +95,71 @@ actor ListNotices {
     if mask & UInt32(IN_Q_OVERFLOW) != 0 { return .differs }
     if mask & UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE) != 0 { return .closed }
     return mask & UInt32(IN_CREATE | IN_MODIFY) != 0 ? .written : nil
+  }
+}
+
+/// When a changed list is read, and whether lines that it lacks are believed to be gone: it is often seen half written.
+/// New lines begin at once. A loss is believed when the writer has closed the list, or another has taken its name, and
+/// it has been still since; for longer where nobody tells who writes.
+struct ListStillness {
+  enum Notice: Equatable {
+    /// Written, made or emptied: somebody has it open.
+    case written
+    /// Closed by its writer, renamed or removed: it is as it is meant to be.
+    case closed
+    /// It differs; how, nobody told.
+    case differs
+  }
+
+  enum Step: Equatable {
+    case rest
+    case wait(until: Duration)
+    case look(believesLosses: Bool)
+  }
+
+  /// Between the parts of one change.
+  static let settling = Duration.milliseconds(200)
+  /// For a list that changes all the time.
+  private static let longest = Duration.seconds(1)
+  /// Where nobody tells who writes.
+  static let doubt = Duration.seconds(5)
+  /// For a writer that keeps the list open and writes nothing.
+  static let openDoubt = Duration.seconds(30)
+
+  private struct Change {
+    var first: Duration
+    var last: Duration
+    /// It was read, without believing what is missing.
+    var isSeen = false
+  }
+
+  private var change: Change?
+  private var latest = Notice.closed
+
+  mutating func note(_ notice: Notice, at now: Duration) {
+    // `.differs` says nothing of who writes.
+    if notice != .differs || change == nil { latest = notice }
+    change = Change(first: change.flatMap { $0.isSeen ? nil : $0.first } ?? now, last: now)
+  }
+
+  func step(at now: Duration) -> Step {
+    guard let change else { return .rest }
+    let believed = change.last + patience
+    if now >= believed { return .look(believesLosses: true) }
+    if change.isSeen { return .wait(until: believed) }
+    let glance = min(change.last + Self.settling, change.first + Self.longest)
+    return now >= glance ? .look(believesLosses: false) : .wait(until: glance)
+  }
+
+  mutating func looked(believesLosses: Bool) {
+    if believesLosses { change = nil } else { change?.isSeen = true }
+  }
+
+  private var patience: Duration {
+    switch latest {
+    case .closed: Self.settling
+    case .differs: Self.doubt
+    case .written: Self.openDoubt
+    }
   }
 }

@@ -1,17 +1,17 @@
+import ArgumentParser
+import DownloadCaching
 import DownloadModel
 import Glibc
 import Synchronization
 
-/// Follows the lists of a run: reads them, reads them again when they have changed and are still, and has everything
-/// asked about again when that is due. A child of the run; it ends when that is cancelled.
+/// Reads the lists of a run again when they have changed and are still, and has everything asked about again when due.
+/// A child of the run, which ends it by cancelling.
 struct ListWatcher: Sendable {
   let order: DownloadOrder
   let lines: WatchedLines
-  /// Called before everything is asked about again.
   let askAnew: @Sendable () async -> Void
   let onRead: @Sendable (ListReader.Reading) -> Void
 
-  /// How often a list is looked at of whose changes nobody tells.
   private static let pace = Duration.seconds(2)
 
   func run() async {
@@ -26,16 +26,16 @@ struct ListWatcher: Sendable {
   private func follow(_ notices: ListNotices) async {
     let start = ContinuousClock.now
     var lists = order.sources.enumerated().map { List(place: $0, source: $1) }
-    // What happens from now on is told.
+    // From now on changes are told.
     await notices.arm()
     for place in lists.indices { await look(at: &lists[place], believesLosses: true) }
     var schedule = order.watching?.every.map { RefreshSchedule(every: $0, from: start.duration(to: .now)) }
-    announce(schedule, start)
+    lines.nextLook(at: schedule.map { start.advanced(by: $0.next) })
     lines.begun()
     while !Task.isCancelled {
       let now = start.duration(to: .now)
       if schedule?.isDue(at: now) == true {
-        announce(schedule, start)
+        lines.nextLook(at: schedule.map { start.advanced(by: $0.next) })
         for place in lists.indices where lists[place].source.isListAt {
           await look(at: &lists[place], believesLosses: true)
         }
@@ -56,60 +56,42 @@ struct ListWatcher: Sendable {
     }
   }
 
-  private func announce(_ schedule: RefreshSchedule?, _ start: ContinuousClock.Instant) {
-    lines.nextLook(at: schedule.map { start.advanced(by: $0.next) })
-  }
-
   // MARK: One list
 
-  /// A list as it was seen last.
   private struct List {
     let place: Int
     let source: Source
     let version = ListVersion()
     var stillness = ListStillness()
-    var standing: Standing?
-    /// What was said last of why it cannot be read.
+    var standing: [Int]?
     var trouble: Rejection.Reason?
 
-    init(place: Int, source: Source) { (self.place, self.source) = (place, source) }
+    var standingNow: [Int]? {
+      var status = stat()
+      guard let path = source.path, stat(path, &status) == 0 else { return nil }
+      return [
+        Int(status.st_dev), Int(status.st_ino), status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+        status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
+      ]
+    }
 
-    /// It is another than at the last look: if nobody tells, this does.
+    /// For changes of which nobody tells.
     mutating func noteDifference(at now: Duration) {
-      guard let path = source.path else { return }
-      let standing = Standing(path)
+      let standing = standingNow
       if standing != self.standing { stillness.note(.differs, at: now) }
       self.standing = standing
     }
   }
 
-  /// A file as stat(2) shows it.
-  private struct Standing: Equatable {
-    private let numbers: [Int64]
-
-    /// - Returns: nil if there is none.
-    init?(_ path: String) {
-      var status = stat()
-      guard stat(path, &status) == 0 else { return nil }
-      numbers = [
-        Int64(bitPattern: UInt64(status.st_dev)), Int64(bitPattern: UInt64(status.st_ino)),
-        Int64(status.st_size),
-        Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec), Int64(status.st_ctim.tv_sec),
-        Int64(status.st_ctim.tv_nsec),
-      ]
-    }
-  }
-
   private func look(at list: inout List, believesLosses: Bool) async {
-    if let path = list.source.path { list.standing = Standing(path) }
+    list.standing = list.standingNow
     list.stillness.looked(believesLosses: believesLosses)
     let rejected = Lock<[Rejection]>([])
     var fetching = Wiring.listFetching(order.settings, order.environment)
     fetching.version = list.version
     let reader = ListReader(
-      [list.source], outputName: order.outputName, checksum: order.settings.output.checksum,
-      ordering: order.listOrdering, feed: ProgressFeed(), fetching: fetching,
-      wantsWholeLines: !believesLosses, spool: nil, onReject: { one in rejected.withLock { $0.append(one) } })
+      [list.source], order.marks, fetching: fetching, wantsWholeLines: !believesLosses,
+      onReject: { one in rejected.withLock { $0.append(one) } })
     let requests = await reader.all()
     lines.note(downgrading: await reader.downgrading)
     if Task.isCancelled { return }
@@ -120,25 +102,85 @@ struct ListWatcher: Sendable {
     }
     list.trouble = nil
     list.version.isRead()
-    // What changed while it was read is looked at again, and nothing is missed by then.
-    let isStill = list.source.path.map { Standing($0) == list.standing } ?? true
+    // If it changed while it was read, it is looked at again, and nothing is missed by then.
+    let isStill = list.standingNow == list.standing
     lines.read(requests, rejections.filter { !$0.isOfList }, of: list.place, mayLose: believesLosses && isStill)
-    onRead(ListReader.Reading(count: lines.count, isWhole: true, isKept: false, spooledLogins: false))
+    onRead(ListReader.Reading(count: lines.count, isWhole: true))
   }
 
-  /// Says once why a list cannot be read.
   private func say(_ why: Rejection, of list: inout List) {
-    // As it was when it was read last.
+    // Unchanged since it was read.
     if case .unfetched(let error) = why.reason, error.cause == .http(status: 304) { return }
     guard list.trouble != why.reason else { return }
     list.trouble = why.reason
-    var isMissing = false
-    if case .unreadable(errno: ENOENT) = why.reason { isMissing = true }
-    lines.unread(list.place, why, isMissing: isMissing)
+    lines.unread(list.place, why, isMissing: why.reason == .unreadable(errno: ENOENT))
   }
 }
 
-extension Source {
-  /// Of a list file.
-  fileprivate var path: String? { if case .list(let path) = self { path } else { nil } }
+/// When everything is asked about again (`--refresh-every`), from one round's beginning to the next; rounds missed by a
+/// sleeping machine are one.
+struct RefreshSchedule {
+  let every: Duration
+  private(set) var next: Duration
+
+  init(every: Duration, from now: Duration) { (self.every, next) = (every, now + every) }
+
+  /// - Returns: whether a round is due; the next is counted from now.
+  mutating func isDue(at now: Duration) -> Bool {
+    guard now >= next else { return false }
+    next = now + every
+    return true
+  }
+}
+
+struct WatchOrder: Sendable {
+  /// `--refresh-every`
+  let every: Duration?
+
+  /// - Parameters:
+  ///   - isAsked: whether `--watch` stands on the command line. If only a setting asks, a run without something to
+  ///     watch goes its usual way.
+  ///   - every: what is given on the command line.
+  /// - Returns: nil for a run that does not watch.
+  /// - Throws: `ValidationError`.
+  init?(isAsked: Bool, every: TimeSpan?, _ settings: Settings, _ sources: [Source]) throws {
+    guard settings.watches else {
+      if every != nil { throw ValidationError(UsageMessages.refreshWithoutWatch) }
+      return nil
+    }
+    let span = settings.refreshEvery
+    if span?.seconds == 0 { throw ValidationError(UsageMessages.refreshAllTheTime) }
+    if let why = Self.refusal(sources, settings, refreshes: span != nil) {
+      if isAsked || every != nil { throw ValidationError(why) }
+      return nil
+    }
+    self.every = span.map { .seconds($0.seconds) }
+  }
+
+  private static func refusal(_ sources: [Source], _ settings: Settings, refreshes: Bool) -> String? {
+    for source in sources {
+      switch source {
+      case .standardInput: return UsageMessages.watchingInput
+      case .listAt where !refreshes: return UsageMessages.watchingAddress(source.name)
+      case .list(let path):
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return UsageMessages.watchingNoFile(path) }
+      case .address, .listAt: break
+      }
+    }
+    if sources.allSatisfy(\.isAddress), !refreshes { return UsageMessages.watchingNothing }
+    return refreshes && !settings.output.usesCache ? UsageMessages.refreshWithoutCache : nil
+  }
+}
+
+extension WatchedLines {
+  /// Numbered by the names that the run's cache knows of.
+  convenience init(_ sources: [Source], _ names: NameNumbers, _ feed: ProgressFeed) {
+    self.init(lists: sources.map(\.name), feed: feed) { request in
+      var request = request
+      let place = names.next(request.address, from: request.provenance)
+      (request.nameNumber, request.isRepeat) = (place.number, place.isRepeat)
+      return request
+    }
+  }
 }

@@ -1,23 +1,21 @@
 import DownloadModel
 
-/// The lines of the watched lists, and how far each has come: the rules of `WatchedLines`, without its lock.
-///
-/// Each piece of work lives as long as its line. What must be cancelled ends by itself, and that is told to `ended`
-/// like any other end.
+/// The lines of the watched lists, and how far each has come. Work lives as long as its line; what must be cancelled
+/// ends by itself, and `ended` is told as of any other end.
 struct LivingLines {
   struct Effects {
-    /// The numbers of requests that the run has, and that must end.
+    /// Requests that the run has, and that must end.
     var cancel: Set<Int> = []
-    /// Lines that are gone, with nothing of theirs under way.
+    /// Lines that are gone, with nothing under way.
     var removed: [(request: DownloadRequest, was: WatchNews.Removed)] = []
   }
 
   typealias Result = Swift.Result<DownloadOutcome, DownloadError>
 
   private enum Life {
-    /// It begins when removed lines of the same address have ended, which may still have its file.
+    /// It begins when removed lines of its address, which may still have its file, have ended.
     case behind
-    /// The run has it, or can take it.
+    /// The run has it, or may take it.
     case underWay
     case ended
   }
@@ -25,12 +23,10 @@ struct LivingLines {
   private struct Line {
     var request: DownloadRequest
     var life: Life
-    /// What it came to last; a question that was cut short says nothing.
+    /// Its last result; a question that was cut short leaves it as it was.
     var result: Result?
-    /// Removed from its list; it is only waited for.
     var isLeaving = false
 
-    /// Whether the end of the run, or its removal, cut it short.
     var isCutShort: Bool {
       if case .failure(let error) = result { error.code == .cancelled } else { false }
     }
@@ -45,32 +41,24 @@ struct LivingLines {
   }
 
   private var lines: [Int: Line] = [:]
-  /// The lines of each list, in its order.
   private var lists: [[Int]]
-  /// Of addresses with removed lines whose work has not ended yet: how many there are, and the lines behind.
+  /// By address: how many removed lines have not ended, and which lines wait for them.
   private var leaving: [Address: (count: Int, behind: [Int])] = [:]
   /// Requests that the run has not taken yet, in order.
   private var waiting: ArraySlice<DownloadRequest> = []
   private var lastID = -1
-  /// Lines that have not ended.
   private var active = 0
-  /// Whether one was among them that goes first.
   private(set) var hasFirst = false
 
   init(lists count: Int) { lists = Array(repeating: [], count: count) }
 
-  /// All lines, those included that are removed and not ended yet.
   var count: Int { lines.count }
-  /// The lines of one list.
   func count(of list: Int) -> Int { lists[list].count }
-  /// What they ask for.
   func keys(of list: Int) -> [DownloadRequest.Key] { lists[list].compactMap { lines[$0]?.request.key } }
-  /// Whether nothing is under way or waiting.
   var isIdle: Bool { active == 0 }
-  /// Whether every line has come to something: none waits, and none was cut short by the end of the run.
+  /// Whether no line waits, or was cut short by the end of the run.
   var isSettled: Bool { lines.values.allSatisfy { $0.isLeaving || $0.result != nil && !$0.isCutShort } }
 
-  /// Why lines failed, in their order.
   var failures: [DownloadError] {
     lists.joined().compactMap { id in
       guard let line = lines[id], !line.isCutShort, case .failure(let error) = line.result else { return nil }
@@ -80,9 +68,6 @@ struct LivingLines {
 
   // MARK: Work begins
 
-  var hasWaiting: Bool { !waiting.isEmpty }
-
-  /// The next request for the run.
   mutating func take() -> DownloadRequest? { waiting.popFirst() }
 
   private mutating func start(_ id: Int) {
@@ -102,7 +87,7 @@ struct LivingLines {
     return lastID
   }
 
-  /// Has every line that has come to something be asked about again, but for those that the user gave up.
+  /// Asks about every line again that has ended, but for those that the user gave up.
   /// - Returns: how many.
   mutating func askAgain() -> Int {
     let before = active
@@ -119,12 +104,8 @@ struct LivingLines {
   // MARK: A list changes
 
   /// - Parameters:
-  ///   - change: from what the list had (`keys(of:)`) to what it has now.
-  ///   - new: its lines as they are now.
   ///   - mayLose: whether lines may go; else only new ones begin.
-  ///   - isUnderWay: whether a line's download has begun.
-  ///   - numbered: gives a request its name's number, among the names of all lines there ever were.
-  /// - Returns: what is to be done.
+  ///   - numbered: gives a request its name's number among all that there ever were.
   mutating func change(
     _ list: Int, by change: ListChange, to new: [DownloadRequest], mayLose: Bool,
     isUnderWay: (Int) -> Bool = { _ in false }, numbered: (DownloadRequest) -> DownloadRequest
@@ -144,7 +125,7 @@ struct LivingLines {
     if !mayLose { lists[list] += change.removed.map { old[$0] } }
     if effects.cancel.isEmpty { return effects }
     passOn(&effects, isUnderWay)
-    // What the run has not taken yet ends here.
+    // What the run has not taken ends here.
     for request in waiting where effects.cancel.remove(request.id) != nil {
       end(request.id, .failure(.cancelled), &effects)
     }
@@ -152,8 +133,8 @@ struct LivingLines {
     return effects
   }
 
-  /// Work that is to be cancelled goes on as that of an equal line whose own has not begun; then that one's is
-  /// cancelled. One that has begun waits for the same transfer, and gets it (`InFlight.handOn`).
+  /// Cancelled work goes on as that of an equal line whose own has not begun; that one's is cancelled instead. Work
+  /// that has begun waits for the same transfer, and gets it (`InFlight.handOn`).
   private mutating func passOn(_ effects: inout Effects, _ isUnderWay: (Int) -> Bool) {
     typealias Exactly = ListChange.Exactly
     let cancelled = effects.cancel.compactMap { id in lines[id].map { (Exactly($0.request.key), id) } }
@@ -195,7 +176,6 @@ struct LivingLines {
 
   // MARK: Work ends
 
-  /// A line's work has ended.
   mutating func ended(_ id: Int, _ result: Result) -> Effects {
     var effects = Effects()
     end(id, result, &effects)
@@ -215,5 +195,49 @@ struct LivingLines {
     leaving[address]?.count -= 1
     guard leaving[address]?.count == 0 else { return }
     for next in leaving.removeValue(forKey: address)?.behind ?? [] { start(next) }
+  }
+}
+
+/// What a changed list means for its old lines. Lines are told apart by what they ask for, not by their place; of equal
+/// ones the first stay. The same address with another name or checksum is the old line, begun anew.
+struct ListChange: Equatable {
+  enum Line: Equatable {
+    /// Index of the old line, which goes on undisturbed.
+    case kept(Int)
+    /// Index of the old line, which ends before the new one begins.
+    case restarted(Int)
+    case started
+  }
+
+  /// For each new line, in order.
+  private(set) var lines: [Line]
+  /// Indices of old lines that are in the list no more, in order.
+  private(set) var removed: [Int]
+
+  init(from old: [DownloadRequest.Key], to new: [DownloadRequest.Key]) {
+    // Mostly lines are appended; those before them need no table.
+    let same = zip(old, new).prefix { Exactly($0) == Exactly($1) }.count
+    // Indices of equal lines, the first one last.
+    var equal = Dictionary(grouping: (same..<old.count).reversed()) { Exactly(old[$0]) }
+    lines = (0..<same).map(Line.kept)
+    lines += new[same...].map { equal[Exactly($0)]?.popLast().map(Line.kept) ?? .started }
+    removed = equal.values.joined().sorted()
+    if removed.isEmpty { return }
+    var alike = Dictionary(grouping: removed.reversed()) { old[$0].address.resource }
+    for index in lines.indices where lines[index] == .started {
+      if let place = alike[new[index].address.resource]?.popLast() { lines[index] = .restarted(place) }
+    }
+    removed = alike.values.joined().sorted()
+  }
+
+  var started: Int { lines.count { $0 == .started } }
+  var restarted: Int { lines.count { if case .restarted = $0 { true } else { false } } }
+
+  /// With credentials and signatures: under new ones, what failed is asked for again.
+  struct Exactly: Hashable {
+    private let key: DownloadRequest.Key
+    private let address: Address
+
+    init(_ key: DownloadRequest.Key) { (self.key, address) = (key, key.address) }
   }
 }

@@ -1,86 +1,57 @@
 import DownloadModel
 import DownloadScheduling
-import Synchronization
 
-/// The requests of a run that watches its lists: a source that waits for more until it is stopped, and the owner of
-/// each line's work. `LivingLines` holds the rules; this is the lock around them.
-///
-/// The feed is told inside the lock, so that what it counts is always what the lines are.
+/// The source of a run that watches its lists, which waits for more until it is stopped: the lock around `LivingLines`.
+/// The feed is told inside the lock, so that its counts are always those of the lines.
 final class WatchedLines: RequestSource {
-  /// By which the run cancels single downloads.
   let scopes = DownloadScopes()
   private let names: [String]
   private let feed: ProgressFeed
   private let numbered: @Sendable (DownloadRequest) -> DownloadRequest
-  private let state: Lock<State>
+  private let state: Waiters<State>
 
   private struct State {
     var lines: LivingLines
-    /// Lines of each list that are none.
     var rejections: [[Rejection]]
     /// Why a list was never read; nil for one that was.
     var unread: [Rejection?]
-    /// Whether every list was looked at once.
     var hasBegun = false
-    /// Ends the waits of those who wait for a request.
-    var waits: [AsyncStream<Never>.Continuation] = []
     var isStopped = false
     var nextLook: ContinuousClock.Instant?
-    /// As `ListReader.downgrading`.
     var downgrading: Set<String> = []
+
+    mutating func take() -> DownloadRequest? { isStopped ? nil : lines.take() }
   }
 
-  /// - Parameters:
-  ///   - names: of the lists, as messages have them.
-  ///   - numbered: gives a request its name's number.
-  init(
-    lists names: [String], feed: ProgressFeed, numbered: @escaping @Sendable (DownloadRequest) -> DownloadRequest
-  ) {
-    self.names = names
-    self.feed = feed
-    self.numbered = numbered
-    state = Lock(
+  init(lists names: [String], feed: ProgressFeed, numbered: @escaping @Sendable (DownloadRequest) -> DownloadRequest) {
+    (self.names, self.feed, self.numbered) = (names, feed, numbered)
+    state = Waiters(
       State(
         lines: LivingLines(lists: names.count), rejections: Array(repeating: [], count: names.count),
         unread: Array(repeating: nil, count: names.count)))
     feed.watch { [self] in state.withLock { status($0) } }
   }
 
-  /// Lists that came over https and name files that others can read and change on their way.
-  var downgrading: Set<String> { state.withLock { $0.downgrading } }
-
-  func note(downgrading lists: Set<String>) { state.withLock { $0.downgrading.formUnion(lists) } }
-
   // MARK: For the run
 
-  func takeAtOnce() -> DownloadRequest? { state.withLock { $0.isStopped ? nil : $0.lines.take() } }
+  func takeAtOnce() -> DownloadRequest? { state.withLock { $0.take() } }
 
-  /// What has been read can be taken at once; for more, somebody must change a list.
-  var outlook: SourceOutlook {
-    SourceOutlook(goesOn: false, hasFirst: state.withLock { $0.lines.hasFirst })
-  }
+  /// Without a change to a list there is no more.
+  var outlook: SourceOutlook { SourceOutlook(goesOn: false, hasFirst: state.withLock { $0.lines.hasFirst }) }
 
   nonisolated(nonsending) func next() async -> DownloadRequest? {
-    while !Task.isCancelled {
-      if let request = takeAtOnce() { return request }
-      let (wait, end) = AsyncStream<Never>.makeStream()
-      let isStopped = change { state in
-        state.waits.append(end)
-        return state.isStopped
-      }
-      if isStopped { return nil }
-      for await _ in wait {}
-    }
-    return nil
+    await state.wait { state -> DownloadRequest?? in
+      if let request = state.take() { return request }
+      return state.isStopped ? .some(nil) : nil
+    } ?? nil
   }
 
-  /// Gives nothing more, so that the run ends.
-  func stop() { change { $0.isStopped = true } }
+  func stop() { state.withLock { $0.isStopped = true } }
 
-  /// A line's work has ended, and does not come again by itself.
+  /// The line's work has ended, and does not come again by itself.
   func ended(_ request: DownloadRequest, _ result: Result<DownloadOutcome, DownloadError>) {
     scopes.forget(request.id)
-    change { state in
+    state.withLock { state in
       tell(of: state.lines.ended(request.id, result).removed, state)
       tellIfIdle(state)
     }
@@ -88,14 +59,11 @@ final class WatchedLines: RequestSource {
 
   // MARK: For the watcher
 
-  /// A list was read.
-  /// - Parameters:
-  ///   - rejections: lines that are no addresses.
-  ///   - mayLose: whether lines that it does not have are gone.
+  /// - Parameter mayLose: whether lines that are missing are gone.
   func read(_ requests: [DownloadRequest], _ rejections: [Rejection], of list: Int, mayLose: Bool) {
-    // Outside the lock, for which the lanes wait: only the watcher, who calls this, changes lists.
+    // Outside the lock, for which lanes wait; only the watcher, who calls this, changes lists.
     let change = ListChange(from: state.withLock { $0.lines.keys(of: list) }, to: requests.map(\.key))
-    let cancel = self.change { state in
+    let cancel = state.withLock { state in
       let mended = mayLose ? reject(rejections, of: list, &state) : 0
       state.unread[list] = nil
       let effects = state.lines.change(
@@ -114,15 +82,14 @@ final class WatchedLines: RequestSource {
     if !cancel.isEmpty { scopes.cancel(cancel) }
   }
 
-  /// Every list was looked at once.
   func begun() {
-    change { state in
+    state.withLock { state in
       state.hasBegun = true
       tellIfIdle(state)
     }
   }
 
-  /// Tells of bad lines that were not there before.
+  /// Tells of new bad lines.
   /// - Returns: how many are gone.
   private func reject(_ now: [Rejection], of list: Int, _ state: inout State) -> Int {
     var known = Dictionary(grouping: state.rejections[list], by: \.text)
@@ -131,7 +98,7 @@ final class WatchedLines: RequestSource {
     return known.values.joined().count
   }
 
-  /// A list cannot be read. What it named before goes on.
+  /// What the list named before goes on.
   /// - Parameter isMissing: there is no file of its name.
   func unread(_ list: Int, _ why: Rejection, isMissing: Bool) {
     state.withLock { state in
@@ -141,47 +108,33 @@ final class WatchedLines: RequestSource {
     }
   }
 
-  /// Asks again about what has come.
   func askAgain() {
-    change { state in
+    state.withLock { state in
       let count = state.lines.askAgain()
       if count > 0 { feed.tell(.asking(files: count)) }
     }
   }
 
-  /// When `askAgain` is called next.
   func nextLook(at time: ContinuousClock.Instant?) { state.withLock { $0.nextLook = time } }
+
+  func note(downgrading lists: Set<String>) { state.withLock { $0.downgrading.formUnion(lists) } }
 
   // MARK: For the report
 
-  /// Lines that are in the lists.
+  var downgrading: Set<String> { state.withLock { $0.downgrading } }
+
   var count: Int { state.withLock { $0.lines.count } }
 
   var failures: [DownloadError] { state.withLock { $0.lines.failures } }
 
-  /// Lines that are none, and lists that were never read.
   var rejections: [Rejection] {
-    state.withLock { state in
-      zip(state.unread, state.rejections).flatMap { unread, lines in (unread.map { [$0] } ?? []) + lines }
-    }
+    state.withLock { zip($0.unread, $0.rejections).flatMap { unread, lines in (unread.map { [$0] } ?? []) + lines } }
   }
 
-  /// Whether every line has come to something, so that a signal cuts nothing short.
+  /// If so, a signal cuts nothing short.
   var isSettled: Bool { state.withLock { $0.lines.isSettled } }
 
   // MARK: Inside the lock
-
-  /// Changes the state, and then ends the waits for a request if there are some now.
-  private func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
-    state.withLock { state in
-      let value = body(&state)
-      if state.lines.hasWaiting || state.isStopped {
-        for wait in state.waits { wait.finish() }
-        state.waits = []
-      }
-      return value
-    }
-  }
 
   private func tell(of removed: [(request: DownloadRequest, was: WatchNews.Removed)], _ state: State) {
     for line in removed { feed.remove(line.request, line.was) }

@@ -86,6 +86,26 @@ struct DownloadCacheTests {
     #expect(server.requests.map { $0.headerLines.count } == (isStrong ? [0, 1, 1] : [0, 0, 0]))
   }
 
+  /// A copy has the wrong bytes, so its row is taken back at once, in a batch of rows. The row of the file that was
+  /// fetched instead goes with it: the journal that holds its line is removed with that batch.
+  @Test func aFileIsKnownBeforeABadCopyIsTakenBack() async throws {
+    server.put(Self.address, pattern(5000, seed: 2))
+    _ = try await Run(in: folder, server, directory: "bad").getAndClose(Self.address)
+    server.put(Self.address, Self.body)
+    let run = Run(in: folder, server)
+    let request = DownloadRequest(
+      id: 0, address: try Address(Self.address), outputName: nil, checksum: ContentHasher.digest(of: Self.body))
+    let outcome = try await run.get(request) { [server] download throws(DownloadError) in try server.fetch(download) }
+    #expect(outcome.kind == .fetched)
+    #expect(try folder.read("out/x") == Self.body)
+    // Before the run ends, which would write what is left.
+    let known = try await run.administration.details(of: Self.address).map(\.entry)
+    #expect(known.map { $0.path.removingLastComponent().lastComponent } == ["bad", "out"])
+    #expect(known.map(\.validator.isEmpty) == [true, false])
+    _ = await run.administration.close()
+    _ = await run.cache.close()
+  }
+
   @Test func aRemovedFileIsFetchedAnew() async throws {
     _ = try await Run(in: folder, server).getAndClose(Self.address)
     try folder.remove("out/x")

@@ -333,3 +333,17 @@ struct FreshnessTests {
     "Thu, 01 Jan 1970 00:00:\(second < 10 ? "0" : "")\(second) GMT"
   }
 }
+
+extension Freshness {
+  init(
+    _ fields: FreshnessFields, _ validator: Validator, status: Int?, isRedirected: Bool, askedAt: Int64,
+    at now: Int64, guesses: Bool
+  ) {
+    let row = CacheRow(
+      key: RowKey(address: "http://host/x", directory: "/", requested: ""), name: "x", wanted: "x",
+      identity: FileIdentity(device: 1, inode: 2, size: 3, modified: 4), changed: ChangeTime(number: 5),
+      validator: validator, fetchedAt: askedAt, status: status, freshness: fields,
+      effectiveURL: isRedirected ? "http://elsewhere/x" : nil)
+    self.init(of: row, at: now, guesses: guesses)
+  }
+}

@@ -83,8 +83,7 @@ struct FolderTests {
     // The first route needs a capability or a late kernel, the second only /proc.
     guard let best = opened.routeForUnnamedFiles(), route == .procfs || best == route else { return }
     let file = try opened.openUnnamed()
-    var offset: Int64 = 0
-    try file.write([1, 2, 3], at: &offset)
+    try file.write([1, 2, 3])
     #expect(try folder.names() == [])
     try folder.write("old", to: "a")
     #expect(throws: Errno.fileExists) { try opened.link(file, as: "a", route) }

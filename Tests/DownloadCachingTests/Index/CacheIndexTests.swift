@@ -30,11 +30,11 @@ struct CacheIndexTests {
     elsewhere.fetchedAt = 100
     var chosen = here
     chosen.key = here.key.with(requested: "chosen")
-    await index.write([elsewhere, chosen, here, JournalTests.row("y")], retiring: nil)
+    await index.write([elsewhere, chosen, here, JournalTests.row("y")])
     #expect(await index.rows(here.key) == [here, elsewhere, chosen])
     var renewed = here
     renewed.validator.etag = nil
-    await index.write([renewed], retiring: nil)
+    await index.write([renewed])
     #expect(await index.rows(here.key).first == renewed)
     #expect(await index.takeWarnings() == [])
     await index.close()
@@ -44,9 +44,9 @@ struct CacheIndexTests {
   @Test func aFirstRunDoesNotOpenTheDatabaseUntilItEnds() async throws {
     let run = Run(in: folder, server)
     _ = try await run.get("http://host/x")
-    #expect(try !folder.names(in: "cache").contains(CacheIndex.fileName))
+    #expect(try !folder.names(in: "cache").contains(IndexDatabase.fileName))
     _ = await run.cache.close()
-    #expect(try folder.names(in: "cache").contains(CacheIndex.fileName))
+    #expect(try folder.names(in: "cache").contains(IndexDatabase.fileName))
   }
 
   @Test(arguments: ["garbage, not a database at all, and long enough to be looked at", "SQLite format 3\0"])
@@ -67,7 +67,7 @@ struct CacheIndexTests {
   /// As a kill leaves it whose disk lost the database: nothing can be made of the log alone.
   @Test func anEmptyDatabaseBesideItsLog() async throws {
     let index = try index()
-    await index.write([JournalTests.row()], retiring: nil)
+    await index.write([JournalTests.row()])
     let log = try folder.read("cache/index.sqlite-wal")
     await index.close()
     try folder.write([], to: "cache/index.sqlite")
@@ -88,7 +88,7 @@ struct CacheIndexTests {
 
   @Test func pagesThatBreakInTheMiddleAreFoundToo() async throws {
     let index = try index()
-    await index.write((0..<2000).map { JournalTests.row("file\($0)") }, retiring: nil)
+    await index.write((0..<2000).map { JournalTests.row("file\($0)") })
     await index.close()
     var bytes = try folder.read("cache/index.sqlite")
     for offset in 8192..<(bytes.count - 4096) { bytes[offset] = 0xAA }
@@ -96,7 +96,7 @@ struct CacheIndexTests {
     let broken = try self.index()
     for number in 0..<2000 { _ = await broken.rows(JournalTests.row("file\(number)").key) }
     #expect(await broken.takeWarnings().map(\.kind) == [.damagedIndexSetAside])
-    await broken.write([JournalTests.row("new")], retiring: nil)
+    await broken.write([JournalTests.row("new")])
     #expect(await broken.rows(JournalTests.row("new").key).count == 1)
     await broken.close()
   }
@@ -179,7 +179,7 @@ struct CacheIndexTests {
         }
         return row
       }
-      await index.write(rows, retiring: nil)
+      await index.write(rows)
     }
     await index.close()
     let cache = Run(in: folder, server).administration
@@ -219,7 +219,7 @@ struct CacheIndexTests {
     try row.describeStanding()
     row.usedAt = 2_000_000_000
     row.fetchedAt = 2_000_000_000
-    await index.write([row], retiring: nil)
+    await index.write([row])
     await index.close()
     let cache = Run(in: folder, server).administration
     #expect(try await cache.prune(usedBefore: 784_111_777).entries == 0)
@@ -251,7 +251,7 @@ struct CacheIndexTests {
     try folder.write("garbage", to: "cache/index.sqlite")
     _ = try await Run(in: folder, server).getAndClose("http://host/x")
     #expect(try folder.names(in: "cache").contains { $0.hasPrefix("index.sqlite.damaged-") })
-    do { try CommitJournal(in: cacheFolder, secret).append(JournalTests.row()) }
+    do { try CommitJournal(in: cacheFolder, secret).note(JournalTests.row()) }
     let cache = Run(in: folder, server).administration
     #expect(try await cache.clear().journals == 1)
     _ = await cache.close()

@@ -46,7 +46,7 @@ struct IndexPagesTests {
       var row = JournalTests.row("other\(number)", directory: "/nowhere")
       row.usedAt = 1 << 40
       let connection = try Connection(path, .readWrite)
-      try connection.write { try RowInserter(connection).insert(row) }
+      try connection.write { try IndexDatabase.store([row], in: connection) }
     }
 
     var count: Int { writes.withLock { $0 } }
@@ -57,7 +57,7 @@ struct IndexPagesTests {
   /// It ended in a VACUUM, for which all others waited.
   @Test func othersWriteWhileRowsAreDropped() async throws {
     let index = try index()
-    await index.write(Self.rows(6000), retiring: nil)
+    await index.write(Self.rows(6000))
     let other = Other(path)
     let before = try other.number("PRAGMA page_count")
     let store = FileStore(in: try Folder(folder.filePath.appending("cache"), mode: 0o700), secret)
@@ -71,20 +71,20 @@ struct IndexPagesTests {
     // What is free is kept for new rows.
     #expect(try other.number("PRAGMA page_count") >= before)
     #expect(try other.number("PRAGMA freelist_count") > 0)
-    await index.write(Self.rows(6000 - left), retiring: nil)
+    await index.write(Self.rows(6000 - left))
     #expect(try other.number("PRAGMA page_count") <= before * 11 / 10)
     await index.close()
   }
 
   @Test func othersWriteWhilePagesAreGivenBack() async throws {
     let index = try index()
-    await index.write(Self.rows(20_000), retiring: nil)
+    await index.write(Self.rows(20_000))
     let other = Other(path)
     let before = try other.number("PRAGMA page_count")
     _ = try await index.forget(Self.rows(20_000).dropLast(2000).map(\.key))
     #expect(try other.number("PRAGMA freelist_count") > 512)
     let failure = await index.answer { index in
-      index.noting { pool in try IndexPages.giveBack(pool) { try other.write() } } == nil
+      index.database.noting { try IndexDatabase.giveBackPages($0) { try other.write() } } == nil
     }
     #expect(!failure)
     #expect(other.count > 2)

@@ -18,7 +18,7 @@ struct IndexReaderTests {
 
   /// - Parameter rows: what the index holds.
   private func reader(_ rows: [CacheRow]) async throws -> IndexReader {
-    await index.write(rows, retiring: nil)
+    await index.write(rows)
     let path = try #require(await index.openPath())
     return try #require(IndexReader(path: path))
   }
@@ -60,11 +60,11 @@ struct IndexReaderTests {
   @Test func manyFoldersAreLeftToTheIndex() async throws {
     let reader = try await reader(rows(9))
     #expect(reader.rows(rows(1)[0].key)?.count == 9)
-    await index.write(rows(10), retiring: nil)
+    await index.write(rows(10))
     reader.endTransaction()
     #expect(reader.rows(rows(1)[0].key)?.count == nil)
     // That was no failure.
-    await index.write([JournalTests.row("y")], retiring: nil)
+    await index.write([JournalTests.row("y")])
     reader.endTransaction()
     #expect(reader.rows(JournalTests.row("y").key)?.count == 1)
   }
@@ -75,7 +75,7 @@ struct IndexReaderTests {
     #expect(!reader.isInTransaction)
     #expect(reader.rows(JournalTests.row("y").key) == [])
     #expect(reader.isInTransaction)
-    await index.write([JournalTests.row("y")], retiring: nil)
+    await index.write([JournalTests.row("y")])
     #expect(reader.rows(JournalTests.row("y").key) == [])
     reader.endTransaction()
     #expect(!reader.isInTransaction)

@@ -14,6 +14,13 @@ extension CacheRow {
   }
 }
 
+extension CacheIndex {
+  /// Stores rows that stand in no journal.
+  func write(_ rows: [CacheRow]) {
+    database.noting { connection in try connection.write { try IndexDatabase.store(rows, in: connection) } }
+  }
+}
+
 @Suite("The journal: rows that a SIGKILL must not lose")
 struct JournalTests {
   private let secret = UserSecret.forThisProcess()
@@ -37,7 +44,7 @@ struct JournalTests {
     #expect(JournalLine.decode(JournalLine.encode(row)) == [row])
   }
 
-  /// Texts are copied eight bytes at a time.
+  /// Lines are filled up to a multiple of eight bytes.
   @Test func everyLengthComesBack() {
     for length in 0..<25 {
       for place in 0..<max(length, 1) {
@@ -69,7 +76,7 @@ struct JournalTests {
   @Test func tornAndForeignLinesAreLeftOut() {
     let (one, two) = (JournalLine.encode(Self.row("a")), JournalLine.encode(Self.row("b")))
     #expect(JournalLine.decode(one + two.dropLast()).map(\.name) == ["a"])
-    #expect(JournalLine.decode(one + Array("garbage\n3\tx\n\n".utf8) + two).map(\.name) == ["a", "b"])
+    #expect(JournalLine.decode(one + Array("sixteen garbages".utf8) + two).map(\.name) == ["a", "b"])
     #expect(JournalLine.decode([]) == [])
     #expect(JournalLine.decode(Array(two.dropLast())) == [])
   }
@@ -91,10 +98,11 @@ struct JournalTests {
     let folder = try Folder(temporary.filePath, mode: 0o700)
     let journal = CommitJournal(in: folder, secret, room: room)
     let names = (0..<2000).map { "\($0)" } + [String(repeating: "long", count: 50_000)]
-    let places = names.map { name in journal.append(Self.row(name)) { Issue.record($0) } }
+    let places = names.map { name in journal.append(Self.row(name)) }
     let file = try #require(try temporary.names().first)
     #expect(JournalLine.decode(try temporary.read(file)).map(\.name) == names)
     #expect(places.map { $0.flatMap { journal.row(at: $0) }?.name } == names)
+    #expect(journal.failure == nil)
     try journal.retire()
   }
 
@@ -106,36 +114,47 @@ struct JournalTests {
     let folder = try Folder(path, mode: 0o700)
     rmdir(path.string)
     let journal = CommitJournal(in: folder, secret)
-    var failures: [DownloadError] = []
-    let place = journal.append(Self.row("a")) { failures.append($0) }
-    #expect(failures.count == 1 && failures.first?.cause == .errno(ENOENT))
+    let place = journal.append(Self.row("a"))
+    #expect(journal.failure?.cause == .errno(ENOENT))
     #expect(try journal.row(at: #require(place)) == Self.row("a"))
-    let next = journal.append(Self.row("b")) { failures.append($0) }
-    #expect(failures.count == 1)
+    let next = journal.append(Self.row("b"))
     #expect(try journal.row(at: #require(next)) == Self.row("b"))
     try journal.retire()
   }
 
-  /// As where the file system maps no files: then each line is written.
+  /// As where the disk becomes full, or the file system maps no files: what was written is kept in memory, and more.
   @Test func aFileThatCannotBeMapped() throws {
     let temporary = try TemporaryFolder()
     let folder = try Folder(temporary.filePath, mode: 0o700)
     let file = try folder.open("lines", O_WRONLY | O_CREAT)
     var lines = LineMemory(room: 0)
+    #expect(throws: Errno.permissionDenied) { try lines.makeRoom(for: 20, in: file) }
     let texts = (0..<2000).map { "line \($0)\n" }
     for text in texts {
-      try lines.makeRoom(for: 20, in: file)
+      try lines.makeRoom(for: 20, in: Descriptor.closed)
       let place = lines.append { memory in
         memory.copyBytes(from: text.utf8)
         return text.utf8.count
       }
-      let start = try #require(place)
-      try lines.copy(from: start, to: file)
-      #expect(lines.withLine(at: start) { String(decoding: $0, as: UTF8.self) } + "\n" == text)
+      #expect(String(decoding: lines.bytes(from: place), as: UTF8.self) == text)
     }
-    let written = try temporary.read("lines").prefix { $0 != 0 }
-    #expect(String(decoding: written, as: UTF8.self) == texts.joined())
-    #expect(throws: Errno.fileTooLarge) { try lines.makeRoom(for: 1 << 27, in: file) }
+    #expect(String(decoding: lines.bytes(from: 0), as: UTF8.self) == texts.joined())
+    #expect(throws: Errno.fileTooLarge) { try lines.makeRoom(for: 1 << 27, in: Descriptor.closed) }
+  }
+
+  /// Its file was mapped, and cannot be made longer.
+  @Test func linesOfAFileOutliveIt() throws {
+    let temporary = try TemporaryFolder()
+    let folder = try Folder(temporary.filePath, mode: 0o700)
+    var lines = LineMemory(room: 0)
+    try lines.makeRoom(for: 20, in: folder.open("lines", O_RDWR | O_CREAT))
+    _ = lines.append { memory in
+      memory.copyBytes(from: "first".utf8)
+      return 5
+    }
+    try lines.makeRoom(for: 1 << 20, in: Descriptor.closed)
+    #expect(String(decoding: lines.bytes(from: 0), as: UTF8.self) == "first")
+    #expect(try temporary.text("lines").hasPrefix("first"))
   }
 
   @Test func itIsMadeAtTheFirstLineAndGoesWithTheBatch() throws {
@@ -144,8 +163,8 @@ struct JournalTests {
     let journal = CommitJournal(in: folder, secret)
     try journal.retire()
     #expect(try temporary.names() == [])
-    try journal.append(Self.row("a"))
-    try journal.append(Self.row("b"))
+    try journal.note(Self.row("a"))
+    try journal.note(Self.row("b"))
     let name = try #require(try temporary.names().first)
     #expect(JournalLine.decode(try temporary.read(name)).map(\.name) == ["a", "b"])
     try journal.retire()
@@ -156,13 +175,13 @@ struct JournalTests {
     let temporary = try TemporaryFolder()
     let folder = try Folder(temporary.filePath, mode: 0o700)
     let living = CommitJournal(in: folder, secret)
-    try living.append(Self.row("living"))
-    do { try CommitJournal(in: folder, secret).append(Self.row("dead")) }
+    try living.note(Self.row("living"))
+    do { try CommitJournal(in: folder, secret).note(Self.row("dead")) }
     var adopted: [String] = []
     try CommitJournal.forEachAbandoned(in: folder, secret) { adopted += $0.map(\.name) }
     #expect(adopted == ["dead"])
     #expect(try temporary.names().count == 1)
-    try living.append(Self.row("still living"))
+    try living.note(Self.row("still living"))
     try living.retire()
   }
 
@@ -170,7 +189,7 @@ struct JournalTests {
     struct Refused: Error {}
     let temporary = try TemporaryFolder()
     let folder = try Folder(temporary.filePath, mode: 0o700)
-    do { try CommitJournal(in: folder, secret).append(Self.row("dead")) }
+    do { try CommitJournal(in: folder, secret).note(Self.row("dead")) }
     #expect(throws: Refused.self) {
       try CommitJournal.forEachAbandoned(in: folder, secret) { _ in throw Refused() }
     }
@@ -189,7 +208,7 @@ struct JournalTests {
       _ = try await run.get("http://host/b")
     }
     #expect(try folder.names(in: "cache").contains { $0.hasSuffix(".log") })
-    #expect(try !folder.names(in: "cache").contains(CacheIndex.fileName))
+    #expect(try !folder.names(in: "cache").contains(IndexDatabase.fileName))
     let next = Run(in: folder, server)
     #expect(try await next.get("http://host/a").kind == .unchanged)
     #expect(await next.cache.close() == [])
@@ -207,7 +226,7 @@ struct JournalTests {
     let cacheFolder = try Folder(folder.filePath.appending("cache"), mode: 0o700)
     var line = Self.row("a", directory: folder.path + "/out")
     line.validator.etag = "\"never named\""
-    do { try CommitJournal(in: cacheFolder, UserSecret(in: folder.filePath.appending("cache"))).append(line) }
+    do { try CommitJournal(in: cacheFolder, UserSecret(in: folder.filePath.appending("cache"))).note(line) }
     #expect(try await Run(in: folder, server).getAndClose("http://host/a").kind == .unchanged)
   }
 
@@ -233,9 +252,8 @@ struct JournalTests {
 
 extension CommitJournal {
   /// - Throws: why the line is in memory only.
-  func append(_ row: CacheRow) throws {
-    var failure: DownloadError?
-    append(row) { failure = $0 }
+  func note(_ row: CacheRow) throws {
+    append(row)
     if let failure { throw failure }
   }
 }

@@ -33,15 +33,15 @@ struct LivingJournalsTests {
   @Test func eachLineIsSeenAsItComes() throws {
     #expect(find("a") == nil)
     let journal = CommitJournal(in: folder, secret, claims)
-    try journal.append(Self.row("a"))
+    try journal.note(Self.row("a"))
     #expect(find("a") == Self.row("a"))
     #expect(find("b") == nil)
-    for name in ["b", "c"] { try journal.append(Self.row(name)) }
+    for name in ["b", "c"] { try journal.note(Self.row(name)) }
     #expect(find("b") == Self.row("b"))
     #expect(find("c") == Self.row("c"))
     // The journal of the next batch is made before the last one goes.
     let next = CommitJournal(in: folder, secret, claims)
-    try next.append(Self.row("d"))
+    try next.note(Self.row("d"))
     #expect(find("d") == Self.row("d"))
     try journal.retire()
     #expect(find("a") == nil)
@@ -51,12 +51,12 @@ struct LivingJournalsTests {
   /// For each of ten thousand files it was, by every process.
   @Test func theFolderIsReadOnlyWhenAJournalWasMade() throws {
     let first = CommitJournal(in: folder, secret, claims)
-    try first.append(Self.row("a"))
+    try first.note(Self.row("a"))
     #expect(find("a") != nil)
     let uncounted = CommitJournal(in: folder, secret)
-    try uncounted.append(Self.row("b"))
+    try uncounted.note(Self.row("b"))
     #expect(find("b") == nil)
-    try first.append(Self.row("c"))
+    try first.note(Self.row("c"))
     #expect(find("c") != nil)
     #expect(find("b") == nil)
     #expect(journals.rows().contains(Self.row("b")))
@@ -69,20 +69,19 @@ struct LivingJournalsTests {
     let name = "\(stem)-\(secret.tag("journal", stem)).log"
     let line = JournalLine.encode(Self.row("a"))
     let file = try folder.open(name, 0o102, mode: 0o600)
-    var offset: Int64 = 0
-    try file.write(Array(line.prefix(20)), at: &offset)
+    try file.write(Array(line.prefix(20)))
     #expect(find("a") == nil)
-    try file.write(Array(line.dropFirst(20)), at: &offset)
+    try file.write(Array(line.dropFirst(20)), at: 20)
     #expect(find("a") == Self.row("a"))
   }
 
   @Test func theOwnRowGoesFirstAndThenTheYoungest() throws {
     let (one, two) = (CommitJournal(in: folder, secret, claims), CommitJournal(in: folder, secret, claims))
-    try one.append(Self.row("a", "/one", at: 9))
-    try one.append(Self.row("a", "/two", at: 3))
-    try two.append(Self.row("a", "/three", at: 7))
-    try two.append(Self.row("a", "/two", at: 4))
-    try two.append(Self.row("b", "/two", at: 8))
+    try one.note(Self.row("a", "/one", at: 9))
+    try one.note(Self.row("a", "/two", at: 3))
+    try two.note(Self.row("a", "/three", at: 7))
+    try two.note(Self.row("a", "/two", at: 4))
+    try two.note(Self.row("b", "/two", at: 8))
     #expect(find("a", "/two")?.fetchedAt == 4)
     // Of each journal its last line counts: lines are written in the order of time.
     #expect(find("a", "/four")?.fetchedAt == 4)
@@ -96,15 +95,15 @@ struct LivingJournalsTests {
     row.key = row.key.with(requested: text)
     row.trust = TrustMark(text: text)
     let journal = CommitJournal(in: folder, secret, claims)
-    for other in ["p", "q"] { try journal.append(Self.row(other)) }
-    try journal.append(row)
+    for other in ["p", "q"] { try journal.note(Self.row(other)) }
+    try journal.note(row)
     #expect(journals.row(row.key, made: claims.journalsMade) == row)
   }
 
   /// More than are kept open.
   @Test func manyJournals() throws {
     let all = (0..<150).map { _ in CommitJournal(in: folder, secret, claims) }
-    for (number, journal) in all.enumerated() { try journal.append(Self.row("\(number)")) }
+    for (number, journal) in all.enumerated() { try journal.note(Self.row("\(number)")) }
     for number in all.indices { #expect(find("\(number)") != nil) }
     for journal in all[..<100] { try journal.retire() }
     for number in all.indices { #expect((find("\(number)") != nil) == (number >= 100)) }

@@ -25,7 +25,7 @@ struct BystanderTests {
   }
 
   private static func mode(_ bench: Bench, _ name: String) throws -> mode_t {
-    try bench.directory.folder.open(name, O_RDONLY).mode() & 0o777
+    try bench.directory.folder.open(name, O_RDONLY).status().st_mode & 0o777
   }
 
   enum Planted: CaseIterable {
@@ -103,7 +103,7 @@ struct BystanderTests {
     let bench = try Bench(usesUnnamedFiles: usesUnnamedFiles)
     try bench.folder.write([], to: "new")
     // 0644 of it, by the mask that tests run with, or less.
-    let usual = 0o666 & bench.directory.modeOfFinishedFiles
+    let usual = 0o666 & bench.directory.folder.modeOfNewFiles()
     let file = try bench.file()
     let (_, receipt) = try FakeAnswer.ok(Self.body).give(to: file)
     #expect(try Self.mode(bench, "x.part") == 0o600)

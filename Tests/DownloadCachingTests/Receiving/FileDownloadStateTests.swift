@@ -31,7 +31,9 @@ struct FileDownloadStateTests {
     var held = HeldPart()
     var known: KnownVersion?
     var head: ResponseHead
-    var reaction: FileDownloadState.Reaction
+    /// Nil where a failure is thrown.
+    var reaction: ResumeDecision?
+    var failure: DownloadError?
     var phase: FileDownloadState.Phase
     var doubts: FileDownloadState.Doubts = []
   }
@@ -52,37 +54,41 @@ struct FileDownloadStateTests {
       Answered(
         testDescription: "another range than was asked for", held: held,
         head: ResponseHead(status: 206, fields: ["Content-Range": "bytes 0-9/5000"]),
-        reaction: .restart(FileDownloadState.again("the part cannot be continued")), phase: rest),
+        reaction: .restart, phase: rest),
       Answered(
         testDescription: "the same version whole, in spite of If-Range", held: held,
         head: ResponseHead(status: 200, fields: ["ETag": "\"v1\"", "Accept-Ranges": "bytes"]),
-        reaction: .end(FileDownloadState.again("If-Range was answered with the whole file")), phase: rest,
+        reaction: .askWithoutIfRange, phase: rest,
         doubts: .ifRange),
       Answered(
         testDescription: "nothing behind the last byte",
         held: HeldPart(length: 5000, validator: strong, total: 5000),
         head: ResponseHead(status: 416, fields: ["Content-Range": "bytes */5000"]),
-        reaction: .drain, phase: .answered(.complete)),
+        reaction: .answered(.complete), phase: .answered(.complete)),
       Answered(
         testDescription: "304", known: known, head: ResponseHead(status: 304, fields: ["ETag": "\"v1\""]),
-        reaction: .drain, phase: .answered(.unchanged)),
+        reaction: .answered(.unchanged), phase: .answered(.unchanged)),
       Answered(
         testDescription: "304 of another version", known: known,
         head: ResponseHead(status: 304, fields: ["ETag": "\"v2\""]),
-        reaction: .drain, phase: .answered(.meaningless), doubts: .knownVersion),
+        reaction: .answered(.meaningless), phase: .answered(.meaningless), doubts: .knownVersion),
       Answered(
         testDescription: "404", head: ResponseHead(status: 404, fields: [:]),
-        reaction: .drain, phase: .answered(.rejected(gone))),
+        reaction: .answered(.rejected(gone)), phase: .answered(.rejected(gone))),
       Answered(
         testDescription: "503, which ends at once with its Retry-After",
         head: ResponseHead(status: 503, fields: ["Retry-After": "7"]),
-        reaction: .end(busy), phase: .asked(.whole)),
+        failure: busy, phase: .asked(.whole)),
     ]
   }()
 
   @Test(arguments: answers) func answersAreJudged(row: Answered) throws {
     var state = try Self.asked(held: row.held, known: row.known)
-    #expect(state.answer(row.head, held: row.held, known: row.known, now: 0) == row.reaction)
+    var (reaction, failure): (ResumeDecision?, DownloadError?)
+    do throws(DownloadError) {
+      reaction = try state.answer(row.head, held: row.held, known: row.known, now: 0)
+    } catch { failure = error }
+    #expect(reaction == row.reaction && failure == row.failure)
     #expect(state.phase == row.phase)
     #expect(state.doubts == row.doubts)
   }
@@ -90,13 +96,13 @@ struct FileDownloadStateTests {
   @Test func anAnswerToNoRequestEndsTheTransfer() throws {
     var state = FileDownloadState()
     let head = ResponseHead(status: 200, fields: [:])
-    #expect(state.answer(head, held: HeldPart(), known: nil, now: 0) == .end(.cancelled))
+    #expect(throws: DownloadError.cancelled) { try state.answer(head, held: HeldPart(), known: nil, now: 0) }
     #expect(state.phase == .idle)
   }
 
   struct Ended: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    var body = FileDownloadState.Body(end: nil, heldBefore: 0, isRange: false)
+    var body = FileDownloadState.Body.whole(end: nil)
     var length: Int64 = 0
     var total: Int64?
     var framing = TransferReceipt.Framing.length
@@ -110,22 +116,22 @@ struct FileDownloadStateTests {
     Ended(testDescription: "shorter", length: 8, total: 9),
     Ended(
       testDescription: "of a length that only the body's own head said",
-      body: .init(end: 9, heldBefore: 0, isRange: false), length: 9, finished: .whole(.length)),
+      body: .whole(end: 9), length: 9, finished: .whole(.length)),
     Ended(testDescription: "in chunks", length: 9, framing: .marked, finished: .whole(.framing)),
     Ended(
       testDescription: "until the connection closed", length: 9, framing: .closed, finished: .whole(.nothing)),
     Ended(
       testDescription: "a shorter range than was asked for",
-      body: .init(end: 5, heldBefore: 2, isRange: true), length: 5, total: 9, finished: .partly),
+      body: .range(after: 2, end: 5, repeatedFrom: nil), length: 5, total: 9, finished: .partly),
     Ended(
-      testDescription: "a range that brought nothing", body: .init(end: 2, heldBefore: 2, isRange: true),
+      testDescription: "a range that brought nothing", body: .range(after: 2, end: 2, repeatedFrom: nil),
       length: 2, total: 9),
     Ended(
       testDescription: "in segments, some of which lack something", length: 5, total: 9, isSplit: true,
       finished: .partly),
     Ended(
       testDescription: "in segments, of which none has got on",
-      body: .init(end: 9, heldBefore: 5, isRange: true), length: 5, total: 9, isSplit: true),
+      body: .range(after: 5, end: 9, repeatedFrom: nil), length: 5, total: 9, isSplit: true),
     Ended(
       testDescription: "in segments, all there", length: 9, total: 9, isSplit: true, finished: .whole(.length)
     ),
@@ -176,7 +182,7 @@ struct FileDownloadStateTests {
   @Test func anUnprovenEndIsAskedAboutOnce() throws {
     var state = try Self.asked()
     for expected in [FinishedTransfer.partly, .whole(.nothing)] {
-      state.receive(.init(end: nil, heldBefore: 0, isRange: false))
+      state.receive(.whole(end: nil))
       #expect(
         try state.end(length: 9, total: nil, framing: .closed, isSplit: false, mayAskBehind: true) == expected
       )
@@ -206,7 +212,7 @@ struct FileDownloadStateTests {
       try state.end(length: 0, total: nil, framing: .length, isSplit: false, mayAskBehind: false)
     }
     let head = ResponseHead(status: 200, fields: [:])
-    #expect(state.answer(head, held: HeldPart(), known: nil, now: 0) == .end(.cancelled))
+    #expect(throws: DownloadError.cancelled) { try state.answer(head, held: HeldPart(), known: nil, now: 0) }
     #expect(state.phase == .closed)
   }
 }

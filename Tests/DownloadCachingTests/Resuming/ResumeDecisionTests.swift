@@ -129,7 +129,7 @@ struct ResumeDecisionTests {
     Case(
       testDescription: "206 that nobody asked for", asked: .whole, held: nothing, status: 206,
       fields: ["Content-Range": "bytes 5-9/10"],
-      expected: .reject(DownloadError(.badResponse, cause: .http(status: 206), isTransient: true))),
+      expected: .answered(.rejected(DownloadError(.badResponse, cause: .http(status: 206), isTransient: true)))),
     Case(
       testDescription: "206 that is the whole", asked: .whole, held: nothing, status: 206,
       fields: ["Content-Range": "bytes 0-9/10"], expected: .startOver(total: 10)),
@@ -175,27 +175,27 @@ struct ResumeDecisionTests {
       fields: ["Content-Length": "10"], expected: .startOver(total: 10)),
     Case(
       testDescription: "304", asked: .conditional, held: nothing, status: 304, known: finished,
-      expected: .unchanged),
+      expected: .answered(.unchanged)),
     Case(
       testDescription: "304 of another version", asked: .conditional, held: nothing, status: 304,
-      fields: ["ETag": "\"v2\""], known: finished, expected: .askUnconditionally),
+      fields: ["ETag": "\"v2\""], known: finished, expected: .answered(.meaningless)),
     Case(
       testDescription: "304 of another resource", asked: .conditional, held: nothing, status: 304,
-      fields: ["ETag": "\"v1\""], known: finished, effectiveURL: "http://a/y", expected: .askUnconditionally),
+      fields: ["ETag": "\"v1\""], known: finished, effectiveURL: "http://a/y", expected: .answered(.meaningless)),
     Case(
       testDescription: "304 that nobody asked for", asked: .whole, held: nothing, status: 304,
-      expected: .reject(DownloadError(.badResponse, cause: .http(status: 304)))),
+      expected: .answered(.rejected(DownloadError(.badResponse, cause: .http(status: 304))))),
     Case(
       testDescription: "304 to a range", status: 304,
-      expected: .reject(DownloadError(.badResponse, cause: .http(status: 304)))),
+      expected: .answered(.rejected(DownloadError(.badResponse, cause: .http(status: 304))))),
     Case(
       testDescription: "416 of a whole part", asked: .rest(from: 1000, proof: .ifRange),
       held: HeldPart(length: 1000, validator: Validator(etag: "\"v1\""), total: 1000), status: 416,
-      fields: ["Content-Range": "bytes */1000"], expected: .complete),
+      fields: ["Content-Range": "bytes */1000"], expected: .answered(.complete)),
     Case(
       testDescription: "416 of a whole part of unknown length", asked: .rest(from: 1000, proof: .ifRange),
       held: HeldPart(length: 1000, validator: Validator(etag: "\"v1\"")), status: 416,
-      fields: ["Content-Range": "bytes */1000"], expected: .complete),
+      fields: ["Content-Range": "bytes */1000"], expected: .answered(.complete)),
     Case(
       testDescription: "416, equal length but another tag", asked: .rest(from: 1000, proof: .ifRange),
       held: HeldPart(length: 1000, validator: Validator(etag: "\"v1\""), total: 1000), status: 416,
@@ -214,7 +214,7 @@ struct ResumeDecisionTests {
       fields: ["Content-Range": "bytes */100"], expected: .restart),
     Case(
       testDescription: "416 to a fresh request", asked: .whole, held: nothing, status: 416,
-      expected: .reject(DownloadError(.badResponse, cause: .http(status: 416)))),
+      expected: .answered(.rejected(DownloadError(.badResponse, cause: .http(status: 416))))),
   ]
 
   private static func of(_ mirror: String, dated: Bool = false) -> HeldPart {
@@ -276,7 +276,8 @@ struct ResumeDecisionTests {
     let expected = DownloadError(
       .status, cause: .http(status: status), isTransient: isTransient,
       retryAfter: isTransient ? .seconds(7) : nil)
-    #expect(ResumeDecision.decide(asked: .whole, held: HeldPart(), head: head, now: 0) == .reject(expected))
+    #expect(
+      ResumeDecision.decide(asked: .whole, held: HeldPart(), head: head, now: 0) == .answered(.rejected(expected)))
   }
 
   @Test func retryAfterADate() {
@@ -284,7 +285,8 @@ struct ResumeDecisionTests {
     let now = HTTPDate(Self.old)?.seconds ?? 0
     let expected = DownloadError(
       .status, cause: .http(status: 503), isTransient: true, retryAfter: .seconds(623))
-    #expect(ResumeDecision.decide(asked: .whole, held: HeldPart(), head: head, now: now) == .reject(expected))
+    #expect(
+      ResumeDecision.decide(asked: .whole, held: HeldPart(), head: head, now: now) == .answered(.rejected(expected)))
   }
 
   /// HTTP rule 32.
@@ -306,7 +308,8 @@ struct ResumeDecisionTests {
   /// Answers that are no file: nothing is written for them, and asking again would bring the same.
   @Test(arguments: [205, 207, 208, 226, 300, 301, 302, 307])
   func oddAnswers(status: Int) {
-    let expected = ResumeDecision.reject(DownloadError(.badResponse, cause: .http(status: status)))
+    let expected = ResumeDecision.answered(
+      .rejected(DownloadError(.badResponse, cause: .http(status: status))))
     let head = ResponseHead(status: status, fields: [:])
     #expect(ResumeDecision.decide(asked: .whole, held: HeldPart(), head: head, now: 0) == expected)
   }

@@ -43,6 +43,6 @@ struct StoreBoundTests {
       (0, 100, 10, 0), (1000, 100, 100, 0), (1000, 200, 100, 550), (1000, 101, 100, 109), (5, 1000, 1, 5),
     ] as [(Int, Int64, Int64, Int)])
   func rowsThatGo(rows: Int, bytes: Int64, bound: Int64, gone: Int) {
-    #expect(IndexBound.surplus(rows: rows, bytes: bytes, bound: bound) == gone)
+    #expect(CacheIndex.surplus(rows: rows, bytes: bytes, bound: bound) == gone)
   }
 }

@@ -43,13 +43,15 @@ struct Bench: Sendable {
     _ address: String = "http://host/x", requested: String? = nil, trust: TrustMark = .usual,
     own: CacheRow? = nil,
     known: KnownVersion? = nil, policy: ConflictPolicy = .rename, usesContentDisposition: Bool = true,
-    isIndexed: Bool = false, checksum: ContentDigest? = nil
+    isIndexed: Bool = false, checksum: ContentDigest? = nil,
+    rules: (inout CacheConfiguration) -> Void = { _ in }
   ) throws -> DownloadPlan {
     let request = DownloadRequest(
       id: 0, address: try Address(address), outputName: requested, checksum: checksum)
     var configuration = CacheConfiguration(directory: folder.filePath, cacheFolder: nil)
     (configuration.conflictPolicy, configuration.useContentDisposition) = (policy, usesContentDisposition)
     configuration.now = { 784_111_777 }
+    rules(&configuration)
     return DownloadPlan(
       request, SharedConfiguration(configuration), in: directory,
       rowKey: RowKey(

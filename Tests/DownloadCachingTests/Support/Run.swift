@@ -8,7 +8,7 @@ import TestSupport
 struct Run: Sendable {
   let folder: TemporaryFolder
   let server: FakeServer
-  let cache: DownloadCache
+  private(set) var cache: DownloadCache
   /// What `dlm cache` does with the index.
   let administration: CacheAdministration
 
@@ -65,6 +65,13 @@ struct Run: Sendable {
         return older
       }
     }
+  }
+
+  /// The same run on another network loop.
+  func onAnotherLoop() -> Run {
+    var run = self
+    run.cache = cache.sibling(executor: BlockingExecutor(label: "test.another-loop"))
+    return run
   }
 
   /// A run of one file, to its end.

@@ -1,0 +1,84 @@
+public import DownloadModel
+
+/// Which mode runs when. The modes are interleaved and the order moves on by one each round, so that a network that
+/// gets faster or a cache that gets warmer favours none. After as many rounds as there are modes the order is drawn
+/// anew, so that none always comes behind the same other.
+public struct ComparisonPlan: Sendable, Equatable {
+  public struct Step: Sendable, Hashable {
+    public let mode: ComparedMode
+    /// From 1, among the warm-up rounds or among the others.
+    public let round: Int
+    /// Its time is not counted; its files must be right all the same.
+    public let isWarmUp: Bool
+
+    public init(mode: ComparedMode, round: Int, isWarmUp: Bool = false) {
+      (self.mode, self.round, self.isWarmUp) = (mode, round, isWarmUp)
+    }
+  }
+
+  public let modes: [ComparedMode]
+  public let steps: [Step]
+
+  /// - Parameter seed: of the order; nil for that of `modes`.
+  public init(modes: [ComparedMode], runs: Int, warmUpRounds: Int = 0, seed: UInt64? = nil) {
+    self.modes = modes.distinct
+    var draw = seed.map { SeededGenerator($0) }
+    steps =
+      Self.rounds(max(0, warmUpRounds), of: self.modes, isWarmUp: true, &draw)
+      + Self.rounds(max(1, runs), of: self.modes, isWarmUp: false, &draw)
+  }
+
+  private static func rounds(
+    _ count: Int, of modes: [ComparedMode], isWarmUp: Bool, _ draw: inout SeededGenerator?
+  ) -> [Step] {
+    var order = modes
+    return (0..<count).flatMap { round in
+      if round.isMultiple(of: max(1, modes.count)), var some = draw {
+        order.shuffle(using: &some)
+        draw = some
+      }
+      return order.indices.map { place in
+        Step(mode: order[(place + round) % order.count], round: round + 1, isWarmUp: isWarmUp)
+      }
+    }
+  }
+}
+
+/// What is measured side by side: a mode, and where several widths of it are asked for, one of those.
+public struct ComparedMode: Sendable, Hashable, Comparable {
+  public let mode: DownloadMode
+  /// Files at a time; nil for the run's own setting, and for sequential, which has one.
+  public let jobs: Int?
+
+  public init(_ mode: DownloadMode, jobs: Int? = nil) {
+    self.mode = mode
+    self.jobs = mode == .sequential ? nil : jobs
+  }
+
+  public static let sequential = ComparedMode(.sequential)
+  public static let asyncLet = ComparedMode(.asyncLet)
+  public static let parallel = ComparedMode(.parallel)
+
+  /// As its options are typed: `parallel`, `parallel -j 16`.
+  public var name: String { jobs.map { "\(mode.rawValue) -j \($0)" } ?? mode.rawValue }
+
+  /// Every mode at every width, sequential once; nil is a width that a run finds out. With one width no mode names it.
+  public static func all(_ modes: [DownloadMode], widths: [Int?]) -> [ComparedMode] {
+    let named = widths.count < 2 ? [nil] : widths
+    return modes.flatMap { mode in named.map { ComparedMode(mode, jobs: $0) } }.distinct
+  }
+
+  /// As a report lists them: by mode, then by width, a run's own width last.
+  public static func < (left: ComparedMode, right: ComparedMode) -> Bool {
+    func rank(_ mode: ComparedMode) -> (Int, Int) {
+      (DownloadMode.allCases.firstIndex(of: mode.mode) ?? 0, mode.jobs ?? .max)
+    }
+    return rank(left) < rank(right)
+  }
+}
+
+extension [ComparedMode] {
+  fileprivate var distinct: [ComparedMode] {
+    reduce(into: []) { all, mode in if !all.contains(mode) { all.append(mode) } }
+  }
+}

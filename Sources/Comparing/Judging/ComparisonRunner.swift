@@ -1,0 +1,162 @@
+public import DownloadModel
+
+/// Carries out a plan: one run at a time, because two at once would measure each other.
+public struct ComparisonRunner: Sendable {
+  /// Runs a mode once over the whole list, into an empty folder, with an empty cache and no open connection, so that no
+  /// run profits from another. What is thrown kept the run from being made; files that fail are in the observation.
+  /// - Parameter leftOut: the addresses that are no part of it, without credentials.
+  public typealias Execute =
+    @Sendable (_ step: ComparisonPlan.Step, _ leftOut: Set<String>) async throws(DownloadError) -> RunObservation
+
+  public enum News: Sendable {
+    /// A valid run has ended, a warm-up too.
+    case ran(ComparisonPlan.Step, RunObservation)
+    /// What has been measured so far.
+    case measured([RunMeasurement])
+    /// These files failed. The comparison begins anew, without them.
+    case leftOut([DownloadError])
+  }
+
+  private let plan: ComparisonPlan
+  private let isStrict: Bool
+  private let onNews: @Sendable (News) -> Void
+  /// Files that fail in every other run would never come to an end.
+  private static let mostBeginnings = 4
+
+  /// - Parameter isStrict: whether a file that fails ends the comparison. Else the comparison begins anew without it,
+  ///   because times of a list of which some fail are not times of the rest.
+  public init(plan: ComparisonPlan, isStrict: Bool = true, onNews: @escaping @Sendable (News) -> Void = { _ in }) {
+    (self.plan, self.isStrict, self.onNews) = (plan, isStrict, onNews)
+  }
+
+  /// Runs the whole plan, until a run makes it worthless or the task is cancelled.
+  public func compare(execute: Execute) async throws(ComparisonError) -> ComparisonReport {
+    var leftOut: [DownloadError] = []
+    var beginnings = 1
+    while true {
+      let (measurements, failures) = try await carryOut(
+        without: leftOut, mayBeginAnew: !isStrict && beginnings < Self.mostBeginnings, execute)
+      if failures.isEmpty { return ComparisonReport(measurements: measurements, leftOut: leftOut) }
+      onNews(.leftOut(failures))
+      leftOut += failures
+      beginnings += 1
+    }
+  }
+
+  /// - Returns: what was measured, and the files without which it must begin anew.
+  private func carryOut(
+    without leftOut: [DownloadError], mayBeginAnew: Bool, _ execute: Execute
+  ) async throws(ComparisonError) -> ([RunMeasurement], failures: [DownloadError]) {
+    var measurements: [RunMeasurement] = []
+    var first: (step: ComparisonPlan.Step, manifest: ContentManifest)?
+    let addresses = Set(leftOut.compactMap(\.address))
+    for step in plan.steps {
+      if Task.isCancelled { throw .cancelled(measurements) }
+      let run: RunObservation
+      do { run = try await execute(step, addresses) } catch {
+        throw error.code == .cancelled ? .cancelled(measurements) : .broken(step, error)
+      }
+      // A cancelled run may look whole or broken; it is neither slow nor wrong, it was stopped.
+      if Task.isCancelled { throw .cancelled(measurements) }
+      if !run.failures.isEmpty, run.files > 0, mayBeginAnew { return (measurements, run.failures) }
+      if let reason = Self.objection(to: run, first) { throw .invalid(InvalidRun(step: step, reason: reason)) }
+      first = first ?? (step, run.manifest)
+      onNews(.ran(step, run))
+      if step.isWarmUp { continue }
+      measurements.append(
+        RunMeasurement(
+          mode: step.mode, round: step.round, wall: run.wall, files: run.files, bytes: run.bytes, details: run.details))
+      onNews(.measured(measurements))
+    }
+    return (measurements, [])
+  }
+
+  private static func objection(
+    to run: RunObservation, _ first: (step: ComparisonPlan.Step, manifest: ContentManifest)?
+  ) -> InvalidRun.Reason? {
+    if !run.failures.isEmpty { return .failed(run.failures) }
+    if run.files == 0 { return .nothingDownloaded }
+    guard let first else { return nil }
+    return run.manifest.firstDifference(from: first.manifest).map { .differs($0, from: first.step) }
+  }
+}
+
+public enum ComparisonError: Error, Sendable, Equatable {
+  /// With what had been measured by then.
+  case cancelled([RunMeasurement])
+  /// A run downloaded something else, or not all of it.
+  case invalid(InvalidRun)
+  case broken(ComparisonPlan.Step, DownloadError)
+}
+
+/// Times are comparable only when the work was the same.
+public struct InvalidRun: Sendable, Equatable {
+  public let step: ComparisonPlan.Step
+  public let reason: Reason
+
+  public enum Reason: Sendable, Equatable {
+    case failed([DownloadError])
+    /// No file was downloaded, and none failed.
+    case nothingDownloaded
+    /// Files differ from those of the plan's first run; which of the two is wrong is unknown.
+    case differs(ContentDifference, from: ComparisonPlan.Step)
+  }
+}
+
+public struct RunObservation: Sendable {
+  /// From before the first request to after the last file stood under its name, without hashing and clearing up.
+  public let wall: Duration
+  public let bytes: Int64
+  public let files: Int
+  /// Each with its address.
+  public let failures: [DownloadError]
+  public let manifest: ContentManifest
+  public let details: RunDetails
+
+  public init(
+    wall: Duration, bytes: Int64, files: Int, failures: [DownloadError] = [], manifest: ContentManifest,
+    details: RunDetails = RunDetails()
+  ) {
+    (self.wall, self.bytes, self.files) = (wall, bytes, files)
+    (self.failures, self.manifest, self.details) = (failures, manifest, details)
+  }
+}
+
+/// What came for each request, and not under each name, because names may depend on the order of the answers.
+public struct ContentManifest: Sendable, Equatable {
+  public struct File: Sendable, Equatable {
+    /// Of the request, without credentials.
+    fileprivate let address: String
+    /// In a form that the caller chooses; compared, never read.
+    fileprivate let digest: String
+
+    public init(address: String, digest: String) { (self.address, self.digest) = (address, digest) }
+  }
+
+  /// By the position of the request in the list.
+  private let files: [Int: File]
+
+  public init(files: [Int: File]) { self.files = files }
+
+  /// The first file, in the list's order, in which this manifest differs from another.
+  func firstDifference(from reference: ContentManifest) -> ContentDifference? {
+    for id in Set(files.keys).union(reference.files.keys).sorted() {
+      switch (files[id], reference.files[id]) {
+      case (let file?, nil): return .unexpected(address: file.address)
+      case (nil, let other?): return .missing(address: other.address)
+      case (let file?, let other?) where file.digest != other.digest: return .bytes(address: file.address)
+      default: continue
+      }
+    }
+    return nil
+  }
+}
+
+/// How the files of one run differ from those of another.
+public enum ContentDifference: Sendable, Equatable {
+  case bytes(address: String)
+  /// The other run had it.
+  case missing(address: String)
+  /// The other run did not have it.
+  case unexpected(address: String)
+}

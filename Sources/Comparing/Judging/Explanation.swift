@@ -1,0 +1,111 @@
+import DownloadModel
+
+/// Why the modes came out as they did, as far as their runs show it.
+public enum Explanation: Sendable, Equatable {
+  /// One after the other, this part of the files' time was waiting, and the rest was receiving at the rate of one
+  /// connection. Side by side, files wait together, and each connection brings its own.
+  case sideBySide(waiting: Double, bytesPerConnection: Double)
+  /// More files at a time bring no more bytes: the line, or the server, gives so many a second.
+  case sharedLine(bytesPerSecond: Double)
+  /// More files at a time wait longer for their answers: the server answers about so many at a time.
+  case busyServer(answers: Int)
+  /// Side by side, a file waits so much longer for its connection, on average: the server takes few at a time.
+  case slowConnecting(perFile: Duration)
+  /// A host was found to take no more connections at a time.
+  case hostLimit(host: String, connections: Int)
+
+  /// - Returns: what gains, then what limits; empty where the runs do not show it.
+  public static func all(_ report: ComparisonReport) -> [Explanation] {
+    guard let conclusion = report.conclusion, let narrow = report.result(of: .sequential),
+      let wide = report.widest, let one = Facts(narrow), let many = Facts(wide)
+    else { return [] }
+    var all: [Explanation] = []
+    if !conclusion.certainty.isTie, conclusion.winner != .sequential {
+      all.append(.sideBySide(waiting: one.waitingShare, bytesPerConnection: one.bytesPerConnection))
+    }
+    let limits = wide.runs.flatMap(\.details.hostLimits).filter { $0.value < many.mostAtOnce }
+    if let limit = limits.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
+      all.append(.hostLimit(host: limit.key, connections: limit.value))
+    } else if let limit = limit(one, many, wide) {
+      all.append(limit)
+    }
+    return all
+  }
+
+  /// What keeps many from being as many times as fast as one.
+  private static func limit(_ one: Facts, _ many: Facts, _ wide: ModeResult) -> Explanation? {
+    let gain = one.wall / many.wall
+    guard many.mostAtOnce > 1 else { return nil }
+    // Seventeen files, sixteen at a time, take twice as long as one.
+    let rounds = (one.files + many.mostAtOnce - 1) / many.mostAtOnce
+    guard gain < 0.6 * Double(one.files) / Double(rounds) else { return nil }
+    let connecting = many.connecting - one.connecting
+    let (waiting, receiving) = (many.waiting - one.waiting, many.receiving - one.receiving)
+    guard max(connecting, waiting, receiving) > one.perFile * 0.5 else { return nil }
+    if connecting > max(waiting, receiving) { return .slowConnecting(perFile: connecting) }
+    if waiting > receiving { return .busyServer(answers: max(1, Int(gain.rounded()))) }
+    return receiving > waiting ? wide.bytesPerSecond.map { .sharedLine(bytesPerSecond: $0) } : nil
+  }
+
+  private struct Facts {
+    let wall: Duration
+    let files: Int
+    let mostAtOnce: Int
+    /// Of a file, on average.
+    let (connecting, waiting, receiving, perFile): (Duration, Duration, Duration, Duration)
+    let waitingShare: Double
+    let bytesPerConnection: Double
+
+    init?(_ result: ModeResult) {
+      let run = result.medianRun
+      let timelines = FileTimeline.all(run.details)
+      guard !timelines.isEmpty, run.wall > .zero else { return nil }
+      let shares = TimeShares(timelines)
+      (wall, files, mostAtOnce) = (run.wall, timelines.count, run.details.mostAtOnce)
+      connecting = (shares[.lookingUp] + shares[.connecting] + shares[.securing]) / files
+      waiting = shares[.waiting] / files
+      receiving = shares[.receiving] / files
+      perFile = shares.ofFiles / files
+      waitingShare = perFile > .zero ? (connecting + waiting) / perFile : 0
+      let seconds = shares[.receiving] / .seconds(1)
+      bytesPerConnection = seconds > 0 ? Double(timelines.reduce(0) { $0 + $1.bytes }) / seconds : 0
+    }
+  }
+}
+
+extension ComparisonReport {
+  fileprivate var widest: ModeResult? {
+    results.filter { $0.mode != .sequential }.min { $0.times.median < $1.times.median }
+  }
+}
+
+/// What a run in mode auto would have done with the list, by the rule of `AdaptiveConcurrency`.
+public enum AutoForecast: Sendable, Equatable {
+  /// A file takes so long that many are asked for before the first has ended.
+  case manyAtOnce(perFile: Duration)
+  case moreAndMore(gain: Double)
+  /// The list is over before more could show a gain.
+  case fewForShort
+  case fewForNoGain
+
+  /// A file that takes longer than this is not waited for.
+  private static let longFile = Duration.milliseconds(20)
+  /// A run of two at a time that takes no longer is left as it is.
+  private static let shortRun = Duration.milliseconds(40)
+  private static let leastGain = 1.05
+
+  /// - Returns: nil where auto was one of the modes, or the runs do not show it.
+  public static func of(_ report: ComparisonReport) -> AutoForecast? {
+    guard !report.results.contains(where: { $0.mode.mode == .auto }),
+      let one = report.result(of: .sequential), one.medianRun.files > 1,
+      let wide = report.widest
+    else { return nil }
+    let run = one.medianRun
+    let perFile = run.wall / run.files
+    if perFile > longFile { return .manyAtOnce(perFile: perFile) }
+    if run.wall / 2 < shortRun { return .fewForShort }
+    if report.conclusion?.certainty.isTie == true { return .fewForNoGain }
+    let gain = one.times.median / max(wide.times.median, .nanoseconds(1))
+    return gain > leastGain ? .moreAndMore(gain: gain) : .fewForNoGain
+  }
+}

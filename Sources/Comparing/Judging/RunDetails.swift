@@ -1,0 +1,122 @@
+public import DownloadModel
+
+/// What is known of a run beside its time.
+public struct RunDetails: Sendable, Equatable {
+  /// Those that ended.
+  public var transfers: [Transfer] = []
+  /// When each file stood under its name, since the start of the run, by its address without credentials.
+  public var ends: [String: Duration] = [:]
+  /// All threads of the process.
+  public var processorTime = Duration.zero
+  /// Bytes of the process at their peak; nil where the kernel does not tell.
+  public var peakMemory: Int64?
+  public var retries = 0
+  /// Files under way at a time, at most.
+  public var mostAtOnce = 0
+  /// How far the clock on the wall moved beside the one that measured.
+  public var clockJump = Duration.zero
+  /// How many connections hosts were found to take, where they take fewer than were asked of them.
+  public var hostLimits: [String: Int] = [:]
+
+  public init() {}
+
+  public struct Transfer: Sendable, Equatable {
+    public let begin: Duration
+    public var times: TransferTimes
+
+    fileprivate init(_ times: TransferTimes, since start: UInt64) {
+      self.times = times
+      begin = .nanoseconds(Int64(clamping: times.begin) - Int64(clamping: start))
+    }
+
+    var end: Duration { begin + times.end }
+  }
+
+  public var connections: Int { transfers.reduce(0) { $0 + $1.times.connections } }
+  public var requests: Int { transfers.reduce(0) { $0 + $1.times.requests } }
+
+  /// The median time from the start of a transfer to its first byte; nil without an answer.
+  public var timeToFirstByte: Duration? { SampleSummary(transfers.compactMap(\.times.firstByte))?.median }
+
+  /// - Parameter start: of the run, in nanoseconds of the clock of the transfers.
+  public init(transfers: [TransferTimes], since start: UInt64, ends: [String: Duration] = [:]) {
+    self.transfers = transfers.map { Transfer($0, since: start) }.sorted { $0.begin < $1.begin }
+    self.ends = ends
+  }
+}
+
+/// What a file does at a time.
+public enum FilePhase: String, Sendable, CaseIterable {
+  /// It waits for its turn, or between two attempts.
+  case queued
+  case lookingUp = "lookup"
+  case connecting = "connect"
+  case securing = "tls"
+  case waiting
+  case receiving
+  /// All of it is there, and is checked and put in its place.
+  case finishing
+}
+
+/// The way of one file through a run: a row of the waterfall.
+public struct FileTimeline: Sendable, Equatable {
+  public struct Span: Sendable, Equatable {
+    public let phase: FilePhase
+    public let begin: Duration
+    public let end: Duration
+
+    var length: Duration { end - begin }
+  }
+
+  public let address: String
+  /// One behind the other, from the start of the run to the end of the file.
+  public private(set) var spans: [Span] = []
+  public let bytes: Int64
+  public let hasFailed: Bool
+
+  public var begin: Duration { spans.first { $0.phase != .queued }?.begin ?? spans.first?.begin ?? .zero }
+  public var end: Duration { spans.last?.end ?? .zero }
+
+  /// Every file of a run, in the order in which they began, without further segments: they come while it is received.
+  public static func all(_ details: RunDetails) -> [FileTimeline] {
+    let byAddress = Dictionary(grouping: details.transfers.lazy.filter { !$0.times.isSegment }, by: \.times.address)
+    return byAddress.map { address, transfers in
+      FileTimeline(address, transfers.sorted { $0.begin < $1.begin }, end: details.ends[address])
+    }.sorted { ($0.begin, $0.address) < ($1.begin, $1.address) }
+  }
+
+  private init(_ address: String, _ transfers: [RunDetails.Transfer], end: Duration?) {
+    self.address = address
+    bytes = transfers.reduce(0) { $0 + $1.times.bytes }
+    hasFailed = end == nil
+    for transfer in transfers {
+      let (begin, times) = (transfer.begin, transfer.times)
+      add(.queued, until: begin)
+      add(.lookingUp, until: times.lookedUp.map { begin + $0 })
+      add(.connecting, until: times.connected.map { begin + $0 })
+      add(.securing, until: times.secured.map { begin + $0 })
+      add(.waiting, until: begin + (times.firstByte ?? times.end))
+      if times.firstByte != nil { add(.receiving, until: transfer.end) }
+    }
+    // Bytes that other transfers bring of it come until the end.
+    add(.finishing, until: end)
+  }
+
+  private mutating func add(_ phase: FilePhase, until time: Duration?) {
+    if let time, time > end { spans.append(Span(phase: phase, begin: end, end: time)) }
+  }
+}
+
+/// Sums over all files, so that files side by side count each.
+public struct TimeShares: Sendable, Equatable {
+  public private(set) var times: [FilePhase: Duration] = [:]
+
+  public init(_ timelines: [FileTimeline]) {
+    for span in timelines.lazy.flatMap(\.spans) { times[span.phase, default: .zero] += span.length }
+  }
+
+  public subscript(phase: FilePhase) -> Duration { times[phase] ?? .zero }
+
+  /// All but the queue: what the files took themselves.
+  var ofFiles: Duration { times.reduce(.zero) { $0 + ($1.key == .queued ? .zero : $1.value) } }
+}

@@ -1,0 +1,65 @@
+import DownloadModel
+import TerminalProgress
+
+enum Markup {
+  /// Text from outside for a place between tags or in a quoted attribute. By scalars, because a quote and a combining
+  /// mark are one Character, which is no quote.
+  static func text(_ text: some StringProtocol) -> String {
+    replacing(["<": "&lt;", ">": "&gt;", "&": "&amp;", "\"": "&quot;", "'": "&#39;"], in: clean(text))
+  }
+
+  /// Text without secrets and without what hides from the eye. XML 1.0 §2.2 knows no U+FFFE and U+FFFF either.
+  static func clean(_ text: some StringProtocol) -> String {
+    let text = TerminalText.sanitized(text)
+    return String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value & 0xFFFE != 0xFFFE }))
+  }
+
+  /// JSON for the inside of a script element, which `</script` and `<!--` would end or change.
+  static func script(_ json: JSONValue) -> String {
+    replacing(["<": "\\u003c", ">": "\\u003e", "&": "\\u0026"], in: json.text)
+  }
+
+  private static func replacing(_ standIns: [Unicode.Scalar: String], in text: String) -> String {
+    var markup = ""
+    for scalar in text.unicodeScalars {
+      let standIn = scalar.value < 0x40 ? standIns[scalar] : nil
+      if let standIn { markup += standIn } else { markup.unicodeScalars.append(scalar) }
+    }
+    return markup
+  }
+
+  /// With two decimals at most: `12`, `0.5`, `-3.25`.
+  static func number(_ value: Double) -> String {
+    guard value.isFinite else { return "0" }
+    let hundredths = Int((min(max(value, -1e12), 1e12) * 100).rounded())
+    let (whole, tenth, rest) = (abs(hundredths) / 100, abs(hundredths) / 10 % 10, abs(hundredths) % 10)
+    let decimals = rest > 0 ? ".\(tenth)\(rest)" : tenth > 0 ? ".\(tenth)" : ""
+    return "\(hundredths < 0 ? "-" : "")\(whole)\(decimals)"
+  }
+}
+
+enum ReportWords {
+  static let missing = "–"
+
+  static func time(_ time: Duration) -> String { Quantity.measurement(time) }
+
+  /// Always in milliseconds, so that rows can be compared: `0.42 ms`, `12.5 ms`, `1,240 ms`.
+  static func milliseconds(_ time: Duration) -> String {
+    let value = time / .milliseconds(1)
+    let shown = value < 10 ? value : value < 100 ? (value * 10).rounded() / 10 : value.rounded()
+    return (shown < 1000 ? Markup.number(shown) : Quantity.count(Int(min(shown, 1e15)))) + " ms"
+  }
+
+  static func percent(_ part: Double) -> String { "± \(Int(min(part * 100, 1e6).rounded())) %" }
+
+  /// `5.2 ± 0.3`, or `5.2` of one run; with two decimals where one would say little: `0.48 ± 0.02`.
+  static func factor(_ speed: RelativeSpeed) -> String {
+    let isFine = speed.factor < 0.95 || speed.deviation.map { $0 > 0 && $0 < 0.05 } == true
+    let parts = isFine ? 100 : 10
+    return decimal(speed.factor, parts) + (speed.deviation.map { " ± \(decimal($0, parts))" } ?? "")
+  }
+
+  private static func decimal(_ value: Double, _ parts: Int) -> String {
+    value.isFinite ? Quantity.decimal(value, parts) : missing
+  }
+}

@@ -1,0 +1,81 @@
+/// The colours of a scheme, as `#rrggbb`. On the paper each graphic has a contrast of 3:1 at least, each text of 4.5:1
+/// (WCAG 2.2, 1.4.3 and 1.4.11), and phases that follow each other differ in lightness or in height too.
+struct PagePalette: Sendable {
+  let paper: String
+  /// Behind what stands out a little.
+  let shade: String
+  let ink: String
+  let soft: String
+  /// Lines that only divide.
+  let line: String
+  let accent: String
+  /// Bars of modes that did not win.
+  let muted: String
+  let failed: String
+  let phases: [FilePhase: String]
+
+  static let light = PagePalette(
+    paper: "#ffffff", shade: "#f5f6f8", ink: "#1b1f27", soft: "#596170", line: "#dfe3e8", accent: "#2f6fdb",
+    muted: "#8591a3", failed: "#c8102e",
+    phases: [
+      .queued: "#8c95a1", .lookingUp: "#12899b", .connecting: "#9a430d", .securing: "#4c2189",
+      .waiting: "#b9770e", .receiving: "#2f6fdb", .finishing: "#12543a",
+    ])
+
+  static let dark = PagePalette(
+    paper: "#14171c", shade: "#1c2027", ink: "#e9ecf1", soft: "#a3acba", line: "#323842", accent: "#6ba1f7",
+    muted: "#76818f", failed: "#ff7a85",
+    phases: [
+      .queued: "#6f7885", .lookingUp: "#63d2e2", .connecting: "#de7a48", .securing: "#cda9f8",
+      .waiting: "#e3b341", .receiving: "#5f97f0", .finishing: "#8fe0b4",
+    ])
+
+  var variables: String {
+    "--paper:\(paper);--shade:\(shade);--ink:\(ink);--soft:\(soft);--line:\(line);--accent:\(accent)"
+  }
+
+  /// The drawings' rules. Plain colours, since not all that draws SVG knows variables.
+  var drawingRules: String {
+    FilePhase.allCases.compactMap { phase in
+      phases[phase].map { ".\(PhaseLook(phase).style){stroke:\($0)}" }
+    }.joined() + "svg text{fill:\(ink)}svg .soft{fill:\(soft)}.grid{stroke:\(line)}"
+      + ".bar{fill:\(muted)}.bar.won{fill:\(accent)}.spread{stroke:\(soft)}"
+      + ".run{stroke:\(ink);fill:\(paper)}.area{fill:\(accent);fill-opacity:.18;stroke:\(accent)}"
+      + ".failed{stroke:\(failed)}"
+  }
+
+  private static let drawingShapes =
+    "svg text{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif;"
+    + "font-variant-numeric:tabular-nums}svg .strong{font-weight:600}"
+    + ".row,.grid,.spread,.failed,.area{fill:none}.hit{fill:transparent}"
+    + ".failed,.area{vector-effect:non-scaling-stroke}.failed{stroke-width:2}.area{stroke-width:1.25}"
+    + ".run{stroke-width:1.25}.spread{stroke-width:1.25}.end{text-anchor:end}.middle{text-anchor:middle}"
+    + ".alone,.stretched .shared{display:none}.stretched .alone{display:inline}"
+
+  /// The style of all drawings in both schemes. Paper is light, whatever the screen is.
+  static let drawingStyle =
+    drawingShapes + light.drawingRules + "@media screen and (prefers-color-scheme:dark){\(dark.drawingRules)}"
+}
+
+struct PhaseLook {
+  let name: String
+  let style: String
+  /// The part of a row's height that it fills.
+  let height: Double
+  /// In pixels: where files are many, their rows are lower than one, and would fade.
+  let leastHeight: Double
+
+  init(_ phase: FilePhase) {
+    style = "p-\(phase.rawValue)"
+    (name, height, leastHeight) =
+      switch phase {
+      case .queued: ("queued", 0.08, 0.2)
+      case .lookingUp: ("looking up", 0.5, 1)
+      case .connecting: ("connecting", 0.5, 1)
+      case .securing: ("TLS", 0.5, 1)
+      case .waiting: ("waiting", 0.28, 1)
+      case .receiving: ("receiving", 0.84, 1.4)
+      case .finishing: ("finishing", 0.5, 1)
+      }
+  }
+}

@@ -1,0 +1,134 @@
+import DownloadModel
+import TerminalProgress
+
+/// What all forms of a report show, worked out once.
+struct ReportContents {
+  let modes: [Mode]
+  /// What the others' speed is told against; nil where nothing is compared.
+  let baseline: ComparedMode?
+  let axis: TimeAxis
+  let report: ComparisonReport
+
+  struct Mode {
+    let result: ModeResult
+    let run: RunMeasurement
+    let files: [FileTimeline]
+    let shares: TimeShares
+    let speed: RelativeSpeed?
+    let isBaseline: Bool
+    let hasWon: Bool
+
+    var name: String { result.mode.name }
+    var details: RunDetails { run.details }
+    /// Until the last of its files was done, or the run.
+    var axis: TimeAxis { TimeAxis(end: files.reduce(run.wall) { max($0, $1.end) }) }
+    var isDetailed: Bool { !details.transfers.isEmpty }
+
+    /// On average; nil for none.
+    func perFile(_ phase: FilePhase) -> String? {
+      shares.times[phase].map { ReportWords.milliseconds($0 / max(1, files.count)) }
+    }
+  }
+
+  init(_ report: ComparisonReport) {
+    self.report = report
+    let conclusion = report.conclusion
+    let baseline =
+      report.results.count < 2
+      ? nil : report.result(of: .sequential)?.mode ?? conclusion?.reference ?? report.results.first?.mode
+    self.baseline = baseline
+    let winners = conclusion.map { $0.certainty.isTie ? [] : [$0.winner] + $0.equals } ?? []
+    modes = report.results.map { result in
+      let run = result.medianRun
+      let files = FileTimeline.all(run.details)
+      return Mode(
+        result: result, run: run, files: files, shares: TimeShares(files),
+        speed: baseline.flatMap { report.speed(of: result.mode, against: $0) },
+        isBaseline: result.mode == baseline, hasWon: winners.contains(result.mode))
+    }
+    axis = TimeAxis(end: modes.map(\.axis.end).max() ?? .zero)
+  }
+
+  var isComparison: Bool { modes.count > 1 }
+  var isDetailed: Bool { modes.contains { $0.isDetailed } }
+
+  // MARK: Drawings
+
+  var bars: SpeedBars {
+    SpeedBars(
+      bars: modes.map { mode in
+        let median = mode.result.times.median
+        let factor = mode.isBaseline ? "1" : mode.speed.map(ReportWords.factor)
+        return SpeedBars.Bar(
+          name: mode.name, label: ReportWords.time(median) + (factor.map { " · \($0) ×" } ?? ""), median: median,
+          runs: mode.result.runs.map(\.wall), hasWon: mode.hasWon)
+      })
+  }
+
+  var phases: [FilePhase] {
+    FilePhase.allCases.filter { phase in modes.contains { $0.shares[phase] > .zero } }
+  }
+
+  var anyFailed: Bool { modes.contains { $0.files.contains(where: \.hasFailed) } }
+
+  // MARK: The table
+
+  /// A row a measure, with a value a mode.
+  var measures: [(name: String, values: [String])] {
+    func all(_ name: String, _ value: (Mode) -> String?) -> (name: String, values: [String]) {
+      (name, modes.map { value($0) ?? ReportWords.missing })
+    }
+    func detail(_ name: String, _ value: (RunDetails) -> String?) -> (name: String, values: [String]) {
+      all(name) { $0.isDetailed ? value($0.details) : nil }
+    }
+    let measures = [
+      all(isComparison || hasSeveralRuns ? "Time, median" : "Time") { ReportWords.time($0.result.times.median) },
+      hasSeveralRuns
+        ? all("Spread") { $0.result.times.count > 1 ? ReportWords.percent($0.result.times.spread) : nil } : nil,
+      baseline.map { all("Speed, \($0.name) = 1") { $0.isBaseline ? "1" : $0.speed.map(ReportWords.factor) } },
+      all("Goodput") { $0.result.bytesPerSecond.map(Quantity.rate) },
+      detail("Time to first byte, median") { $0.timeToFirstByte.map(ReportWords.time) },
+      all("CPU time") { $0.details.processorTime > .zero ? ReportWords.time($0.details.processorTime) : nil },
+      all("Peak memory") { $0.details.peakMemory.map(Quantity.bytes) },
+      detail("Connections") { Quantity.count($0.connections) },
+      detail("Requests") { Quantity.count($0.requests) },
+      detail("Retries") { Quantity.count($0.retries) },
+      all("Files at once, at most") { $0.details.mostAtOnce > 0 ? Quantity.count($0.details.mostAtOnce) : nil },
+    ]
+    // What a file waits for its turn is the mode's, and its end is hardly any time.
+    let phases = [FilePhase.lookingUp, .connecting, .securing, .waiting, .receiving]
+    return measures.compactMap(\.self)
+      + phases.map { phase in all("Per file: \(PhaseLook(phase).name)") { $0.perFile(phase) } }
+  }
+
+  var hasSeveralRuns: Bool { modes.contains { $0.result.times.count > 1 } }
+
+  /// `40 files, 12.3 MiB, 5 runs a mode`
+  var scope: String {
+    guard let mode = modes.first else { return "no runs" }
+    let work = "\(Quantity.files(mode.run.files)), \(Quantity.bytes(mode.run.bytes))"
+    guard isComparison || hasSeveralRuns else { return work }
+    let counts = modes.map(\.result.times.count)
+    let (least, most) = (counts.min() ?? 0, counts.max() ?? 0)
+    let runs = least == most ? Quantity.count(least, "run", "runs") : "\(least) to \(most) runs"
+    return "\(work), \(runs)\(isComparison ? " a mode" : "")"
+  }
+
+  /// What readers of the numbers cannot guess.
+  var definitions: [String] {
+    let isOfMedian = isDetailed && hasSeveralRuns
+    return [
+      hasSeveralRuns
+        ? "Spread: half the way from the fastest to the slowest run, as a part of the median." : nil,
+      baseline.map { "Speed: the mean time of \($0.name) through that of the mode; ± is one standard deviation." },
+      isOfMedian
+        ? "Drawings over time and details are of the run whose time is nearest to its mode's median." : nil,
+      isDetailed
+        ? "Throughput: the bytes of a transfer, spread evenly over the time in which they came. It and the "
+          + "files at work are means over steps of \(ReportWords.milliseconds(axis.end / RunCurve.pieces))." : nil,
+      isDetailed
+        ? "Times per file are sums over all files, divided by their number; on a connection that is there "
+          + "already, nothing is looked up or connected." : nil,
+    ].compactMap(\.self)
+  }
+}

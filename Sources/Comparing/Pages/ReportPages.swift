@@ -1,0 +1,181 @@
+public import DownloadModel
+
+/// A report of a comparison, or of a single run, in all its forms. A page needs no network and no script. All texts
+/// lose their secrets here (`Redaction`), and in the forms for people what hides from the eye.
+public struct ReportPages: Sendable {
+  private let contents: ReportContents
+  private let facts: ReportFacts
+
+  /// - Parameter report: with a single mode and run, the pages show that one, and compare nothing.
+  public init(_ report: ComparisonReport, _ facts: ReportFacts) {
+    (contents, self.facts) = (ReportContents(report), facts)
+  }
+
+  /// One HTML page with all drawings and tables.
+  public var html: String { ReportPage(contents: contents, facts: facts).html }
+
+  /// One document of RFC 8259, without an end of line. Fields may be added; what is not known is null.
+  ///
+  /// - `version`: 1, until a field changes its meaning.
+  /// - `list`, `command`, `date`, `headline`, `notes`, `machine` (`name`, `value`): the facts.
+  /// - `conclusion`: `winner`, `reference`, `equals` (names of modes), `speed` (`factor`, `deviation`), `certainty`
+  ///   (`clear`, `tie`, `within-scatter`, `unknown`).
+  /// - `modes`: each with `name`, `mode`, `jobs`; `median`, `mean`, `minimum`, `maximum`, `standardDeviation`; `spread`
+  ///   (a part of the median), `speed` (against sequential, or else the conclusion's reference), `bytesPerSecond`;
+  ///   `runs`; `medianRound`, the round of the run that stands for the mode; and of that one `files`: `url`, `bytes`,
+  ///   `failed` and `spans` (`phase`, `begin`, `end`).
+  /// - `runs`: each with `round`, `wall`, `files`, `bytes`, `firstByte` (median), `cpu`, `peakMemory`, `connections`,
+  ///   `requests`, `retries`, `mostAtOnce`, and `phases`, the sums over all files.
+  ///
+  /// Phases are `queued`, `lookup`, `connect`, `tls`, `waiting`, `receiving`, `finishing`. All times are milliseconds,
+  /// those of spans since the start of the run; all sizes are bytes.
+  public var json: String { value.text }
+
+  /// The same, as part of another.
+  public var value: JSONValue { ReportJSON(contents: contents, facts: facts).value }
+
+  /// For an issue or a chat: the headline, the table and the notes.
+  public var markdown: String { ReportMarkdown(contents: contents, facts: facts).text }
+}
+
+/// What a page says that is not in its report. Each text may come from outside.
+public struct ReportFacts: Sendable {
+  public var list: String
+  /// As typed.
+  public var command: String
+  /// ISO 8601.
+  public var date: String
+  /// The judgement in one sentence.
+  public var headline: String
+  /// Reasons to trust the numbers less, a sentence each.
+  public var notes: [String]
+  /// What it was measured on: kernel, cores, versions.
+  public var machine: [(name: String, value: String)]
+
+  public init(
+    list: String, command: String, date: String, headline: String, notes: [String] = [],
+    machine: [(name: String, value: String)] = []
+  ) {
+    (self.list, self.command, self.date) = (list, command, date)
+    (self.headline, self.notes, self.machine) = (headline, notes, machine)
+  }
+}
+
+/// A report as one JSON document; its fields are described at `ReportPages.json`.
+struct ReportJSON {
+  let contents: ReportContents
+  let facts: ReportFacts
+
+  var value: JSONValue {
+    .object([
+      "version": .number(1), "list": text(facts.list), "command": text(facts.command),
+      "date": text(facts.date), "headline": text(facts.headline), "notes": .list(facts.notes.map(text)),
+      "machine": .list(facts.machine.map { .object(["name": text($0.name), "value": text($0.value)]) }),
+      "conclusion": contents.report.conclusion.map(conclusion) ?? .null,
+      "modes": .list(contents.modes.map(mode)),
+    ])
+  }
+
+  private func text(_ text: String) -> JSONValue { .text(Redaction.redacted(text)) }
+
+  private func milliseconds(_ time: Duration?) -> JSONValue { .of(time.map { $0 / .milliseconds(1) }) }
+
+  private func conclusion(_ found: Conclusion) -> JSONValue {
+    .object([
+      "winner": .text(found.winner.name), "reference": .text(found.reference.name),
+      "equals": .list(found.equals.map { .text($0.name) }), "speed": speed(found.speed),
+      "certainty": .text(found.certainty.rawValue),
+    ])
+  }
+
+  private func speed(_ speed: RelativeSpeed?) -> JSONValue {
+    speed.map { .object(["factor": .of($0.factor), "deviation": .of($0.deviation)]) } ?? .null
+  }
+
+  private func mode(_ mode: ReportContents.Mode) -> JSONValue {
+    let times = mode.result.times
+    return .object([
+      "name": .text(mode.name), "mode": .text(mode.result.mode.mode.rawValue),
+      "jobs": .of(mode.result.mode.jobs), "median": milliseconds(times.median),
+      "mean": milliseconds(times.mean), "minimum": milliseconds(times.minimum),
+      "maximum": milliseconds(times.maximum), "standardDeviation": milliseconds(times.standardDeviation),
+      "spread": times.count > 1 ? .decimal(times.spread) : .null,
+      "speed": mode.isBaseline ? .null : speed(mode.speed), "bytesPerSecond": .of(mode.result.bytesPerSecond),
+      "medianRound": .of(mode.run.round), "runs": .list(mode.result.runs.map(run)),
+      "files": .list(mode.files.map(file)),
+    ])
+  }
+
+  private func run(_ run: RunMeasurement) -> JSONValue {
+    let details = run.details
+    func known(_ value: Int) -> JSONValue { .of(details.transfers.isEmpty ? nil : value) }
+    let shares = TimeShares(FileTimeline.all(details))
+    return .object([
+      "round": .of(run.round), "wall": milliseconds(run.wall), "files": .of(run.files),
+      "bytes": .of(run.bytes), "firstByte": milliseconds(details.timeToFirstByte),
+      "cpu": details.processorTime > .zero ? milliseconds(details.processorTime) : .null,
+      "peakMemory": .of(details.peakMemory), "connections": known(details.connections),
+      "requests": known(details.requests), "retries": known(details.retries),
+      "mostAtOnce": .of(details.mostAtOnce > 0 ? details.mostAtOnce : nil),
+      "phases": .object(
+        Dictionary(uniqueKeysWithValues: shares.times.map { ($0.key.rawValue, milliseconds($0.value)) })),
+    ])
+  }
+
+  private func file(_ file: FileTimeline) -> JSONValue {
+    let spans = file.spans.map { span in
+      JSONValue.object([
+        "phase": .text(span.phase.rawValue), "begin": milliseconds(span.begin), "end": milliseconds(span.end),
+      ])
+    }
+    return .object([
+      "url": text(file.address), "bytes": .of(file.bytes), "failed": .flag(file.hasFailed), "spans": .list(spans),
+    ])
+  }
+}
+
+/// A report as GitHub-flavoured Markdown.
+struct ReportMarkdown {
+  let contents: ReportContents
+  let facts: ReportFacts
+
+  var text: String {
+    let blocks = [
+      "# \(Self.escaped(facts.headline))",
+      Self.escaped([facts.list, contents.scope, facts.date].filter { !$0.isEmpty }.joined(separator: " · ")),
+      table([""] + contents.modes.map(\.name), contents.measures.map { [$0.name] + $0.values }),
+      list(facts.notes), facts.command.isEmpty ? "" : "    \(Markup.clean(facts.command))",
+      list(facts.machine.map { "\($0.name): \($0.value)" }), list(contents.definitions),
+    ]
+    return blocks.filter { !$0.isEmpty }.joined(separator: "\n\n") + "\n"
+  }
+
+  private func list(_ items: [String]) -> String { items.map { "- \(Self.escaped($0))" }.joined(separator: "\n") }
+
+  private func table(_ head: [String], _ rows: [[String]]) -> String {
+    func line(_ cells: [String]) -> String { "| \(cells.map(Self.escaped).joined(separator: " | ")) |" }
+    let rule = "| :-- |" + String(repeating: " --: |", count: head.count - 1)
+    return ([line(head), rule] + rows.map(line)).joined(separator: "\n")
+  }
+
+  /// What Markdown would take for its own, with a backslash (CommonMark 0.31 §2.4). Where a line begins, some
+  /// characters mean more than within it, and `1. ` begins a list.
+  static func escaped(_ text: String) -> String {
+    let scalars = Array(Markup.clean(text).unicodeScalars)
+    let digits = scalars.prefix { ("0"..."9").contains($0) }.count
+    let isNumbered = digits > 0 && (digits + 1 == scalars.count || scalars.dropFirst(digits + 1).first == " ")
+    var escaped = String.UnicodeScalarView()
+    for (index, scalar) in scalars.enumerated() {
+      let isSpecial =
+        switch scalar {
+        case "\\", "`", "*", "_", "[", "]", "<", ">", "|", "~", "&", "#": true
+        case "+", "-", "=": index == 0
+        case ".", ")": isNumbered && index == digits
+        default: false
+        }
+      if isSpecial { escaped.append("\\") }
+      escaped.append(scalar)
+    }
+    return String(escaped)
+  }
+}

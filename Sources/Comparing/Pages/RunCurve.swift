@@ -1,0 +1,70 @@
+import DownloadModel
+
+/// What a run did over its time, in equal pieces of the time axis.
+struct RunCurve: Equatable {
+  static let pieces = 160
+
+  private(set) var values = [Double](repeating: 0, count: pieces)
+
+  var peak: Double { values.max() ?? 0 }
+
+  /// Bytes a second. Those of a transfer are spread evenly from its first byte to its end, where it has such a time.
+  static func throughput(_ transfers: [RunDetails.Transfer], on axis: TimeAxis) -> RunCurve {
+    var curve = RunCurve()
+    for transfer in transfers where transfer.times.bytes > 0 {
+      let begin = transfer.times.firstByte.map { transfer.begin + $0 } ?? transfer.end
+      curve.spread(Double(transfer.times.bytes), from: begin, to: transfer.end, on: axis)
+    }
+    return curve
+  }
+
+  /// How many files were looked up, waited for, received and so on, on average over each piece.
+  static func filesAtWork(_ files: [FileTimeline], on axis: TimeAxis) -> RunCurve {
+    var curve = RunCurve()
+    for span in files.lazy.flatMap(\.spans) where span.phase != .queued {
+      curve.spread(span.length / .seconds(1), from: span.begin, to: span.end, on: axis)
+    }
+    return curve
+  }
+
+  /// Spreads an amount evenly over a time; over no time at all it is one piece's.
+  private mutating func spread(_ amount: Double, from begin: Duration, to end: Duration, on axis: TimeAxis) {
+    let rate = amount / (axis.end / .seconds(1) / Double(Self.pieces))
+    let first = max(0, begin / axis.end * Double(Self.pieces))
+    let last = min(Double(Self.pieces), end / axis.end * Double(Self.pieces))
+    guard last > first else {
+      values[min(max(0, Int(first)), Self.pieces - 1)] += rate
+      return
+    }
+    for piece in Int(first)..<min(Self.pieces, Int(last.rounded(.up))) {
+      let part = min(last, Double(piece + 1)) - max(first, Double(piece))
+      values[piece] += rate * part / (last - first)
+    }
+  }
+
+  /// A step a piece, up to the last that is not nothing: the axis is `TimeAxis.units` wide, `top` 1,000 units high.
+  func path(top: Double) -> String {
+    let height = 1000
+    let scale = top > 0 ? Double(height) / top : 0
+    let count = values.lastIndex { $0 > 0 }.map { $0 + 1 } ?? 0
+    var (path, last) = ("M0 \(height)", height)
+    for (index, value) in values.prefix(count).enumerated() {
+      let y = height - Int((min(value * scale, Double(height))).rounded())
+      if y == last { continue }
+      path += "H\(index * TimeAxis.units / Self.pieces)V\(y)"
+      last = y
+    }
+    return path + "H\(count * TimeAxis.units / Self.pieces)V\(height)Z"
+  }
+
+  func markup(on axis: AxisDrawing, top: Double, label: String) -> String {
+    // The label stands above the highest value.
+    let headroom = 18.0
+    return axis.markup
+      + "<line class=\"grid\" x2=\"100%\" y1=\"\(Markup.number(headroom))\" y2=\"\(Markup.number(headroom))\"/>"
+      + "<text class=\"soft end\" x=\"100%\" y=\"12\">\(Markup.text(label))</text>"
+      + "<svg width=\"100%\" y=\"\(Markup.number(headroom))\" height=\"\(Markup.number(axis.height - headroom))\" "
+      + "viewBox=\"0 0 \(TimeAxis.units) 1000\" preserveAspectRatio=\"none\">"
+      + "<path class=\"area\" d=\"\(path(top: top))\"/></svg>"
+  }
+}

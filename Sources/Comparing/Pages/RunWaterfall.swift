@@ -1,0 +1,148 @@
+import DownloadModel
+
+/// A row a file, in the order in which they began, on a time axis. The shapes are a path a phase, in units that the
+/// page stretches to its width, so that a thousand files take some tens of KiB, and text never shrinks.
+struct RunWaterfall {
+  /// In pixels.
+  static let axisHeight = 20.0
+  /// Up to here each row has a title of its own.
+  static let namedRows = 250
+  private static let unitsPerRow = 10
+
+  let files: [FileTimeline]
+  let axis: TimeAxis
+  /// The axis of this run alone, which the page can show instead.
+  var alone: TimeAxis?
+
+  /// Rows of 12 pixels for few files, and the fewer the more there are: 480 pixels for most runs, 750 at most.
+  static func rowHeight(_ files: Int) -> Double {
+    let files = Double(max(1, files))
+    return min(12, max(480 / files, min(3, 750 / files)))
+  }
+
+  var height: Double { Self.rowHeight(files.count) * Double(max(1, files.count)) }
+
+  /// A four-hundredth of the run, which is a pixel where it is the longest, or else a thousandth of the axis.
+  private var leastLength: Int {
+    max(TimeAxis.units / 1000, axis.place(files.map(\.end).max() ?? .zero) / 400)
+  }
+
+  /// The data of a phase's path, `m120 5h34m-12 10h7`: each span relative to the end of the one before; empty for none.
+  func path(_ phase: FilePhase) -> String {
+    let leastLength = leastLength
+    var (path, x, y) = ("", 0, 0)
+    for (row, file) in files.enumerated() {
+      for span in file.spans where span.phase == phase {
+        // So that no file vanishes on a long axis, its longest work is drawn long enough to be seen.
+        let least = span == Self.longestWork(of: file) ? leastLength : 1
+        let begin = min(axis.place(span.begin), TimeAxis.units - least)
+        let length = max(least, axis.place(span.end) - begin)
+        let middle = row * Self.unitsPerRow + Self.unitsPerRow / 2
+        path += "m\(begin - x) \(middle - y)h\(length)"
+        (x, y) = (begin + length, middle)
+      }
+    }
+    return path
+  }
+
+  private static func longestWork(of file: FileTimeline) -> FileTimeline.Span? {
+    file.spans.filter { $0.phase != .queued }.max { $0.length < $1.length }
+  }
+
+  func thickness(_ phase: FilePhase) -> Double {
+    let look = PhaseLook(phase)
+    return Double(Self.unitsPerRow) * max(look.height, look.leastHeight / Self.rowHeight(files.count))
+  }
+
+  var failures: String {
+    files.enumerated().filter { $0.element.hasFailed }.map { row, file in
+      "M\(axis.place(file.end)) \(row * Self.unitsPerRow)v\(Self.unitsPerRow)"
+    }.joined()
+  }
+
+  var markup: String { AxisDrawing(axis: axis, height: height, alone: alone).markup + shapes }
+
+  var totalHeight: Double { height + Self.axisHeight }
+
+  private var shapes: String {
+    let rows = max(1, files.count) * Self.unitsPerRow
+    var markup =
+      "<svg width=\"100%\" height=\"\(Markup.number(height))\" viewBox=\"0 0 \(TimeAxis.units) \(rows)\" "
+      + "preserveAspectRatio=\"none\">"
+    for phase in FilePhase.allCases {
+      let (path, style, width) = (path(phase), PhaseLook(phase).style, Markup.number(thickness(phase)))
+      if !path.isEmpty { markup += "<path class=\"row \(style)\" stroke-width=\"\(width)\" d=\"\(path)\"/>" }
+    }
+    let failures = failures
+    if !failures.isEmpty { markup += "<path class=\"failed\" d=\"\(failures)\"/>" }
+    if files.count <= Self.namedRows {
+      for (row, file) in files.enumerated() {
+        markup +=
+          "<rect class=\"hit\" y=\"\(row * Self.unitsPerRow)\" width=\"\(TimeAxis.units)\" "
+          + "height=\"\(Self.unitsPerRow)\"><title>\(Markup.text(Self.words(file)))</title></rect>"
+      }
+    }
+    return markup + "</svg>"
+  }
+
+  static func words(_ file: FileTimeline) -> String {
+    let times = TimeShares([file]).times
+    let phases = FilePhase.allCases.compactMap { phase in
+      times[phase].map { "\(PhaseLook(phase).name) \(ReportWords.milliseconds($0))" }
+    }
+    return "\(file.address): \(phases.joined(separator: ", "))\(file.hasFailed ? "; failed" : "")"
+  }
+}
+
+/// What the page's script says of a row: numbers between blanks, and each address once for all modes, without their
+/// common beginning, because a thousand files in three modes have three thousand rows.
+struct WaterfallData {
+  let contents: ReportContents
+
+  var json: JSONValue {
+    var places: [String: Int] = [:]
+    var addresses: [String] = []
+    for file in contents.modes.flatMap(\.files) where places[file.address] == nil {
+      places[file.address] = addresses.count
+      addresses.append(file.address)
+    }
+    let shown = addresses.map(Markup.clean)
+    let prefix = Self.commonFolder(shown)
+    return .object([
+      // How much of the axis that the drawings share each mode takes.
+      "widths": .list(contents.modes.map { .decimal($0.axis.end / contents.axis.end * Double(TimeAxis.units)) }),
+      "prefix": .text(prefix),
+      "names": .list(shown.map { .text(String($0.unicodeScalars.dropFirst(prefix.unicodeScalars.count))) }),
+      "phases": .list(FilePhase.allCases.map { .text(PhaseLook($0).name) }),
+      "runs": .list(
+        contents.modes.map { mode in
+          .text(mode.files.map { Self.row($0, name: places[$0.address] ?? 0) }.joined(separator: ";"))
+        }),
+    ])
+  }
+
+  /// The name's number, the milliseconds of each phase, with nothing for none, and "x" for a failure: `3 40   9.5`.
+  private static func row(_ file: FileTimeline, name: Int) -> String {
+    let times = TimeShares([file]).times
+    let fields = FilePhase.allCases.map { phase in
+      let milliseconds = times[phase].map { $0 / .milliseconds(1) }
+      return milliseconds.map { Markup.number($0 < 10 ? $0 : ($0 * 10).rounded() / 10) } ?? ""
+    }
+    var row = "\(name) \(fields.joined(separator: " "))"
+    while row.last == " " { row.removeLast() }
+    return file.hasFailed ? row + " x" : row
+  }
+
+  /// What all addresses begin with, up to a slash. By scalars, so that both pieces together are the address.
+  static func commonFolder(_ addresses: [String]) -> String {
+    // One alone would lose all but its name.
+    guard addresses.count > 1, let first = addresses.first else { return "" }
+    var prefix = Array(first.unicodeScalars)
+    for address in addresses {
+      let equal = zip(prefix, address.unicodeScalars).prefix { $0 == $1 }.count
+      prefix.removeLast(prefix.count - equal)
+    }
+    let end = prefix.lastIndex(of: "/").map { $0 + 1 } ?? 0
+    return String(String.UnicodeScalarView(prefix[..<end]))
+  }
+}

@@ -1,0 +1,94 @@
+import DownloadModel
+
+/// When a transfer has stalled: no byte came for a certain time. libcurl's own check (CURLOPT_LOW_SPEED_TIME) counts
+/// whole seconds, judges an average, and sets a timer for each transfer.
+struct StallWatch {
+  /// After how many nanoseconds without a byte a transfer has stalled.
+  let limit: UInt64
+  /// Nanoseconds between two checks: a stall is found at most two checks late.
+  let interval: UInt64
+
+  init(_ timeout: Duration) {
+    limit = UInt64(max(1, timeout.milliseconds)) * 1_000_000
+    interval = min(max(limit / 8, 10_000_000), 1_000_000_000)
+  }
+
+  /// How much of the time between two checks counts: if the loop was held up, bytes may be waiting.
+  func counted(_ elapsed: UInt64) -> UInt64 { min(elapsed, interval * 2) }
+
+  struct Quiet {
+    private var bytes: Int64?
+    private var time: UInt64 = 0
+
+    /// - Returns: nanoseconds without a byte, as far as known: zero at the first check.
+    mutating func look(_ bytes: Int64, after time: UInt64) -> UInt64 {
+      self.time = bytes == self.bytes ? self.time + time : 0
+      self.bytes = bytes
+      return self.time
+    }
+  }
+
+  var failure: DownloadError {
+    let milliseconds = limit / 1_000_000
+    let time = milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
+    return DownloadError(.stalled, cause: .detail("none in \(time)"), activity: "receiving", isTransient: true)
+  }
+}
+
+/// When a loop must act though nothing wakes it. Times are in nanoseconds, nil where there is nothing to do.
+struct LoopTimers {
+  let stallWatch: StallWatch
+  var curl: UInt64?
+  private var lastLook: UInt64?
+  /// Of the first body that is drained, or wait to share a connection.
+  private var deadline: UInt64?
+  private var nextWatch: UInt64?
+  /// Between two looks at requests without an answer.
+  static let watchInterval: UInt64 = 10_000_000
+
+  init(_ stallWatch: StallWatch) { self.stallWatch = stallWatch }
+
+  mutating func lookForStalls(_ isOn: Bool, at now: @autoclosure () -> UInt64) {
+    lastLook = isOn ? lastLook ?? now() : nil
+  }
+
+  mutating func watchUnanswered(_ isOn: Bool, at now: @autoclosure () -> UInt64) {
+    nextWatch = isOn ? nextWatch ?? now() + Self.watchInterval : nil
+  }
+
+  mutating func look(at time: UInt64) { deadline = min(deadline ?? time, time) }
+
+  /// - Returns: if it is time to look for stalled transfers, the time since the last look, as far as it counts.
+  mutating func takeLook(at now: UInt64) -> UInt64? {
+    guard let last = lastLook, now >= last + stallWatch.interval else { return nil }
+    lastLook = now
+    return stallWatch.counted(now - last)
+  }
+
+  mutating func takeDeadline(at now: UInt64) -> Bool {
+    guard let deadline, deadline <= now else { return false }
+    self.deadline = nil
+    return true
+  }
+
+  /// - Returns: the same for requests without an answer: if the loop was held up, answers may be waiting.
+  mutating func takeWatch(at now: UInt64) -> UInt64? {
+    guard let time = nextWatch, time <= now else { return nil }
+    nextWatch = now + Self.watchInterval
+    return min(now - time, Self.watchInterval) + Self.watchInterval
+  }
+
+  mutating func wereHeld(for time: UInt64, until now: UInt64) {
+    lastLook = lastLook.map { _ in now }
+    deadline = deadline.map { $0 + time }
+    nextWatch = nextWatch.map { $0 + time }
+  }
+
+  /// For how many milliseconds nothing is to do; -1 without limit.
+  func wait(at now: UInt64) -> Int32 {
+    let look = lastLook.map { $0 + stallWatch.interval }
+    let next = min(curl ?? .max, look ?? .max, deadline ?? .max, nextWatch ?? .max)
+    if next == .max { return -1 }
+    return next <= now ? 0 : Int32(clamping: (next - now + 999_999) / 1_000_000)
+  }
+}

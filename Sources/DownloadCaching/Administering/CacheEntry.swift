@@ -1,0 +1,116 @@
+public import DownloadModel
+public import SystemPackage
+
+/// One file that the index knows (`dlm cache list`, `dlm cache verify`).
+public struct CacheEntry: Sendable, Equatable {
+  /// How the file compares with what was written.
+  public enum Condition: String, Sendable, Equatable {
+    case intact
+    /// Another size, time, inode or owner.
+    case touched
+    case missing
+    /// Its bytes, read again, have the checksum that was proved when it was fetched.
+    case proven
+    /// It looks untouched, but its bytes differ: a faulty disk, or a change whose time was set back.
+    case corrupt
+    /// Reading its bytes failed.
+    case unreadable
+
+    public var isGood: Bool { self == .intact || self == .proven }
+  }
+
+  private let row: CacheRow
+  /// When listed. The last three cases occur only where the file was read (`dlm cache verify`).
+  public internal(set) var condition: Condition
+  public internal(set) var failure: DownloadError?
+
+  init(_ row: CacheRow) {
+    self.row = row
+    let there = StandingFile.of(path: row.path)
+    condition = row.isIntact(there) ? .intact : there == nil ? .missing : .touched
+  }
+
+  var key: RowKey { row.key }
+  public var address: String { row.key.address }
+  public var path: FilePath { FilePath(row.path) }
+  /// Length in bytes when it was written.
+  public var size: Int64 { row.identity.size }
+  public var validator: Validator { row.validator }
+  /// Seconds since 1970 at which the server last vouched for it.
+  public var fetchedAt: Int64 { row.fetchedAt }
+}
+
+/// Everything that the index knows of one file (`dlm cache show`).
+public struct CacheDetail: Sendable, Equatable {
+  public let entry: CacheEntry
+  private let row: CacheRow
+  /// Seconds since 1970 until which it is used unasked, passed or not; nil where the server is always asked.
+  public let freshUntil: Int64?
+
+  init(_ row: CacheRow, at now: Int64) {
+    self.row = row
+    entry = CacheEntry(row)
+    freshUntil = Freshness.end(of: row, at: now)
+  }
+
+  /// Whether it was asked for with a login, header lines, a certificate or unusual checks of the server, and so answers
+  /// only such requests unasked.
+  public var isKeyed: Bool { row.trust != .usual }
+  public var isStored: Bool { row.key.isStored }
+  /// The name that the user chose (`--output`); nil if the server or the address gave it.
+  public var chosenName: String? { row.key.requested.isEmpty || row.key.isStored ? nil : row.key.requested }
+  /// Seconds since 1970 at which it last answered a request.
+  public var usedAt: Int64 { row.usedAt }
+  /// Status of the answer that brought it; nil if that is not known.
+  public var status: Int? { row.status }
+  /// Fields of the answer that last vouched for it, as sent.
+  public var cacheControl: String? { row.freshness.cacheControl }
+  public var expires: String? { row.freshness.expires }
+  public var age: String? { row.freshness.age }
+  public var vary: String? { row.freshness.vary }
+  /// The address that answered, where redirects led to another one.
+  public var effectiveURL: String? { row.effectiveURL }
+  public var digest: String? { row.checksum }
+}
+
+public struct CacheStatus: Sendable, Equatable {
+  /// Files that the index knows.
+  public var entries: Int
+  /// What index, its log and journals take on the disk, as du(1) counts.
+  public var indexBytes: Int64
+  /// The same for the bodies that the cache owns itself.
+  public var storeBytes: Int64
+  /// Bytes of the files that the index knows, wherever they stand; touched or missing ones included.
+  public var fileBytes: Int64
+  public var folder: FilePath
+}
+
+/// What clearing or pruning the cache has freed, and what it had to leave.
+public struct Freed: Sendable, Equatable {
+  /// Files that the index no longer knows.
+  public var entries = 0
+  /// By how many bytes the cache folder has shrunk, as du(1) counts.
+  public var bytes: Int64 = 0
+  /// Journals of ended processes that were removed.
+  public var journals = 0
+  /// Finished files that were removed, and what they took on the disk.
+  public var files = 0
+  public var fileBytes: Int64 = 0
+  /// Finished files that stay, because they are no longer as dlm wrote them.
+  public var filesKept = 0
+  /// Unfinished files that were removed, and what they took on the disk.
+  public var parts = 0
+  public var partBytes: Int64 = 0
+  /// Unfinished files that stay, because a running dlm has them in use.
+  public var partsInUse = 0
+  /// What could not be removed, or not be looked at.
+  public var failures: [DownloadError] = []
+
+  public mutating func add(_ more: Freed) {
+    for count in [\Freed.entries, \.journals, \.files, \.filesKept, \.parts, \.partsInUse] {
+      self[keyPath: count] += more[keyPath: count]
+    }
+    for bytes in [\Freed.bytes, \.fileBytes, \.partBytes] { self[keyPath: bytes] += more[keyPath: bytes] }
+    failures += more.failures
+  }
+}

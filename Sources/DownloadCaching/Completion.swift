@@ -1,0 +1,255 @@
+import DownloadModel
+import SystemPackage
+
+/// What follows when a file is whole, confirmed, or to be copied: it is verified, named and remembered.
+struct Completion {
+  let shared: SharedConfiguration
+  private var configuration: CacheConfiguration { shared.configuration }
+  let resources: CacheResources
+  let hits: Hits
+  let index: IndexSession
+
+  /// Verifies a whole file and gives it its name.
+  /// - Returns: nil if its bytes were wrong and it is to be fetched once more.
+  nonisolated(nonsending) func finish(
+    _ download: FileDownload, _ proof: Proof, copyOf source: CacheRow? = nil
+  ) async throws(DownloadError) -> DownloadOutcome? {
+    let plan = download.plan
+    // An asynchronous call without need costs half a per cent of a small file's time.
+    var verdict = download.look { $0.verdict }
+    if case .unread(let expected) = verdict {
+      verdict = try await resources.worker.verdict(on: download, expected)
+    }
+    guard let proof = try Verification.judge(verdict, proof, of: download) else { return nil }
+    if configuration.usesRemoteTime {
+      try download.access { reception throws(DownloadError) in try reception.stamp() }
+    }
+    // The data first: after a power cut, a name must not stand for bytes that were lost.
+    if configuration.syncs { try await resources.syncer.sync(download) }
+    let committed = try await Commit(download, proof: proof).run(index, resources.worker)
+    var fillsStore = false
+    if committed.outcome.kind != .skipped {
+      hits.memory.remember(
+        MemoryCache.Entry(
+          name: committed.name, size: committed.outcome.size, identity: committed.row?.identity,
+          changed: committed.row?.changed, trust: plan.trust.own), for: plan.request.key)
+      if let row = committed.row {
+        index.add(row)
+        if let doubted = download.look({ $0.doubted }) { await discredit(doubted) }
+        if index.store != nil || source != nil { fillsStore = keep(row, download, source) }
+      }
+    }
+    if configuration.syncs { try await resources.syncer.syncNames(plan.directory) }
+    if index.isFull { await index.flush() }
+    if fillsStore { await index.store?.flush(index) }
+    return committed.outcome
+  }
+
+  /// Takes back a row whose copy had a wrong checksum, where the server's bytes have the right one.
+  @inline(never)
+  private nonisolated(nonsending) func discredit(_ source: CacheRow) async {
+    // At once: the store may be about to put in another file under the same key.
+    index.addStored(source.discredited)
+    await index.flush()
+  }
+
+  /// Notes a file that was fetched, or copied from `source`, for the store. Returns whether that is to be filled now.
+  @inline(never)
+  private func keep(_ row: CacheRow, _ download: FileDownload, _ source: CacheRow?) -> Bool {
+    let head = download.look { $0.head }
+    guard var entry = source, entry.key.isStored else {
+      return index.store?.note(row, of: download.plan, head, index) == true
+    }
+    // What was just used is evicted last.
+    entry.usedAt = row.usedAt
+    entry.digest = row.digest ?? entry.digest
+    if head != nil, row.trust.mayRenew(entry.trust) {
+      // The server has vouched for it anew (RFC 9111 §4.3.4).
+      let selected = index.fingerprint.selected(row)
+      entry.change { entry in
+        (entry.trust, entry.selection, entry.fetchedAt) = (row.trust, selected.selection, row.fetchedAt)
+        (entry.freshness, entry.validator) = (row.freshness, row.validator)
+      }
+    }
+    index.addStored(entry)
+    return false
+  }
+
+  /// The server said 304 (RFC 9110 §15.4.5).
+  /// - Returns: nil if that file has since changed on this disk, or has the wrong bytes.
+  nonisolated(nonsending) func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
+    let plan = download.plan
+    let (head, askedAt) = download.look { ($0.head, $0.askedAt) }
+    let confirmation = Confirmation(plan: plan, head: head, askedAt: askedAt, shared: shared, index: index)
+    if let own = plan.own.map({ own in download.look { $0.cleared(own) } }) {
+      if own.isIntact(in: plan.directory) {
+        let meter = download.look { $0.meter }
+        abandon(download)
+        let (row, isProved) = try await confirmation.confirm(own)
+        return hits.answer(row, plan.request, plan.trust, in: plan.directory, meter, isProved ? .digest : nil)
+      }
+    } else {
+      guard let source = plan.elsewhere else {
+        throw DownloadError(.badResponse, cause: .http(status: 304), activity: "receiving").at(plan.address)
+      }
+      if let outcome = try await copy(source, to: download) {
+        await confirmation.endStored()
+        return outcome
+      }
+    }
+    try startAgain(download)
+    return nil
+  }
+
+  @inline(never)
+  nonisolated(nonsending) func standIn(for download: FileDownload) async -> DownloadOutcome? {
+    guard let row = hits.standIn(for: download) else { return nil }
+    let (plan, meter) = (download.plan, download.look { $0.meter })
+    var outcome: DownloadOutcome?
+    if plan.own == nil {
+      outcome = await copy(row, inPlaceOf: download, meter)
+    } else if row.isIntact {
+      outcome = hits.answer(row, plan.request, plan.trust, in: plan.directory, meter, nil)
+    }
+    if outcome?.kind != .skipped { outcome?.remark = .stale }
+    return outcome
+  }
+
+  func abandon(_ download: FileDownload) {
+    do throws(DownloadError) {
+      try download.access { reception throws(DownloadError) in try reception.abandon() }
+    } catch {
+      index.warn(CacheWarning(.partialNotKept, error))
+    }
+  }
+
+  private func startAgain(_ download: FileDownload) throws(DownloadError) {
+    try download.access { reception throws(DownloadError) in
+      try reception.startAgain(without: .knownVersion)
+    }
+  }
+
+  // MARK: Copies of files that are elsewhere
+
+  /// Answers with a copy, unasked.
+  /// - Returns: nil if the source has changed or has the wrong bytes: then its server is asked.
+  nonisolated(nonsending) func copyUnasked(
+    _ source: CacheRow, _ basis: CacheLookup.Basis, to download: FileDownload
+  ) async throws(DownloadError) -> DownloadOutcome? {
+    do throws(DownloadError) {
+      // This stages the file in the output folder; the request that it returns is not sent.
+      _ = try download.nextTransfer()
+      if var outcome = try await copy(source, to: download) {
+        if basis == .stale, outcome.kind != .skipped { outcome.remark = .stale }
+        return outcome
+      }
+      guard !shared.mayAsk else {
+        try startAgain(download)
+        return nil
+      }
+      throw DownloadError(
+        .cache, cause: .detail("the file on disk has changed, or cannot be read"),
+        activity: CacheLookup.activity(isOffline: configuration.offline)
+      ).at(download.plan.address)
+    } catch {
+      abandon(download)
+      throw error
+    }
+  }
+
+  /// Copies a file for a download that was given up, whose part waits for the next run.
+  /// - Returns: nil if it cannot be copied: the user is warned.
+  private nonisolated(nonsending) func copy(
+    _ source: CacheRow, inPlaceOf download: FileDownload, _ meter: TransferMeter
+  ) async -> DownloadOutcome? {
+    let standIn = FileDownload(download.plan, meter: meter, resumes: false)
+    defer { abandon(standIn) }
+    do throws(DownloadError) {
+      // This stages the file in the output folder; the request that it returns is not sent.
+      _ = try standIn.nextTransfer()
+      return try await copy(source, to: standIn)
+    } catch {
+      if error.code != .cancelled {
+        index.warn(CacheWarning(.noStandIn, path: FilePath(error.path ?? source.path), detail: error.reason))
+      }
+      return nil
+    }
+  }
+
+  /// In bytes; up to this length, changing threads would take longer than the copy.
+  private static let shortCopy: Int64 = 1 << 16
+
+  /// - Returns: nil if the source has changed, or has the wrong bytes, and a server may be asked for better ones.
+  private nonisolated(nonsending) func copy(_ source: CacheRow, to download: FileDownload) async throws(DownloadError)
+    -> DownloadOutcome?
+  {
+    let isFilled =
+      if source.identity.size > Self.shortCopy {
+        try await resources.worker.fill(download, from: source)
+      } else {
+        try download.access { reception throws(DownloadError) in try reception.copy(source) }
+      }
+    guard isFilled, var outcome = try await finish(download, source.proof, copyOf: source) else { return nil }
+    if outcome.kind == .fetched { outcome.kind = .copied }
+    return outcome
+  }
+}
+
+/// A server's word that a stored file is still its own (304, RFC 9110 §15.4.5), on its way into the index.
+struct Confirmation {
+  let plan: DownloadPlan
+  let head: ResponseHead?
+  /// Seconds since 1970 at which the request was sent.
+  let askedAt: Int64
+  let shared: SharedConfiguration
+  private var configuration: CacheConfiguration { shared.configuration }
+  let index: IndexSession
+
+  /// - Returns: the row, and whether a checksum proved the file.
+  /// - Throws: `.unproven`.
+  nonisolated(nonsending) func confirm(
+    _ own: CacheRow
+  ) async throws(DownloadError) -> (row: CacheRow, isProved: Bool) {
+    let expected = plan.expectedDigest(named: own.wanted, nil)
+    if expected == nil, own.proof < configuration.requiredProof {
+      throw Verification.unproven(own.proof, configuration.requiredProof).at(plan.address)
+    }
+    let row = index.stamped(own, head)
+    if row.changed != plan.own?.changed { index.addStored(row) }
+    let trust = plan.trust[own.effectiveURL]
+    if let head, trust.mayRenew(own.trust) {
+      await endStored()
+      var renewed = row.renewed(by: head, askedAt: askedAt, digest: expected)
+      renewed.trust = trust
+      if !configuration.fields.forbidsStoring {
+        await renew(row, to: renewed)
+        if let store = index.store, store.note(renewed, of: plan, head, isConfirmed: true, index) {
+          await store.flush(index)
+        }
+      }
+    }
+    return (row, expected != nil || configuration.requiredProof == .digest)
+  }
+
+  /// A 304 that forbids storing ends all that is stored of the address, anywhere (RFC 9111 §4.3.4, §5.2.2.5).
+  nonisolated(nonsending) func endStored() async {
+    guard let head, FreshnessFields(head).forbidsStoring else { return }
+    await index.flush()
+    let address = plan.rowKey.address
+    for row in await index.ask({ $0.noted(of: address) }) ?? []
+    where plan.trust[row.effectiveURL].mayRenew(row.trust) {
+      index.addStored(row.renewed(by: head, askedAt: askedAt, digest: nil))
+    }
+  }
+
+  /// Stores what a 304 renews (RFC 9111 §4.3.4), and the checksum that was compared, unless that says nothing new:
+  /// without a lifetime it does not matter when the server was asked.
+  private nonisolated(nonsending) func renew(_ row: CacheRow, to renewed: CacheRow) async {
+    if renewed.freshness != row.freshness || renewed.digest != row.digest || renewed.trust != row.trust
+      || renewed.mayAnswer != row.mayAnswer || renewed.freshness.namesLifetime
+      || configuration.freshness.guesses || row.isUsedAgain(at: renewed.fetchedAt)
+    {
+      if index.add(renewed) { await index.flush() }
+    }
+  }
+}

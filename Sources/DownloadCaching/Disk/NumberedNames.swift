@@ -1,0 +1,95 @@
+import DownloadModel
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// The numbered names of a name in one folder, `x`, `x.1`, `x.2`: which are taken, and which number to try next. What
+/// it drops is looked up on the disk again.
+final class NumberedNames: Sendable {
+  private struct State {
+    // By bytes, because Swift treats two normal forms of one text as equal, and the disk does not.
+    /// The next number to try for a name, so that not each of ten thousand files called index.html tries all of them.
+    var next: [[UInt8]: Int] = [:]
+    /// Files from before the run, by name and by what they look like, with their numbers in order.
+    var standing: [[UInt8]: [Likeness: [Int]]] = [:]
+    var kept = 0
+  }
+
+  private let state = Lock(State())
+  private let folder: Folder
+  private let opened: Int64
+
+  private static let limit = 1024
+  private static let keptFiles = 1 << 16
+  /// After this many free numbers in a row, the search ends.
+  private static let gap = 16
+
+  init(_ folder: Folder, opened: Int64) {
+    self.folder = folder
+    self.opened = opened
+  }
+
+  func first(beside name: String) -> Int { state.withLock { $0.next[Array(name.utf8)] ?? 1 } }
+
+  func took(_ number: Int, beside name: String) {
+    state.withLock { state in
+      if state.next.count >= Self.limit { state.next.removeAll(keepingCapacity: true) }
+      state.next[Array(name.utf8)] = number + 1
+    }
+  }
+
+  /// The numbers under which files that look alike stood before the run, in order; 0 is the name itself. Reads the disk
+  /// once for each name.
+  func numbers(of name: String, like likeness: Likeness) -> [Int] {
+    state.withLock { $0.standing[Array(name.utf8)]?[likeness] } ?? look(at: name)[likeness] ?? []
+  }
+
+  /// Notes that the file was given to an address, so that those after it need not look at it again.
+  func gave(_ number: Int, of name: String, like likeness: Likeness) {
+    state.withLock { state in state.standing[Array(name.utf8)]?[likeness]?.removeAll { $0 == number } }
+  }
+
+  private func look(at name: String) -> [Likeness: [Int]] {
+    if let known = state.withLock({ $0.standing[Array(name.utf8)] }) { return known }
+    var found: [Likeness: [Int]] = [:]
+    var (number, missing, count) = (0, 0, 0)
+    while missing < Self.gap {
+      let candidate = FileNaming.alternative(name, number)
+      // A file that cannot be examined is not a twin.
+      if let there = try? folder.standing(candidate) {
+        missing = 0
+        if there.identity.isRegularFile, there.changed < opened,
+          let likeness = try? folder.open(candidate, O_RDONLY | O_NONBLOCK).likeness(there.identity.size)
+        {
+          found[likeness, default: []].append(number)
+          count += 1
+        }
+      } else {
+        missing += 1
+      }
+      number += 1
+    }
+    let all = found
+    state.withLock { state in
+      if state.kept + count > Self.keptFiles || state.standing.count >= Self.limit {
+        (state.standing, state.kept) = ([:], 0)
+      }
+      state.standing[Array(name.utf8)] = all
+      state.kept += count
+    }
+    return found
+  }
+}
+
+/// What files with the same bytes share: among ten thousand of one name and length it finds those worth a comparison.
+struct Likeness: Hashable, Sendable {
+  let length: Int64
+  /// A hash of the first bytes.
+  fileprivate let start: Int
+}
+
+extension Descriptor {
+  func likeness(_ length: Int64) throws(Errno) -> Likeness {
+    Likeness(length: length, start: try read(Int(min(length, 4096))).hashValue)
+  }
+}

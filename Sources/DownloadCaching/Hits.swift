@@ -1,0 +1,220 @@
+import DownloadModel
+
+/// Answers requests with files that are already here, by memory and by the index. Isolated state of one cache actor.
+final class Hits {
+  private let shared: SharedConfiguration
+  private var configuration: CacheConfiguration { shared.configuration }
+  private let resources: CacheResources
+  private let index: IndexSession
+  private let freshness = FreshnessReader()
+  var memory = MemoryCache()
+  /// Whether the last file that was looked up was the answer to its own request.
+  private var ownFilesAnswer = true
+
+  init(_ shared: SharedConfiguration, _ resources: CacheResources, _ index: IndexSession) {
+    self.shared = shared
+    self.resources = resources
+    self.index = index
+  }
+
+  // MARK: Finding
+
+  /// A file that this loop finished or found a moment ago, if it is still there unchanged.
+  @inline(never)
+  func fromMemory(
+    _ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory, _ meter: TransferMeter
+  ) throws(DownloadError) -> DownloadOutcome? {
+    guard let entry = memory[request.key], entry.trust == trust.own else { return nil }
+    guard let there = try directory.standing(entry.name), entry.isThat(there) else {
+      memory.forget(request.key)
+      return nil
+    }
+    meter.begin(at: entry.size, total: entry.size)
+    return DownloadOutcome(kind: .unchanged, path: directory.path(of: entry.name), size: entry.size)
+  }
+
+  /// Answers with the request's own file where the index alone can tell: then it is neither in flight nor claimed. Not
+  /// tried after a file that was no answer, so that files are not looked up twice.
+  @inline(never)
+  func atOnce(
+    _ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory, _ meter: TransferMeter
+  ) -> DownloadOutcome? {
+    guard ownFilesAnswer, request.checksum == nil, configuration.checksums == nil, !hasCompany else { return nil }
+    let key = RowKey(of: request, in: directory)
+    guard let known = index.ownAtOnce(key, trust, in: directory),
+      case .hit(let row, let basis) = CacheLookup.decide(known, question(), freshness)
+    else {
+      ownFilesAnswer = false
+      return nil
+    }
+    return hit(row, request, trust, in: directory, meter, basis)
+  }
+
+  nonisolated(nonsending) func lookup(
+    _ request: DownloadRequest, _ known: KnownFiles, before: KnownFiles?
+  ) async throws(DownloadError) -> CacheLookup {
+    var question = question()
+    question.before = before
+    question.began = hasCompany ? resources.began : nil
+    if let own = known.own, let expected = expectedDigest(of: own, request), !configuration.refresh {
+      // Bytes are read only where the file may have changed since they were hashed.
+      let isNoted = own.digest == "\(expected)" && own.changed.isExact
+      question.hasDigest = isNoted ? true : try await resources.worker.digest(of: own, expected.algorithm) == expected
+    }
+    let lookup = CacheLookup.decide(known, question, freshness)
+    if case .hit = lookup { ownFilesAnswer = true }
+    return lookup
+  }
+
+  private func question() -> CacheLookup.Question {
+    CacheLookup.Question(
+      now: configuration.now(), requiredProof: configuration.requiredProof, maxSize: configuration.maxSize,
+      refreshes: configuration.refresh, isOffline: configuration.offline, guesses: configuration.freshness.guesses,
+      directives: shared.directives)
+  }
+
+  var hasCompany: Bool { resources.claims?.hasCompany == true }
+
+  private func expectedDigest(of row: CacheRow, _ request: DownloadRequest) -> ContentDigest? {
+    request.checksum ?? configuration.checksums?.digest(of: row.wanted)
+  }
+
+  /// A file with the wanted name and the right checksum but no row, from before the cache was cleared or copied there
+  /// by hand. It must belong to no other address (HTTP rule 22).
+  nonisolated(nonsending) func fileWithDigest(
+    _ plan: DownloadPlan, _ meter: TransferMeter
+  ) async throws(DownloadError) -> DownloadOutcome? {
+    guard !configuration.refresh else { return nil }
+    let name = plan.preferred(plan.nameByAddress)
+    guard let expected = plan.userDigest(named: plan.nameByAddress),
+      let standing = try plan.directory.standing(name), standing.identity.isRegularFile,
+      standing.identity.size <= configuration.maxSize ?? .max
+    else { return nil }
+    guard !plan.isOfAnotherAddress(standing, await index.owners(in: plan.directory)) else { return nil }
+    let row = CacheRow(
+      key: plan.rowKey, name: name, wanted: plan.nameByAddress, identity: standing.identity,
+      changed: ChangeTime(of: standing), validator: Validator(), fetchedAt: configuration.now(),
+      freshness: FreshnessFields(), trust: plan.trust.own, digest: "\(expected)")
+    // A file that cannot be read proves nothing, so it is fetched.
+    guard let found = try? await resources.worker.digest(of: row, expected.algorithm), found == expected else {
+      return nil
+    }
+    plan.directory.give(standing.identity, to: plan.rowKey)
+    if plan.isIndexed, index.add(row) { await index.flush() }
+    return answer(row, plan.request, plan.trust, in: plan.directory, meter, .digest)
+  }
+
+  /// The file that may be used where its server failed (RFC 9111 §4.2.4).
+  func standIn(for download: FileDownload) -> CacheRow? {
+    let plan = download.plan
+    guard !configuration.refresh, !plan.hasUserDigests, let row = plan.own ?? plan.elsewhere,
+      row.proof >= configuration.requiredProof, index.fingerprint.reuse(of: row, under: plan.trust) == .asOwn,
+      row.identity.size <= configuration.maxSize ?? .max, download.look({ $0.doubted }) == nil,
+      Freshness(of: row, at: configuration.now(), guesses: false).mayStandIn(for: shared.directives)
+    else { return nil }
+    return row
+  }
+
+  /// What stands under a name that is sure before any answer, where the policy is to leave it there.
+  func leftAlone(_ plan: DownloadPlan) throws(DownloadError) -> DownloadOutcome? {
+    guard let name = plan.certainName, let standing = try plan.fileToLeave(name) else { return nil }
+    return DownloadOutcome(kind: .skipped, path: plan.directory.path(of: name), size: max(0, standing.identity.size))
+  }
+
+  // MARK: Answering
+
+  /// Answers with a file that is already here. The batch for the index may be full after it.
+  @inline(never)
+  func hit(
+    _ row: CacheRow, _ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory,
+    _ meter: TransferMeter, _ basis: CacheLookup.Basis
+  ) -> DownloadOutcome {
+    var row = row
+    if basis == .digest {
+      row = index.stamped(row, nil)
+      let digest = expectedDigest(of: row, request).map { "\($0)" }
+      if row.digest != digest, index.records {
+        row.digest = digest
+        index.addStored(row)
+      }
+    }
+    if index.records, row.isUsedAgain(at: configuration.now()) {
+      row.usedAt = configuration.now()
+      index.addStored(row)
+    }
+    // What the index answers by itself is not worth a place in memory.
+    var outcome = answer(
+      row, request, trust, in: directory, meter, basis == .digest ? .digest : nil, remembers: basis != .fresh)
+    if basis == .fresh { outcome.kind = .fresh }
+    if basis == .stale { outcome.remark = .stale }
+    return outcome
+  }
+
+  func answer(
+    _ row: CacheRow, _ request: DownloadRequest, _ trust: RequestTrust, in directory: OutputDirectory,
+    _ meter: TransferMeter, _ proof: Proof?, remembers: Bool = true
+  ) -> DownloadOutcome {
+    let size = row.identity.size
+    if remembers {
+      memory.remember(
+        MemoryCache.Entry(name: row.name, size: size, identity: row.identity, changed: row.changed, trust: trust.own),
+        for: request.key)
+    }
+    meter.begin(at: size, total: size)
+    var outcome = DownloadOutcome(kind: .unchanged, path: directory.path(of: row.name), size: size, proof: proof)
+    if row.status == 204 { outcome.remark = .noContent }
+    return outcome
+  }
+}
+
+extension RowKey {
+  init(of request: DownloadRequest, in directory: OutputDirectory) {
+    self.init(of: request.address, directory: directory.canonicalPath, requested: request.outputName ?? "")
+  }
+}
+
+/// The files that this loop finished or found last. Of two generations the older goes when the younger is full.
+struct MemoryCache: Sendable {
+  struct Entry: Sendable, Equatable {
+    var name: String
+    var size: Int64
+    /// Nil without an index. Then equal length is enough, because this run wrote the file.
+    var identity: FileIdentity?
+    var changed: ChangeTime?
+    var trust = TrustMark.usual
+
+    func isThat(_ file: StandingFile) -> Bool {
+      guard let identity, let changed else { return size == file.identity.size }
+      return file.isUsers && file.identity == identity && changed.isThat(of: file)
+    }
+  }
+
+  /// By the key's hash: looking for a key that is missing, as most are, touches no key.
+  private typealias Generation = [Int: (key: DownloadRequest.Key, entry: Entry)]
+
+  private var young: Generation = [:]
+  private var old: Generation = [:]
+  private let limit: Int
+
+  /// - Parameter limit: entries a generation.
+  init(limit: Int = 2048) { self.limit = limit }
+
+  subscript(key: DownloadRequest.Key) -> Entry? {
+    let number = key.hashValue
+    guard let found = young[number] ?? old[number], found.key == key else { return nil }
+    return found.entry
+  }
+
+  mutating func remember(_ entry: Entry, for key: DownloadRequest.Key) {
+    if young.count >= limit {
+      old = young
+      young = Generation(minimumCapacity: limit)
+    }
+    young[key.hashValue] = (key, entry)
+  }
+
+  mutating func forget(_ key: DownloadRequest.Key) {
+    young[key.hashValue] = nil
+    old[key.hashValue] = nil
+  }
+}

@@ -1,0 +1,246 @@
+import DownloadModel
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// The database of the index, opened at first use and replaced where it proves damaged or of another version: the index
+/// must never prevent a download. Files that it no longer knows are recognised by their bytes when they are fetched
+/// again (`Commit.adopt`). Isolated state of `CacheIndex`.
+final class IndexDatabase {
+  static let fileName = "index.sqlite"
+  private static let lockName = "index.lock"
+  private static let (damagedName, otherName) = ("index.sqlite.damaged-", "index.sqlite.other-")
+  private static let (log, memory) = ("-wal", "-shm")
+
+  private let folder: Folder
+  private let secret: UserSecret
+  private let now: @Sendable () -> Int64
+  private let patience: IndexPatience
+  private(set) var connection: Connection?
+  /// The file on which it was, or was being, opened.
+  private var openedFile: FileIdentity?
+  /// Whether this process has set an index aside: the store's files are then in no row.
+  var wasSetAside = false
+  /// It is not tried again for each of ten thousand files.
+  private var isUnusable = false
+  private(set) var warnings: [CacheWarning] = []
+
+  init(in folder: Folder, _ secret: UserSecret, _ patience: IndexPatience, now: @escaping @Sendable () -> Int64) {
+    self.folder = folder
+    self.secret = secret
+    self.patience = patience
+    self.now = now
+  }
+
+  var path: String { path(Self.fileName) }
+
+  private func path(_ name: String) -> String { FilePath(folder.path).appending(name).string }
+
+  /// The last connection moves the log into the database and removes the log, if it can write.
+  func close() {
+    connection?.close()
+    connection = nil
+  }
+
+  func takeWarnings() -> [CacheWarning] {
+    defer { warnings = [] }
+    return warnings
+  }
+
+  func warn(_ error: any Error) {
+    let warning = CacheWarning(.unusable, path: FilePath(path), detail: CacheWarning.words(error))
+    if !warnings.contains(warning) { warnings.append(warning) }
+  }
+
+  // MARK: Use
+
+  /// - Returns: nil where the index cannot be used; the user is warned.
+  func noting<Answer>(_ body: (Connection) throws -> Answer) -> Answer? {
+    guard !isUnusable else { return nil }
+    do { return try use(body) } catch {
+      warn(error)
+      // Else each further query would fail in the same way, after the same wait.
+      isUnusable = connection == nil || (error as? DatabaseError)?.isBusy == true
+      return nil
+    }
+  }
+
+  /// Runs `body`. If the database proves damaged or of another version, `body` runs again on a new one.
+  func use<Answer>(_ body: (Connection) throws -> Answer) throws -> Answer {
+    do { return try body(opened()) } catch {
+      switch error {
+      case let error as DatabaseError where error.isDamage:
+        try setAside(.damagedIndexSetAside, detail: error.message)
+      case is NoRow: try setAside(.damagedIndexSetAside, detail: "a row holds what no row holds")
+      case is OtherVersion: try setAside(.otherVersion, detail: "")
+      default: throw error
+      }
+      return try body(opened())
+    }
+  }
+
+  static func store(_ rows: [CacheRow], in connection: Connection) throws {
+    let statement = try connection.statement(CacheSchema.insert)
+    for row in rows {
+      try JournalLine.encode(row).withUnsafeBytes { try JournalLine(startOf: $0)?.insert(by: statement) }
+    }
+  }
+
+  // MARK: Opening
+
+  private func opened() throws -> Connection {
+    if let connection { return connection }
+    let opened = try alone {
+      // Rows hold addresses with their signatures. SQLite gives its log the rights of the database.
+      let standing = try folder.identity(of: Self.fileName)
+      if standing == nil {
+        // A log without its database: SQLite would have to tell that by itself.
+        for ending in [Self.log, Self.memory] { try folder.remove(Self.fileName + ending) }
+      } else if standing?.size == 0, try folder.identity(of: Self.fileName + Self.log) != nil {
+        openedFile = standing
+        throw DatabaseError(code: DatabaseError.damaged, message: "it is empty, and its log is not")
+      }
+      for ending in ["", Self.log, Self.memory] {
+        try folder.makePrivate(Self.fileName + ending, creating: ending.isEmpty)
+      }
+      openedFile = try folder.identity(of: Self.fileName)
+      let connection = try Connection(path, .readWrite) { [patience] in patience.waits(try: $0) }
+      try Self.prepare(connection, isNew: (standing?.size ?? 0) == 0)
+      openedFile = try folder.identity(of: Self.fileName)
+      try adoptJournals(connection)
+      return connection
+    }
+    connection = opened
+    return opened
+  }
+
+  private static func prepare(_ connection: Connection, isNew: Bool) throws {
+    // For `giveBackPages`; to be said before the first table is made.
+    if isNew { try connection.execute("PRAGMA auto_vacuum = INCREMENTAL") }
+    guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
+      throw DatabaseError(
+        code: DatabaseError.unusable, message: "its file system has no memory that processes share (SQLite's WAL)")
+    }
+    // With SQLite's own 1,000 pages, a run of ten thousand files would move each page from the log four times, with two
+    // syncs each time. The log takes 16 MiB at most, until the last process closes.
+    try connection.execute("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000")
+    let format = try connection.look {
+      let format = try connection.number("PRAGMA user_version") ?? 0
+      if format == 0, try connection.number("SELECT COUNT(*) FROM sqlite_master") != 0 { throw OtherVersion() }
+      return format
+    }
+    if format == 0 {
+      try connection.write { try connection.execute(CacheSchema.tables) }
+    } else if format != CacheSchema.format {
+      throw OtherVersion()
+    }
+    // So that a table of another kind is found now.
+    _ = try connection.statement(CacheSchema.lookup)
+  }
+
+  /// Two processes must not begin, or set aside, the same file at once.
+  private func alone<Answer>(_ body: () throws -> Answer) throws -> Answer {
+    try folder.makePrivate(Self.lockName, creating: true)
+    let lock = try folder.open(Self.lockName, O_RDWR | O_CREAT, mode: 0o600)
+    var tries = 0
+    while !lock.lock() {
+      guard patience.waits(try: tries) else { throw LockHeld() }
+      tries += 1
+    }
+    defer { lock.unlock() }
+    return try body()
+  }
+
+  /// Stores the rows of processes that were killed before their batch was written.
+  private func adoptJournals(_ connection: Connection) throws {
+    do {
+      try CommitJournal.forEachAbandoned(in: folder, secret) { rows in
+        // A line whose file never got its name, or was replaced since, must not replace an older row that is true.
+        let own = rows.filter { row in StandingFile.of(path: row.path).map { row.isOwn($0) } ?? false }
+        try connection.write { try Self.store(own, in: connection) }
+      }
+    } catch let error as DatabaseError where error.isDamage { throw error } catch {
+      // A journal that cannot be read stays; the database does not need it.
+      warn(error)
+    }
+  }
+
+  private struct OtherVersion: Error {}
+
+  private struct LockHeld: Error, CustomStringConvertible {
+    var description: String {
+      "another process holds \(IndexDatabase.lockName) and does not go on: is a dlm stopped?"
+    }
+  }
+
+  // MARK: Setting aside
+
+  private func setAside(_ kind: CacheWarning.Kind, detail: String) throws {
+    defer { close() }
+    try alone {
+      // Another process that met the same may have replaced the database already.
+      guard let there = try folder.identity(of: Self.fileName), openedFile?.isSameFile(as: there) ?? true else {
+        return
+      }
+      // First, since SQLite removes a log by its name when a database is closed.
+      close()
+      let stem = (kind == .otherVersion ? Self.otherName : Self.damagedName) + String(now())
+      let name = secret.name("index aside", stem)
+      // The log first: it must never stand beside a database that begins anew.
+      if try folder.identity(of: Self.fileName + Self.log) != nil {
+        try folder.rename(Self.fileName + Self.log, replacing: name + Self.log)
+      }
+      try folder.remove(Self.fileName + Self.memory)
+      try folder.rename(Self.fileName, replacing: name)
+      wasSetAside = true
+      warnings.append(CacheWarning(kind, path: FilePath(path(name)), detail: detail))
+    }
+  }
+
+  func removeThoseAside() throws {
+    for name in try folder.names() {
+      let stem = name.hasSuffix(Self.log) ? String(name.dropLast(Self.log.count)) : name
+      if secret.isName("index aside", stem) { _ = try folder.removeOwn(name) }
+    }
+  }
+
+  // MARK: Pages that hold nothing any more
+
+  static func usedBytes(_ connection: Connection) throws(DatabaseError) -> Int64 {
+    try connection.number(
+      "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+    ) ?? 0
+  }
+
+  /// Gives free pages back to the disk, a few in each transaction so that no other process is held up.
+  static func giveBackPages(_ connection: Connection, pause: () throws -> Void = leaveAlone) throws {
+    var before = Int64.max
+    while true {
+      try connection.execute("PRAGMA incremental_vacuum(256)")
+      let free = try connection.number("PRAGMA freelist_count") ?? 0
+      try pause()
+      // Others may free pages meanwhile: this goes on for as long as there are fewer.
+      guard free > 0, free < before else { return }
+      before = free
+    }
+  }
+
+  /// Leaves the database alone for about as long as a step had it: a process that waits looks every 20 ms.
+  static func leaveAlone() { usleep(5000) }
+}
+
+/// How long to wait for another process that has the index: a stopped one (SIGSTOP) may have it for ever.
+final class IndexPatience: Sendable {
+  private let isOver = Atomic<Bool>(false)
+  private static let pause: UInt32 = 20_000  // microseconds
+  private static let tries = 250
+
+  func end() { isOver.store(true, ordering: .relaxed) }
+
+  /// Pauses for a moment. Returns false if the caller should give up.
+  func waits(try number: Int) -> Bool {
+    guard number < Self.tries, !isOver.load(ordering: .relaxed) else { return false }
+    usleep(Self.pause)
+    return true
+  }
+}

@@ -1,0 +1,319 @@
+import DownloadModel
+import SystemPackage
+
+/// The bytes of a file on their way through buffers into the staged file, and the metadata that describes them.
+struct PartWriter: ~Copyable {
+  private let plan: DownloadPlan
+  /// Which version the bytes are of. Their number is in `segments`.
+  private(set) var version = HeldPart()
+  /// The final name as far as it is known, without the list's number: a later answer (416) may not repeat it.
+  var name: String
+  var segments = SegmentMap()
+  private var staged: StagedFile?
+  private var buffer = BlockBuffer()
+  private var furtherBuffers: [Int: BlockBuffer] = [:]
+  private var metadataPace = MetadataPace()
+  private var space = SpaceReservation()
+  private var digest: DigestCheck?
+
+  /// A body of at most this length gets no metadata: after a SIGKILL it starts over.
+  static let worthMetadata: Int64 = 1 << 20
+  /// The same for a body whose length is unknown. Pages made on the fly are mostly shorter.
+  private static let worthMetadataUnmeasured: Int64 = 1 << 16
+
+  init(_ plan: DownloadPlan) {
+    self.plan = plan
+    name = plan.nameByAddress
+  }
+
+  var held: HeldPart {
+    var held = version
+    (held.length, held.total) = (segments.length, segments.total)
+    return held
+  }
+
+  var written: Int64 { segments.length + segments.writtenFurther }
+  var isStaged: Bool { staged != nil }
+  var isNamed: Bool { look { $0.isNamed } == true }
+  var isOpen: Bool { look { $0.descriptor.isOpen } == true }
+
+  /// What the staged file says: a value that cannot be copied cannot be looked at with `?.`.
+  func look<Value, Failure: Error>(
+    _ body: (borrowing StagedFile) throws(Failure) -> Value
+  ) throws(Failure) -> Value? {
+    switch staged {
+    case .some(let file): try body(file)
+    case .none: nil
+    }
+  }
+
+  // MARK: Whose bytes
+
+  mutating func stage(resumes: Bool) throws(DownloadError) {
+    let opened = try StagedFile(
+      in: plan.directory, for: plan.rowKey.address, base: plan.nameByAddress,
+      number: plan.request.outputName == nil ? plan.request.nameNumber : 0, resumes: resumes)
+    // What may not be continued stays as it is until an answer takes its place.
+    if let metadata = opened.found, case let held = metadata.held(length: opened.foundLength),
+      held.mayBeContinued(under: plan.trust)
+    {
+      version = held
+      segments =
+        metadata.segments(length: opened.foundLength) ?? SegmentMap(length: held.length, total: held.total)
+      if plan.rules.useContentDisposition { name = metadata.name }
+    }
+    staged = consume opened
+  }
+
+  /// Drops the held bytes: before new metadata is written, which must never describe bytes of another version.
+  mutating func giveUp() throws(DownloadError) {
+    space.giveBack()
+    // The part on disk may be longer than what is trusted of it.
+    if segments.length > 0 || (staged?.foundLength ?? 0) > 0 { try staged?.empty() }
+    segments.startOver()
+    (version, name) = (HeldPart(), plan.nameByAddress)
+    (buffer, furtherBuffers) = (BlockBuffer(), [:])
+    digest = nil
+  }
+
+  mutating func begin(_ version: HeldPart, name: String?) {
+    self.version = version
+    if let name { self.name = name }
+    segments.total = version.total
+  }
+
+  mutating func open(needing space: Int64?) throws(DownloadError) {
+    try reserve(space)
+    if !isOpen { try staged?.open() }
+    // A part that is named already has metadata, which must describe the version whose bytes come now.
+    if isNamed || space.map({ $0 > Self.worthMetadata }) == true { try writeMetadata() }
+  }
+
+  mutating func reserve(_ needed: Int64?) throws(DownloadError) {
+    try space.begin(needed, for: name, in: plan.directory)
+  }
+
+  mutating func go(on trust: TrustMark) throws(DownloadError) {
+    guard version.trust != trust else { return }
+    // Before a byte of this run's stands among those that were received otherwise.
+    version.trust = trust
+    try writeMetadata()
+  }
+
+  /// What a body of unknown length needs: space on the disk, and metadata once it is long enough.
+  mutating func growUnmeasured(to position: Int64) throws(DownloadError) {
+    let rest = version.isDecoded ? SpaceReservation.reserve : 0
+    try space.grow(to: position, for: name, in: plan.directory, leaving: rest)
+    if position > Self.worthMetadataUnmeasured, !version.isDecoded, staged?.isNamed == false { try writeMetadata() }
+  }
+
+  /// Gives the part its visible name if it has none, and writes the metadata beside it.
+  mutating func writeMetadata() throws(DownloadError) {
+    metadataPace.metadataWritten(waiting: segments.bufferedFurther)
+    let metadata = ResumeMetadata(
+      address: plan.rowKey.address, held: held, name: name, done: segments.isSplit ? segments.done : nil)
+    try staged?.show(metadata)
+  }
+
+  // MARK: Bytes
+
+  /// - Parameter isShort: whether so little has come that it is written at once: a short file is one write.
+  mutating func append(_ bytes: UnsafeRawBufferPointer, to id: Int, isShort: Bool) throws(DownloadError) {
+    if isShort, buffer.count == 0 {
+      segments.receive(bytes.count, for: id)
+      return try put(bytes, to: id)
+    }
+    var rest = bytes
+    while !rest.isEmpty, let position = segments[id]?.received {
+      let taken = withBuffer(of: id) { $0.take(rest, at: position) }
+      segments.receive(taken, for: id)
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(taken))
+      if BlockBuffer.ends(at: position + Int64(taken)) { try flush(id) }
+    }
+  }
+
+  /// Counts bytes of a further segment, and saves all of these so often that a SIGKILL loses little.
+  mutating func tend(_ count: Int) throws(DownloadError) {
+    guard metadataPace.received(Int64(count), ofFileOf: segments.total ?? 0) else { return }
+    for id in segments.further { try flush(id) }
+    try writeMetadata()
+  }
+
+  private mutating func withBuffer<Value>(of id: Int, _ body: (inout BlockBuffer) -> Value) -> Value {
+    id == Segment.first ? body(&buffer) : body(&furtherBuffers[id, default: BlockBuffer()])
+  }
+
+  mutating func flush(_ id: Int) throws(DownloadError) {
+    guard let segment = segments[id], segment.received > segment.written else { return }
+    // Moved out meanwhile, because `put` changes the rest of this value.
+    var waiting = BlockBuffer()
+    withBuffer(of: id) { swap(&waiting, &$0) }
+    defer { withBuffer(of: id) { swap(&waiting, &$0) } }
+    try waiting.drain { bytes throws(DownloadError) in try put(bytes, to: id) }
+  }
+
+  private mutating func put(_ bytes: UnsafeRawBufferPointer, to id: Int) throws(DownloadError) {
+    guard let start = segments[id]?.written else { return }
+    var offset = start
+    var failure: Errno?
+    do throws(Errno) { try staged?.descriptor.write(bytes, at: &offset) } catch { failure = error }
+    // Also after a failure: bytes that reached the disk are good.
+    segments.write(id, to: offset)
+    space.use(offset - start)
+    if id == Segment.first, digest != nil {
+      digest?.take(UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(offset - start))), at: start)
+    }
+    if let failure {
+      segments.dropBuffered(of: id)
+      let rest = Int64(bytes.count) - (offset - start)
+      // Nothing of a decoded body is kept, so the disk will not stay full.
+      if version.isDecoded, failure == .noSpace {
+        throw plan.directory.full(name, "it does not fit once decoded", needed: rest)
+      }
+      let needed = id == Segment.first ? segments.total.map { $0 - offset } ?? rest : rest
+      throw plan.directory.failure(failure, "writing", staged?.names.part ?? name, needed: needed)
+    }
+    if segments.isSplit, metadataPace.wrote(offset - start, of: id) { try writeMetadata() }
+  }
+
+  mutating func release(_ id: Int) throws(DownloadError) {
+    try flush(id)
+    if id != Segment.first { furtherBuffers[id] = nil }
+    segments.release(id)
+  }
+
+  mutating func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> Int? {
+    guard segments.total != nil, version.validator.ifRange != nil else { return nil }
+    try flush(Segment.first)
+    // The metadata lists the start of the file first, so there must be one.
+    guard segments.length > 0 else { return nil }
+    let wasSplit = segments.isSplit
+    guard let taken = segments.take(id, from: offset) else { return nil }
+    // Before a byte is written behind the start: otherwise the file's length on disk would claim the gap as well.
+    if !wasSplit { try writeMetadata() }
+    return taken
+  }
+
+  mutating func copy(_ source: CacheRow) throws(DownloadError) -> Bool {
+    let copied = try withFile("copying") { file throws(Errno) in
+      try file.copy(source, mayClone: plan.directory.mayClone)
+    }
+    guard copied == source.identity.size else {
+      // What was copied of it must not stand behind a shorter body of the server's.
+      try staged?.empty()
+      return false
+    }
+    segments.write(Segment.first, to: source.identity.size)
+    return true
+  }
+
+  // MARK: Checksum
+
+  mutating func compare(with expected: ContentDigest?) {
+    // The bytes of a part that this run wrote are hashed already.
+    if digest == nil || digest?.expected != expected { digest = DigestCheck(expected) }
+  }
+
+  var comparedDigest: ContentDigest? {
+    switch digest {
+    case .some(let check): check.expected
+    case .none: nil
+    }
+  }
+
+  var verdict: DigestVerdict? {
+    switch digest {
+    case .some(let check): check.verdict(of: segments.length)
+    case .none: nil
+    }
+  }
+
+  // MARK: The file
+
+  @discardableResult
+  func withFile<Value>(
+    _ activity: String, _ body: (borrowing Descriptor) throws(Errno) -> Value
+  ) throws(DownloadError) -> Value? {
+    do throws(Errno) { return try look { file throws(Errno) in try body(file.descriptor) } } catch {
+      throw plan.directory.failure(error, activity, look { $0.names.part } ?? name)
+    }
+  }
+
+  mutating func commit(as name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
+    // Only a rename replaces.
+    if replacing, !isNamed { try writeMetadata() }
+    return try staged?.commit(as: name, replacing: replacing)
+  }
+
+  mutating func discard() throws(DownloadError) { try staged?.discard() }
+
+  /// Keeps the part under its visible name if it can be resumed, and nothing else; returns how many bytes that are.
+  mutating func leave() throws(DownloadError) -> Int64 {
+    guard isOpen else { return 0 }
+    if segments.length == 0 {
+      if staged?.foundLength == 0 { try discard() }
+      return 0
+    }
+    // A part that could not be resumed is not worth a name; one that has its name keeps it.
+    let isResumable = TransferPlan.make(held: held, ifRangeIsRefused: false, known: nil).asked != .whole
+    if segments.isSplit || !isNamed && isResumable { try writeMetadata() }
+    return isNamed ? written : 0
+  }
+
+  mutating func release() { staged?.release() }
+}
+
+/// Gathers what arrives (libcurl delivers at most 16 KiB at a time), because a long write costs half as much a byte.
+struct BlockBuffer: Sendable {
+  /// Blocks end at multiples of this in the file. A SIGKILL loses at most one block of a segment.
+  static let length = 256 * 1024
+
+  private var bytes: [UInt8] = []
+
+  var count: Int { bytes.count }
+
+  /// Takes as much as fits before the block's end, and returns how many bytes that are.
+  /// - Parameter offset: of the first of these bytes in the file, just behind the buffered ones.
+  mutating func take(_ piece: UnsafeRawBufferPointer, at offset: Int64) -> Int {
+    let taken = min(Self.length - Int(offset % Int64(Self.length)), piece.count)
+    if bytes.isEmpty { bytes.reserveCapacity(Self.length) }
+    bytes.append(contentsOf: piece.prefix(taken))
+    return taken
+  }
+
+  static func ends(at offset: Int64) -> Bool { offset % Int64(length) == 0 }
+
+  /// Passes the buffered bytes to `body` without a copy. The buffer is empty afterwards, also if `body` throws.
+  mutating func drain<Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) {
+    defer { bytes.removeAll(keepingCapacity: true) }
+    try bytes.span.bytes.withUnsafeBytes(body)
+  }
+}
+
+/// When the metadata of a split file must be written again, so that a SIGKILL loses little of it. Pure.
+struct MetadataPace: Sendable, Equatable {
+  // Since the metadata was written: bytes that reached the file, by segment, and bytes for further ones that arrived.
+  private var written: [Int: Int64] = [:]
+  private var arrived: Int64 = 0
+
+  /// Bytes of one segment that the metadata may lack: with a buffered block, a SIGKILL loses less than 1 MiB of it.
+  private static let most: Int64 = (1 << 20) - 2 * Int64(BlockBuffer.length)
+
+  /// - Returns: whether the metadata is due.
+  mutating func wrote(_ bytes: Int64, of id: Int) -> Bool {
+    written[id, default: 0] += bytes
+    return written[id, default: 0] >= Self.most
+  }
+
+  /// Counts arrived bytes of further segments: many slow ones fill no block for long. A large file may lose more.
+  /// - Returns: whether to flush every segment's buffer and write the metadata.
+  mutating func received(_ bytes: Int64, ofFileOf total: Int64) -> Bool {
+    arrived += bytes
+    return arrived >= max(1 << 20, min(8 << 20, total / 256))
+  }
+
+  /// - Parameter waiting: bytes of further segments that are still in buffers.
+  mutating func metadataWritten(waiting: Int64) { (written, arrived) = ([:], waiting) }
+}

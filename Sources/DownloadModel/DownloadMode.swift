@@ -1,0 +1,43 @@
+/// Three strategies to run a list, and the last of them at a width that it finds itself.
+public enum DownloadMode: String, Sendable, CaseIterable, Codable {
+  case sequential
+  case asyncLet = "async-let"
+  case parallel
+  /// A task group, as wide as the answers to this list speak for.
+  case auto
+
+  public static let strategies = [sequential, asyncLet, parallel]
+}
+
+/// In which order requests go, beside those that go first (`--order`); those of unknown size go last.
+public enum RequestOrder: String, Sendable, CaseIterable {
+  case list
+  case small
+  case large
+  case random
+}
+
+/// How many files went at a time, and why.
+public struct RunWidth: Sendable, Equatable {
+  public var peak: Int
+  /// Nil where the user gave the number.
+  public var lesson: WidthLesson?
+
+  public init(peak: Int, lesson: WidthLesson?) { (self.peak, self.lesson) = (peak, lesson) }
+}
+
+public enum WidthLesson: Sendable, Equatable {
+  /// Nothing: there were too few files, or they were over too soon.
+  case nothing
+  /// More at a time would have gained nothing in the time that was left.
+  case littleWasLeft
+  /// As many at a time as were allowed brought more than half as many.
+  case allowed(gain: Double)
+  /// So many brought no more than the limit did.
+  case noGain(from: Int, limit: Int, gain: Double)
+  /// The last doubling brought so much more, and the run ended before the next.
+  case gained(Double)
+  /// Answers took so long that as many as are allowed were asked for before the first file had ended.
+  case slowAnswers
+  case broke
+}

@@ -1,0 +1,158 @@
+/// The state of a run at one moment.
+public struct ProgressSample: Sendable {
+  public var tally: ProgressTally
+  /// Body bytes received by the whole run so far, those of files in flight included.
+  public var received: Int64
+  /// In no order, without files that began while the feed had no reader; empty for a reader of totals.
+  public var active: [ActiveDownload]
+  /// Since the reader's last sample.
+  public var events: [ProgressEvent]
+  /// The hosts that keep files waiting, the one with most of them first; empty for a reader without events.
+  public var hosts: [HostWait]
+  /// Nil for a run that watches no lists, and for a reader without events.
+  public var watch: WatchStatus?
+  public var prompt: [String]
+  /// How many files at a time the user wants by now; nil where nobody has said so during the run.
+  public var width: Int?
+
+  public init(
+    tally: ProgressTally, received: Int64, active: [ActiveDownload], events: [ProgressEvent],
+    hosts: [HostWait] = [], watch: WatchStatus? = nil, prompt: [String] = [], width: Int? = nil
+  ) {
+    (self.tally, self.received, self.active, self.events) = (tally, received, active, events)
+    (self.hosts, self.watch, self.prompt, self.width) = (hosts, watch, prompt, width)
+  }
+}
+
+public struct ActiveDownload: Sendable, Identifiable {
+  public let id: Int
+  public let address: Address
+  public let meter: TransferMeter
+}
+
+/// Behind a reference, because each reader gets a copy.
+public indirect enum ProgressEvent: Sendable {
+  case began(DownloadRequest)
+  case retry(Address, NextAttempt, error: DownloadError)
+  /// Another process has the file; only the first such event of a run.
+  case waitsForAnotherProcess(Address, _ process: Int?)
+  case ended(Address, Result<DownloadOutcome, DownloadError>)
+  case rejected(Rejection)
+  case watch(WatchNews)
+}
+
+/// A line of a list that cannot be a request.
+public struct Rejection: Sendable, Equatable {
+  /// The list's file, or "standard input".
+  public var list: String
+  /// Counted from 1; nil when the failure is of the list itself.
+  public var line: Int?
+  /// The line as written, shortened, with credentials removed.
+  public var text: String
+  public var reason: Reason
+
+  public enum Reason: Sendable, Equatable {
+    case malformed(Address.Malformed)
+    case notUTF8
+    case tooLong
+    /// What stands behind the address is no option of a line.
+    case option(String)
+    case unreadable(errno: Int32)
+    /// The list at an address could not be fetched.
+    case unfetched(DownloadError)
+    /// The list's compressed data is damaged from that line on.
+    case damaged(String)
+    /// It is no list at all, or not from there on.
+    case noList(NoList)
+  }
+
+  public enum NoList: Error, Equatable {
+    case binary
+    /// HTML.
+    case page
+    /// A text, perhaps a list, in an encoding that is not UTF-8.
+    case utf16
+    /// So many lines that are no addresses.
+    case lines(Int)
+  }
+
+  /// Whether the list itself could not be read to its end.
+  public var isOfList: Bool {
+    switch reason {
+    case .unreadable, .unfetched, .damaged, .noList: true
+    case .malformed, .notUTF8, .tooLong, .option: false
+    }
+  }
+
+  public init(list: String, line: Int?, text: String, reason: Reason) {
+    (self.list, self.line, self.text, self.reason) = (list, line, text, reason)
+  }
+}
+
+/// A host that takes no more files for now.
+public struct HostWait: Sendable, Equatable {
+  /// With its port, where that is not the scheme's.
+  public var host: String
+  /// How many files it takes at a time.
+  public var limit: Int
+  /// Whether its answers said so, and not the user.
+  public var isLearnt: Bool
+  public var waiting: Int
+  /// Until it is asked again; nil where only the end of another file is waited for.
+  public var pause: Duration?
+
+  public init(host: String, limit: Int, isLearnt: Bool, waiting: Int, pause: Duration?) {
+    (self.host, self.limit, self.isLearnt, self.waiting, self.pause) = (host, limit, isLearnt, waiting, pause)
+  }
+}
+
+/// What a run that watches its lists waits for, at one moment.
+public struct WatchStatus: Sendable, Equatable {
+  public var lists: [String]
+  public var files: Int
+  /// Until what has come is asked about again; nil where it is not.
+  public var nextLook: Duration?
+
+  public init(lists: [String], files: Int, nextLook: Duration? = nil) {
+    (self.lists, self.files, self.nextLook) = (lists, files, nextLook)
+  }
+}
+
+public enum WatchNews: Sendable {
+  /// A list is not there, yet or any more; what it named goes on.
+  case missing(list: String, files: Int)
+  /// A list is there and cannot be read as one; what it named goes on.
+  case unreadable(Rejection, files: Int)
+  case changed(Change)
+  /// A line is in its list no more.
+  case removed(DownloadRequest, Removed)
+  case asking(files: Int)
+  /// Everything listed has ended; the next event is a change of a list, or the next look.
+  case waiting(WatchStatus)
+
+  public struct Change: Sendable, Equatable {
+    public var list: String
+    public var started: Int
+    public var removed: Int
+    /// Lines of which something besides the address changed.
+    public var restarted: Int
+    /// Lines that were no addresses and are gone.
+    public var mended: Int
+    public var files: Int
+
+    public var isNothing: Bool { started == 0 && removed == 0 && restarted == 0 && mended == 0 }
+
+    public init(list: String, started: Int, removed: Int, restarted: Int, mended: Int, files: Int) {
+      (self.list, self.started, self.removed) = (list, started, removed)
+      (self.restarted, self.mended, self.files) = (restarted, mended, files)
+    }
+  }
+
+  /// How far a line had come that was removed.
+  public enum Removed: String, Sendable {
+    case waiting
+    case running
+    case done
+    case failed
+  }
+}

@@ -1,0 +1,124 @@
+import DownloadModel
+
+/// The command that goes on with what is missing. It is rebuilt from the parsed options, since a secret has many
+/// spellings in the typed text (`-vHAuthorization:…`); an ellipsis stands for what may be secret.
+struct AgainMessages {
+  /// Quoted for a shell, with what must be given again.
+  let line: String
+
+  /// - Parameters:
+  ///   - isListKept: whether `dlm get` by itself would take this run's list again.
+  ///   - asksServers: leaves out `--offline`.
+  init(_ command: GetCommand, isListKept: Bool = true, asksServers: Bool = false) {
+    var spelling = Spelling()
+    // `dlm get` keeps a list that came through a pipe, if it was read to its end.
+    if command.sources != ["-"] || !isListKept { command.sources.forEach { spelling.add(source: $0) } }
+    for row in OptionTable.rows where !asksServers || row.name != "offline" { spelling.add(row, of: command) }
+    let words = (["dlm", "get"] + spelling.words.map(CommandLineText.quoted)).joined(separator: " ")
+    let isPiped = command.sources.contains("-") && !isListKept
+    line =
+      (isPiped ? "… | \(words)   (the pipe was not read to its end: give it the whole list again)" : words)
+      + (spelling.hidesSecrets ? "   (secrets are not shown: give again what … stands for)" : "")
+  }
+
+  private struct Spelling {
+    var words: [String] = []
+    var hidesSecrets = false
+
+    mutating func add(_ row: OptionTable.Row, of command: GetCommand) {
+      for text in row.texts(command) {
+        switch row.kind {
+        case .flag: words.append(row.spelled)
+        case .value, .values: words += [row.spelled, text]
+        case .address: words += [row.spelled, shown(text)]
+        case .headers: words += ["-H", shown(header: text)]
+        }
+      }
+    }
+
+    mutating func add(source: String) {
+      guard case .address(let text) = Source(source) else { return words.append(source) }
+      words.append(shown(text))
+    }
+
+    private mutating func shown(_ text: String) -> String {
+      let redacted = Redaction.redactedAddress(text)
+      if redacted.contains(Redaction.mark) { hidesSecrets = true }
+      guard (try? Address(text))?.hasCredentials ?? text.contains("@") else { return redacted }
+      hidesSecrets = true
+      guard let scheme = redacted.firstRange(of: "://") else { return "\(Redaction.mark)@\(redacted)" }
+      return redacted[..<scheme.upperBound] + "\(Redaction.mark)@" + redacted[scheme.upperBound...]
+    }
+
+    /// Header lines whose values select an answer but do not unlock one.
+    private static let harmless: Set<String> = [
+      "accept", "accept-language", "accept-encoding", "cache-control", "pragma", "user-agent", "dnt",
+    ]
+
+    private mutating func shown(header text: String) -> String {
+      let header = HeaderArgument(argument: text)
+      if header.isFile || Self.harmless.contains(header.name.lowercased()) { return text }
+      hidesSecrets = true
+      return "\(header.name): \(Redaction.mark)"
+    }
+  }
+}
+
+enum CommandLineText {
+  static func quoted(_ path: String, from folder: String) -> String {
+    let here = folder.hasSuffix("/") ? folder : folder + "/"
+    return quoted(path.hasPrefix(here) ? String(path.dropFirst(here.count)) : path)
+  }
+
+  static func quoted(_ argument: String) -> String {
+    let isPlain = argument.utf8.allSatisfy { $0.isLetterOrDigit || "-_./:=,+%@".utf8.contains($0) }
+    if isPlain, !argument.isEmpty { return argument }
+    return "'" + argument.replacing("'", with: "'\\''") + "'"
+  }
+}
+
+/// What a run was given and dlm does not store: the user must give it again if the run is repeated.
+enum Withheld: Decodable, Equatable {
+  /// `-H`, by the field's name.
+  case header(name: String)
+  /// `--proxy` with a login.
+  case proxy
+  /// Addresses of the command line or of a pipe with logins.
+  case addressLogins
+}
+
+/// The options of a `get` as they would be typed, for `dlm get` without a SOURCE. Those given then are typed behind
+/// them, as the last one counts.
+struct RememberedOptions: Equatable {
+  /// Those that a repeated run uses too, without secrets.
+  private(set) var lasting: [String] = []
+  /// Those of this one run only, and secrets, which are not stored.
+  private var once: [String] = []
+  private(set) var withheld: [Withheld] = []
+
+  var typed: [String] { lasting + once }
+
+  init(_ command: GetCommand) {
+    for row in OptionTable.rows {
+      for text in row.texts(command) {
+        let secret: Withheld? =
+          switch row.kind {
+          case .headers where text.utf8.first != UInt8(ascii: "@"):
+            .header(name: HeaderArgument(argument: text).name)
+          case .address where text.utf8.contains(UInt8(ascii: "@")): .proxy
+          default: nil
+          }
+        if let secret { withheld.append(secret) }
+        // One word, as the value may begin with a dash.
+        let option = row.kind == .flag ? row.spelled : "\(row.spelled)=\(text)"
+        if row.isLasting, secret == nil { lasting.append(option) } else { once.append(option) }
+      }
+    }
+    if command.sources.contains(where: Self.hasLogin) { withheld.append(.addressLogins) }
+  }
+
+  private static func hasLogin(_ source: String) -> Bool {
+    guard case .address(let text) = Source(source) else { return false }
+    return (try? Address(text))?.hasCredentials == true
+  }
+}
