@@ -41,7 +41,10 @@ private final class LargeFile: DownloadTarget {
 
   func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (id: Int, target: any SegmentTarget)? {
     state.withLock { state in
-      guard let index = state.segments.firstIndex(where: { $0.id == id && $0.end > offset }) else { return nil }
+      // As a real one: once refused, none is given any more.
+      guard !state.areRefused,
+        let index = state.segments.firstIndex(where: { $0.id == id && $0.end > offset })
+      else { return nil }
       if !state.segments[index].isTaken {
         state.segments[index].isTaken = true
         return (id, Piece(self, address, id))
