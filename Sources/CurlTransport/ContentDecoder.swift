@@ -6,8 +6,10 @@ public import DownloadModel
 public final class ContentDecoder {
   private let stage: any CodingStage
   private var decoded: Int64 = 0
-  /// Bytes of the buffers that are decoded, and of the one that is not yet.
-  private var (coded, used): (Int64, Int) = (0, 0)
+  /// Bytes of the buffers that are decoded.
+  private var coded: Int64 = 0
+  /// Bytes of the buffer under way that are decoded.
+  private var used = 0
   private var hasBegun = false
   private var turn: UInt64?
   private var room = 0

@@ -15,8 +15,10 @@ struct Exchange: ~Copyable {
   /// Set if the sink wants the body without its content codings.
   private(set) var decoder: ContentDecoder?
   private(set) var received: Int64 = 0
-  /// How many hops there were before this one, and how many microseconds they took.
-  private(set) var (hops, hopTime): (Int, Int64) = (0, 0)
+  /// How many hops there were before this one.
+  private(set) var hops = 0
+  /// How many microseconds they took.
+  private(set) var hopTime: Int64 = 0
   private(set) var phase = Phase.waiting
   private var next: Hop?
   private var failure: DownloadError?
@@ -52,7 +54,10 @@ struct Exchange: ~Copyable {
   // MARK: Questions
 
   /// Whether neither a head for the sink nor a body to drop has come.
-  var isWaiting: Bool { if case .waiting = phase { framing == nil } else { false } }
+  var isWaiting: Bool {
+    guard case .waiting = phase else { return false }
+    return framing == nil
+  }
 
   var goesOn: Bool { next != nil && failure == nil }
 

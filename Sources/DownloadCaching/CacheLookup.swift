@@ -7,7 +7,8 @@ final class KnownFiles: Sendable {
   /// The same address's file elsewhere, intact and worth asking the server about.
   let elsewhere: CacheRow?
   /// What each is worth to this request.
-  let (ownReuse, elsewhereReuse): (Reuse, Reuse)
+  let ownReuse: Reuse
+  let elsewhereReuse: Reuse
   let ownership: DownloadPlan.Ownership
 
   /// The answers of a first run and of a run without an index.

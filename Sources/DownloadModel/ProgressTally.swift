@@ -19,8 +19,13 @@ public struct ProgressTally: Sendable, Equatable {
 
   /// How files ended: each counts once.
   public struct Verdicts: Sendable, Equatable {
-    public var (fetched, unchanged, fresh, copied, skipped) = (0, 0, 0, 0, 0)
-    public var (failed, cancelled) = (0, 0)
+    public var fetched = 0
+    public var unchanged = 0
+    public var fresh = 0
+    public var copied = 0
+    public var skipped = 0
+    public var failed = 0
+    public var cancelled = 0
   }
 
   public struct Remarks: Sendable, Equatable {

@@ -33,6 +33,15 @@ struct ArticleTests {
     }
   }
 
+  @Test(arguments: articles) func everyLinkLeadsSomewhere(article: String) throws {
+    let folder = Self.root.appending(path: article).deletingLastPathComponent()
+    for match in try Self.text(of: article).matches(of: /\]\(([^)\s#]+)/) {
+      let target = String(match.1)
+      if target.contains("://") { continue }
+      #expect(FileManager.default.fileExists(atPath: folder.appending(path: target).path), "\(article): \(target)")
+    }
+  }
+
   @Test func everyTestThatProvesARuleIsThere() throws {
     let proofs = try Self.codeSpans(in: "Sources/dlm/dlm.docc/Freshness.md").filter { $0.contains("Tests.") }
     #expect(!proofs.isEmpty)

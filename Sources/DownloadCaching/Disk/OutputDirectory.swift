@@ -77,8 +77,8 @@ final class OutputDirectory: Sendable {
 
   func forgetMetadata(_ name: String) { metadata.withLock { $0.forget(name) } }
 
-  /// Names of metadata that earlier runs left or this run wrote, so that not every file asks the disk. It is not
-  /// read before a file is to be written into it: ten thousand names cost a twentieth of a run that writes none.
+  /// Names of metadata that earlier runs left or this run wrote, so that not every file asks the disk. The folder
+  /// is not read before metadata is to be written: reading ten thousand names cost a twentieth of a run that writes none.
   private struct MetadataNames {
     private var isRead = false
     /// As bytes, because Swift treats two normal forms of one text as equal, and the disk does not. Nil until the

@@ -64,7 +64,8 @@ final class ProcessClaims: Sendable {
   private let cameToOthers: Bool
 
   /// - Returns: nil where no such table can be had (a read-only home, a file system without locks, too many processes,
-  ///   a folder or file that others may write): then two processes may fetch one file twice, and both are right.
+  ///   a folder or file that others may write): then two processes may fetch one file twice, and the atomic
+  ///   naming at the end keeps both right.
   init?(in path: FilePath) {
     guard let folder = try? Folder(own: path), let file = try? folder.open("under-way", O_RDWR | O_CREAT, mode: 0o600),
       (try? file.isOwn()) == true, Self.makeRoom(in: file),

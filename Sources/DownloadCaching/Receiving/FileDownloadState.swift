@@ -114,6 +114,9 @@ struct FileDownloadState: Sendable, Equatable {
     phase = .receiving(.range(after: before, end: end, repeatedFrom: offset < held ? offset : nil))
   }
 
+  /// The transfer that repeated held bytes is over, or they are given up.
+  mutating func stopRepeating() { hasRepeated(upTo: 0, of: 0) }
+
   // MARK: The end
 
   /// Judges the end of the first transfer: lengths first, then what the end itself proves (HTTP rules 6 and 24).

@@ -60,7 +60,8 @@ struct PartWriter: ~Copyable {
       version = held
       segments =
         metadata.segments(length: opened.foundLength) ?? SegmentMap(length: held.length, total: held.total)
-      if plan.rules.useContentDisposition { name = metadata.name }
+      // What the user calls it goes before what a server called it.
+      if plan.rules.useContentDisposition, plan.request.outputName == nil { name = metadata.name }
     }
     staged = consume opened
   }

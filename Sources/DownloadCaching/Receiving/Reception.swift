@@ -310,6 +310,7 @@ struct Reception: ~Copyable {
   }
 
   private mutating func endFirst() throws(DownloadError) {
+    state.stopRepeating()
     part.segments.setFirst(taken: false)
     try part.release(Segment.first)
   }
@@ -354,6 +355,7 @@ struct Reception: ~Copyable {
 
   private mutating func giveUpHeld() throws(DownloadError) {
     (resumed, source) = (0, nil)
+    state.stopRepeating()
     try part.giveUp()
   }
 

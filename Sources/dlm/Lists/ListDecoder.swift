@@ -5,8 +5,10 @@ import DownloadModel
 /// few bytes that stand for gigabytes cost nothing before they are wanted.
 struct ListDecoder {
   private var form = Form.unknown([])
-  /// Compressed bytes, and whether some are not decoded yet.
-  private var (block, hasMore): ([UInt8], Bool) = ([], false)
+  /// Compressed bytes.
+  private var block: [UInt8] = []
+  /// Whether some of them are not decoded yet.
+  private var hasMore = false
   private var turn: UInt64 = 0
   /// To be thrown after the text before it.
   private var damage: DownloadError?

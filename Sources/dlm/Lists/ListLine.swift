@@ -169,7 +169,8 @@ struct ListDoubt {
   /// Bad lines that one address makes up for, beyond those.
   private static let badPerAddress = 20
 
-  private var (addresses, bad) = (0, 0)
+  private var addresses = 0
+  private var bad = 0
   private var held: [BadLine] = []
 
   mutating func address() -> [BadLine] {

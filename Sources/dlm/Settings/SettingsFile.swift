@@ -141,7 +141,9 @@ struct XDGFolders {
   let cache: FilePath?
   let state: FilePath?
   /// Why a folder that is there is not believed.
-  let (configWarning, cacheWarning, stateWarning): (String?, String?, String?)
+  let configWarning: String?
+  let cacheWarning: String?
+  let stateWarning: String?
 
   /// - Parameter homeByLogin: for services and containers that run without HOME.
   init(_ environment: [String: String], homeByLogin: () -> String? = Self.homeByLogin) {
