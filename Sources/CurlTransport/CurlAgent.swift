@@ -66,6 +66,8 @@ actor CurlAgent {
         if !waitsToShare(transfer, request.address) { try loop.add(transfer.easy) }
         if transfers.count - idle.count == 1 { loop.expectsAnswer = true }
       } catch {
+        // So that a report has it too.
+        _ = transfer.result(Self.failure(error))
         transfer.release()
         idle.append(transfer)
         throw error

@@ -69,7 +69,7 @@ public final class CurlTransport: Transport {
   }
 
   /// Sets how many connections to a host (`Address.hostAndPort`), idle ones included, may be kept; nil for no limit.
-  /// Those beyond that are closed as soon as no transfer uses them. Never waits.
+  /// Those beyond that are closed as soon as no transfer uses them and the loop is not held. Never waits.
   public func keep(connectionsTo host: String, atMost count: Int?) {
     loop.inbox.keep(ConnectionLimit(host: host, count: count))
   }

@@ -124,7 +124,8 @@ final class TransferSettings {
 extension Duration {
   /// Whole milliseconds, at least one for any time above zero.
   var milliseconds: Int {
-    let value = Int(self / .milliseconds(1))
+    let (seconds, attoseconds) = components
+    let value = Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
     return value == 0 && self > .zero ? 1 : value
   }
 }

@@ -282,10 +282,18 @@ public actor DownloadCache: DownloadStore {
     guard !FileNaming.areSame(new, old) else { return outcome.path }
     // A new name changes the time by which the file is known.
     guard let standing = try directory.standing(new) else { return directory.path(of: new) }
-    // The row may be with another loop.
-    for cache in resources.members { await cache.writeRows() }
-    await index.note(RowKey(of: request, in: directory), from: old, to: (new, ChangeTime(of: standing)))
+    let (key, change) = (RowKey(of: request, in: directory), (new, ChangeTime(of: standing)))
+    // The row may be with another loop. Where it is pending, one line of its journal says the new name, also to whoever
+    // comes after a kill.
+    for cache in resources.members where await cache.notePending(key, from: old, to: change) {
+      return directory.path(of: new)
+    }
+    await index.note(key, from: old, to: change)
     return directory.path(of: new)
+  }
+
+  private func notePending(_ key: RowKey, from old: String, to new: (String, ChangeTime)) -> Bool {
+    index.notePending(key, from: old, to: new)
   }
 
   /// Where an earlier run put the file of a request, as the user would write the path; nil if the index does not know.

@@ -121,6 +121,7 @@ public actor RunningDownloadsFile {
       standing = file
     } catch {
       // The next write tries again.
+      if let folder = try? Folder(own: path) { try? folder.remove(draft) }
     }
   }
 

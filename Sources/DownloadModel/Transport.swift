@@ -105,7 +105,7 @@ public enum BodyDisposition: Sendable, Equatable {
   case splittable
   /// Remove the content codings that the head names (RFC 9110 §8.4), all of which are known (`ContentCoding`).
   case decode
-  /// Read and drop the body, which is short, so that the connection can be kept.
+  /// The body is not wanted: a short one is read and dropped, so that the connection can be kept.
   case drain
   /// The rest is not wanted: the transfer ends without a failure.
   case enough
@@ -145,7 +145,7 @@ public struct TransferDetails: Sendable, Equatable {
   /// Such as "HTTP/1.1"; nil before an answer.
   public var httpVersion: String?
   public var isReused = false
-  /// Times as in `TransferTimes`; nil also until it is so far.
+  /// From the start of the current request; nil until it is so far, and where it did not happen.
   public var lookedUp: Duration?
   public var connected: Duration?
   public var secured: Duration?

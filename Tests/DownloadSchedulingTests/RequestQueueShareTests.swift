@@ -63,7 +63,7 @@ struct RequestQueueShareTests {
     }
   }
 
-  /// They are told outside of the lock, by the threads that make the changes: in order all the same.
+  /// They are told by the threads that make the changes, in order.
   @Test(.timeLimit(.minutes(5))) func loopsAreToldInOrder() async throws {
     let told = Monitor<[Int]>([])
     let list = try (0..<200).map { DownloadRequest(id: $0, address: try Address("http://a/\($0)")) }

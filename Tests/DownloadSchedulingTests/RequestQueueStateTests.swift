@@ -52,6 +52,13 @@ struct KeyRoutingTests {
         .take(1, 2),
       ]),
     Row(
+      testDescription: "the share has no place for more, and another file in flight: to any as well",
+      list: "xalbcx", widths: [2, 3],
+      events: [
+        .take(0, 0), .take(1, 1), .take(0, 2), .take(1, 3), .take(1, 4), .answering(4, [0, 2]), .take(1, nil), .end(1),
+        .end(3), .end(0), .take(1, 4), .end(4), .take(1, 5),
+      ]),
+    Row(
       testDescription: "two of three are equal to what is in flight elsewhere",
       list: "xyyx", events: [.take(0, 0), .take(1, 1), .take(0, 3), .take(1, 2)]),
     Row(
@@ -100,6 +107,10 @@ struct KeyRoutingTests {
     #expect(list.isEmpty)
     let hasPermit = state.acquirePermit(at: "a", share: 0, at: .zero)
     #expect(hasPermit)
+    // When the other has ended, it needs a connection itself.
+    _ = state.ended(DownloadRequest(id: 0, address: try Address("http://a/x")), share: 0, wasAsked: true)
+    let hasAnother = state.acquirePermit(at: "a", share: 0, at: .zero)
+    #expect(!hasAnother)
   }
 
   @Test func whatMakesRequestsEqual() throws {

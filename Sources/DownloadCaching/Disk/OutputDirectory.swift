@@ -78,7 +78,7 @@ final class OutputDirectory: Sendable {
   func forgetMetadata(_ name: String) { metadata.withLock { $0.forget(name) } }
 
   /// Names of metadata that earlier runs left or this run wrote, so that not every file asks the disk. The folder
-  /// is not read before metadata is to be written: reading ten thousand names cost a twentieth of a run that writes none.
+  /// is not read before metadata is to be written: ten thousand names cost a twentieth of a run that writes none.
   private struct MetadataNames {
     private var isRead = false
     /// As bytes, because Swift treats two normal forms of one text as equal, and the disk does not. Nil until the

@@ -183,6 +183,15 @@ final class IndexSession {
   var isFull: Bool { batch?.isFull == true }
   var pending: Int { batch?.count ?? 0 }
 
+  /// Renames the row of a request in the batch.
+  /// - Returns: false if it is not there.
+  func notePending(_ key: RowKey, from old: String, to new: (String, ChangeTime)) -> Bool {
+    guard var row = batch?[key], row.name == old else { return false }
+    (row.name, row.changed) = new
+    addStored(row)
+    return true
+  }
+
   nonisolated(nonsending) func note(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async {
     guard var row = await row(key), row.name == old else { return }
     (row.name, row.changed) = new

@@ -4,7 +4,7 @@ import Synchronization
 import SystemPackage
 
 /// The rows in the journals of living processes: files that SQLite does not know yet. Shared by all loops of a run.
-/// Beside other processes it is asked for each file, so it keeps the journals open, and reads only what was added.
+/// Beside other processes it is asked for each file, so it keeps most journals open, and reads only what was added.
 ///
 /// **What it promises**: a row that another process committed before this one obtained its claim on the same address is
 /// found here, or has reached the database by the time that this has answered. The claims order the two
@@ -30,17 +30,18 @@ final class LivingJournals: Sendable {
   }
 
   private struct Journal {
-    let file: OpenFile
+    /// Nil where too many are open.
+    let file: OpenFile?
     /// How many bytes of it were read: whole lines.
     var length = 0
     /// By address, oldest first.
     var rows: [String: [CacheRow]] = [:]
 
     /// At first reads only a little: nearly always it is nothing, or one line. Returns false for an unreadable journal.
-    mutating func readOn() -> Bool {
+    mutating func readOn(_ descriptor: borrowing Descriptor) -> Bool {
       var room = 512
       while length + room <= CommitJournal.longest {
-        guard let bytes = try? file.descriptor.read(room, at: Int64(length)) else { return false }
+        guard let bytes = try? descriptor.read(room, at: Int64(length)) else { return false }
         let isAll = bytes.withUnsafeBytes { bytes in
           var rest = bytes
           while let line = JournalLine(startOf: rest) {
@@ -58,6 +59,9 @@ final class LivingJournals: Sendable {
     }
   }
 
+  /// The rest is opened for each look: descriptors are for transfers.
+  private static let openAtMost = 64
+
   init(in folder: Folder, _ secret: UserSecret) {
     self.folder = folder
     self.secret = secret
@@ -73,7 +77,7 @@ final class LivingJournals: Sendable {
       for (name, journal) in state.journals {
         guard let rows = journal.rows[key.address] else { continue }
         // If it was removed, its rows are in the database, or were forgotten.
-        guard (try? journal.file.descriptor.linkCount()) == 1 else {
+        if let file = journal.file, (try? file.descriptor.linkCount()) != 1 {
           state.journals[name] = nil
           continue
         }
@@ -95,8 +99,16 @@ final class LivingJournals: Sendable {
   /// A journal that cannot be read gives no rows; then its files are asked about like any others.
   private func update(_ state: inout State, made: UInt64?) {
     if made == nil || made != state.made { list(&state, made: made) }
-    for name in Array(state.journals.keys) where state.journals[name]?.readOn() == false {
-      state.journals[name] = nil
+    for name in Array(state.journals.keys) {
+      let isThere =
+        if let file = state.journals[name]?.file {
+          state.journals[name]?.readOn(file.descriptor)
+        } else if let file = try? CommitJournal.open(name, in: folder) {
+          state.journals[name]?.readOn(file)
+        } else {
+          false
+        }
+      if isThere != true { state.journals[name] = nil }
     }
   }
 
@@ -105,10 +117,12 @@ final class LivingJournals: Sendable {
     guard let names = try? folder.names() else { return }
     let found = names.filter { state.journals[$0] != nil || CommitJournal.isName($0, secret) }
     for name in Array(state.journals.keys) where !found.contains(name) { state.journals[name] = nil }
-    var isWhole = true
+    var (isWhole, open) = (true, state.journals.values.count { $0.file != nil })
     for name in found where state.journals[name] == nil {
       do throws(Errno) {
-        if let file = try CommitJournal.open(name, in: folder) { state.journals[name] = Journal(file: OpenFile(file)) }
+        guard let file = try CommitJournal.open(name, in: folder) else { continue }
+        state.journals[name] = Journal(file: open < Self.openAtMost ? OpenFile(file) : nil)
+        open += 1
       } catch {
         // It may pass.
         isWhole = false

@@ -192,7 +192,7 @@ enum CacheSchema {
 
   static let storedNames = "SELECT name FROM file WHERE \(isStored)"
 
-  /// As `FileStore.cost` counts.
+  /// As `StoreBound.cost` counts.
   static let storedTotal = "SELECT COALESCE(SUM((\(size) + 4095) / 4096 * 4096), 0) FROM file WHERE \(isStored)"
 
   static let storedByUse = "\(select) WHERE \(isStored) ORDER BY usedAt LIMIT ?"

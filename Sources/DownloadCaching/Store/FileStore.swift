@@ -38,8 +38,8 @@ public enum StoreKind: String, Sendable, CaseIterable {
 /// `store/new/`; a living process holds the lock of a draft that it fills.
 ///
 /// **Beside other processes.** Only drafts are locked. An entry that is replaced or evicted while another process
-/// copies it stays readable to that process. One that is gone before the copy is fetched. Should an eviction remove
-/// what another process has just put in its place, that row has no file, and is not served.
+/// copies it stays readable to that process. Where one is gone between look and copy, the file is fetched. Should an
+/// eviction remove what another process has just put in its place, that row has no file, and is not served.
 final class FileStore: Sendable {
   static let folderName = "store"
   private let parent: Folder

@@ -102,7 +102,8 @@ actor StoreKeeper {
     let kept = await put(batch)
     index.warn(of: kept.journal)
     if let warning = kept.warning { index.warn(warning) }
-    await index.ask { $0.write(kept.journal, kept.places) }
+    // A line of a file that could not be put in is retired by that too.
+    if !kept.places.isEmpty || kept.journal.length > 0 { await index.ask { $0.write(kept.journal, kept.places) } }
     if kind == .link { await index.ask { $0.noteChange(kept.rows) } }
     if isFull(with: kept.rows) { await keepWithinBound(index) }
   }

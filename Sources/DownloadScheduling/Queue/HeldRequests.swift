@@ -8,7 +8,7 @@ struct HeldRequests {
     case failFast
     /// Left unanswered over one connection; must be asked over another. By its index in `reserved`.
     case reserved(Int)
-    /// Not asked yet, in the run's order.
+    /// Not asked yet, or left unanswered; in the run's order.
     case fresh
     /// Urgent and refused a few times at most: behind urgent ones that were never asked.
     case refusedFirst
@@ -54,9 +54,15 @@ struct HeldRequests {
   /// Whether requests wait that any share may take.
   var isForAny: Bool { !isEmpty(.fresh) || !isEmpty(.refused) || !isEmpty(.refusedFirst) }
   /// Whether requests wait for room at the host. Those equal to one in flight need no connection.
-  var isWaitedFor: Bool { isForAny || !reserved.isEmpty }
+  func isWaitedFor(besides isInFlight: (DownloadRequest) -> Bool) -> Bool {
+    isForAny || !reserved.isEmpty
+      || lists.dropFirst(Place.keyed(0).index).contains { $0.first.map { !isInFlight($0) } ?? false }
+  }
+  /// Without those that a share is waited for.
   var waitingCount: Int { reserved.count + lists.dropFirst().prefix(3).reduce(0) { $0 + $1.count } }
   var isEmpty: Bool { reserved.isEmpty && lists.allSatisfy(\.isEmpty) }
+
+  func first(in place: Place) -> DownloadRequest? { lists.isEmpty ? nil : lists[place.index].first }
 
   func rank(in place: Place) -> RequestRank? { lists.isEmpty ? nil : lists[place.index].first.map(ranking.rank) }
 

@@ -89,7 +89,7 @@ struct HostTable {
   func waits(at now: Duration) -> [HostWait] {
     if held == 0 { return [] }
     var waits: [HostWait] = []
-    for host in hosts.values where host.requests.isWaitedFor && !host.limiter.hasRoom(at: now) {
+    for host in hosts.values where host.requests.waitingCount > 0 && !host.limiter.hasRoom(at: now) {
       let pause = host.limiter.cooldownUntil - now
       waits.append(
         HostWait(

@@ -59,7 +59,10 @@ final class QueuedHost {
   // MARK: The next request
 
   /// Where the next request for this share waits: among its own, or, if it is its turn, among those for any share.
-  func next(for share: Int, isTurn: Bool) -> HeldRequests.Place? {
+  /// - Parameter isInFlight: whether an equal request is: one that waits for its share is then left to that.
+  func next(
+    for share: Int, isTurn: Bool, _ isInFlight: (DownloadRequest) -> Bool
+  ) -> HeldRequests.Place? {
     var first: (place: HeldRequests.Place, rank: RequestRank)?
     func consider(_ place: HeldRequests.Place) {
       if let rank = requests.rank(in: place), first.map({ rank < $0.rank }) ?? true { first = (place, rank) }
@@ -69,7 +72,12 @@ final class QueuedHost {
     if !triesAgain || requests.isEmpty(.refused) {
       let isUrgent = requests.rank(in: .fresh)?.isFirst == true
       consider(isUrgent || requests.isEmpty(.refusedFirst) ? .fresh : .refusedFirst)
-      for other in inUse.indices where !requests.isEmpty(.keyed(other)) && isShut(other) { consider(.keyed(other)) }
+      for other in inUse.indices {
+        guard let request = requests.first(in: .keyed(other)), quota(of: other) == 0, !isInFlight(request) else {
+          continue
+        }
+        consider(.keyed(other))
+      }
     }
     return first?.place ?? (requests.isEmpty(.refused) ? nil : .refused)
   }
@@ -77,8 +85,6 @@ final class QueuedHost {
   /// Whether what was refused goes first: after every second refusal while the host serves nothing. A host that makes
   /// its files when they are first asked for would else be given up before any is asked for twice.
   private var triesAgain: Bool { limiter.refusals > 0 && limiter.refusals % 2 == 0 }
-
-  private func isShut(_ share: Int) -> Bool { inUse[share] == 0 && quota(of: share) == 0 }
 
   // MARK: Dividing the host's connections
 

@@ -9,7 +9,7 @@ import DownloadModel
 /// No lane looks again by itself. After any change `settle` follows under the same lock, and hands requests to waiting
 /// lanes until none can begin: so no lane waits while there is room for it.
 struct RequestQueueState {
-  /// Most requests, and urgent ones, that wait for their hosts; further ones wait in the list.
+  /// Most requests, and urgent ones, that wait for their hosts; further ones wait in the window or the list.
   private static let (lookahead, urgentLookahead) = (1024, 4096)
   /// Refusals after which a file is given up while its host serves others, unless `retries` is more.
   private static let refusalsOfOneFile = 10
@@ -141,7 +141,7 @@ struct RequestQueueState {
     guard host.limiter.hasRoom(at: now) else { return nil }
     if let index = reserved(at: host, for: share) { return .reserved(index) }
     guard hasQuota(share, at: host) else { return nil }
-    return host.next(for: share, isTurn: isTurn(of: share, at: host))
+    return host.next(for: share, isTurn: isTurn(of: share, at: host)) { homes.home(of: $0)?.isInFlight == true }
   }
 
   /// A request reserved for this share, or for one whose lanes are busy.
@@ -431,7 +431,8 @@ struct RequestQueueState {
 
   /// - Returns: false if the host has no room, or if files wait for it: those go first.
   mutating func acquirePermit(at name: String, share: Int, at now: Duration) -> Bool {
-    guard let host = hosts[name], !host.requests.isWaitedFor, host.limiter.hasRoom(at: now), host.mayHaveFurther(share)
+    guard let host = hosts[name], host.limiter.hasRoom(at: now), host.mayHaveFurther(share),
+      !host.requests.isWaitedFor(besides: { homes.home(of: $0)?.isInFlight == true })
     else { return false }
     host.begin(share)
     return true

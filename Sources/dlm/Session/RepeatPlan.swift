@@ -110,13 +110,12 @@ struct RepeatedFiles: Sendable {
     for file in files {
       let known = try await cache.standingPath(of: file.request)
       let names = [file.outcome.name] + (named[file.wanted] ?? []).filter { $0 != file.outcome.name }
-      let came = try digests.digest(of: file.path)
       let places = known.map { [$0] } ?? names.map { Self.path(of: $0, in: directory) }
       var (equal, isHere): (String?, Bool) = (nil, false)
       for (index, place) in places.enumerated() where equal == nil && !taken.contains(place) {
         guard access(place, F_OK) == 0 || errno != ENOENT else { continue }
         if index == 0 { isHere = true }
-        if try digests.digest(of: place) == came { equal = place }
+        if try digests.digest(of: place) == digests.digest(of: file.path) { equal = place }
       }
       if equal != nil || isHere { verdict.compared += 1 }
       if let equal {

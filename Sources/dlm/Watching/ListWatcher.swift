@@ -70,7 +70,9 @@ struct ListWatcher: Sendable {
       var status = stat()
       guard let path = source.path, stat(path, &status) == 0 else { return nil }
       return [
-        Int(status.st_dev), Int(status.st_ino), status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+        // Some file systems number their files with all 64 bits.
+        Int(bitPattern: UInt(status.st_dev)), Int(bitPattern: UInt(status.st_ino)), status.st_size,
+        status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
         status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
       ]
     }

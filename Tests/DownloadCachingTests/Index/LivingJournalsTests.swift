@@ -100,7 +100,7 @@ struct LivingJournalsTests {
     #expect(journals.row(row.key, made: claims.journalsMade) == row)
   }
 
-  /// More than are kept open.
+  /// More than are kept open, so that some are opened for each look.
   @Test func manyJournals() throws {
     let all = (0..<150).map { _ in CommitJournal(in: folder, secret, claims) }
     for (number, journal) in all.enumerated() { try journal.note(Self.row("\(number)")) }
