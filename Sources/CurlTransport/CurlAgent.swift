@@ -21,8 +21,8 @@ actor CurlAgent {
   private let group: TransportGroup
   private var watch = UnansweredWatch()
   private let numbers = Atomic<UInt64>(0)
-  private let logins = LoginMemory()
-  private var sharing: SharingWait
+  /// Nil where no connection is shared.
+  private var sharing: SharingWait?
   /// Prepared, but not added to the loop: transfers that wait for a connection that they may share.
   private var waitingToShare: [CurlTransfer] = []
 
@@ -30,7 +30,7 @@ actor CurlAgent {
     self.loop = loop
     settings = try TransferSettings(options)
     group = options.group
-    sharing = SharingWait(longest: options.sharingWait)
+    sharing = options.usesHTTP2 ? SharingWait(longest: options.sharingWait) : nil
   }
 
   /// - Parameter isolation: the caller's if it is on the loop, else the agent's. The closures name it to be isolated to
@@ -78,7 +78,7 @@ actor CurlAgent {
   }
 
   private func makeTransfer() throws(CurlFailure) -> CurlTransfer {
-    let transfer = try CurlTransfer(settings, logins, on: loop)
+    let transfer = try CurlTransfer(settings, on: loop)
     transfers.append(transfer)
     return transfer
   }
@@ -203,7 +203,7 @@ actor CurlAgent {
       // libcurl does not know the handle: it is not used again, and its result stands.
       assertionFailure("curl_multi_remove_handle: \(error.message)")
     }
-    if wasWaiting == nil, sharing.meet(host) { beginWaiting(for: host, isFresh: false) }
+    if wasWaiting == nil, sharing?.meet(host) == true { beginWaiting(for: host, isFresh: false) }
     completion?.end(result)
   }
 
@@ -211,7 +211,7 @@ actor CurlAgent {
 
   private func waitsToShare(_ transfer: CurlTransfer, _ place: Address) -> Bool {
     guard settings.mayShareConnections(to: place),
-      !sharing.mayBegin(place.hostAndPort, at: CurlLoop.now), let deadline = sharing.deadline
+      sharing?.mayBegin(place.hostAndPort, at: CurlLoop.now) == false, let deadline = sharing?.deadline
     else { return false }
     waitingToShare.append(transfer)
     loop.look(at: deadline)
@@ -221,8 +221,8 @@ actor CurlAgent {
   /// Begins transfers that have waited in vain for a connection to share.
   /// - Returns: when the next are due.
   func endSharingWaits(at now: UInt64) -> UInt64? {
-    for host in sharing.overdue(at: now) { beginWaiting(for: host, isFresh: true) }
-    return waitingToShare.isEmpty ? nil : sharing.deadline
+    for host in sharing?.overdue(at: now) ?? [] { beginWaiting(for: host, isFresh: true) }
+    return waitingToShare.isEmpty ? nil : sharing?.deadline
   }
 
   private func beginWaiting(for host: String, isFresh: Bool) {
@@ -345,47 +345,4 @@ actor CurlAgent {
   }
 
   private func waiting(for host: String) -> [CurlTransfer] { transfers.filter { $0.wait != nil && $0.host == host } }
-}
-
-/// Which transfers wait a moment for a connection that they may share (HTTP/2), by host. Times are in nanoseconds.
-///
-/// Until a connection is up, libcurl opens one for each transfer that begins. So the first transfer to a host goes
-/// alone, and others wait until it has ended, but not long: the server may turn out to speak only HTTP/1.1. There those
-/// that wait by libcurl's own options would wait for whole files (CURLOPT_PIPEWAIT), or for ever
-/// (CURLMOPT_MAX_HOST_CONNECTIONS).
-struct SharingWait {
-  /// How many hosts are remembered, so that memory does not grow with their number.
-  static let mostHosts = 1024
-
-  private let longest: UInt64
-  private var met: Set<String> = []
-  /// Hosts to which the first transfer is under way: until when others wait for it.
-  private var new: [String: UInt64] = [:]
-
-  init(longest: Duration) { self.longest = UInt64(max(0, longest / .nanoseconds(1))) }
-
-  mutating func mayBegin(_ host: String, at now: UInt64) -> Bool {
-    if met.contains(host) { return true }
-    if let end = new[host] { return now >= end }
-    new[host] = now + longest
-    return true
-  }
-
-  var deadline: UInt64? { new.values.min() }
-
-  /// A transfer to the host has ended.
-  /// - Returns: whether that ends the waits for it.
-  mutating func meet(_ host: String) -> Bool {
-    guard !new.isEmpty, new.removeValue(forKey: host) != nil else { return false }
-    if met.count >= Self.mostHosts { met = [] }
-    met.insert(host)
-    return true
-  }
-
-  /// - Returns: the hosts whose waits end now, though no transfer has ended.
-  mutating func overdue(at now: UInt64) -> [String] {
-    let hosts = new.filter { $0.value <= now }.map(\.key)
-    for host in hosts { _ = meet(host) }
-    return hosts
-  }
 }

@@ -1,5 +1,6 @@
 import CCurl
-import DownloadModel
+public import DownloadModel
+import Synchronization
 
 /// One `CURL *`, cleaned up with its transfer, which must have left its multi handle by then.
 struct EasyHandle: ~Copyable {
@@ -193,4 +194,60 @@ struct MultiFailure: Error {
   let code: CURLMcode
   init(_ code: CURLMcode) { self.code = code }
   var message: String { String(cString: curl_multi_strerror(code)) }
+}
+
+/// One `CURLSH *`: the cookies of one run (RFC 6265), over all its loops. libcurl judges domains, paths and public
+/// suffixes.
+public final class CookieJar: Sendable {
+  private let cookies: dlm_cookies
+  private let holdsAny: Atomic<Bool>
+
+  /// - Parameter lines: cookies in Netscape's format (seven fields separated by tabs); other lines are ignored.
+  public init(_ lines: [String] = []) throws(DownloadError) {
+    var cookies = dlm_cookies()
+    let code = CurlTransport.libraryCode == CURLE_OK ? dlm_cookies_init(&cookies) : CurlTransport.libraryCode
+    self.cookies = cookies
+    holdsAny = Atomic(!lines.isEmpty)
+    guard code == CURLE_OK else { throw CurlFailure(code).error("preparing cookies") }
+    if lines.isEmpty { return }
+    try withHandle("preparing cookies") { easy throws(CurlFailure) in
+      for line in lines { try easy.set(CURLOPT_COOKIELIST, line) }
+    }
+  }
+
+  deinit {
+    let isFreed = dlm_cookies_free(cookies)
+    assert(isFreed, "a handle still uses the cookies")
+  }
+
+  /// All cookies, session cookies included, in Netscape's format. Secrets.
+  public func lines() throws(DownloadError) -> [String] {
+    try withHandle("reading the cookies") { $0.list(CURLINFO_COOKIELIST) }
+  }
+
+  /// Whether requests may have carried a cookie: one was loaded at the start, or a server has set one.
+  public var holdsCookies: Bool { holdsAny.load(ordering: .relaxed) }
+
+  func serverDidSetOne() { holdsAny.store(true, ordering: .relaxed) }
+
+  /// The handle must drop the share (CURLOPT_SHARE) before handle and jar are released.
+  func apply(to easy: borrowing EasyHandle) throws(CurlFailure) {
+    try easy.set(CURLOPT_SHARE, pointer: cookies.share)
+    // An empty file name enables the cookie engine without a file.
+    try easy.set(CURLOPT_COOKIEFILE, "")
+  }
+
+  private func withHandle<Value>(
+    _ activity: String, _ body: (borrowing EasyHandle) throws(CurlFailure) -> Value
+  ) throws(DownloadError) -> Value {
+    do throws(CurlFailure) {
+      let easy = try EasyHandle()
+      try apply(to: easy)
+      let value = try body(easy)
+      try easy.set(CURLOPT_SHARE, pointer: nil)
+      return value
+    } catch {
+      throw error.error(activity)
+    }
+  }
 }

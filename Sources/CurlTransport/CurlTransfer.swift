@@ -12,7 +12,6 @@ final class CurlTransfer {
   let easy: EasyHandle
   private let loop: CurlLoop
   private let settings: TransferSettings
-  private let logins: LoginMemory
   private let errorBuffer: UnsafeMutablePointer<CChar>
   private var options = TransferOptions()
   private var assembler = HeadAssembler()
@@ -33,11 +32,10 @@ final class CurlTransfer {
     var isBehind = false
   }
 
-  init(_ settings: TransferSettings, _ logins: LoginMemory, on loop: CurlLoop) throws(CurlFailure) {
+  init(_ settings: TransferSettings, on loop: CurlLoop) throws(CurlFailure) {
     easy = try EasyHandle()
     self.loop = loop
     self.settings = settings
-    self.logins = logins
     errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     try configure()
@@ -99,11 +97,11 @@ final class CurlTransfer {
 
   private func firstLogin(_ request: TransferRequest, at address: Address) throws(CurlFailure) -> LoginStage? {
     let hasLogin = settings.hasLogin(for: address, of: request)
-    let stage = logins.stage(at: address, hasLogin: hasLogin, challenger: options.challenger)
+    let stage = hasLogin ? settings.logins.stage(at: address, challenger: options.challenger) : nil
     // The handle has the challenge of another origin.
     if stage == .probe, options.challenger != nil { try renew() }
     try options.set(stage, on: easy)
-    return hasLogin ? stage : nil
+    return stage
   }
 
   /// Before it begins.
@@ -111,7 +109,7 @@ final class CurlTransfer {
 
   func follow() throws(CurlFailure) {
     guard let hop = run?.exchange.follow(after: easy.offset(CURLINFO_TOTAL_TIME_T)),
-      let request = run?.exchange.request, let destination = run?.exchange.route.destination
+      let request = run?.exchange.request, let destination = run?.exchange.destination
     else { return }
     switch hop {
     case .login(let login):
@@ -150,7 +148,7 @@ final class CurlTransfer {
   var id: TransferID? { run?.completion.id }
 
   /// Of the current request; nil while idle.
-  var host: String? { run?.exchange.route.destination.hostAndPort }
+  var host: String? { run?.exchange.destination.hostAndPort }
 
   var meter: TransferMeter? { run?.exchange.request.meter ?? run?.exchange.request.segmentOf }
 
@@ -275,7 +273,7 @@ final class CurlTransfer {
 
   private func answer() -> Completion.Answer {
     let time = (run?.exchange.hopTime ?? 0) + easy.offset(CURLINFO_STARTTRANSFER_TIME_T)
-    return (run?.exchange.route.effectiveURL, .microseconds(time))
+    return (run?.exchange.effectiveURL, .microseconds(time))
   }
 
   // MARK: libcurl calls back. Where a call returns a Bool, it is whether the transfer goes on.
@@ -316,7 +314,7 @@ final class CurlTransfer {
   /// - Returns: whether the answer was such a refusal.
   private func passOver(_ head: ResponseHead) -> Bool {
     guard let proxy = options.proxy?.address, let request = run?.exchange.request,
-      let scheme = run?.exchange.route.destination.scheme,
+      let scheme = run?.exchange.destination.scheme,
       proxy.refusesLogin(head, to: scheme, port: easy.long(CURLINFO_PRIMARY_PORT))
     else { return false }
     assembler.expectAnother()
@@ -326,7 +324,7 @@ final class CurlTransfer {
   }
 
   private func serverDidAnswer(_ head: ResponseHead) {
-    if let proxy = options.proxy, let scheme = run?.exchange.route.destination.scheme,
+    if let proxy = options.proxy, let scheme = run?.exchange.destination.scheme,
       proxy.address.letsThrough(head.status, from: scheme)
     {
       proxy.letThrough(offered: easy.long(CURLINFO_PROXYAUTH_AVAIL))
@@ -337,8 +335,8 @@ final class CurlTransfer {
 
   /// - Returns: nil if the 401 is final, so that it must be judged.
   private func answerChallenge(_ head: ResponseHead) -> Bool? {
-    guard let login = run?.exchange.login, let destination = run?.exchange.route.destination,
-      let next = logins.next(after: login, challenge: head["www-authenticate"], at: destination)
+    guard let login = run?.exchange.login, let destination = run?.exchange.destination,
+      let next = settings.logins.next(after: login, challenge: head["www-authenticate"], at: destination)
     else { return nil }
     return run?.exchange.askAgain(next, head, at: CurlLoop.now)
   }

@@ -1,13 +1,14 @@
 import CCurl
 public import DownloadModel
 import Glibc
+import Synchronization
 
 /// The transport over the system's libcurl.
 public final class CurlTransport: Transport {
   private let loop: CurlLoop
   private let agent: CurlAgent
   private let tasks: LoopTaskExecutor
-  private let proxies: ProxyRoutes
+  private let proxies: ProxyRoutes?
 
   /// - Throws: when libcurl or the kernel refuses what a loop needs.
   public init(_ options: TransportOptions) throws(DownloadError) {
@@ -38,7 +39,7 @@ public final class CurlTransport: Transport {
     _ transfer: TransferRequest, into sink: any ByteSink
   ) async throws(DownloadError) -> TransferStage {
     let stage =
-      if let proxy = proxies[transfer.address.scheme] {
+      if let proxy = proxies?[transfer.address.scheme] {
         try await begin(transfer, into: sink, through: proxy)
       } else {
         try await begin(transfer, into: sink, nil)
@@ -110,4 +111,35 @@ public final class CurlTransport: Transport {
 
   /// Called once in a process, before any other call (curl_global_init(3)).
   static let libraryCode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+}
+
+/// The network loops of one run. Together they know on which connections a host answers. The lock is taken where
+/// something is unusual or a loop begins or ends, not for each file.
+public final class TransportGroup: Sendable {
+  private let state = Lock(State())
+  /// How many loops have a request that waits for the first answer of its connection; only then answers are counted.
+  private let watchers = Atomic<Int>(0)
+
+  private struct State {
+    var agents: [CurlAgent] = []
+    var trials: [String: OvertakenRule.Trials] = [:]
+  }
+
+  public init() {}
+
+  var isWatched: Bool { watchers.load(ordering: .relaxed) > 0 }
+
+  func watch(_ isOn: Bool) { watchers.add(isOn ? 1 : -1, ordering: .relaxed) }
+
+  var agents: [CurlAgent] { state.withLock { $0.agents } }
+
+  func join(_ agent: CurlAgent) { state.withLock { $0.agents.append(agent) } }
+
+  func leave(_ agent: CurlAgent) { state.withLock { $0.agents.removeAll { $0 === agent } } }
+
+  func trials(at host: String) -> OvertakenRule.Trials { state.withLock { $0.trials[host] ?? OvertakenRule.Trials() } }
+
+  func change(_ host: String, _ body: (inout OvertakenRule.Trials) -> Void) {
+    state.withLock { body(&$0.trials[host, default: OvertakenRule.Trials()]) }
+  }
 }

@@ -7,7 +7,8 @@ import DownloadModel
 struct Exchange: ~Copyable {
   let request: TransferRequest
   let sink: any ByteSink
-  private(set) var route: Route
+  /// Where redirects led; nil as long as there is none.
+  private var route: Route?
   /// How the request sends its login; nil where there is none for the current destination.
   var login: LoginStage?
   /// Nil until the sink judges the head.
@@ -35,7 +36,7 @@ struct Exchange: ~Copyable {
   }
 
   enum Hop {
-    case redirect(Address)
+    case redirect(Route)
     /// To the same server, which requires another kind of login.
     case login(LoginStage)
   }
@@ -45,13 +46,14 @@ struct Exchange: ~Copyable {
   /// A short body follows its head at once; if it does not, it is not waited for any longer (HTTP rule 33).
   static let drainTime: UInt64 = 250_000_000
 
-  init(_ request: TransferRequest, _ sink: any ByteSink) {
-    self.request = request
-    self.sink = sink
-    route = Route(request.address)
-  }
+  init(_ request: TransferRequest, _ sink: any ByteSink) { (self.request, self.sink) = (request, sink) }
 
   // MARK: Questions
+
+  var destination: Address { route?.destination ?? request.address }
+
+  /// Where redirects led, without credentials; nil if there were none.
+  var effectiveURL: String? { route?.destination.key }
 
   /// Whether neither a head for the sink nor a body to drop has come.
   var isWaiting: Bool {
@@ -89,7 +91,7 @@ struct Exchange: ~Copyable {
   mutating func redirect(_ head: ResponseHead, at now: @autoclosure () -> UInt64) -> Bool {
     guard let location = head["location"] else { return false }
     do throws(DownloadError) {
-      next = .redirect(try route.target(of: location))
+      next = .redirect(try (route ?? Route(request.address)).following(location))
       return drain(Self.announcedLength(head), at: now())
     } catch {
       return fail(error)
@@ -105,7 +107,7 @@ struct Exchange: ~Copyable {
   mutating func final(_ head: ResponseHead) throws(DownloadError) -> ResponseHead {
     framing = try AnswerFraming(head)
     var head = head
-    head.effectiveURL = route.effectiveURL
+    head.effectiveURL = effectiveURL
     return head
   }
 
@@ -144,7 +146,7 @@ struct Exchange: ~Copyable {
     hopTime += time
     hops += 1
     phase = .waiting
-    if case .redirect(let target) = next { route.follow(to: target) }
+    if case .redirect(let further) = next { route = further }
     return next
   }
 
@@ -185,6 +187,6 @@ struct Exchange: ~Copyable {
     }
     return TransferReceipt(
       status: framing.status, bodyBytes: isDrained ? 0 : received, framing: framing.proof,
-      effectiveURL: route.effectiveURL)
+      effectiveURL: effectiveURL)
   }
 }

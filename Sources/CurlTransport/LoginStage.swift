@@ -7,7 +7,6 @@ import DownloadModel
 /// that requires Digest or Negotiate says so with a 401, and gets that, once. libcurl takes a second challenge on one
 /// easy handle for a refusal, or ignores it; so a challenge is requested with a handle that has none.
 enum LoginStage: Equatable {
-  /// Basic, or nothing where there is no login.
   case basic
   /// Nothing, so that the server challenges.
   case probe
@@ -74,8 +73,7 @@ enum LoginScheme: String, CaseIterable {
 final class LoginMemory {
   private var known: [String: LoginScheme] = [:]
 
-  func stage(at address: Address, hasLogin: Bool, challenger: String?) -> LoginStage {
-    guard hasLogin else { return .basic }
+  func stage(at address: Address, challenger: String?) -> LoginStage {
     let origin = Self.origin(address)
     return switch known[origin] {
     case nil: address.scheme == .https ? .basic : .probe

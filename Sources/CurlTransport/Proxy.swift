@@ -82,8 +82,8 @@ public struct ProxyRoutes: Sendable {
   public let http: Proxy?
   public let https: Proxy?
 
-  /// The same proxy for every address; nil for none.
-  public init(_ proxy: Proxy? = nil) { (http, https) = (proxy, proxy) }
+  /// The same proxy for every address.
+  public init(_ proxy: Proxy) { (http, https) = (proxy, proxy) }
 
   /// Equal addresses give one `Proxy`, whose login is tried once.
   public init(http: ProxyAddress?, https: ProxyAddress?) {

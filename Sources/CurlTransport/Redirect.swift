@@ -14,12 +14,9 @@ struct Route {
 
   init(_ home: Address) { (self.home, destination) = (home, home) }
 
-  /// Where redirects led, without credentials; nil if there were none.
-  var effectiveURL: String? { hops > 0 ? destination.key : nil }
-
   /// - Parameter location: as the server wrote it, often relative to where it was sent (RFC 9110 §10.2.2).
   /// - Throws: `.redirect` if it must not be followed.
-  func target(of location: String) throws(DownloadError) -> Address {
+  func following(_ location: String) throws(DownloadError) -> Route {
     guard hops < Self.limit else { throw Self.refusal("more than \(Self.limit) in a row") }
     guard let text = AddressReference.resolved(location, against: destination.key) else {
       throw Self.refusal("it leads to no address: \(Self.shown(location))")
@@ -34,12 +31,10 @@ struct Route {
     if destination.scheme == .https, target.scheme == .http {
       throw Self.refusal("it leads from https to \(target), where others can read and change it")
     }
-    return target.withLogin(ifMissing: destination).withLogin(ifMissing: home)
-  }
-
-  mutating func follow(to target: Address) {
-    destination = target
-    hops += 1
+    var next = self
+    next.destination = target.withLogin(ifMissing: destination).withLogin(ifMissing: home)
+    next.hops += 1
+    return next
   }
 
   private static func shown(_ location: String) -> String {

@@ -92,3 +92,68 @@ struct LoopTimers {
     return next <= now ? 0 : Int32(clamping: (next - now + 999_999) / 1_000_000)
   }
 }
+
+/// How long a request has waited for the first answer of a connection that was opened for it, or for that connection
+/// itself, which a server may leave unaccepted (HTTP rule 38).
+struct AnswerWait {
+  /// How long the request was unanswered before it was returned (`TransferRequest.waited`); nil for the first time.
+  let before: UInt64?
+  /// Whether it was returned unanswered and is asked again on an open connection.
+  private(set) var isTrial: Bool
+  /// The socket of the connection that was opened for it; nil while it has none, or if it reused one.
+  private(set) var socket: Int32?
+  /// Without that in which there was something to read; zero without a connection of its own.
+  var time: UInt64 = 0
+
+  init(after waited: Duration? = nil) {
+    before = waited.map { UInt64($0 / .nanoseconds(1)) }
+    isTrial = waited != nil
+  }
+
+  var mayReturn: Bool { time / 2 >= before ?? 0 }
+
+  /// For each connection that is tried; the last one counts.
+  /// - Returns: whether a trial ends with that: nothing is learnt from a new connection.
+  mutating func didOpen(_ socket: Int32) -> Bool {
+    defer { isTrial = false }
+    self.socket = socket
+    return isTrial
+  }
+}
+
+/// What one loop remembers of hosts while requests wait for the first answer of their connections.
+struct UnansweredWatch {
+  private(set) var isOn = false
+  var isJudging = false
+  private(set) var marks: [String: OvertakenRule.Mark] = [:]
+  private var answers: [String: Int] = [:]
+  private var firstAnswers: [String: UInt64] = [:]
+  /// For how many hosts a first answer is remembered, so that memory does not grow with their number.
+  private static let mostHosts = 1024
+
+  mutating func set(isOn: Bool, hosts: Set<String>) {
+    self.isOn = isOn
+    if !marks.isEmpty { marks = marks.filter { hosts.contains($0.key) } }
+    if !isOn { answers = [:] }
+  }
+
+  mutating func count(_ host: String) { answers[host, default: 0] += 1 }
+
+  /// A connection brought its first answer, after so many nanoseconds.
+  mutating func answered(_ host: String, after time: UInt64) {
+    guard firstAnswers.count < Self.mostHosts || firstAnswers[host] != nil else { return }
+    firstAnswers[host] = max(firstAnswers[host] ?? 0, time)
+  }
+
+  func facts(of host: String, busy: Int, idle: Int) -> OvertakenRule.Facts {
+    OvertakenRule.Facts(busy: busy, idle: idle, answers: answers[host] ?? 0, firstAnswer: firstAnswers[host] ?? 0)
+  }
+
+  mutating func see(_ host: String, _ facts: [OvertakenRule.Facts]) {
+    // If another connection was answered, counting begins again.
+    if marks[host]?.answering != facts.answering {
+      marks[host] = OvertakenRule.Mark(answering: facts.answering, answers: facts.answers)
+    }
+    marks[host]?.wasIdle = facts.contains { $0.idle > 0 }
+  }
+}

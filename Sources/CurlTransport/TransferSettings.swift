@@ -12,6 +12,7 @@ final class TransferSettings {
   private let userCookies: String?
   /// As a header line: `-H Authorization: …`.
   private let showsOwnLogin: Bool
+  private(set) lazy var logins = LoginMemory()
 
   init(_ options: TransportOptions) throws(CurlFailure) {
     self.options = options
@@ -40,7 +41,7 @@ final class TransferSettings {
   func mayShareConnections(to address: Address) -> Bool { asksForHTTP2 && address.scheme == .https }
 
   // Through a proxy, libcurl 7.87 to 7.88.1 accumulates connections when it multiplexes.
-  private var asksForHTTP2: Bool { options.usesHTTP2 && options.proxies.https == nil }
+  private var asksForHTTP2: Bool { options.usesHTTP2 && options.proxies?.https == nil }
 
   func hasLogin(for place: Address, of request: TransferRequest) -> Bool {
     let isHome = request.isHome(place)
@@ -151,7 +152,7 @@ struct TransferOptions: ~Copyable {
     _ request: TransferRequest, to address: Address, _ settings: TransferSettings, on easy: borrowing EasyHandle
   ) throws(CurlFailure) {
     try easy.set(CURLOPT_URL, address.wireText)
-    try set(settings.options.proxies[address.scheme], on: easy)
+    try set(settings.options.proxies?[address.scheme], on: easy)
     if let start = request.rangeStart {
       try easy.set(CURLOPT_RANGE, "\(start)-" + (request.rangeEnd.map { "\($0 - 1)" } ?? ""))
     } else if hasRange {
@@ -186,10 +187,12 @@ struct TransferOptions: ~Copyable {
     authentication = wanted.authentication
   }
 
-  mutating func set(_ login: LoginStage, on easy: borrowing EasyHandle) throws(CurlFailure) {
-    guard schemes != login.schemes else { return }
-    try easy.set(CURLOPT_HTTPAUTH, login.schemes)
-    schemes = login.schemes
+  /// - Parameter login: nil where there is none.
+  mutating func set(_ login: LoginStage?, on easy: borrowing EasyHandle) throws(CurlFailure) {
+    let wanted = login?.schemes ?? dlm_auth_basic
+    guard schemes != wanted else { return }
+    try easy.set(CURLOPT_HTTPAUTH, wanted)
+    schemes = wanted
   }
 
   mutating func set(isFresh wanted: Bool, on easy: borrowing EasyHandle) throws(CurlFailure) {

@@ -92,12 +92,13 @@ struct ExchangeTests {
     var exchange = try exchange("http://u:p@h/a")
     let goesOn = exchange.redirect(head(302, "Location: b\r\nContent-Length: 0\r\n"), at: Self.now)
     #expect(goesOn && exchange.goesOn)
-    guard case .redirect(let target)? = exchange.follow(after: 30) else {
+    guard case .redirect(let route)? = exchange.follow(after: 30) else {
       Issue.record("it leads elsewhere")
       return
     }
-    #expect(target == exchange.route.destination && target.key == "http://h/b" && target.hasCredentials)
-    #expect(exchange.route.effectiveURL == "http://h/b" && exchange.hopTime == 30)
+    let target = exchange.destination
+    #expect(target == route.destination && target.key == "http://h/b" && target.hasCredentials)
+    #expect(exchange.effectiveURL == "http://h/b" && exchange.hopTime == 30)
     #expect(!exchange.goesOn && exchange.isWaiting)
     let refused = exchange.redirect(head(302, "Location: file:///x\r\n"), at: Self.now)
     #expect(!refused && !exchange.goesOn && code(exchange, CURLE_WRITE_ERROR) == .redirect)
@@ -112,7 +113,7 @@ struct ExchangeTests {
       Issue.record("it asks again")
       return
     }
-    #expect(exchange.route.effectiveURL == nil && exchange.hopTime == 5)
+    #expect(exchange.effectiveURL == nil && exchange.hopTime == 5)
     // libcurl would try the login again by itself: the connection is given up.
     exchange.login = .digest(isFresh: false)
     let isKept = exchange.askAgain(.probe, head(401, "Content-Length: 10\r\n"), at: Self.now)

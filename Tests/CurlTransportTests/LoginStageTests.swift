@@ -55,7 +55,7 @@ struct LoginStageTests {
     let other = try Address("http://h:82/a")
     let origin = LoginMemory.origin(one)
     func stage(_ address: Address, _ challenger: String? = nil) -> LoginStage {
-      memory.stage(at: address, hasLogin: true, challenger: challenger)
+      memory.stage(at: address, challenger: challenger)
     }
     #expect(stage(one) == .probe)
     #expect(memory.next(after: .probe, challenge: nil, at: one) == nil)
@@ -63,7 +63,6 @@ struct LoginStageTests {
     #expect(stage(one) == .probe)
     #expect(stage(one, origin) == .digest(isFresh: false))
     #expect(stage(one, LoginMemory.origin(other)) == .probe)
-    #expect(memory.stage(at: one, hasLogin: false, challenger: origin) == .basic)
     // Another realm of the same origin.
     #expect(
       memory.next(after: .digest(isFresh: false), challenge: "Basic realm=\"y\"", at: one) == .plainBasic)
@@ -80,7 +79,7 @@ struct LoginStageTests {
   @Test func basicWhenItMayBe() throws {
     let memory = LoginMemory()
     func stage(_ text: String) throws -> LoginStage {
-      memory.stage(at: try Address(text), hasLogin: true, challenger: nil)
+      memory.stage(at: try Address(text), challenger: nil)
     }
     #expect(try stage("https://h/a") == .basic)
     let challenge = "Basic realm=\"x\""
