@@ -38,9 +38,11 @@ struct Wiring: Sendable {
       concurrency.widths.count, transport: options, cache: configuration, cookies: settings.connection.cookieJar?.lines)
     let perHost = settings.perHost ?? (settings.order.isBackground ? 1 : nil)
     var plan = RunPlan(
-      mode.strategy, concurrency, ceiling: perHost ?? max(concurrency.jobs, Settings.mostPerHost),
+      mode.strategy, concurrency, ceiling: perHost ?? max(settings.jobs, Settings.mostPerHost),
       retry: Self.retry(settings))
-    if settings.adaptsJobs || mode == .auto { plan.adaptive = AdaptiveConcurrency(ceiling: concurrency.jobs) }
+    if mode == .auto || settings.adaptsJobs && concurrency.jobs > 1 {
+      plan.adaptive = AdaptiveConcurrency(ceiling: concurrency.jobs)
+    }
     plan.order = settings.order.order
     // What is added to a watched list may have to go first while all lanes are busy.
     plan.looksAhead = settings.order.looksAhead || watches

@@ -15,7 +15,8 @@ public struct RunConcurrency: Sendable, Equatable {
   ///   - files: how many files there are; nil if that is known only at the end of their list.
   public init(_ mode: DownloadMode, jobs: Int, segments: Int, loops: Int, files: Int? = nil) {
     let isOneByOne = mode == .sequential
-    let jobs = isOneByOne ? 1 : max(1, jobs)
+    // One file has no width to find.
+    let jobs = isOneByOne || files == 1 ? 1 : max(1, jobs)
     let count = max(1, min(jobs, loops, files ?? .max))
     widths = (0..<count).map { jobs / count + ($0 < jobs % count ? 1 : 0) }
     self.segments = isOneByOne ? 1 : max(1, segments)
