@@ -111,3 +111,35 @@ public struct ProgressTally: Sendable, Equatable {
     resumedBytes += outcome.resumed * sign
   }
 }
+
+/// The state of a run at one moment.
+public struct ProgressSample: Sendable {
+  public var tally: ProgressTally
+  /// Body bytes received by the whole run so far, those of files in flight included.
+  public var received: Int64
+  /// In no order, without files that began while the feed had no reader; empty for a reader of totals.
+  public var active: [ActiveDownload]
+  /// Since the reader's last sample.
+  public var events: [ProgressEvent]
+  /// The hosts that keep files waiting, the one with most of them first; empty for a reader without events.
+  public var hosts: [HostWait]
+  /// Nil for a run that watches no lists, and for a reader without events.
+  public var watch: WatchStatus?
+  public var prompt: [String]
+  /// How many files at a time the user wants by now; nil where nobody has said so during the run.
+  public var width: Int?
+
+  public init(
+    tally: ProgressTally, received: Int64, active: [ActiveDownload], events: [ProgressEvent],
+    hosts: [HostWait] = [], watch: WatchStatus? = nil, prompt: [String] = [], width: Int? = nil
+  ) {
+    (self.tally, self.received, self.active, self.events) = (tally, received, active, events)
+    (self.hosts, self.watch, self.prompt, self.width) = (hosts, watch, prompt, width)
+  }
+}
+
+public struct ActiveDownload: Sendable, Identifiable {
+  public let id: Int
+  public let address: Address
+  public let meter: TransferMeter
+}

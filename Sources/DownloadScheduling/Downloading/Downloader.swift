@@ -13,7 +13,8 @@ public actor Downloader {
   private let feed: ProgressFeed
   private let retry: RetryPolicy
   private let clock: any Clock<Duration>
-  private let pulse: FilePulse
+  /// Made for the first file that is split.
+  private lazy var pulse = FilePulse(clock)
   private let random: @Sendable () -> Double
   private let segments: Int
   private let news: News
@@ -54,7 +55,6 @@ public actor Downloader {
     (self.executor, self.store, self.transport) = (executor, store, transport)
     (self.feed, self.news) = (feed, news)
     (self.retry, self.clock, self.random, self.segments) = (retry, clock, random, segments)
-    pulse = FilePulse(clock)
   }
 
   /// Gives one file up for this run: it ends as `.skipped`, and keeps what has come. Equal requests go on.
