@@ -46,9 +46,14 @@ let package = Package(
         "CCoding", "CCurl", "DownloadModel",
       ], swiftSettings: settings),
     .target(
+      name: "FileReceiving",
+      dependencies: [
+        "CLinux", "DownloadModel", .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: settings),
+    .target(
       name: "DownloadCaching",
       dependencies: [
-        "CLinux", "CSQLite", "DownloadModel",
+        "CSQLite", "DownloadModel", "FileReceiving",
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
     .target(
@@ -67,7 +72,7 @@ let package = Package(
     .target(
       name: "Downloads",
       dependencies: [
-        "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling",
+        "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling", "FileReceiving",
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
 
@@ -75,7 +80,7 @@ let package = Package(
     .executableTarget(
       name: "dlm",
       dependencies: [
-        "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling", "Downloads",
+        "DownloadModel", "CurlTransport", "DownloadCaching", "DownloadScheduling", "Downloads", "FileReceiving",
         "Comparing", "TerminalProgress", "DemoOrigin", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -105,7 +110,13 @@ let package = Package(
     .testTarget(
       name: "DownloadCachingTests",
       dependencies: [
-        "DownloadCaching", "DownloadModel", "TestSupport",
+        "DownloadCaching", "DownloadModel", "FileReceiving", "TestSupport",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "FileReceivingTests",
+      dependencies: [
+        "DownloadModel", "FileReceiving", "TestSupport",
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: settings),
     .testTarget(
@@ -118,7 +129,8 @@ let package = Package(
     .testTarget(
       name: "DownloadsTests",
       dependencies: [
-        "Downloads", "LibraryUser", "DownloadCaching", "DownloadModel", "DownloadScheduling", "TestSupport",
+        "Downloads", "LibraryUser", "DownloadCaching", "DownloadModel", "DownloadScheduling", "FileReceiving",
+        "TestSupport",
       ],
       swiftSettings: settings),
     .testTarget(
@@ -130,6 +142,7 @@ let package = Package(
       name: "dlmTests",
       dependencies: [
         "dlm", "TestSupport", "CurlTransport", "DownloadCaching", "DownloadModel", "DownloadScheduling",
+        "FileReceiving",
         "Comparing", "TerminalProgress",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),

@@ -1,4 +1,5 @@
 public import DownloadModel
+public import FileReceiving
 import Glibc
 public import SystemPackage
 
@@ -199,7 +200,7 @@ public struct CacheAdministration: Sendable {
   public func close() async -> [CacheWarning] {
     guard case .success(let index) = index else { return [] }
     await index.close()
-    return [secret.takeWarning()].compactMap { $0 } + (await index.takeWarnings())
+    return [CacheWarning(secret)].compactMap { $0 } + (await index.takeWarnings())
   }
 }
 
@@ -225,12 +226,18 @@ public struct CacheWarning: Sendable, Equatable {
   /// What the system or the database said; empty if it said nothing.
   public var detail: String
 
-  init(_ kind: Kind, path: FilePath, detail: String = "") {
+  init(_ kind: Kind = .unusable, path: FilePath, detail: String = "") {
     (self.kind, self.path, self.detail) = (kind, path, detail)
   }
 
-  init(_ kind: Kind = .unusable, _ failure: DownloadError) {
+  package init(_ kind: Kind = .unusable, _ failure: DownloadError) {
     self.init(kind, path: FilePath(failure.path ?? ""), detail: kind == .unusable ? "\(failure)" : failure.reason)
+  }
+
+  /// Why the secret of earlier runs could not be read, if that was not told yet.
+  init?(_ secret: UserSecret) {
+    guard let failure = secret.takeFailure() else { return nil }
+    self.init(path: secret.path, detail: Self.words(failure))
   }
 
   static func words(_ error: any Error) -> String {

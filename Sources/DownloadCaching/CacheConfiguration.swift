@@ -1,4 +1,5 @@
 public import DownloadModel
+public import FileReceiving
 public import SystemPackage
 
 @dynamicMemberLookup
@@ -6,17 +7,10 @@ public struct CacheConfiguration: Sendable {
   /// Where finished files go; made if missing, at the first file.
   public var directory: FilePath
   public var kept: Kept
-  public var naming = Naming()
-  public var checks = Checks()
-  /// Fetch even what is known to be unchanged.
-  public var refresh = false
+  public var receiving = ReceivingRules()
   /// Answer from the disk or not at all.
   public var offline = false
   public var freshness = FreshnessPolicy()
-  /// Whether a large file may be filled by several transfers at a time.
-  public var splits = true
-  /// Whether files get the server's Last-Modified (`--remote-time`).
-  public var usesRemoteTime = false
   /// What an answer depends on beside its address. Only a keyed hash of it is stored.
   public var trust = Trust() { didSet { fields = RequestFields(trust) } }
   private(set) var fields = RequestFields(Trust())
@@ -24,8 +18,6 @@ public struct CacheConfiguration: Sendable {
   public var holdsCookies: @Sendable () -> Bool = { false }
   /// Called when a request waits for another process that downloads the same file.
   public var onWait: @Sendable (DownloadRequest, _ process: Int?) -> Void = { _, _ in }
-  /// Seconds since 1970: the wall clock, except in tests.
-  public var now: @Sendable () -> Int64 = WallClock.seconds
 
   /// What is kept beside the user's files.
   public struct Kept: Sendable {
@@ -45,23 +37,6 @@ public struct CacheConfiguration: Sendable {
     public var servesManyRuns = false
   }
 
-  public struct Naming: Sendable {
-    public var conflictPolicy = ConflictPolicy.rename
-    /// Whether a server may choose a file's name (RFC 6266).
-    public var useContentDisposition = true
-    /// The numbers for names that occur in the list more than once; nil for requests that are in no list.
-    public var names: NameNumbers?
-  }
-
-  /// What a file must be to get its final name.
-  public struct Checks: Sendable {
-    /// Checksums that files must meet, by name.
-    public var checksums: ChecksumList?
-    public var requiredProof = Proof.nothing
-    /// A longer file fails, in bytes (`--max-filesize`); nil for any length.
-    public var maxSize: Int64?
-  }
-
   public init(directory: FilePath, cacheFolder: FilePath?) {
     self.directory = directory
     kept = Kept(cacheFolder: cacheFolder)
@@ -72,14 +47,19 @@ public struct CacheConfiguration: Sendable {
     set { kept[keyPath: member] = newValue }
   }
 
-  public subscript<Value>(dynamicMember member: WritableKeyPath<Naming, Value>) -> Value {
-    get { naming[keyPath: member] }
-    set { naming[keyPath: member] = newValue }
+  public subscript<Value>(dynamicMember member: WritableKeyPath<ReceivingRules.Naming, Value>) -> Value {
+    get { receiving.naming[keyPath: member] }
+    set { receiving.naming[keyPath: member] = newValue }
   }
 
-  public subscript<Value>(dynamicMember member: WritableKeyPath<Checks, Value>) -> Value {
-    get { checks[keyPath: member] }
-    set { checks[keyPath: member] = newValue }
+  public subscript<Value>(dynamicMember member: WritableKeyPath<ReceivingRules.Checks, Value>) -> Value {
+    get { receiving.checks[keyPath: member] }
+    set { receiving.checks[keyPath: member] = newValue }
+  }
+
+  public subscript<Value>(dynamicMember member: WritableKeyPath<ReceivingRules, Value>) -> Value {
+    get { receiving[keyPath: member] }
+    set { receiving[keyPath: member] = newValue }
   }
 }
 
@@ -115,28 +95,15 @@ final class SharedConfiguration: Sendable {
   let configuration: CacheConfiguration
   /// What options and header lines together say about stored answers.
   let directives: RequestDirectives
-  /// Whether a server may be asked: neither `--offline` nor `only-if-cached` (RFC 9111 §5.2.1.7).
-  let mayAsk: Bool
-  let cacheControlLine: String?
+  let receiving: SharedRules
+  var mayAsk: Bool { receiving.mayAsk }
 
   init(_ configuration: CacheConfiguration) {
     self.configuration = configuration
     directives = configuration.fields.directives.combined(
       RequestDirectives(cacheControl: configuration.freshness.cacheControl))
-    mayAsk = !configuration.offline && !directives.onlyIfCached
-    cacheControlLine =
-      (configuration.refresh ? "no-cache" : configuration.freshness.cacheControl)
-      .map { "Cache-Control: \($0)" }
+    receiving = SharedRules(
+      configuration.receiving, mayAsk: !configuration.offline && !directives.onlyIfCached,
+      cacheControl: configuration.refresh ? "no-cache" : configuration.freshness.cacheControl)
   }
-}
-
-/// What to do with a file under the wanted name that dlm did not write, or no longer finds as it wrote it.
-public enum ConflictPolicy: String, Sendable, CaseIterable {
-  /// The new file takes another name: `x.1.tar.gz`.
-  case rename
-  /// The file that stands there stays, and nothing is fetched.
-  case skip
-  case overwrite
-  /// As `rename`, and the person at the terminal is asked afterwards (`DownloadCache.carryOut`).
-  case ask
 }

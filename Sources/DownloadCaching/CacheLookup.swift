@@ -1,32 +1,5 @@
 import DownloadModel
-
-/// What the index knows about one request.
-final class KnownFiles: Sendable {
-  /// The file that this very request wrote here, intact.
-  let own: CacheRow?
-  /// The same address's file elsewhere, intact and worth asking the server about.
-  let elsewhere: CacheRow?
-  /// What each is worth to this request.
-  let ownReuse: Reuse
-  let elsewhereReuse: Reuse
-  let ownership: DownloadPlan.Ownership
-
-  /// The answers of a first run and of a run without an index.
-  static let notAsked = KnownFiles(.unknown)
-  static let nothing = KnownFiles(.known(nil))
-
-  var isNothing: Bool { own == nil && elsewhere == nil }
-
-  init(
-    _ ownership: DownloadPlan.Ownership, own: CacheRow? = nil, elsewhere: CacheRow? = nil,
-    reuse: (own: Reuse, elsewhere: Reuse) = (.asOwn, .asOwn)
-  ) {
-    self.own = own
-    self.elsewhere = elsewhere
-    (ownReuse, elsewhereReuse) = reuse
-    self.ownership = ownership
-  }
-}
+import FileReceiving
 
 struct RunStart: Sendable, Equatable {
   /// Since 1970, by the clock that rows are stamped with.

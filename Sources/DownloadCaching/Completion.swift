@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 import SystemPackage
 
 /// What follows when a file is whole, confirmed, or to be copied: it is verified, named and remembered.
@@ -16,17 +17,15 @@ struct Completion {
   ) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
     // An asynchronous call without need costs half a per cent of a small file's time.
-    var verdict = download.look { $0.verdict }
+    var verdict = download.verdict
     if case .unread(let expected) = verdict {
       verdict = try await resources.worker.verdict(on: download, expected)
     }
     guard let proof = try Verification.judge(verdict, proof, of: download) else { return nil }
-    if configuration.usesRemoteTime {
-      try download.access { reception throws(DownloadError) in try reception.stamp() }
-    }
+    if configuration.usesRemoteTime { try download.stamp() }
     // The data first: after a power cut, a name must not stand for bytes that were lost.
     if configuration.syncs { try await resources.syncer.sync(download) }
-    let committed = try await Commit(download, proof: proof).run(index, resources.worker)
+    let committed = try await commit(Commit(download, proof: proof), plan)
     var fillsStore = false
     if committed.outcome.kind != .skipped {
       hits.memory.remember(
@@ -35,7 +34,7 @@ struct Completion {
           changed: committed.row?.changed, trust: plan.trust.own), for: plan.request.key)
       if let row = committed.row {
         index.add(row)
-        if let doubted = download.look({ $0.doubted }) { await discredit(doubted) }
+        if let doubted = download.doubted { await discredit(doubted) }
         if index.store != nil || source != nil { fillsStore = keep(row, download, source) }
       }
     }
@@ -43,6 +42,29 @@ struct Completion {
     if index.isFull { await index.flush() }
     if fillsStore { await index.store?.flush(index) }
     return committed.outcome
+  }
+
+  /// The index is asked only when something stands under the name, which is rare.
+  /// - Throws: `.disk`, `.folder`, `.conflict`; `.cancelled` while files are compared.
+  private nonisolated(nonsending) func commit(
+    _ commit: Commit, _ plan: DownloadPlan
+  ) async throws(DownloadError) -> Commit.Committed {
+    var ownership = plan.files.ownership
+    var owners = plan.owners
+    var looksForTwin = true
+    while true {
+      switch try commit.attempt(ownership, owners, looksForTwin: looksForTwin, { index.journal($0) }) {
+      case .committed(let committed): return committed
+      case .again: continue
+      case .twinPossible:
+        if let owners, let twin = try await resources.worker.adopt(for: commit, owners) { return twin }
+        looksForTwin = false
+      case .ownershipUnknown:
+        if owners == nil { owners = await index.owners(in: plan.directory) }
+        // The index was empty at the start, but this run has written rows since.
+        if ownership == .unknown { ownership = .known(await index.row(plan.rowKey)) }
+      }
+    }
   }
 
   /// Takes back a row whose copy had a wrong checksum, where the server's bytes have the right one.
@@ -56,13 +78,13 @@ struct Completion {
   /// Notes a file that was fetched, or copied from `source`, for the store. Returns whether that is to be filled now.
   @inline(never)
   private func keep(_ row: CacheRow, _ download: FileDownload, _ source: CacheRow?) -> Bool {
-    let head = download.look { $0.head }
+    let head = download.answer.head
     guard var entry = source, entry.key.isStored else {
       return index.store?.note(row, of: download.plan, head, index) == true
     }
     // What was just used is evicted last.
-    entry.usedAt = row.usedAt
-    entry.digest = row.digest ?? entry.digest
+    entry.fields.usedAt = row.usedAt
+    entry.fields.digest = row.digest ?? entry.digest
     if head != nil, row.trust.mayRenew(entry.trust) {
       // The server has vouched for it anew (RFC 9111 §4.3.4).
       let selected = index.fingerprint.selected(row)
@@ -79,11 +101,11 @@ struct Completion {
   /// - Returns: nil if that file has since changed on this disk, or has the wrong bytes.
   nonisolated(nonsending) func confirm(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
     let plan = download.plan
-    let (head, askedAt) = download.look { ($0.head, $0.askedAt) }
+    let (head, askedAt) = download.answer
     let confirmation = Confirmation(plan: plan, head: head, askedAt: askedAt, shared: shared, index: index)
-    if let own = plan.own.map({ own in download.look { $0.cleared(own) } }) {
+    if let own = plan.own.map({ download.cleared($0) }) {
       if own.isIntact(in: plan.directory) {
-        let meter = download.look { $0.meter }
+        let meter = download.meter
         abandon(download)
         let (row, isProved) = try await confirmation.confirm(own)
         return hits.answer(row, plan.request, plan.trust, in: plan.directory, meter, isProved ? .digest : nil)
@@ -97,14 +119,14 @@ struct Completion {
         return outcome
       }
     }
-    try startAgain(download)
+    try download.startAgain(without: .knownVersion)
     return nil
   }
 
   @inline(never)
   nonisolated(nonsending) func standIn(for download: FileDownload) async -> DownloadOutcome? {
     guard let row = hits.standIn(for: download) else { return nil }
-    let (plan, meter) = (download.plan, download.look { $0.meter })
+    let (plan, meter) = (download.plan, download.meter)
     var outcome: DownloadOutcome?
     if plan.own == nil {
       outcome = await copy(row, inPlaceOf: download, meter)
@@ -116,16 +138,8 @@ struct Completion {
   }
 
   func abandon(_ download: FileDownload) {
-    do throws(DownloadError) {
-      try download.access { reception throws(DownloadError) in try reception.abandon() }
-    } catch {
+    do throws(DownloadError) { try download.abandon() } catch {
       index.warn(CacheWarning(.partialNotKept, error))
-    }
-  }
-
-  private func startAgain(_ download: FileDownload) throws(DownloadError) {
-    try download.access { reception throws(DownloadError) in
-      try reception.startAgain(without: .knownVersion)
     }
   }
 
@@ -144,7 +158,7 @@ struct Completion {
         return outcome
       }
       guard !shared.mayAsk else {
-        try startAgain(download)
+        try download.startAgain(without: .knownVersion)
         return nil
       }
       throw DownloadError(
@@ -187,7 +201,7 @@ struct Completion {
       if source.identity.size > Self.shortCopy {
         try await resources.worker.fill(download, from: source)
       } else {
-        try download.access { reception throws(DownloadError) in try reception.copy(source) }
+        try download.copy(source)
       }
     guard isFilled, var outcome = try await finish(download, source.proof, copyOf: source) else { return nil }
     if outcome.kind == .fetched { outcome.kind = .copied }
@@ -220,7 +234,7 @@ struct Confirmation {
     if let head, trust.mayRenew(own.trust) {
       await endStored()
       var renewed = row.renewed(by: head, askedAt: askedAt, digest: expected)
-      renewed.trust = trust
+      renewed.fields.trust = trust
       if !configuration.fields.forbidsStoring {
         await renew(row, to: renewed)
         if let store = index.store, store.note(renewed, of: plan, head, isConfirmed: true, index) {

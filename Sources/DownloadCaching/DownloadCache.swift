@@ -1,3 +1,4 @@
+public import FileReceiving
 public import DownloadModel
 import SystemPackage
 
@@ -108,7 +109,7 @@ public actor DownloadCache: DownloadStore {
       case .askAnew:
         if let outcome = try hits.fromMemory(request, trust, in: directory, meter) { return .answered(outcome) }
       case .goOn(let download):
-        download.look { $0.show(on: meter) }
+        download.show(on: meter)
         return .missing(download)
       }
     }
@@ -178,7 +179,7 @@ public actor DownloadCache: DownloadStore {
     _ directory: OutputDirectory, version: KnownVersion? = nil, owners: FileOwners? = nil
   ) -> DownloadPlan {
     DownloadPlan(
-      request, shared, in: directory, rowKey: rowKey, trust: trust, files: known, known: version,
+      request, shared.receiving, in: directory, rowKey: rowKey, trust: trust, files: known, known: version,
       owners: owners, isIndexed: index.records, mayStandAlready: request.isRepeat || hits.hasCompany)
   }
 
@@ -229,14 +230,14 @@ public actor DownloadCache: DownloadStore {
   // MARK: The way back
 
   public func commit(_ download: FileDownload) async throws(DownloadError) -> DownloadOutcome? {
-    guard case .finished(let finished) = download.look({ $0.phase }) else { return nil }
+    guard let finished = download.finished else { return nil }
     let outcome: DownloadOutcome?
     switch finished {
     case .whole(let proof): outcome = try await completion.finish(download, proof)
     case .unchanged: outcome = try await completion.confirm(download)
     case .partly: outcome = nil
     case .skipped:
-      let name = download.plan.preferred(download.look { $0.finalName })
+      let name = download.finalName
       completion.abandon(download)
       let directory = download.plan.directory
       let size = max(0, try directory.standing(name)?.identity.size ?? 0)
@@ -256,7 +257,7 @@ public actor DownloadCache: DownloadStore {
 
   /// Frees the claim, so that other processes may go on with the file, and answers the coalesced requests.
   private func land(_ download: FileDownload, _ result: Result<DownloadOutcome, DownloadError>) {
-    download.look { $0.endClaim() }
+    download.endClaim()
     inFlight.land(download.plan.request.key, result)
   }
 

@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 
 /// How long a stored answer may be used unasked (RFC 9111 §4.2), by its header fields. What redirects led to is never
 /// fresh: its lifetime says nothing of how long the redirect holds.

@@ -1,4 +1,5 @@
-import DownloadModel
+package import DownloadModel
+package import FileReceiving
 
 /// Answers requests with files that are already here, by memory and by the index. Isolated state of one cache actor.
 final class Hits {
@@ -109,7 +110,7 @@ final class Hits {
     let plan = download.plan
     guard !configuration.refresh, !plan.hasUserDigests, let row = plan.own ?? plan.elsewhere,
       row.proof >= configuration.requiredProof, index.fingerprint.reuse(of: row, under: plan.trust) == .asOwn,
-      row.identity.size <= configuration.maxSize ?? .max, download.look({ $0.doubted }) == nil,
+      row.identity.size <= configuration.maxSize ?? .max, download.doubted == nil,
       Freshness(of: row, at: configuration.now(), guesses: false).mayStandIn(for: shared.directives)
     else { return nil }
     return row
@@ -134,12 +135,12 @@ final class Hits {
       row = index.stamped(row, nil)
       let digest = expectedDigest(of: row, request).map { "\($0)" }
       if row.digest != digest, index.records {
-        row.digest = digest
+        row.fields.digest = digest
         index.addStored(row)
       }
     }
     if index.records, row.isUsedAgain(at: configuration.now()) {
-      row.usedAt = configuration.now()
+      row.fields.usedAt = configuration.now()
       index.addStored(row)
     }
     // What the index answers by itself is not worth a place in memory.
@@ -168,7 +169,7 @@ final class Hits {
 }
 
 extension RowKey {
-  init(of request: DownloadRequest, in directory: OutputDirectory) {
+  package init(of request: DownloadRequest, in directory: OutputDirectory) {
     self.init(of: request.address, directory: directory.canonicalPath, requested: request.outputName ?? "")
   }
 }

@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 
 /// The requests in flight, and the equal requests that wait for them. Isolated state of one cache actor.
 ///

@@ -1,4 +1,5 @@
 public import DownloadModel
+import FileReceiving
 import FoundationEssentials
 import Glibc
 public import SystemPackage

@@ -1,6 +1,7 @@
 import CurlTransport
 import DownloadCaching
 public import DownloadModel
+import FileReceiving
 import SystemPackage
 
 /// The settings of a session. Nothing is read from the environment, a settings file or a command line.

@@ -2,6 +2,7 @@ package import CurlTransport
 package import DownloadCaching
 package import DownloadModel
 package import DownloadScheduling
+package import FileReceiving
 import Synchronization
 
 /// The values that make one run: from a command line's settings, or from those of this library.

@@ -1,6 +1,7 @@
 import DownloadCaching
 public import DownloadModel
 public import DownloadScheduling
+import FileReceiving
 import Synchronization
 import SystemPackage
 

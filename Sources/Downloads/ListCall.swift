@@ -1,5 +1,5 @@
-import DownloadCaching
 import DownloadModel
+import FileReceiving
 import Synchronization
 
 /// One iteration of a list: the source of its run, and a stream of what happens to its files. With a lock and not an

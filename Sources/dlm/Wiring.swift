@@ -3,6 +3,7 @@ import DownloadCaching
 import DownloadModel
 import DownloadScheduling
 import Downloads
+import FileReceiving
 import SystemPackage
 
 /// The loops and the run that a command's settings describe. Closed after the run.

@@ -1,3 +1,4 @@
+@testable import FileReceiving
 import DownloadCaching
 import DownloadModel
 import DownloadScheduling

@@ -1,6 +1,6 @@
-import DownloadCaching
 import DownloadModel
 import DownloadScheduling
+import FileReceiving
 import Synchronization
 import TestSupport
 import Testing

@@ -6,6 +6,7 @@ import Testing
 
 @testable import CurlTransport
 @testable import DownloadCaching
+@testable import FileReceiving
 
 /// HTTP rules 18, 29, 30 and 32: which file it is, the address says, and nothing else; for whom it may be
 /// used, and how it is asked about, what the request had beside that.

@@ -1,4 +1,5 @@
 public import DownloadModel
+import FileReceiving
 public import SystemPackage
 
 /// One file that the index knows (`dlm cache list`, `dlm cache verify`).

@@ -1,4 +1,5 @@
 public import DownloadModel
+import FileReceiving
 import Glibc
 public import SystemPackage
 
@@ -46,7 +47,7 @@ struct UnfinishedFiles {
   }
 
   /// Removes unfinished files with what stands beside them; not those that a living process has in use.
-  func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Freed {
+  package func remove(_ isMeant: (String) -> Bool) throws(Errno) -> Freed {
     var removed = Freed()
     for name in try partNames() {
       guard let metadata = try metadata(of: name), isMeant(metadata.value.address) else { continue }

@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 import SystemPackage
 
 /// What dlm knows of the files it wrote: rows in `index.sqlite`, several processes at a time. It has an executor of its
@@ -251,7 +252,7 @@ actor CacheIndex {
     return try look { try $0.rows(CacheSchema.page(ofUsers: ofUsers), key.values + [.number(Int64(limit))]) }
   }
 
-  func rows(of address: String) throws -> [CacheRow] {
+  package func rows(of address: String) throws -> [CacheRow] {
     try look { try $0.rows(CacheSchema.ofAddress, [.text(address)]) }
   }
 

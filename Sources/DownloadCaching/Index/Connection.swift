@@ -1,4 +1,5 @@
 import CSQLite
+import FileReceiving
 
 struct DatabaseError: Error, CustomStringConvertible {
   /// SQLite's primary result code.

@@ -1,4 +1,5 @@
 public import DownloadModel
+import FileReceiving
 public import SystemPackage
 
 /// One cache actor's own connection to the index, for lookups on the network loop's thread: to ask the index's actor

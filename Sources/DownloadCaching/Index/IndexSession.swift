@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 import SystemPackage
 
 /// One cache actor's access to the index, which writes rows in batches. Isolated state of that actor.
@@ -187,14 +188,14 @@ final class IndexSession {
   /// - Returns: false if it is not there.
   func notePending(_ key: RowKey, from old: String, to new: (String, ChangeTime)) -> Bool {
     guard var row = batch?[key], row.name == old else { return false }
-    (row.name, row.changed) = new
+    (row.fields.name, row.changed) = new
     addStored(row)
     return true
   }
 
   nonisolated(nonsending) func note(_ key: RowKey, from old: String, to new: (String, ChangeTime)) async {
     guard var row = await row(key), row.name == old else { return }
-    (row.name, row.changed) = new
+    (row.fields.name, row.changed) = new
     addStored(row)
     if isFull { await flush() }
   }
@@ -206,14 +207,14 @@ final class IndexSession {
       let seconds = RemoteTime.seconds(head?["last-modified"] ?? row.validator.lastModified, now: configuration.now())
     else { return row }
     var stamped = row
-    stamped.identity.modified = seconds * 1_000_000_000
+    stamped.fields.identity.modified = seconds * 1_000_000_000
     guard stamped.identity != row.identity else { return row }
     stamped.changed = .beforeNaming(WallClock.stamp())
     // Before the file changes: dlm, killed in between, would else take it for touched by another program.
     journalStored(stamped)
     do throws(Errno) {
       guard let file = try Descriptor.stamp(row, seconds) else { return row }
-      (stamped.identity, stamped.changed) = (file.identity, ChangeTime(of: file))
+      (stamped.fields.identity, stamped.changed) = (file.identity, ChangeTime(of: file))
     } catch {
       warn(CacheWarning(.unusable, path: FilePath(row.path), detail: "its time cannot be set: \(error)"))
       return row
@@ -257,7 +258,7 @@ final class IndexSession {
   }
 
   nonisolated(nonsending) func takeWarnings() async -> [CacheWarning] {
-    if let warning = resources.secret.takeWarning() { warn(warning) }
+    if let warning = CacheWarning(resources.secret) { warn(warning) }
     let ofIndex = await index?.takeWarnings() ?? []
     defer { warnings = [] }
     return warnings + ofIndex
@@ -303,19 +304,5 @@ final class RowBatch {
   subscript(key: RowKey) -> CacheRow? {
     // Where two keys have one hash, the row of one is not found: then its server is asked.
     placeOfKey[key.hashValue].flatMap { journal.row(at: $0) }.flatMap { $0.key == key ? $0 : nil }
-  }
-}
-
-/// Which file of one folder belongs to which request, by the index, read once a run: a file has one address, in every
-/// run. `OutputDirectory.isGiven` knows the files of this one.
-struct FileOwners: Sendable {
-  private var owned: [Int64: (identity: FileIdentity, key: Int)] = [:]
-
-  mutating func add(_ identity: FileIdentity, of key: RowKey) { owned[identity.inode] = (identity, key.number) }
-
-  /// Whether a file is, untouched, what was written for a request other than this.
-  func isOwned(_ file: FileIdentity, besides key: RowKey) -> Bool {
-    guard let owned = owned[file.inode] else { return false }
-    return owned.identity == file && owned.key != key.number
   }
 }

@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 import Synchronization
 
 /// A row as one line of a journal, with its columns as SQLite takes them without a copy.

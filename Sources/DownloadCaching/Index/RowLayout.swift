@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 
 /// The columns of a row, of which schema, statements and journal lines are made, in this order.
 enum RowColumn: Int, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
-import CLinux
 import DownloadModel
+import FileReceiving
 import Glibc
 import SystemPackage
 import Synchronization
@@ -120,11 +120,11 @@ final class FileStore: Sendable {
   ) throws(Errno) -> CacheRow? {
     let store = try open()
     var entry = source
-    entry.key = RowKey(address: source.key.address, directory: store.path, requested: RowKey.stored)
-    entry.name = name(source.key)
+    entry.fields.key = RowKey(address: source.key.address, directory: store.path, requested: RowKey.stored)
+    entry.fields.name = name(source.key)
     guard let file = try Descriptor.openIntact(source) else { return nil }
     if kind == .link {
-      entry.sum = try file.digest(.sha256)?.hex
+      entry.fields.sum = try file.digest(.sha256)?.hex
       guard try source.isIntact(file.standing()) else { return nil }
     } else if let route = store.route {
       let copy = try store.folder.openUnnamed(mode: 0o600)
@@ -147,7 +147,7 @@ final class FileStore: Sendable {
   ) throws(Errno) -> CacheRow {
     var entry = entry
     let standing = try file.standing()
-    (entry.identity, entry.changed) = (standing.identity, .beforeNaming(standing.changed))
+    (entry.fields.identity, entry.changed) = (standing.identity, .beforeNaming(standing.changed))
     beforeNaming(entry)
     try body()
     entry.changed = ChangeTime(of: try file.standing())
@@ -224,38 +224,5 @@ final class FileStore: Sendable {
     guard let store = try openIfThere() else { return }
     try removeAbandoned()
     for name in names where isName(name) { try store.folder.remove(name) }
-  }
-}
-
-extension Descriptor {
-  /// Shares the blocks of a file with this one (FICLONE, ioctl_ficlone(2)).
-  /// - Returns: false where the file system cannot, or where the two are on different ones.
-  func clone(_ file: borrowing Descriptor) -> Bool { ioctl(raw, 0x4004_9409, file.raw) == 0 }
-
-  /// Up to this length a copy through this process is faster than within the kernel: 21 µs a file against 26.
-  private static let short: Int64 = 1 << 16
-
-  /// Copies the first `length` bytes of a file, or as many as there are, within the kernel where that is worth it.
-  /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
-  func copyBytes(of file: borrowing Descriptor, _ length: Int64) throws(Errno) -> Int64 {
-    var byHand = length <= Self.short
-    var offset: Int64 = 0
-    while offset < length {
-      try Self.checkCancellation()
-      let most = Int(min(length - offset, Int64(Self.blockLength)))
-      if byHand {
-        let bytes = try file.read(most, at: offset)
-        if bytes.isEmpty { return offset }
-        try write(bytes, at: offset)
-        offset += Int64(bytes.count)
-        continue
-      }
-      let count = dlm_copy_file_range(file.raw, raw, offset, most)
-      if count == 0 { return offset }
-      // Not all pairs of file systems can. A failure of the disk's comes again by hand.
-      if count < 0 { byHand = errno != EINTR }
-      offset += Int64(max(0, count))
-    }
-    return offset
   }
 }

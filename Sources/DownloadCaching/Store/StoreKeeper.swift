@@ -1,4 +1,5 @@
 import DownloadModel
+import FileReceiving
 import Glibc
 import Synchronization
 import SystemPackage
@@ -65,7 +66,7 @@ actor StoreKeeper {
     var row = index.fingerprint.selected(row)
     // A name that the user chose for this request is not that of the next.
     if !row.key.requested.isEmpty {
-      row.wanted =
+      row.fields.wanted =
         head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
         ?? FileNaming.name(of: plan.address, from: plan.request.provenance)
     }

@@ -1,5 +1,6 @@
 import DownloadCaching
 import DownloadModel
+import FileReceiving
 import Glibc
 import SystemPackage
 

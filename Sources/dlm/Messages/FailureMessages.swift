@@ -1,5 +1,5 @@
-import DownloadCaching
 import DownloadModel
+import FileReceiving
 import Glibc
 import SystemPackage
 import TerminalProgress

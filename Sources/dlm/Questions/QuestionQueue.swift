@@ -1,5 +1,5 @@
-import DownloadCaching
 import DownloadModel
+import FileReceiving
 import Synchronization
 
 struct Question: Sendable {

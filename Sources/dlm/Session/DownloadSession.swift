@@ -1,7 +1,8 @@
-import Comparing
 import DownloadCaching
+import Comparing
 import DownloadModel
 import Downloads
+import FileReceiving
 import SystemPackage
 import TerminalProgress
 

@@ -1,4 +1,5 @@
 import DownloadCaching
+import FileReceiving
 import DownloadModel
 import Glibc
 import Synchronization

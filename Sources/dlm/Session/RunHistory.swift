@@ -1,6 +1,6 @@
 import Comparing
-import DownloadCaching
 import DownloadModel
+import FileReceiving
 
 struct RunHistory: Equatable {
   /// The working folder, absolute.

@@ -1,6 +1,7 @@
 import Comparing
 import DownloadCaching
 import DownloadModel
+import FileReceiving
 
 struct RunReport: Sendable {
   var mode: DownloadMode

@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import DownloadCaching
 public import DownloadModel
+public import FileReceiving
 import SystemPackage
 public import TerminalProgress
 

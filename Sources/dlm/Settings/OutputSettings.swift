@@ -1,6 +1,7 @@
 import ArgumentParser
 import DownloadCaching
 import DownloadModel
+import FileReceiving
 import SystemPackage
 
 struct OutputOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import ArgumentParser
-import DownloadCaching
 import DownloadModel
+import FileReceiving
 import Glibc
 import Synchronization
 

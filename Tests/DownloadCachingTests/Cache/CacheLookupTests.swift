@@ -2,6 +2,7 @@ import DownloadModel
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 @Suite("What is done about a request, by what is known of its files")
 struct CacheLookupTests {
@@ -178,7 +179,7 @@ struct CacheLookupTests {
     for lifetime in [nil, "max-age=1000", "no-cache"] {
       for fetchedAt: Int64 in [0, 9, 100] {
         var other = Self.row("/there", lifetime: lifetime)
-        other.fetchedAt = fetchedAt
+        other.fields.fetchedAt = fetchedAt
         let both = KnownFiles(
           .known(own), own: own, elsewhere: other, reuse: (row.known.ownReuse, .asOwn))
         #expect(CacheLookup.decide(both, row.question) == alone)

@@ -1,3 +1,4 @@
+@testable import FileReceiving
 import DownloadModel
 import TestSupport
 import Testing

@@ -1,9 +1,18 @@
+import Dispatch
 import DownloadModel
 import SystemPackage
 import TestSupport
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
+
+extension DiskWorker {
+  fileprivate func hold(_ isHeld: DispatchSemaphore, until mayGo: DispatchSemaphore) {
+    isHeld.signal()
+    mayGo.wait()
+  }
+}
 
 @Suite("A run answers from memory, then from disk, then from the network")
 struct DownloadCacheTests {
@@ -31,6 +40,17 @@ struct DownloadCacheTests {
     #expect(await run.cache.close() == [])
     #expect(try folder.names(in: "out") == ["x"])
     #expect(try folder.names(in: "cache").allSatisfy { !$0.hasSuffix(".log") })
+  }
+
+  /// `--fsync` of a small file, while the worker reads gigabytes for another one.
+  @Test(.timeLimit(.minutes(5))) func syncingDoesNotWaitForReading() async throws {
+    let run = Run(in: folder, server, syncs: true)
+    let (isHeld, mayGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let holder = Task { await run.cache.worker.hold(isHeld, until: mayGo) }
+    await wait(for: isHeld)
+    #expect(try await run.getAndClose(Self.address).kind == .fetched)
+    mayGo.signal()
+    await holder.value
   }
 
   @Test func aChangedFileIsReplacedInItsPlace() async throws {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 /// The cases that a conformance suite for private caches tries, by the section of RFC 9111 that rules each.
 @Suite("For how long a stored answer is fresh (RFC 9111 §4.2)")

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 @Suite("What dlm clear-cache removes from the user's folders, and what it must not")
 struct RemovalTests {

@@ -3,6 +3,7 @@ import SystemPackage
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 @Suite("What is stored is worth so much to a request (HTTP rule 30)")
 struct TrustMarkTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 @Suite("The index in SQLite")
 struct CacheIndexTests {
@@ -27,13 +28,13 @@ struct CacheIndexTests {
     #expect(index.wasEmpty)
     let here = JournalTests.row("x", directory: "/here")
     var elsewhere = JournalTests.row("x", directory: "/elsewhere")
-    elsewhere.fetchedAt = 100
+    elsewhere.fields.fetchedAt = 100
     var chosen = here
-    chosen.key = here.key.with(requested: "chosen")
+    chosen.fields.key = here.key.with(requested: "chosen")
     await index.write([elsewhere, chosen, here, JournalTests.row("y")])
     #expect(await index.rows(here.key) == [here, elsewhere, chosen])
     var renewed = here
-    renewed.validator.etag = nil
+    renewed.fields.validator.etag = nil
     await index.write([renewed])
     #expect(await index.rows(here.key).first == renewed)
     #expect(await index.takeWarnings() == [])
@@ -171,11 +172,11 @@ struct CacheIndexTests {
     for batch in stride(from: 0, to: count, by: 5000) {
       let rows = (batch..<(batch + 5000)).map { number in
         var row = JournalTests.row("f\(number)", directory: folder.path)
-        row.usedAt = Int64(number)
-        row.digest = "sha256:" + String(repeating: "0", count: 64)
+        row.fields.usedAt = Int64(number)
+        row.fields.digest = "sha256:" + String(repeating: "0", count: 64)
         if number.isMultiple(of: 2) {
-          row.name = "here"
-          (row.identity, row.changed) = (file.identity, ChangeTime(of: file))
+          row.fields.name = "here"
+          (row.fields.identity, row.changed) = (file.identity, ChangeTime(of: file))
         }
         return row
       }
@@ -217,8 +218,8 @@ struct CacheIndexTests {
     try folder.write("here", to: "here")
     var row = JournalTests.row("here", directory: folder.path)
     try row.describeStanding()
-    row.usedAt = 2_000_000_000
-    row.fetchedAt = 2_000_000_000
+    row.fields.usedAt = 2_000_000_000
+    row.fields.fetchedAt = 2_000_000_000
     await index.write([row])
     await index.close()
     let cache = Run(in: folder, server).administration

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 @Suite("An index that is made smaller holds nobody up")
 struct IndexPagesTests {
@@ -25,8 +26,8 @@ struct IndexPagesTests {
   private static func rows(_ count: Int) -> [CacheRow] {
     (0..<count).map { number in
       var row = JournalTests.row("\(number * 7919 % count)", directory: "/nowhere")
-      row.validator.etag = String(repeating: "e", count: 300)
-      row.usedAt = Int64(number)
+      row.fields.validator.etag = String(repeating: "e", count: 300)
+      row.fields.usedAt = Int64(number)
       return row
     }
   }
@@ -44,7 +45,7 @@ struct IndexPagesTests {
         return count
       }
       var row = JournalTests.row("other\(number)", directory: "/nowhere")
-      row.usedAt = 1 << 40
+      row.fields.usedAt = 1 << 40
       let connection = try Connection(path, .readWrite)
       try connection.write { try IndexDatabase.store([row], in: connection) }
     }

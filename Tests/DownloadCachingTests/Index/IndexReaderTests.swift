@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 @Suite("A cache actor's own connection to the index")
 struct IndexReaderTests {
@@ -26,22 +27,22 @@ struct IndexReaderTests {
   private func rows(_ count: Int) -> [CacheRow] {
     (0..<count).map { number in
       var row = JournalTests.row("x", directory: "/\(number)")
-      row.fetchedAt = Int64((number * 7) % 10)
+      row.fields.fetchedAt = Int64((number * 7) % 10)
       return row
     }
   }
 
   @Test func itFindsWhatTheIndexFinds() async throws {
     var full = JournalTests.row("x", directory: "/full")
-    full.key = full.key.with(requested: "chosen")
-    full.name = "other"
-    full.validator = Validator(etag: "\"v2\"", lastModified: "l", date: nil)
-    full.freshness = FreshnessFields(cacheControl: nil, expires: "e", age: "a", vary: nil)
-    (full.effectiveURL, full.selection, full.digest) = ("http://mirror/x", "s", nil)
-    (full.fetchedAt, full.usedAt, full.status) = (1 << 40, 0, 203)
+    full.fields.key = full.key.with(requested: "chosen")
+    full.fields.name = "other"
+    full.fields.validator = Validator(etag: "\"v2\"", lastModified: "l", date: nil)
+    full.fields.freshness = FreshnessFields(cacheControl: nil, expires: "e", age: "a", vary: nil)
+    (full.fields.effectiveURL, full.fields.selection, full.fields.digest) = ("http://mirror/x", "s", nil)
+    (full.fields.fetchedAt, full.fields.usedAt, full.fields.status) = (1 << 40, 0, 203)
     var ofAnother = JournalTests.row("x", directory: "/full")
-    ofAnother.key = ofAnother.key.with(requested: "mine")
-    ofAnother.trust = TrustMark(text: "!someone")
+    ofAnother.fields.key = ofAnother.key.with(requested: "mine")
+    ofAnother.fields.trust = TrustMark(text: "!someone")
     let reader = try await reader(rows(3) + [full, ofAnother, JournalTests.row("y"), JournalTests.row("")])
     for row in rows(3) + [full, ofAnother, JournalTests.row("y"), JournalTests.row("")] {
       let expected = await index.rows(row.key)
@@ -98,10 +99,10 @@ struct IndexReaderTests {
   @Test(arguments: ["", "日本", "a\tb", "a\nb", "a\\b", "\\0", "\\", "\\t", "-1", "\\n\\"])
   func everyTextIsFound(text: String) async throws {
     var row = JournalTests.row(text, directory: text, etag: text)
-    row.key = row.key.with(requested: text)
-    row.trust = TrustMark(text: text)
-    (row.effectiveURL, row.selection, row.status) = (text, text, nil)
-    row.identity = FileIdentity(device: .min, inode: .max, size: 0, modified: -10)
+    row.fields.key = row.key.with(requested: text)
+    row.fields.trust = TrustMark(text: text)
+    (row.fields.effectiveURL, row.fields.selection, row.fields.status) = (text, text, nil)
+    row.fields.identity = FileIdentity(device: .min, inode: .max, size: 0, modified: -10)
     let reader = try await reader([JournalTests.row("other"), row])
     #expect(reader.own(row.key) == row)
     #expect(reader.rows(row.key) == [row])
@@ -111,7 +112,7 @@ struct IndexReaderTests {
   /// store's rows might have been of use for the name that was bound.
   @Test func theOwnRowIsFoundByOnePlan() async throws {
     var stored = JournalTests.row("x")
-    stored.key = stored.key.with(requested: RowKey.stored)
+    stored.fields.key = stored.key.with(requested: RowKey.stored)
     let all = rows(20) + [stored]
     let reader = try await reader(all)
     for row in all + all { #expect(reader.own(row.key) == row) }

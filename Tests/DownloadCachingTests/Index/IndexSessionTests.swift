@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 @Suite("What one loop knows by the index", .timeLimit(.minutes(1)))
 struct IndexSessionTests {
@@ -62,8 +63,8 @@ struct IndexSessionTests {
     let file = try #require(StandingFile.of(path: folder.path("there/x")))
     let there = try Folder(folder.filePath.appending("there"), mode: 0o700).canonicalPath()
     var row = JournalTests.row("x", directory: there)
-    (row.identity, row.changed, row.digest) = (file.identity, ChangeTime(of: file), nil)
-    row.freshness = FreshnessFields()
+    (row.fields.identity, row.changed, row.fields.digest) = (file.identity, ChangeTime(of: file), nil)
+    row.fields.freshness = FreshnessFields()
     let journal = CommitJournal(in: index.folder, resources.secret, other)
     let place = try #require(journal.append(row))
     let key = RowKey(address: row.key.address, directory: directory.canonicalPath, requested: "")

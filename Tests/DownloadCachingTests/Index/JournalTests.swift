@@ -5,12 +5,13 @@ import TestSupport
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 extension CacheRow {
   /// Makes it the row of the file that stands under its name.
   mutating func describeStanding() throws {
     let file = try #require(StandingFile.of(path: path))
-    (self.identity, self.changed) = (file.identity, ChangeTime(of: file))
+    (self.fields.identity, self.changed) = (file.identity, ChangeTime(of: file))
   }
 }
 
@@ -35,12 +36,35 @@ struct JournalTests {
     )
   }
 
+  /// A kill between the link of the final name and the removal of the part's (`StagedFile`), as the disk is then.
+  @Test("killed while the file has both names")
+  func bothNamesAndTheJournal() async throws {
+    let (folder, body) = (try TemporaryFolder(), pattern(2 << 20))
+    let server = FakeServer()
+    server.put("http://host/x", body)
+    do { _ = try await Run(in: folder, server).get("http://host/x") }
+    try folder.hardLink("out/x", as: "out/x.part")
+    // The line is as it was before the file had its name.
+    let journal = try #require(folder.names(in: "cache").first { $0.hasSuffix(".log") })
+    var row = try #require(JournalLine.decode(folder.read("cache/\(journal)")).first)
+    // From the file as it is now, so that a slow test does not leave the two seconds that a line is good for.
+    let linked = try #require(StandingFile.of(path: folder.path("out/x")))
+    row.changed = .beforeNaming(linked.changed - 1_000_000_000)
+    try folder.write(JournalLine.encode(row), to: "cache/\(journal)")
+    let secret = UserSecret(in: folder.filePath.appending("cache"))
+    let held = HeldPart(validator: Validator(etag: "\"v1\""), total: Int64(body.count))
+    let metadata = ResumeMetadata(address: "http://host/x", held: held, name: "x").json(secret)
+    try folder.write(metadata, to: "out/x.part.json")
+    #expect(try await Run(in: folder, server).getAndClose("http://host/x").kind == .unchanged)
+    #expect(try folder.names(in: "out") == ["x"])
+  }
+
   @Test(arguments: ["x", "", "日本", "a\tb", "a\nb", "a\\b", "\\0", "\\", "\\t", "\\n\\", "a\0b"])
   func everyTextComesBack(text: String) {
     var row = Self.row(text, directory: text, etag: text)
-    row.key = row.key.with(requested: text)
-    row.effectiveURL = text
-    (row.selection, row.sum) = (text, text)
+    row.fields.key = row.key.with(requested: text)
+    row.fields.effectiveURL = text
+    (row.fields.selection, row.fields.sum) = (text, text)
     #expect(JournalLine.decode(JournalLine.encode(row)) == [row])
   }
 
@@ -63,13 +87,13 @@ struct JournalTests {
   @Test(arguments: [0, 7, -1, 10, 99, 100, -1000, 99_999, 1_234_567_890, .max, .min] as [Int64])
   func everyNumberComesBack(number: Int64) {
     var row = Self.row()
-    row.identity = FileIdentity(device: number, inode: number, size: number, modified: number)
-    (row.fetchedAt, row.usedAt, row.status) = (number, number, Int(number))
+    row.fields.identity = FileIdentity(device: number, inode: number, size: number, modified: number)
+    (row.fields.fetchedAt, row.fields.usedAt, row.fields.status) = (number, number, Int(number))
     row.changed = ChangeTime(number: number)
     let line = JournalLine.encode(row)
     // What no row has is brought into bounds: it may be calculated with.
-    (row.fetchedAt, row.usedAt) = (min(max(number, 0), 1 << 40), min(max(number, 0), 1 << 40))
-    row.identity.size = min(max(number, -1), 1 << 50)
+    (row.fields.fetchedAt, row.fields.usedAt) = (min(max(number, 0), 1 << 40), min(max(number, 0), 1 << 40))
+    row.fields.identity.size = min(max(number, -1), 1 << 50)
     #expect(JournalLine.decode(line) == [row])
   }
 
@@ -225,7 +249,7 @@ struct JournalTests {
     _ = try await Run(in: folder, server).getAndClose("http://host/a")
     let cacheFolder = try Folder(folder.filePath.appending("cache"), mode: 0o700)
     var line = Self.row("a", directory: folder.path + "/out")
-    line.validator.etag = "\"never named\""
+    line.fields.validator.etag = "\"never named\""
     do { try CommitJournal(in: cacheFolder, UserSecret(in: folder.filePath.appending("cache"))).note(line) }
     #expect(try await Run(in: folder, server).getAndClose("http://host/a").kind == .unchanged)
   }

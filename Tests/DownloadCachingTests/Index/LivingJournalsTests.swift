@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 @Suite("What other processes have committed and not yet put into the database (HTTP rule 19)")
 struct LivingJournalsTests {
@@ -22,7 +23,7 @@ struct LivingJournalsTests {
 
   private static func row(_ name: String, _ directory: String = "/d", at time: Int64 = 5) -> CacheRow {
     var row = JournalTests.row(name, directory: directory)
-    row.fetchedAt = time
+    row.fields.fetchedAt = time
     return row
   }
 
@@ -92,8 +93,8 @@ struct LivingJournalsTests {
   @Test(arguments: ["a\tb", "a\nb", "a\\b", "\\0", "", "日本"])
   func everyKeyIsFound(text: String) throws {
     var row = Self.row("x", text)
-    row.key = row.key.with(requested: text)
-    row.trust = TrustMark(text: text)
+    row.fields.key = row.key.with(requested: text)
+    row.fields.trust = TrustMark(text: text)
     let journal = CommitJournal(in: folder, secret, claims)
     for other in ["p", "q"] { try journal.note(Self.row(other)) }
     try journal.note(row)

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 @Suite("The store's files")
 struct FileStoreTests {
@@ -62,7 +63,7 @@ struct FileStoreTests {
   @Test func addressesHaveTheirOwn() throws {
     let (store, row) = (store(), try file())
     var other = row
-    other.trust = TrustMark(text: "someone")
+    other.fields.trust = TrustMark(text: "someone")
     let entries = [
       try store.put(row, by: .copy) { _ in }, try store.put(other, by: .copy) { _ in },
       try store.put(try file("y"), by: .copy) { _ in },
@@ -128,7 +129,7 @@ struct FileStoreTests {
     #expect(try store.remove(new) { _ in } == 4096)
     #expect(try store.remove(new) { _ in } == 0)
     var foreign = new
-    foreign.name = "notes"
+    foreign.fields.name = "notes"
     try temporary.write("foreign", to: "cache/store/notes")
     try foreign.describeStanding()
     #expect(try store.remove(foreign) { _ in } == 0)

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 @Suite("What the store keeps outlives the user's files")
 struct StoredFileTests {
@@ -162,10 +163,10 @@ struct StoredFileTests {
     etag: String?, control: String?, expires: String?, vary: String?, isWorth: Bool
   ) {
     var row = JournalTests.row(etag: etag)
-    row.validator = Validator(etag: etag)
-    row.freshness = FreshnessFields(cacheControl: control, expires: expires, vary: vary)
+    row.fields.validator = Validator(etag: etag)
+    row.fields.freshness = FreshnessFields(cacheControl: control, expires: expires, vary: vary)
     #expect(StoreKeeper.isWorthKeeping(row) == isWorth)
-    row.identity.size = 0
+    row.fields.identity.size = 0
     #expect(!StoreKeeper.isWorthKeeping(row))
   }
 
@@ -313,9 +314,9 @@ struct StoredFileTests {
     let file = try #require(StandingFile.of(path: folder.path("there/file")))
     let rows = (0..<2000).map { number in
       var row = JournalTests.row("\(number)", directory: folder.path("there"))
-      row.name = "file"
-      (row.identity, row.changed) = (file.identity, ChangeTime(of: file))
-      row.usedAt = Int64(number)
+      row.fields.name = "file"
+      (row.fields.identity, row.changed) = (file.identity, ChangeTime(of: file))
+      row.fields.usedAt = Int64(number)
       return row
     }
     await index.write(rows)

@@ -3,6 +3,7 @@ import SystemPackage
 import TestSupport
 
 @testable import DownloadCaching
+@testable import FileReceiving
 
 /// A run of dlm in a temporary folder: files go to `out`, the index to `cache`.
 struct Run: Sendable {
@@ -80,4 +81,9 @@ struct Run: Sendable {
     _ = await cache.close()
     return outcome
   }
+}
+
+extension TemporaryFolder {
+  /// Its path, as the room takes paths.
+  var filePath: FilePath { FilePath(path) }
 }

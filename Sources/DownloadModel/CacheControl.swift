@@ -1,0 +1,185 @@
+/// The directives of a `Cache-Control` field (RFC 9111 §5.2), of an answer or of a request. Names are asked for in
+/// lower case.
+///
+/// A directive that restricts counts wherever a comma may begin it, even inside a quoted string. One that permits
+/// counts only in the form of the grammar; malformed, or twice with different arguments, it permits nothing (§4.2.1).
+package struct CacheControl: Sendable, Equatable {
+  private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+  private let field: String
+
+  /// - Parameter field: the values of all lines, joined with commas; nil for none.
+  package init(_ field: String?) { self.field = field ?? "" }
+
+  package var isEmpty: Bool { field.isEmpty }
+
+  /// Whether a directive that restricts is there, with or without argument.
+  package func restricts(_ name: StaticString) -> Bool {
+    withBytes { field in
+      var start = field.startIndex
+      while start <= field.endIndex {
+        let end = field[start...].firstIndex(of: Self.comma) ?? field.endIndex
+        if Self.isName(field[start..<end].prefix { $0 != Self.equals && $0 != Self.quote }, name) {
+          return true
+        }
+        start = end + 1
+      }
+      return false
+    }
+  }
+
+  package func permits(_ name: StaticString) -> Bool {
+    withBytes { field in
+      var isThere = false
+      Self.forEach(name, in: field) { _ in isThere = true }
+      return isThere
+    }
+  }
+
+  /// The argument of a directive in seconds (`delta-seconds`, RFC 9111 §1.2.2); nil without the directive. `strictest`
+  /// stands for an argument that is malformed or contradicts another one, `bare` for none.
+  package func seconds(_ name: StaticString, strictest: Int64, bare: Int64? = nil) -> Int64? {
+    withBytes { field in
+      var seconds: Int64?
+      Self.forEach(name, in: field) { argument in
+        let found = argument.map { Self.number($0) ?? strictest } ?? bare ?? strictest
+        seconds = found == seconds ?? found ? found : strictest
+      }
+      return seconds
+    }
+  }
+
+  // MARK: Reading
+
+  // Computed, so that the compiler puts the numbers in their places.
+  private static var equals: UInt8 { UInt8(ascii: "=") }
+  private static var comma: UInt8 { UInt8(ascii: ",") }
+  private static var quote: UInt8 { UInt8(ascii: "\"") }
+  private static var escape: UInt8 { UInt8(ascii: "\\") }
+
+  private func withBytes<Answer>(_ body: (Bytes) -> Answer) -> Answer {
+    var field = field
+    return field.withUTF8 { body($0[...]) }
+  }
+
+  /// Calls `body` with the argument of each such directive. A comma in a quoted string ends none (RFC 9110 §5.6.4).
+  private static func forEach(_ name: StaticString, in field: Bytes, _ body: (Bytes?) -> Void) {
+    var (isQuoted, isEscaped) = (false, false)
+    var start = field.startIndex
+    for index in field.startIndex..<field.endIndex {
+      let byte = field[index]
+      if isEscaped {
+        isEscaped = false
+      } else if isQuoted, byte == escape {
+        isEscaped = true
+      } else if byte == quote {
+        isQuoted.toggle()
+      } else if byte == comma, !isQuoted {
+        read(field[start..<index], name, body)
+        start = index + 1
+      }
+    }
+    read(field[start...], name, body)
+  }
+
+  private static func read(_ directive: Bytes, _ name: StaticString, _ body: (Bytes?) -> Void) {
+    let equals = directive.firstIndex(of: equals)
+    guard isName(directive[..<(equals ?? directive.endIndex)], name) else { return }
+    guard let equals else { return body(nil) }
+    // A blank beside the sign (§5.2) makes the argument as wrong as an empty one.
+    let isApart = equals > directive.startIndex && OptionalWhiteSpace.contains(directive[equals - 1])
+    body(isApart ? directive[equals..<equals] : directive[(equals + 1)...])
+  }
+
+  private static func number(_ argument: Bytes) -> Int64? {
+    var argument = argument
+    while let last = argument.last, OptionalWhiteSpace.contains(last) { argument = argument.dropLast() }
+    guard argument.count >= 2, argument.first == quote, argument.last == quote else {
+      return DeltaSeconds.read(argument)
+    }
+    return DeltaSeconds.read(unescaped(argument.dropFirst().dropLast()))
+  }
+
+  private static func unescaped(_ quoted: Bytes) -> [UInt8] {
+    var text: [UInt8] = []
+    var isEscaped = false
+    for byte in quoted {
+      isEscaped = !isEscaped && byte == escape
+      if !isEscaped { text.append(byte) }
+    }
+    return text
+  }
+
+  /// Ignores blanks around the text, and case.
+  private static func isName(_ text: Bytes, _ name: StaticString) -> Bool {
+    let text = OptionalWhiteSpace.trimmed(text)
+    return name.withUTF8Buffer { name in
+      name.count == text.count
+        && (0..<name.count).allSatisfy { lowercased(text[text.startIndex + $0]) == name[$0] }
+    }
+  }
+
+  private static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+  }
+}
+
+/// A number of seconds in a header field (RFC 9111 §1.2.2).
+package enum DeltaSeconds {
+  static let largest: Int64 = 1 << 31
+
+  /// - Returns: nil for anything but digits.
+  package static func read(_ digits: some Collection<UInt8>) -> Int64? {
+    guard !digits.isEmpty else { return nil }
+    var number: Int64 = 0
+    for digit in digits {
+      guard digit >= 0x30, digit <= 0x39 else { return nil }
+      number = min(largest, number * 10 + Int64(digit - 0x30))
+    }
+    return number
+  }
+}
+
+/// What the user's request lines say about stored answers (RFC 9111 §5.2.1).
+package struct RequestDirectives: Sendable, Equatable {
+  /// Seconds; an older answer is asked about. Nil for any age.
+  package var maxAge: Int64?
+  /// Seconds for which an answer must still be fresh.
+  package var minFresh: Int64 = 0
+  /// Seconds for which an answer may have been stale.
+  package var maxStale: Int64 = 0
+  /// Seconds for which it may have been stale where asking fails (RFC 5861 §4).
+  package var staleIfError: Int64 = 0
+  /// `no-cache`: no answer is used unasked.
+  package var asksAlways = false
+  /// `only-if-cached`: nothing is asked.
+  package var onlyIfCached = false
+  /// `no-store`: nothing of the request may be kept.
+  package var forbidsStoring = false
+
+  /// Both are the values of all such lines, joined with commas. Pragma counts only without Cache-Control (§5.4).
+  package init(cacheControl: String? = nil, pragma: String? = nil) {
+    let control = CacheControl(cacheControl)
+    maxAge = control.seconds("max-age", strictest: 0)
+    minFresh = control.seconds("min-fresh", strictest: .max) ?? 0
+    maxStale = control.seconds("max-stale", strictest: 0, bare: .max) ?? 0
+    staleIfError = control.seconds("stale-if-error", strictest: 0) ?? 0
+    asksAlways = control.restricts("no-cache")
+    forbidsStoring = control.restricts("no-store")
+    onlyIfCached = control.permits("only-if-cached")
+    if control.isEmpty, let pragma { asksAlways = CacheControl(pragma).restricts("no-cache") }
+  }
+
+  /// What restricts more counts, and the longest of the times that permit.
+  package func combined(_ other: RequestDirectives) -> RequestDirectives {
+    var both = self
+    both.maxAge = [maxAge, other.maxAge].compactMap(\.self).min()
+    both.minFresh = max(minFresh, other.minFresh)
+    both.maxStale = max(maxStale, other.maxStale)
+    both.staleIfError = max(staleIfError, other.staleIfError)
+    both.asksAlways = asksAlways || other.asksAlways
+    both.onlyIfCached = onlyIfCached || other.onlyIfCached
+    both.forbidsStoring = forbidsStoring || other.forbidsStoring
+    return both
+  }
+}

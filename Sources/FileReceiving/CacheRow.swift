@@ -1,0 +1,288 @@
+package import DownloadModel
+
+/// A file that dlm wrote, as it was when it was finished.
+///
+/// Its fields are behind a reference and are copied on change: it is large, and every async function that handles it
+/// would otherwise reserve that much for each file.
+package struct CacheRow: Sendable {
+  package struct Fields: Sendable, Equatable {
+    package var key: RowKey
+    package var name: String
+    /// Before the list's number or a conflict changed it.
+    package var wanted: String
+    package var identity: FileIdentity
+    /// Empty where the answer may not be reused (`no-store`), or where nothing proved that the body was whole.
+    package var validator: Validator
+    /// Seconds since 1970 at which the request was sent whose answer last vouched for it (RFC 9111 §4.2.3).
+    package var fetchedAt: Int64
+    /// Seconds since 1970 at which it last answered a request.
+    package var usedAt: Int64
+    /// Status of the answer that brought it; nil where none did.
+    package var status: Int?
+    package var freshness: FreshnessFields
+    /// Under which it was received, or last confirmed.
+    package var trust: TrustMark
+    /// `EffectiveURL` of the resource that answered, where redirects led to another one.
+    package var effectiveURL: String?
+    /// `RequestFingerprint.selection`; nil for nothing.
+    package var selection: String?
+    /// What proves the file: `algorithm:hex`, nil for its length, or the name of a lesser proof.
+    package var digest: String?
+    /// SHA-256 of an entry of the store that is the user's file as well (`StoreKind.link`).
+    package var sum: String?
+  }
+
+  private final class Box: Sendable {
+    let fields: Fields
+    init(_ fields: Fields) { self.fields = fields }
+  }
+
+  private var box: Box
+  /// Known only when the file has its name, when the rest stands in the journal.
+  package var changed: ChangeTime
+
+  /// A pebibyte at most, and times up to the year 36812: a damaged row must not stop a calculation.
+  package static let sizes: ClosedRange<Int64> = 0...(1 << 50)
+  private static func time(_ seconds: Int64) -> Int64 { min(max(seconds, 0), 1 << 40) }
+
+  package init(
+    key: RowKey, name: String, wanted: String, identity: FileIdentity, changed: ChangeTime,
+    validator: Validator, fetchedAt: Int64, usedAt: Int64? = nil, status: Int? = nil,
+    freshness: FreshnessFields, effectiveURL: String? = nil, trust: TrustMark = .usual,
+    selection: String? = nil, digest: String? = nil, sum: String? = nil
+  ) {
+    self.changed = changed
+    var identity = identity
+    identity.size = min(max(identity.size, -1), Self.sizes.upperBound)
+    let (fetchedAt, usedAt) = (Self.time(fetchedAt), Self.time(usedAt ?? fetchedAt))
+    box = Box(
+      Fields(
+        key: key, name: name, wanted: wanted, identity: identity, validator: validator, fetchedAt: fetchedAt,
+        usedAt: usedAt, status: status, freshness: freshness, trust: trust,
+        effectiveURL: effectiveURL, selection: selection, digest: digest, sum: sum))
+  }
+
+  // Each spelled out, since a key path from another room is walked at each use.
+  package var key: RowKey { box.fields.key }
+  package var name: String { box.fields.name }
+  package var wanted: String { box.fields.wanted }
+  package var identity: FileIdentity { box.fields.identity }
+  package var validator: Validator { box.fields.validator }
+  package var fetchedAt: Int64 { box.fields.fetchedAt }
+  package var usedAt: Int64 { box.fields.usedAt }
+  package var status: Int? { box.fields.status }
+  package var freshness: FreshnessFields { box.fields.freshness }
+  package var trust: TrustMark { box.fields.trust }
+  package var effectiveURL: String? { box.fields.effectiveURL }
+  package var selection: String? { box.fields.selection }
+  package var digest: String? { box.fields.digest }
+  package var sum: String? { box.fields.sum }
+
+  /// For changes, each of which copies them all: `change` makes several with one copy.
+  package var fields: Fields {
+    get { box.fields }
+    set { box = Box(newValue) }
+  }
+
+  package mutating func change(_ change: (inout Fields) -> Void) { change(&fields) }
+
+  func named(_ name: String) -> CacheRow {
+    guard !FileNaming.areSame(self.name, name) else { return self }
+    var row = self
+    row.fields.name = name
+    return row
+  }
+
+  package var path: String { self.key.directory == "/" ? "/" + self.name : self.key.directory + "/" + self.name }
+
+  /// The row after a 304, whose fields replace those of the stored answer (RFC 9111 §4.3.4). `askedAt` is when the
+  /// request was sent, in seconds since 1970; `digest` is what was compared.
+  package func renewed(by head: ResponseHead, askedAt: Int64, digest: ContentDigest?) -> CacheRow {
+    let (fields, theirs) = (FreshnessFields(head), Validator(head))
+    var row = self
+    row.change { row in
+      row.fetchedAt = askedAt
+      row.usedAt = max(row.usedAt, askedAt)
+      row.freshness.update(fields)
+      if let digest { row.digest = "\(digest)" }
+      if let date = theirs.date { row.validator.date = date }
+      if fields.forbidsStoring {
+        (row.validator, row.freshness) = (Validator(), FreshnessFields(vary: row.freshness.vary))
+      } else if let changed = theirs.lastModified {
+        row.validator.lastModified = changed
+      }
+    }
+    return row
+  }
+
+  /// For a file whose bytes proved wrong: it answers nothing any more, and is dlm's own to replace.
+  package var discredited: CacheRow {
+    var row = self
+    (row.fields.validator, row.fields.digest) = (Validator(), nil)
+    row.fields.freshness = FreshnessFields(vary: row.freshness.vary)
+    return row
+  }
+
+  package var proof: Proof { self.digest.map { Proof(rawValue: $0) ?? .digest } ?? .length }
+
+  /// What is kept of a proof.
+  static func digest(_ proof: Proof, _ checksum: ContentDigest?) -> String? {
+    switch proof {
+    case .nothing, .framing: proof.rawValue
+    case .length: nil
+    case .digest: checksum.map { "\($0)" }
+    }
+  }
+
+  /// `algorithm:hex`, once something has proved it.
+  package var checksum: String? { proof == .digest ? self.digest : nil }
+
+  /// Whether a use is worth a write: at most once a day.
+  package func isUsedAgain(at now: Int64) -> Bool { abs(now - self.usedAt) >= 86_400 }
+
+  /// Whether it can answer a later request: its server can be asked about it, or named a lifetime.
+  package var mayAnswer: Bool { !self.validator.isEmpty || self.freshness.namesLifetime }
+
+  /// Whether a file is the one that was written, untouched, and the user's (HTTP rule 44). What has a `sum` proves its
+  /// bytes when they are copied.
+  package func isIntact(_ file: StandingFile?) -> Bool {
+    guard let file, isOwn(file) else { return false }
+    return self.sum != nil || self.changed.isThat(of: file)
+  }
+
+  /// Whether a file is of the version that was written, whoever owns it by now.
+  func describes(_ file: StandingFile) -> Bool {
+    file.identity == self.identity && self.changed.isThat(of: file)
+  }
+
+  /// The same, though its names or permissions may have changed: it is still dlm's to replace.
+  package func isOwn(_ file: StandingFile) -> Bool { file.isUsers && file.identity == self.identity }
+
+  package var isIntact: Bool { isIntact(StandingFile.of(path: path)) }
+
+  /// Through the open folder if it is that: the kernel finds the file in half the time.
+  package func isIntact(in directory: OutputDirectory) -> Bool {
+    guard self.key.directory == directory.canonicalPath else { return isIntact }
+    // A file that cannot be examined is not known.
+    return isIntact(try? directory.folder.standing(self.name))
+  }
+}
+
+extension CacheRow: Equatable {
+  package static func == (left: CacheRow, right: CacheRow) -> Bool {
+    left.changed == right.changed && left.isSame(butForChange: right)
+  }
+
+  package func isSame(butForChange other: CacheRow) -> Bool { box === other.box || box.fields == other.box.fields }
+}
+
+/// The key of an index row: an address, as requested into one folder, whatever the file's name.
+package struct RowKey: Sendable, Hashable {
+  /// `Address.resource`: a new login, header line, certificate or signature makes no other file (HTTP rule 30).
+  package var address: String { parts.address }
+  /// Canonical path of the output folder.
+  package var directory: String { parts.directory }
+  /// The name that the user chose; empty if the server or the address gave it.
+  package var requested: String { parts.requested }
+
+  /// Behind a reference, because a key is passed on at each step of a download.
+  private let parts: Parts
+
+  private final class Parts: Sendable {
+    let address, directory, requested: String
+    /// Of the address alone, since a run has one folder and few requested names.
+    let hash: Int
+
+    init(_ address: String, _ directory: String, _ requested: String, _ hash: Int) {
+      self.address = address
+      self.directory = directory
+      self.requested = requested
+      self.hash = hash
+    }
+  }
+
+  package init(address: String, directory: String, requested: String) {
+    parts = Parts(address, directory, requested, address.hashValue)
+  }
+
+  package init(of address: Address, directory: String, requested: String) {
+    parts = Parts(address.resource, directory, requested, address.resourceHash)
+  }
+
+  /// The requested name of a file of the cache's own store (`FileStore`): no file has this name.
+  package static let stored = "/"
+  package var isStored: Bool { requested == Self.stored }
+
+  /// By bytes, as SQLite and file systems compare.
+  package static func == (left: RowKey, right: RowKey) -> Bool {
+    let (left, right) = (left.parts, right.parts)
+    return left === right
+      || (left.hash == right.hash && left.address == right.address
+        && FileNaming.areSame(left.requested, right.requested) && FileNaming.areSame(left.directory, right.directory))
+  }
+
+  /// Leaves the folder out: keys are kept for one folder, or compared.
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(parts.hash)
+    if !requested.isEmpty { hasher.combine(requested) }
+  }
+
+  /// Of the whole key, in this process: for tables of millions that should not hold addresses.
+  var number: Int {
+    var hasher = Hasher()
+    hasher.combine(self)
+    hasher.combine(directory)
+    return hasher.finalize()
+  }
+
+  /// Identifies the request among all processes of this user: the same for all folders, so that a process copies what
+  /// another fetches elsewhere. A run without an index could not find that, so its folder and name count.
+  package func claim(isIndexed: Bool) -> UInt64 {
+    var hash = Hash.of(address.utf8)
+    for part in isIndexed ? [] : [directory, requested] where !part.isEmpty {
+      hash = (hash &* 31) ^ Hash.of(part.utf8)
+    }
+    return hash
+  }
+}
+
+/// The fields of an answer that decide how long it is fresh (RFC 9111 §4.2), as sent.
+package struct FreshnessFields: Sendable, Equatable {
+  package var cacheControl: String?
+  package var expires: String?
+  package var age: String?
+  package var vary: String?
+
+  package init(
+    cacheControl: String? = nil, expires: String? = nil, age: String? = nil, vary: String? = nil
+  ) {
+    (self.cacheControl, self.expires, self.age, self.vary) = (cacheControl, expires, age, vary)
+  }
+
+  /// Takes over the fields that a 304 renews (RFC 9111 §3.2).
+  mutating func update(_ newer: FreshnessFields) {
+    cacheControl = newer.cacheControl ?? cacheControl
+    expires = newer.expires ?? expires
+    // A 304 without an age is as old as its Date says.
+    age = newer.age
+    vary = newer.vary ?? vary
+  }
+
+  package var namesLifetime: Bool {
+    if expires != nil { return true }
+    guard let cacheControl else { return false }
+    let control = CacheControl(cacheControl)
+    return control.permits("max-age") || control.permits("immutable")
+  }
+
+  /// RFC 9111 §5.2.2.5.
+  package var forbidsStoring: Bool {
+    cacheControl != nil && CacheControl(cacheControl).restricts("no-store")
+  }
+}
+
+extension FreshnessFields {
+  package init(_ head: ResponseHead) {
+    self.init(cacheControl: head["cache-control"], expires: head["expires"], age: head["age"], vary: head["vary"])
+  }
+}

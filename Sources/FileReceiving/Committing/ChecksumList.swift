@@ -1,0 +1,109 @@
+package import DownloadModel
+import Synchronization
+
+/// The checksums of a list such as SHA256SUMS, and which of them a run has used. By file name, without the folders of
+/// `./pool/x.deb`; where two lines give one name different checksums of one algorithm, neither is used.
+public final class ChecksumList: Sendable {
+  private let entries: [String: ContentDigest]
+  private let used = Lock<Set<String>>([])
+  /// Numbers, from 1, of lines that are neither checksums, comments nor blank.
+  public let malformedLines: [Int]
+  /// Names whose lines contradict each other.
+  public let ambiguousNames: [String]
+
+  public init(_ text: [UInt8]) {
+    var entries: [String: ContentDigest] = [:]
+    var ambiguous: Set<String> = []
+    var malformed: [Int] = []
+    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() {
+      switch ChecksumLine(String(decoding: line, as: UTF8.self)) {
+      case .blank: break
+      case .malformed: malformed.append(index + 1)
+      case .entry(let name, let digest):
+        if let other = entries[name], other.algorithm == digest.algorithm, other != digest { ambiguous.insert(name) }
+        // A list may hold several algorithms: the strongest counts.
+        if digest.algorithm.length >= entries[name]?.algorithm.length ?? 0 { entries[name] = digest }
+      }
+    }
+    for name in ambiguous { entries[name] = nil }
+    self.entries = entries
+    malformedLines = malformed
+    ambiguousNames = ambiguous.sorted()
+  }
+
+  public var count: Int { entries.count }
+
+  /// The checksum of a file, which counts as used.
+  package func digest(of name: String) -> ContentDigest? {
+    guard let digest = entries[name] else { return nil }
+    used.withLock { _ = $0.insert(name) }
+    return digest
+  }
+
+  /// Names that no file of the run had.
+  public var unusedNames: [String] {
+    let used = used.withLock { $0 }
+    return entries.keys.filter { !used.contains($0) }.sorted()
+  }
+}
+
+/// One line of a checksum list, as coreutils' `sha256sum` (`HEX name`, `HEX *name`) and BSD's `sha256` (`SHA256 (name)
+/// = HEX`) write it. A backslash before the line says that the name is escaped.
+enum ChecksumLine: Equatable {
+  case blank
+  case malformed
+  case entry(name: String, ContentDigest)
+
+  /// Reads bytes, because a combining mark after a blank or slash would form one `Character` with it.
+  init(_ line: String) {
+    var line = line.utf8[...]
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    if line.allSatisfy(OptionalWhiteSpace.contains) || line.first == UInt8(ascii: "#") {
+      self = .blank
+      return
+    }
+    let isEscaped = line.first == UInt8(ascii: "\\")
+    if isEscaped { line.removeFirst() }
+    guard let (name, digest) = Self.coreutils(line) ?? Self.bsd(line),
+      let segment = (isEscaped ? Self.unescaped(name) : Array(name)).split(separator: UInt8(ascii: "/")).last
+    else {
+      self = .malformed
+      return
+    }
+    self = .entry(name: String(decoding: segment, as: UTF8.self), digest)
+  }
+
+  private static func coreutils(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
+    guard let blank = line.firstIndex(of: UInt8(ascii: " ")), let digest = ContentDigest(hex: Substring(line[..<blank]))
+    else { return nil }
+    // One blank, then a blank (text) or an asterisk (binary). Some tools write only one blank.
+    var name = line[line.index(after: blank)...]
+    if let mark = name.first, mark == UInt8(ascii: " ") || mark == UInt8(ascii: "*") { name.removeFirst() }
+    return name.isEmpty ? nil : (name, digest)
+  }
+
+  private static func bsd(_ line: Substring.UTF8View) -> (Substring.UTF8View, ContentDigest)? {
+    guard let open = line.firstRange(of: " (".utf8), let close = line.ranges(of: ") = ".utf8).last,
+      open.upperBound <= close.lowerBound,
+      let algorithm = ContentDigest.Algorithm(
+        rawValue: String(decoding: line[..<open.lowerBound].filter { $0 != UInt8(ascii: "-") }, as: UTF8.self)
+          .lowercased()),
+      let digest = ContentDigest(algorithm, hex: Substring(line[close.upperBound...]))
+    else { return nil }
+    return (line[open.upperBound..<close.lowerBound], digest)
+  }
+
+  private static func unescaped(_ name: Substring.UTF8View) -> [UInt8] {
+    var (text, rest) = ([UInt8](), name)
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "\\") else {
+        text.append(byte)
+        continue
+      }
+      let marks = [UInt8(ascii: "n"): UInt8(ascii: "\n"), UInt8(ascii: "r"): UInt8(ascii: "\r")]
+      if let escaped = rest.popFirst() { text.append(marks[escaped] ?? escaped) }
+    }
+    return text
+  }
+}

@@ -1,0 +1,113 @@
+package import DownloadModel
+import FoundationEssentials
+
+/// The comparison of one file with the checksum that it must have, if there is one.
+struct DigestCheck: ~Copyable, Sendable {
+  let expected: ContentDigest?
+  private var hasher: ContentHasher?
+  /// Bytes of the file, from its start, that the hasher has taken.
+  private var hashed: Int64 = 0
+
+  init(_ expected: ContentDigest?) {
+    self.expected = expected
+    if let expected { hasher = ContentHasher(expected.algorithm) }
+  }
+
+  /// Hashes bytes only if they follow those hashed so far: what an earlier run left is not hashed here.
+  mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+    guard offset == hashed, hasher != nil else { return }
+    hasher?.update(bytes)
+    hashed += Int64(bytes.count)
+  }
+
+  func verdict(of length: Int64) -> DigestVerdict {
+    guard let expected else { return .none }
+    switch hasher {
+    case .some(let hasher) where hashed == length: return DigestVerdict(expected: expected, found: hasher.finish())
+    default: return .unread(expected)
+    }
+  }
+}
+
+package enum DigestVerdict: Sendable, Equatable {
+  case none
+  case match
+  case mismatch(expected: ContentDigest, found: ContentDigest)
+  /// Some bytes came before this run, so the file must be read.
+  case unread(ContentDigest)
+
+  init(expected: ContentDigest, found: ContentDigest) {
+    self = expected == found ? .match : .mismatch(expected: expected, found: found)
+  }
+}
+
+/// Whether a whole file is accepted, by its checksum and the proof that is required.
+package enum Verification {
+  /// - Returns: nil if its bytes, or a copy's, were wrong for the first time: then it must be fetched past every cache.
+  /// - Throws: `.digest` if they were wrong again, `.unproven` if there is less proof than required.
+  package static func judge(
+    _ verdict: DigestVerdict, _ proof: Proof, of download: FileDownload
+  ) throws(DownloadError) -> Proof? {
+    switch verdict {
+    case .match: return .digest
+    case .mismatch(let expected, let found):
+      if download.plan.mayAsk, !download.look({ $0.doubts.contains(.caches) }) {
+        try download.access { reception throws(DownloadError) in try reception.startAgainAfterWrongBytes() }
+        return nil
+      }
+      throw DownloadError(
+        .digest, cause: .detail("\(expected.algorithm) is \(found.hex), not \(expected.hex)"),
+        address: download.plan.address.key, path: try setAside(download), activity: "comparing checksums")
+    case .none, .unread:
+      let required = download.plan.rules.requiredProof
+      guard proof >= required else { throw unproven(proof, required) }
+      return proof
+    }
+  }
+
+  package static func unproven(_ proof: Proof, _ required: Proof) -> DownloadError {
+    DownloadError(.unproven, cause: .detail(lack(proof, required)), activity: "proving")
+  }
+
+  package static func lack(_ proof: Proof, _ required: Proof) -> String {
+    switch (required, proof) {
+    case (.digest, _): "no checksum is known for it"
+    case (_, .nothing): "the server gave no length, and only the closing connection ended the file"
+    default: "the server gave no length"
+    }
+  }
+
+  /// Sets wrong bytes aside under a name of their own, and returns the path.
+  private static func setAside(_ download: FileDownload) throws(DownloadError) -> String {
+    let wanted = download.look { $0.finalName }
+    var number = 0
+    while true {
+      let name = wanted + (number == 0 ? ".rejected" : ".rejected.\(number)")
+      let named = try download.access { reception throws(DownloadError) in try reception.take(name, replacing: false) }
+      if named != nil { return download.plan.directory.path(of: name) }
+      number += 1
+    }
+  }
+}
+
+/// `Repr-Digest` (RFC 9530 §3), of the whole representation also in a 206: `sha-256=:base64:, sha-512=:base64:`.
+enum ReprDigest {
+  /// The strongest digest that is understood. A malformed member is ignored: it must not fail a file that is right.
+  static func strongest(_ field: String) -> ContentDigest? {
+    field.split(separator: ",").compactMap { member(OptionalWhiteSpace.trimmed($0)) }
+      .max { $0.algorithm.length < $1.algorithm.length }
+  }
+
+  private static func member(_ text: Substring) -> ContentDigest? {
+    guard let equals = text.firstIndex(of: "=") else { return nil }
+    // RFC 9530 §5 deprecates the other algorithms.
+    let algorithms: [String: ContentDigest.Algorithm] = ["sha-256": .sha256, "sha-512": .sha512]
+    // RFC 8941 allows parameters after the value; they mean nothing here.
+    let value = text[text.index(after: equals)...].prefix { $0 != ";" }
+    guard let algorithm = algorithms[text[..<equals].lowercased()], value.count > 2, value.first == ":",
+      value.last == ":",
+      let data = Data(base64Encoded: String(value.dropFirst().dropLast()))
+    else { return nil }
+    return ContentDigest(algorithm, Array(data))
+  }
+}

@@ -1,0 +1,233 @@
+import DownloadModel
+package import Glibc
+package import SystemPackage
+
+/// An open file that closes itself when it goes out of use, so that no path through the code can leak it.
+package struct Descriptor: ~Copyable, Sendable {
+  package let raw: Int32
+
+  init(_ raw: Int32) { self.raw = raw }
+
+  /// Stands for "not open"; every call on it ends in EBADF.
+  package static var closed: Descriptor { Descriptor(-1) }
+
+  package var isOpen: Bool { raw >= 0 }
+
+  deinit {
+    // Callers that need the errors of closing call `flushAndReport` first.
+    if raw >= 0 { _ = Glibc.close(raw) }
+  }
+
+  /// Writes all bytes at `offset`, which advances by every byte that reached the file, also when the call throws.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: inout Int64) throws(Errno) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let (start, place) = (UnsafeRawBufferPointer(rebasing: rest), off_t(offset))
+      let count = try Errno.check(pwrite(raw, start.baseAddress, start.count, place))
+      offset += Int64(count)
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  package func write(_ bytes: [UInt8], at offset: Int64 = 0) throws(Errno) {
+    var offset = offset
+    try bytes.span.bytes.withUnsafeBytes { bytes throws(Errno) in try write(bytes, at: &offset) }
+  }
+
+  /// Makes the file at least so long, with room for it on the disk (posix_fallocate(3)).
+  package func makeRoom(_ length: Int) throws(Errno) {
+    var result = EINTR
+    while result == EINTR { result = posix_fallocate(raw, 0, off_t(length)) }
+    guard result == 0 else { throw Errno(rawValue: result) }
+  }
+
+  /// Up to `count` bytes from `offset`; fewer at the end of the file.
+  package func read(_ count: Int, at offset: Int64 = 0) throws(Errno) -> [UInt8] {
+    var failure: Errno?
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      do throws(Errno) {
+        while filled < count {
+          let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled..<count])
+          let place = off_t(offset) + off_t(filled)
+          let got = try Errno.check(pread(raw, rest.baseAddress, rest.count, place))
+          if got == 0 { break }
+          filled += got
+        }
+      } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+
+  /// Whole files are read in blocks of this length, between which a cancelled task ends.
+  static let blockLength = 1 << 18
+
+  /// - Throws: ECANCELED, which no system call on a file gives.
+  static func checkCancellation() throws(Errno) {
+    if Task.isCancelled { throw .canceled }
+  }
+
+  func hasBytes(of other: borrowing Descriptor, length: Int64) throws(Errno) -> Bool {
+    var offset: Int64 = 0
+    while offset < length {
+      try Self.checkCancellation()
+      let count = Int(min(length - offset, Int64(Self.blockLength)))
+      let (mine, theirs) = (try read(count, at: offset), try other.read(count, at: offset))
+      if mine.count < count || mine != theirs { return false }
+      offset += Int64(count)
+    }
+    return true
+  }
+
+  func truncate(to length: Int64) throws(Errno) { try Errno.check(ftruncate(raw, off_t(length))) }
+
+  /// Makes content and length durable. Blocks.
+  func sync() throws(Errno) { try Errno.check(fdatasync(raw)) }
+
+  func status() throws(Errno) -> stat {
+    var status = stat()
+    try Errno.check(fstat(raw, &status))
+    return status
+  }
+
+  package func identity() throws(Errno) -> FileIdentity { FileIdentity(try status()) }
+
+  package func standing() throws(Errno) -> StandingFile { StandingFile(try status()) }
+
+  /// Whether it is a regular file of the effective user that no other user can write: dlm never reads, changes or
+  /// removes any other as its own (HTTP rule 44).
+  /// - Parameter closedTo: further permissions that other users must not have.
+  package func isOwn(closedTo: mode_t = 0, names: Int = 1) throws(Errno) -> Bool {
+    let status = try status()
+    return Distrust(FileOwnership(status), user: StandingFile.user) == nil && status.st_mode & closedTo == 0
+      && Int(status.st_nlink) <= names
+  }
+
+  /// Sets the permissions. A file system that stores none leaves them as they are.
+  func setMode(_ mode: mode_t) throws(Errno) {
+    guard fchmod(raw, mode) == 0 || errno == EPERM || errno == EOPNOTSUPP else { throw .last }
+  }
+
+  package func linkCount() throws(Errno) -> Int { Int(try status().st_nlink) }
+
+  /// Takes the lock that marks a file as in use, until the process ends; false if it is held already. A file system
+  /// without locks counts as free: there, only the atomic naming at the end keeps two processes apart.
+  package func lock() -> Bool { flock(raw, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
+
+  /// Frees the lock, whose end should not depend on how long the compiler keeps a value.
+  package func unlock() { while flock(raw, LOCK_UN) != 0 && errno == EINTR {} }
+
+  /// Throws the errors that NFS and quotas report only at close, while the file stays open and locked.
+  func flushAndReport() throws(Errno) {
+    let copy = try Errno.check(dup(raw))
+    // After EINTR the descriptor is closed all the same on Linux (close(2)).
+    guard Glibc.close(copy) == 0 || errno == EINTR else { throw .last }
+  }
+}
+
+extension Errno {
+  static var last: Errno { Errno(rawValue: errno) }
+
+  /// Makes a system call, again if a signal interrupts it.
+  @discardableResult
+  static func check<Result: SignedInteger>(_ call: @autoclosure () -> Result) throws(Errno) -> Result {
+    while true {
+      let result = call()
+      if result >= 0 { return result }
+      if errno != Glibc.EINTR { throw .last }
+    }
+  }
+
+  /// What stands there is another user's, or others may write it.
+  package static let distrusted = Errno.notPermitted
+
+  /// Whether a file cannot be opened because of its kind or owner: then it is nothing of dlm's.
+  package var isForeign: Bool {
+    [.tooManySymbolicLinkLevels, .isDirectory, .permissionDenied, .notPermitted, .noSuchAddressOrDevice].contains(self)
+  }
+}
+
+/// The identity by which a file is recognised as the one that was written, and untouched since.
+package struct FileIdentity: Sendable, Equatable {
+  package var device: Int64
+  package var inode: Int64
+  package var size: Int64
+  /// Last change of the content, in nanoseconds since 1970.
+  package var modified: Int64
+
+  package init(device: Int64, inode: Int64, size: Int64, modified: Int64) {
+    (self.device, self.inode, self.size, self.modified) = (device, inode, size, modified)
+  }
+}
+
+extension FileIdentity {
+  /// - Returns: for anything but a regular file, an identity that equals no regular file's.
+  init(_ status: stat) {
+    let isRegular = status.st_mode & S_IFMT == S_IFREG
+    self.init(
+      device: Int64(truncatingIfNeeded: status.st_dev), inode: isRegular ? Int64(truncatingIfNeeded: status.st_ino) : 0,
+      size: isRegular ? Int64(status.st_size) : -1,
+      modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
+  }
+
+  package var isRegularFile: Bool { size >= 0 }
+
+  /// Whether it is the same file, whatever happened to its content.
+  package func isSameFile(as other: FileIdentity) -> Bool {
+    isRegularFile && inode == other.inode && device == other.device
+  }
+
+  package static func of(path: String) -> FileIdentity? { StandingFile.of(path: path)?.identity }
+
+  /// What the file at a path takes on the disk, as du(1) counts, if it has no other name.
+  package static func allocatedBytes(path: String) -> Int64 {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_nlink == 1 else { return 0 }
+    return Int64(status.st_blocks) * 512
+  }
+}
+
+package struct StandingFile: Sendable, Equatable {
+  package var identity: FileIdentity
+  /// Last change of content, names or permissions (ctime), in nanoseconds since 1970. No program can set it.
+  package var changed: Int64
+  package var isUsers: Bool
+
+  /// The user that dlm runs as.
+  static let user = geteuid()
+
+  init(_ status: stat) {
+    identity = FileIdentity(status)
+    changed = Int64(status.st_ctim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_ctim.tv_nsec)
+    isUsers = status.st_uid == Self.user
+  }
+
+  /// The file at a path, symbolic links not followed; nil if there is none or it cannot be examined.
+  package static func of(path: String) -> StandingFile? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? StandingFile(status) : nil
+  }
+}
+
+/// When a finished file was last changed in any way (ctime), as its row has it. Inode, length and time of content can
+/// be made again by whoever may write the folder; this time nobody can set.
+package struct ChangeTime: Sendable, Equatable {
+  /// Nanoseconds since 1970; negative for `beforeNaming`.
+  package let number: Int64
+
+  /// - Parameter number: as read; of any value.
+  package init(number: Int64) { self.number = max(number, -.max) }
+
+  package init(of file: StandingFile) { number = max(0, file.changed) }
+
+  /// Of a file that is about to get its name, which changes this time: known up to two seconds if its process is killed
+  /// before it looks again.
+  package static func beforeNaming(_ changed: Int64) -> ChangeTime { ChangeTime(number: -max(1, changed)) }
+
+  package var isExact: Bool { number >= 0 }
+
+  package func isThat(of file: StandingFile) -> Bool {
+    if isExact { return file.changed == number }
+    return file.changed >= -number && file.changed &+ number <= 2_000_000_000
+  }
+}

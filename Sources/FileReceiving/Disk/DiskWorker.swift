@@ -1,0 +1,147 @@
+import CLinux
+package import DownloadModel
+import Glibc
+import Synchronization
+package import SystemPackage
+
+/// Reads, copies and syncs whole files on a thread that may block. For a cancelled task, reading and copying throw
+/// `.cancelled` at the next block.
+package actor DiskWorker {
+  private let executor: BlockingExecutor
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  package init(_ name: String) { executor = BlockingExecutor(label: "dlm.\(name)") }
+
+  package func verdict(on download: FileDownload, _ expected: ContentDigest) throws(DownloadError) -> DigestVerdict {
+    let found = try download.access { reception throws(DownloadError) in try reception.readDigest(expected) }
+    return DigestVerdict(expected: expected, found: found)
+  }
+
+  /// The digest of a file on the disk; nil if it is no longer the file of the row.
+  package func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(DownloadError) -> ContentDigest? {
+    do throws(Errno) { return try Descriptor.digest(of: row, algorithm) } catch {
+      throw DownloadError(.disk, error, row.path, "reading")
+    }
+  }
+
+  package func adopt(for commit: Commit, _ owners: FileOwners) throws(DownloadError) -> Commit.Committed? {
+    try commit.adopt(owners)
+  }
+
+  package func fill(_ download: FileDownload, from source: CacheRow) throws(DownloadError) -> Bool {
+    try download.access { reception throws(DownloadError) in try reception.copy(source) }
+  }
+
+  /// Makes the bytes of a download durable (`--fsync`), before it gets its name.
+  package func sync(_ download: FileDownload) throws(DownloadError) {
+    try download.access { reception throws(DownloadError) in
+      try reception.part.withFile("syncing") { file throws(Errno) in try file.sync() }
+    }
+  }
+
+  package func syncNames(_ directory: OutputDirectory) throws(DownloadError) {
+    do throws(Errno) { try directory.folder.sync() } catch { throw directory.failure(error, "syncing", "") }
+  }
+}
+
+/// Work on finished files, which are recognised by their identity when they were finished.
+extension Descriptor {
+  static func open(_ row: CacheRow) throws(Errno) -> Descriptor? {
+    do throws(Errno) {
+      return Descriptor(try Errno.check(Glibc.open(row.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)))
+    } catch {
+      if error == .noSuchFileOrDirectory || error == .tooManySymbolicLinkLevels { return nil }
+      throw error
+    }
+  }
+
+  package static func openIntact(_ row: CacheRow) throws(Errno) -> Descriptor? {
+    guard let file = try open(row), try row.isIntact(file.standing()) else { return nil }
+    return file
+  }
+
+  /// Copies a finished file into this one: shares its blocks where the file system can (FICLONE), else copies them
+  /// within the kernel (copy_file_range). Never a second name: whoever changes the one in place would change the other.
+  /// - Parameter mayClone: whether the file system may have clones; set to false where it has none.
+  /// - Returns: its length; nil if it is not, or no longer, the file of the row, or may not be read.
+  func copy(_ source: CacheRow, mayClone: borrowing Atomic<Bool>) throws(Errno) -> Int64? {
+    let opened: Descriptor?
+    do throws(Errno) { opened = try Self.openIntact(source) } catch {
+      if [.notDirectory, .permissionDenied, .notPermitted].contains(error) { return nil }
+      throw error
+    }
+    guard let file = opened else { return nil }
+    let length = source.identity.size
+    if !(mayClone.load(ordering: .relaxed) && clone(file)) {
+      if errno == EOPNOTSUPP || errno == ENOTTY { mayClone.store(false, ordering: .relaxed) }
+      if try copyBytes(of: file, length) < length { return nil }
+    }
+    let standing = try file.standing()
+    guard source.isIntact(standing) else { return nil }
+    if !source.changed.isThat(of: standing), try digest(.sha256)?.hex != source.sum { return nil }
+    return length
+  }
+
+  /// Shares the blocks of a file with this one (FICLONE, ioctl_ficlone(2)).
+  /// - Returns: false where the file system cannot, or where the two are on different ones.
+  package func clone(_ file: borrowing Descriptor) -> Bool { ioctl(raw, 0x4004_9409, file.raw) == 0 }
+
+  /// Up to this length a copy through this process is faster than within the kernel: 21 µs a file against 26.
+  private static let short: Int64 = 1 << 16
+
+  /// Copies the first `length` bytes of a file, or as many as there are, within the kernel where that is worth it.
+  /// - Throws: errno of reading or writing; ECANCELED when the task was cancelled.
+  package func copyBytes(of file: borrowing Descriptor, _ length: Int64) throws(Errno) -> Int64 {
+    var byHand = length <= Self.short
+    var offset: Int64 = 0
+    while offset < length {
+      try Self.checkCancellation()
+      let most = Int(min(length - offset, Int64(Self.blockLength)))
+      if byHand {
+        let bytes = try file.read(most, at: offset)
+        if bytes.isEmpty { return offset }
+        try write(bytes, at: offset)
+        offset += Int64(bytes.count)
+        continue
+      }
+      let count = dlm_copy_file_range(file.raw, raw, offset, most)
+      if count == 0 { return offset }
+      // Not all pairs of file systems can. A failure of the disk's comes again by hand.
+      if count < 0 { byHand = errno != EINTR }
+      offset += Int64(max(0, count))
+    }
+    return offset
+  }
+
+  package func digest(_ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
+    var hasher = ContentHasher(algorithm)
+    var offset: Int64 = 0
+    while true {
+      try Self.checkCancellation()
+      let bytes = try read(Self.blockLength, at: offset)
+      if bytes.isEmpty { return hasher.finish() }
+      bytes.withUnsafeBytes { hasher.update($0) }
+      offset += Int64(bytes.count)
+    }
+  }
+
+  static func digest(of row: CacheRow, _ algorithm: ContentDigest.Algorithm) throws(Errno) -> ContentDigest? {
+    guard let file = try open(row), try row.describes(file.standing()), let digest = try file.digest(algorithm)
+    else { return nil }
+    return try row.describes(file.standing()) ? digest : nil
+  }
+
+  /// Sets the time of the last change, in seconds since 1970. A file system that does not allow that keeps its own.
+  func setModified(_ seconds: Int64) throws(Errno) {
+    // UTIME_OMIT (utimensat(2)): the time of the last read stays.
+    let times = [timespec(tv_sec: 0, tv_nsec: 0x3FFF_FFFE), timespec(tv_sec: Int(seconds), tv_nsec: 0)]
+    guard futimens(raw, times) == 0 || errno == EPERM || errno == EOPNOTSUPP || errno == EOVERFLOW else { throw .last }
+  }
+
+  /// - Returns: the file after that; nil if it is not, or no longer, the file of the row.
+  package static func stamp(_ row: CacheRow, _ seconds: Int64) throws(Errno) -> StandingFile? {
+    guard let file = try openIntact(row) else { return nil }
+    try file.setModified(seconds)
+    return try file.standing()
+  }
+}

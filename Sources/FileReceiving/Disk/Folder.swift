@@ -1,0 +1,255 @@
+import DownloadModel
+package import Glibc
+package import SystemPackage
+
+/// A folder that was opened once: calls on a name are relative to it, so that no file is led elsewhere if a path above
+/// is renamed. A text that is no name, and may lead out of the folder, throws EINVAL.
+package final class Folder: Sendable {
+  package let path: String
+  private let descriptor: Descriptor
+
+  /// Opens the folder. Makes it, and the folders above it, where missing.
+  convenience init(_ path: FilePath, mode: mode_t) throws(Errno) {
+    do throws(Errno) { try self.init(standing: path) } catch .noSuchFileOrDirectory {
+      try Self.make(path, mode: mode)
+      try self.init(standing: path)
+    }
+  }
+
+  /// - Throws: `.noSuchFileOrDirectory` where there is none.
+  package convenience init(standing path: FilePath) throws(Errno) {
+    self.init(
+      path: path.string, Descriptor(try Errno.check(Glibc.open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC))))
+  }
+
+  private init(path: String, _ descriptor: consuming Descriptor) {
+    self.path = path
+    self.descriptor = descriptor
+  }
+
+  private static func make(_ path: FilePath, mode: mode_t) throws(Errno) {
+    if mkdir(path.string, mode) == 0 || errno == EEXIST { return }
+    let above = path.removingLastComponent()
+    guard errno == ENOENT, !above.isEmpty, above != path else { throw .last }
+    try make(above, mode: mode)
+    guard mkdir(path.string, mode) == 0 || errno == EEXIST else { throw .last }
+  }
+
+  /// The path without links and dots, by which the index knows the folder.
+  package func canonicalPath() throws(Errno) -> String {
+    guard let resolved = realpath("/proc/self/fd/\(descriptor.raw)", nil) ?? realpath(path, nil) else { throw .last }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// Opens a folder of dlm's own, made where missing.
+  /// - Throws: `.distrusted` where others own or may write it (`Distrust`).
+  package convenience init(own path: FilePath) throws(Errno) {
+    try self.init(path, mode: 0o700)
+    let status = try descriptor.status()
+    guard Distrust(folder: FileOwnership(status), user: StandingFile.user) == nil else { throw .distrusted }
+    // A umask left it open to readers. One that cannot be closed discloses only the names of its private files.
+    if status.st_mode & 0o077 != 0 { _ = fchmod(descriptor.raw, 0o700) }
+  }
+
+  /// Makes a file of dlm's own, which others open by its path, readable by its user alone.
+  /// - Throws: `.tooManySymbolicLinkLevels` where the name is a link, `.distrusted` where others own or may write it.
+  package func makePrivate(_ name: String, creating: Bool) throws(Errno) {
+    let file: Descriptor
+    do throws(Errno) {
+      file = try open(name, O_RDWR | O_NONBLOCK | (creating ? O_CREAT : 0), mode: 0o600)
+    } catch .noSuchFileOrDirectory where !creating { return }
+    let status = try file.status()
+    guard Distrust(FileOwnership(status), user: StandingFile.user) == nil else { throw .distrusted }
+    if status.st_mode & 0o077 != 0, fchmod(file.raw, 0o600) != 0 { throw .last }
+  }
+
+  private static func check(_ name: String) throws(Errno) {
+    guard FileNaming.isName(name) else { throw .invalidArgument }
+  }
+
+  /// Opens a name, symbolic links not followed.
+  package func open(_ name: String, _ flags: Int32, mode: mode_t = 0o666) throws(Errno) -> Descriptor {
+    try Self.check(name)
+    return try openUnchecked(name, flags | O_NOFOLLOW, mode)
+  }
+
+  private func openUnchecked(_ name: String, _ flags: Int32, _ mode: mode_t = 0) throws(Errno) -> Descriptor {
+    Descriptor(try Errno.check(openat(descriptor.raw, name, flags | O_CLOEXEC, mode)))
+  }
+
+  private func status(of name: String) throws(Errno) -> stat? {
+    try Self.check(name)
+    var status = stat()
+    do throws(Errno) {
+      try Errno.check(fstatat(descriptor.raw, name, &status, AT_SYMLINK_NOFOLLOW))
+      return status
+    } catch .noSuchFileOrDirectory { return nil }
+  }
+
+  /// What stands under a name, symbolic links not followed; nil if nothing does.
+  package func standing(_ name: String) throws(Errno) -> StandingFile? { try status(of: name).map { StandingFile($0) } }
+
+  package func identity(of name: String) throws(Errno) -> FileIdentity? {
+    try status(of: name).map { FileIdentity($0) }
+  }
+
+  /// Bytes on the disk, as du(1) counts them, of what stands under a name; of a folder with all that is in it.
+  /// - Parameter ifRemoved: true to count only what its removal would free: nothing of a file with further names.
+  package func allocatedBytes(of name: String, ifRemoved: Bool = false) throws(Errno) -> Int64 {
+    guard let status = try status(of: name) else { return 0 }
+    if status.st_mode & S_IFMT != S_IFDIR {
+      return ifRemoved && status.st_nlink > 1 ? 0 : Int64(status.st_blocks) * 512
+    }
+    do throws(Errno) {
+      let folder = try openUnchecked(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+      return try Folder(path: path + "/" + name, folder).allocatedBytes()
+    } catch .noSuchFileOrDirectory { return 0 }
+  }
+
+  package func allocatedBytes() throws(Errno) -> Int64 {
+    var bytes = Int64(try descriptor.status().st_blocks) * 512
+    for name in try names() { bytes += try allocatedBytes(of: name) }
+    return bytes
+  }
+
+  /// Bytes that this process may still write here; nil where the file system does not tell (some FUSE).
+  func freeBytes() -> Int64? { bytes(\.f_bavail) }
+
+  /// Bytes that the whole file system has; nil where it does not tell.
+  package func diskBytes() -> Int64? { bytes(\.f_blocks) }
+
+  private func bytes(_ blocks: KeyPath<statvfs, fsblkcnt_t>) -> Int64? {
+    var status = statvfs()
+    guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
+    return Int64(clamping: status[keyPath: blocks].multipliedReportingOverflow(by: status.f_frsize).0)
+  }
+
+  /// Makes names durable: they are on the disk when this returns. Blocks.
+  func sync() throws(Errno) { try Errno.check(fsync(descriptor.raw)) }
+
+  package func remove(_ name: String) throws(Errno) {
+    try Self.check(name)
+    do throws(Errno) { try Errno.check(unlinkat(descriptor.raw, name, 0)) } catch .noSuchFileOrDirectory {}
+  }
+
+  /// Renames; replaces what stands under `new` in the same instant.
+  package func rename(_ old: String, replacing new: String) throws(Errno) { try move(old, to: self, replacing: new) }
+
+  /// Renames if nothing stands under `new`; EEXIST otherwise. It links and then removes the old name: killed in
+  /// between, dlm leaves both. (Swift's Glibc module does not export renameat2, and NFS does not support its flag.)
+  package func rename(_ old: String, toFree new: String) throws(Errno) {
+    try Self.check(old)
+    try Self.check(new)
+    if linkat(descriptor.raw, old, descriptor.raw, new, 0) == 0 { return try remove(old) }
+    guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { throw .last }
+    // FAT and similar file systems have no links; there only a check before the rename is possible.
+    guard try identity(of: new) == nil else { throw .fileExists }
+    try rename(old, replacing: new)
+  }
+
+  /// Moves a file into another folder of the same disk; replaces what stands under `new` in the same instant.
+  package func move(_ old: String, to other: Folder, replacing new: String) throws(Errno) {
+    try Self.check(old)
+    try Self.check(new)
+    try Errno.check(renameat(descriptor.raw, old, other.descriptor.raw, new))
+  }
+
+  /// Gives a file elsewhere on the same disk a further name here; EEXIST if that is taken. Links are not followed.
+  package func link(path: String, as name: String) throws(Errno) {
+    try Self.check(name)
+    try Errno.check(linkat(AT_FDCWD, path, descriptor.raw, name, 0))
+  }
+
+  /// Names in the folder, in no order, without `.` and `..`.
+  package func names() throws(Errno) -> [String] { try names(atMost: .max) ?? [] }
+
+  /// The same, or nil if there are more than `limit`.
+  func names(atMost limit: Int) throws(Errno) -> [String]? {
+    // A descriptor of its own, because fdopendir takes it over together with its reading position.
+    let raw = try Errno.check(openat(descriptor.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0))
+    guard let stream = fdopendir(raw) else { throw .last }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      guard FileNaming.isName(name) else { continue }
+      if names.count == limit { return nil }
+      names.append(name)
+    }
+    return names
+  }
+
+  /// Removes a file under a name that only this user's dlm can compute, if the file is the user's own.
+  /// - Returns: false if something else stands there, which stays.
+  package func removeOwn(_ name: String) throws(Errno) -> Bool {
+    do throws(Errno) {
+      guard try open(name, O_RDONLY | O_NONBLOCK).isOwn() else { return false }
+      try remove(name)
+      return true
+    } catch {
+      if error == .noSuchFileOrDirectory { return true }
+      guard [.tooManySymbolicLinkLevels, .permissionDenied, .noSuchAddressOrDevice].contains(error) else { throw error }
+      return false
+    }
+  }
+
+  /// The permissions that a new file gets here: 0666 less what the process's mask or the folder's own rules forbid.
+  func modeOfNewFiles() -> mode_t {
+    (try? openUnnamed().status()).map { $0.st_mode & 0o7777 } ?? 0o666 & ~Self.creationMask
+  }
+
+  /// The umask, read from /proc because umask(2) would change it for every thread; closed to other users where the
+  /// kernel does not tell.
+  private static let creationMask: mode_t = {
+    let raw = Glibc.open("/proc/self/status", O_RDONLY | O_CLOEXEC)
+    guard raw >= 0, let status = try? Descriptor(raw).read(4096) else { return 0o077 }
+    let line = status.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "Umask:".utf8) }
+    let digits = line.map { String(decoding: $0.filter { (0x30...0x37).contains($0) }, as: UTF8.self) } ?? ""
+    return mode_t(digits, radix: 8) ?? 0o077
+  }()
+
+  // MARK: Files without a name
+
+  /// How a file without a name gets one here; nil where the file system (NFS, FAT, some FUSE) or the sandbox cannot do
+  /// it. The test leaves nothing behind.
+  package func routeForUnnamedFiles() -> NamingRoute? {
+    guard let file = try? openUnnamed() else { return nil }
+    return [.descriptor, .procfs].first { route in
+      // "." always exists, so EEXIST shows that everything else would have worked.
+      do throws(Errno) { try linkUnchecked(file, as: ".", route) } catch { return error == .fileExists }
+      return false
+    }
+  }
+
+  /// A new file without a name (O_TMPFILE): if dlm is killed, nothing of it stays.
+  package func openUnnamed(mode: mode_t = 0o666) throws(Errno) -> Descriptor {
+    // Linux's O_TMPFILE is this bit and O_DIRECTORY; the Glibc module does not export it.
+    try openUnchecked(".", 0o20000000 | O_DIRECTORY | O_RDWR, mode)
+  }
+
+  /// Gives an unnamed file a name; EEXIST if something stands there.
+  package func link(_ file: borrowing Descriptor, as name: String, _ route: NamingRoute) throws(Errno) {
+    try Self.check(name)
+    try linkUnchecked(file, as: name, route)
+  }
+
+  private func linkUnchecked(_ file: borrowing Descriptor, as name: String, _ route: NamingRoute) throws(Errno) {
+    switch route {
+    // AT_EMPTY_PATH, which Swift's Glibc module does not export.
+    case .descriptor: try Errno.check(linkat(file.raw, "", descriptor.raw, name, 0x1000))
+    case .procfs:
+      try Errno.check(linkat(AT_FDCWD, "/proc/self/fd/\(file.raw)", descriptor.raw, name, AT_SYMLINK_FOLLOW))
+    }
+  }
+}
+
+/// The two ways that Linux has for naming an unnamed file (open(2), O_TMPFILE).
+package enum NamingRoute: Sendable {
+  /// By its descriptor: for anyone since Linux 6.10, for CAP_DAC_READ_SEARCH before.
+  case descriptor
+  /// By its link in /proc: for anyone, where /proc is mounted.
+  case procfs
+}

@@ -1,0 +1,174 @@
+package import DownloadModel
+import Glibc
+import Synchronization
+package import SystemPackage
+
+/// The folder that finished files are written to.
+package final class OutputDirectory: Sendable {
+  let folder: Folder
+  package let canonicalPath: String
+  /// How a nameless file gets its name here; nil where files need a name from the start.
+  let route: NamingRoute?
+  let claims = NameReservations()
+  let space = SpaceLedger()
+  /// Held from the last check of a foreign file to its replacement: of two loops, the second sees what the first put.
+  let replacing = Lock(())
+  let secret: UserSecret
+  /// When it was opened, by the clock that stamps files: a younger file may be this run's own.
+  let opened: Int64
+  let numbers: NumberedNames
+  /// False once the file system has said that it has no clones, so that not every file asks.
+  let mayClone = Atomic<Bool>(true)
+  /// The folder as the user wrote it, with the slash; empty for the current one.
+  private let prefix: String
+  /// Inodes of files that this run gave to an address, where `give` was called, and the numbers of their keys.
+  private let given = Lock<[Int64: Int]>([:])
+  private let metadata = Lock(MetadataNames())
+
+  /// - Parameters:
+  ///   - secret: the user's; without it, no part of another process is recognised.
+  ///   - usesUnnamedFiles: false to do as on a file system that has none.
+  /// - Throws: `.folder` with errno and path.
+  package init(
+    _ path: FilePath, secret: UserSecret = .forThisProcess(), usesUnnamedFiles: Bool = true
+  ) throws(DownloadError) {
+    self.secret = secret
+    let text = path.string
+    let isCurrent =
+      path.isEmpty || path.removingLastComponent().isEmpty && path.lastComponent?.kind == .currentDirectory
+    prefix = isCurrent ? "" : text.utf8.last == UInt8(ascii: "/") ? text : text + "/"
+    opened = WallClock.stamp()
+    do throws(Errno) {
+      folder = try Folder(path.isEmpty ? "." : path, mode: 0o777)
+      canonicalPath = try folder.canonicalPath()
+    } catch { throw DownloadError(.folder, error, path.string, "opening the output folder") }
+    numbers = NumberedNames(folder, opened: opened)
+    route = usesUnnamedFiles ? folder.routeForUnnamedFiles() : nil
+  }
+
+  package func path(of name: String) -> String { prefix + name }
+
+  /// Whether metadata may stand there. What another process makes later is locked, or is met when a part is shown.
+  func mayHoldMetadata(_ names: PartialName) -> Bool {
+    metadata.withLock { metadata in
+      metadata.read(in: folder).map { !$0.isEmpty && $0.contains(Array(names.metadata.utf8)) } ?? true
+    }
+  }
+
+  /// The numbers under which metadata for a name stand: `x.1.bin.part.json` for `x.bin` gives 1, the name itself 0.
+  func numbersOfMetadata(beside name: String) -> [Int] {
+    metadata.withLock { metadata in
+      guard let metadata = metadata.read(in: folder), !metadata.isEmpty else { return [] }
+      let (stem, fileExtension) = FileNaming.split(name)
+      let (prefix, suffix) = ("\(stem).".utf8, "\(fileExtension)\(PartialName.metadataSuffix)".utf8)
+      let itself = metadata.contains(Array(PartialName(name).metadata.utf8)) ? [0] : []
+      return itself
+        + metadata.compactMap { metadata in
+          guard metadata.count > prefix.count + suffix.count, metadata.starts(with: prefix),
+            metadata.suffix(suffix.count).elementsEqual(suffix)
+          else { return nil }
+          let digits = String(decoding: metadata.dropFirst(prefix.count).dropLast(suffix.count), as: UTF8.self)
+          return Int(digits).flatMap { $0 > 0 && String($0) == digits ? $0 : nil }
+        }.sorted()
+    }
+  }
+
+  func noteMetadata(_ name: String) { metadata.withLock { $0.note(name) } }
+
+  func forgetMetadata(_ name: String) { metadata.withLock { $0.forget(name) } }
+
+  /// Names of metadata that earlier runs left or this run wrote, so that not every file asks the disk. The folder
+  /// is not read before metadata is to be written: ten thousand names cost a twentieth of a run that writes none.
+  private struct MetadataNames {
+    private var isRead = false
+    /// As bytes, because Swift treats two normal forms of one text as equal, and the disk does not. Nil until the
+    /// folder is read, and where it has too many names for that.
+    private var names: Set<[UInt8]>?
+    /// Reading this many names costs some milliseconds, once.
+    private static let readable = 10_000
+
+    /// - Returns: nil for a folder whose names are not known.
+    mutating func read(in folder: Folder) -> Set<[UInt8]>? {
+      if !isRead {
+        // Descriptors may be short for a moment: until then, each file's own names are looked for on the disk.
+        do throws(Errno) { names = try folder.names(atMost: Self.readable).map(Self.metadata) } catch { return nil }
+        isRead = true
+      }
+      return names
+    }
+
+    private static func metadata(_ names: [String]) -> Set<[UInt8]> {
+      Set(names.filter(PartialName.isMetadata).map { Array($0.utf8) })
+    }
+
+    // What was not read yet will be seen on the disk.
+    mutating func note(_ name: String) { names?.insert(Array(name.utf8)) }
+    mutating func forget(_ name: String) { names?.remove(Array(name.utf8)) }
+  }
+
+  /// Notes that this run gave the file to an address. Called for files with another number than the list gave, for
+  /// adopted ones, and, unless the policy is to rename, for all: with a usual list memory does not grow.
+  package func give(_ file: FileIdentity, to key: RowKey) { given.withLock { $0[file.inode] = key.number } }
+
+  func isGiven(_ file: FileIdentity, besides key: RowKey) -> Bool {
+    given.withLock { $0[file.inode].map { $0 != key.number } ?? false }
+  }
+
+  package func standing(_ name: String) throws(DownloadError) -> StandingFile? {
+    do throws(Errno) { return try folder.standing(name) } catch { throw failure(error, "looking at", name) }
+  }
+
+  func full(_ name: String, _ reason: String, needed: Int64) -> DownloadError {
+    DownloadError(.diskFull, cause: .detail(reason), path: path(of: name), activity: "making room", neededBytes: needed)
+  }
+
+  /// A failed call on a file of this folder; `.cancelled` for ECANCELED.
+  func failure(_ errno: Errno, _ activity: String, _ name: String, needed: Int64? = nil) -> DownloadError {
+    if errno == .canceled { return .cancelled }
+    let code: DownloadError.Code =
+      switch errno {
+      case .noSpace, .diskQuotaExceeded: .diskFull
+      case .isDirectory: .conflict
+      case .permissionDenied, .readOnlyFileSystem, .notPermitted, .noSuchFileOrDirectory: .folder
+      case _ where DownloadError.isShortage(errno.rawValue): .resources
+      default: .disk
+      }
+    return DownloadError(
+      code, cause: .errno(errno.rawValue), path: path(of: name), activity: activity, isTransient: code == .resources,
+      neededBytes: code == .diskFull ? needed : nil)
+  }
+}
+
+extension DownloadError {
+  /// A failed system call on the disk, which is temporary where something is in short supply for a moment.
+  init(_ code: Code, _ errno: Errno, _ path: String, _ activity: String) {
+    let isShortage = DownloadError.isShortage(errno.rawValue)
+    self.init(
+      isShortage ? .resources : code, cause: .errno(errno.rawValue), path: path, activity: activity,
+      isTransient: isShortage)
+    if errno == .canceled { self = .cancelled }
+  }
+}
+
+/// The names of this process's downloads in flight, so that two addresses with one name do not share a part.
+final class NameReservations: Sendable {
+  private let names = Lock<Set<String>>([])
+
+  /// Reserves the name until the reservation is dropped; nil if it is reserved already.
+  func take(_ name: String) -> NameReservation? {
+    guard names.withLock({ $0.insert(name).inserted }) else { return nil }
+    return NameReservation(name: name, owner: self)
+  }
+
+  var count: Int { names.withLock { $0.count } }
+
+  fileprivate func release(_ name: String) { names.withLock { _ = $0.remove(name) } }
+}
+
+/// A reserved name; dropping the value frees the name on every path through the code.
+struct NameReservation: ~Copyable, Sendable {
+  fileprivate let name: String
+  fileprivate let owner: NameReservations
+
+  deinit { owner.release(name) }
+}

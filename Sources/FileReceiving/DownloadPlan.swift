@@ -1,0 +1,150 @@
+package import DownloadModel
+
+/// All that is decided about one file before its download begins. A class, because it is handed on from step to step.
+package final class DownloadPlan: Sendable {
+  package indirect enum Ownership: Sendable, Equatable {
+    /// An empty index is not asked before a transfer.
+    case unknown
+    case known(CacheRow?)
+  }
+
+  /// `outputName` has been checked to be a file name.
+  package let request: DownloadRequest
+  private let shared: SharedRules
+  package let directory: OutputDirectory
+  package let rowKey: RowKey
+  package let trust: RequestTrust
+  /// The name if the server may not choose one or gives none.
+  package let nameByAddress: String
+  package let files: KnownFiles
+  /// What a conditional request may ask about: `own` or `elsewhere`.
+  let known: KnownVersion?
+  /// Which address owns which file of the folder, where the policy needs it before the transfer (`skip`).
+  package let owners: FileOwners?
+  package let isIndexed: Bool
+  /// Whether the file may have been written a moment ago: the address stood in the list before, or there is company.
+  let mayStandAlready: Bool
+
+  package init(
+    _ request: DownloadRequest, _ shared: SharedRules, in directory: OutputDirectory, rowKey: RowKey,
+    trust: RequestTrust = .usual, files: KnownFiles = .notAsked, known: KnownVersion? = nil,
+    owners: FileOwners? = nil, isIndexed: Bool = false, mayStandAlready: Bool = false
+  ) {
+    self.request = request
+    self.shared = shared
+    self.directory = directory
+    self.rowKey = rowKey
+    self.trust = trust
+    nameByAddress = request.outputName ?? FileNaming.name(of: request.address, from: request.provenance)
+    self.files = files
+    self.known = known
+    self.owners = owners
+    self.isIndexed = isIndexed
+    self.mayStandAlready = mayStandAlready
+  }
+
+  package var own: CacheRow? { files.own }
+  package var elsewhere: CacheRow? { files.elsewhere }
+  var rules: ReceivingRules { shared.rules }
+  var cacheControlLine: String? { shared.cacheControlLine }
+  var mayAsk: Bool { shared.mayAsk }
+  package var address: Address { request.address }
+
+  // MARK: Names
+
+  /// The name, if it is certain before any answer; nil while the server may choose.
+  package var certainName: String? {
+    rules.useContentDisposition && request.outputName == nil ? nil : preferred(nameByAddress)
+  }
+
+  /// The wanted name with the list's number, if it is the address's own and not a server's choice.
+  package func preferred(_ wanted: String) -> String {
+    guard request.nameNumber > 0, request.outputName == nil, wanted == nameByAddress else { return wanted }
+    return FileNaming.alternative(wanted, request.nameNumber)
+  }
+
+  /// The first number beside a taken name, larger than those of the list, so that no other address loses its name.
+  func firstFallback(beside wanted: String) -> Int {
+    max(directory.numbers.first(beside: wanted), (rules.names?.last(of: wanted) ?? 0) + 1)
+  }
+
+  func wantedName(_ head: ResponseHead?) -> String? {
+    if let name = request.outputName { return name }
+    guard rules.useContentDisposition else { return nil }
+    return head?["content-disposition"].flatMap { FileNaming.name(contentDisposition: $0) }
+  }
+
+  func isOfAddress(_ name: String) -> Bool {
+    // A stranger's address gives no hidden name.
+    [Provenance.user, .stranger].contains { FileNaming.areSame(FileNaming.name(of: address, from: $0), name) }
+  }
+
+  package func isOfAnotherAddress(_ file: StandingFile, _ owners: FileOwners) -> Bool {
+    owners.isOwned(file.identity, besides: rowKey) || directory.isGiven(file.identity, besides: rowKey)
+  }
+
+  /// What stands under a name and is to be left alone (`--on-conflict skip`).
+  package func fileToLeave(_ name: String) throws(DownloadError) -> StandingFile? {
+    guard rules.conflictPolicy == .skip, own?.name != name, let standing = try directory.standing(name),
+      !isOfAnotherAddress(standing, owners ?? FileOwners())
+    else { return nil }
+    return standing
+  }
+
+  // MARK: Checksums
+
+  package var hasUserDigests: Bool { request.checksum != nil || rules.checksums != nil }
+
+  package func userDigest(named name: @autoclosure () -> String) -> ContentDigest? {
+    request.checksum ?? rules.checksums?.digest(of: name())
+  }
+
+  /// The checksum to meet, in the order of trust (HTTP rule 23): the user's, the list's, the server's own.
+  package func expectedDigest(named name: @autoclosure () -> String, _ head: ResponseHead?) -> ContentDigest? {
+    userDigest(named: name()) ?? head?["repr-digest"].flatMap(ReprDigest.strongest)
+  }
+}
+
+/// What the index knows about one request.
+package final class KnownFiles: Sendable {
+  /// The file that this very request wrote here, intact.
+  package let own: CacheRow?
+  /// The same address's file elsewhere, intact and worth asking the server about.
+  package let elsewhere: CacheRow?
+  /// What each is worth to this request.
+  package let ownReuse: Reuse
+  package let elsewhereReuse: Reuse
+  package let ownership: DownloadPlan.Ownership
+
+  /// The answers of a first run and of a run without an index.
+  package static let notAsked = KnownFiles(.unknown)
+  package static let nothing = KnownFiles(.known(nil))
+
+  package var isNothing: Bool { own == nil && elsewhere == nil }
+
+  package init(
+    _ ownership: DownloadPlan.Ownership, own: CacheRow? = nil, elsewhere: CacheRow? = nil,
+    reuse: (own: Reuse, elsewhere: Reuse) = (.asOwn, .asOwn)
+  ) {
+    self.own = own
+    self.elsewhere = elsewhere
+    (ownReuse, elsewhereReuse) = reuse
+    self.ownership = ownership
+  }
+}
+
+/// Which file of one folder belongs to which request, by the index, read once a run: a file has one address, in every
+/// run. `OutputDirectory.isGiven` knows the files of this one.
+package struct FileOwners: Sendable {
+  private var owned: [Int64: (identity: FileIdentity, key: Int)] = [:]
+
+  package init() {}
+
+  package mutating func add(_ identity: FileIdentity, of key: RowKey) { owned[identity.inode] = (identity, key.number) }
+
+  /// Whether a file is, untouched, what was written for a request other than this.
+  package func isOwned(_ file: FileIdentity, besides key: RowKey) -> Bool {
+    guard let owned = owned[file.inode] else { return false }
+    return owned.identity == file && owned.key != key.number
+  }
+}

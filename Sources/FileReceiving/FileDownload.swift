@@ -1,0 +1,152 @@
+public import DownloadModel
+import Synchronization
+import SystemPackage
+
+/// One file that is being downloaded, as scheduler and transfers see it: a lock around `Reception`, for which the
+/// loop's thread and a worker for slow disk work do not contend.
+public final class FileDownload: DownloadTarget, PartsSource, Sendable {
+  package let plan: DownloadPlan
+  private let reception: Lock<Reception>
+  /// How many other requests wait for this download. Outside the lock, which a thread that reads gigabytes may hold.
+  private let waitingCount = Atomic<Int>(0)
+
+  /// - Parameter resumes: false to leave alone what an earlier run has of the file.
+  package init(
+    _ plan: DownloadPlan, meter: TransferMeter, claim: consuming ProcessClaims.Claim? = nil, resumes: Bool = true
+  ) {
+    self.plan = plan
+    reception = Lock(Reception(plan, meter, claim, resumes: resumes))
+  }
+
+  /// Runs steps under the lock; their errors get the address.
+  func access<Value: Sendable>(
+    _ body: (inout Reception) throws(DownloadError) -> Value
+  ) throws(DownloadError) -> Value {
+    do throws(DownloadError) {
+      return try reception.withLock { reception throws(DownloadError) in try body(&reception) }
+    } catch { throw error.at(plan.address) }
+  }
+
+  func look<Value: Sendable>(_ body: (inout Reception) -> Value) -> Value { reception.withLock { body(&$0) } }
+
+  func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
+    try reception.withLock { reception throws(Errno) in try reception.sameBytes(as: other) }
+  }
+
+  // MARK: For transfers: it is itself the target of the first segment
+
+  public func nextTransfer() throws(DownloadError) -> TransferRequest? {
+    try access { reception throws(DownloadError) in try reception.nextTransfer(for: Segment.first) }
+  }
+
+  public func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+    try access { reception throws(DownloadError) in try reception.accept(head, for: Segment.first) }
+  }
+
+  public func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
+    try access { reception throws(DownloadError) in try reception.write(bytes, to: Segment.first) }
+  }
+
+  public func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
+    try access { reception throws(DownloadError) in try reception.finish(receipt, of: Segment.first) }
+  }
+
+  // MARK: For a scheduler that fills several segments at once
+
+  public var openSegments: [OpenSegment] { look { $0.openSegments } }
+
+  public func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> (
+    id: Int, target: any SegmentTarget
+  )? {
+    let taken = try access { reception throws(DownloadError) in try reception.takeSegment(of: id, from: offset) }
+    if taken != nil { look { $0.meter }.split(self) }
+    return taken.map { ($0, SegmentOfDownload(self, $0)) }
+  }
+
+  /// Nil while another thread has the lock, because a frame does not wait for the disk.
+  public var parts: [Range<Int64>]? { reception.withLockIfAvailable { $0.isClosed ? [] : $0.parts } }
+
+  public func ask(for size: RequestSize) { look { $0.ask(for: size) } }
+
+  public func refuseSegments() { look { $0.refuseSegments() } }
+
+  public func release(_ segment: Int) throws(DownloadError) {
+    try access { reception throws(DownloadError) in try reception.release(segment) }
+  }
+
+  // MARK: For the cache
+
+  /// How the last transfer ended, where it has ended.
+  package var finished: FinishedTransfer? {
+    look { if case .finished(let finished) = $0.phase { finished } else { nil } }
+  }
+
+  /// The final name as far as it is known, with the list's number.
+  package var finalName: String { plan.preferred(look { $0.finalName }) }
+  package var verdict: DigestVerdict { look { $0.verdict } }
+  /// The head that was received last, and when it was asked for, in seconds since 1970.
+  package var answer: (head: ResponseHead?, askedAt: Int64) { look { ($0.head, $0.askedAt) } }
+  /// A file that was copied, and whose bytes did not have the checksum.
+  package var doubted: CacheRow? { look { $0.doubted } }
+  package var meter: TransferMeter { look { $0.meter } }
+
+  package func cleared(_ own: CacheRow) -> CacheRow { look { $0.cleared(own) } }
+
+  package func show(on meter: TransferMeter) { look { $0.show(on: meter) } }
+
+  package func endClaim() { look { $0.endClaim() } }
+
+  package func stamp() throws(DownloadError) {
+    try access { reception throws(DownloadError) in try reception.stamp() }
+  }
+
+  package func startAgain(without doubt: FileDownloadState.Doubts) throws(DownloadError) {
+    try access { reception throws(DownloadError) in try reception.startAgain(without: doubt) }
+  }
+
+  package func copy(_ source: CacheRow) throws(DownloadError) -> Bool {
+    try access { reception throws(DownloadError) in try reception.copy(source) }
+  }
+
+  package func abandon() throws(DownloadError) {
+    try access { reception throws(DownloadError) in try reception.abandon() }
+  }
+
+  // MARK: Handing over to a request that waits
+
+  package var waiting: Int {
+    get { waitingCount.load(ordering: .relaxed) }
+    set { waitingCount.store(newValue, ordering: .relaxed) }
+  }
+
+  public func keep(_ running: RunningTransfer) -> Bool { waiting > 0 && look { $0.keep(running) } }
+
+  public func takeRunning() -> RunningTransfer? { look { $0.takeRunning() } }
+}
+
+/// A further segment of a download, as the transfer that fills it sees it.
+final class SegmentOfDownload: SegmentTarget {
+  private let download: FileDownload
+  private let id: Int
+
+  init(_ download: FileDownload, _ id: Int) {
+    self.download = download
+    self.id = id
+  }
+
+  func nextTransfer() throws(DownloadError) -> TransferRequest? {
+    try download.access { reception throws(DownloadError) in try reception.nextTransfer(for: id) }
+  }
+
+  func accept(_ head: ResponseHead) throws(DownloadError) -> BodyDisposition {
+    try download.access { reception throws(DownloadError) in try reception.accept(head, for: id) }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
+    try download.access { reception throws(DownloadError) in try reception.write(bytes, to: id) }
+  }
+
+  func finish(_ receipt: TransferReceipt) throws(DownloadError) -> Bool {
+    try download.access { reception throws(DownloadError) in try reception.finish(receipt, of: id) }
+  }
+}

@@ -1,0 +1,475 @@
+import DownloadModel
+import SystemPackage
+
+// Long because: all that an answer, its bytes and its end may do to one file stands here, in that order.
+
+/// One file between the server's answers and the disk: does what the pure rules of `FileDownloadState` and `SegmentMap`
+/// decide. `FileDownload` holds it under a lock, and adds the address to its errors.
+struct Reception: ~Copyable {
+  let plan: DownloadPlan
+  private var state = FileDownloadState()
+  private(set) var part: PartWriter
+  /// The head of the answer whose body is being written, or that completed the file without one.
+  private(set) var head: ResponseHead?
+  /// Seconds since 1970 at which the file was asked for last: the answer's age counts from here (RFC 9111 §4.2.3).
+  private(set) var askedAt: Int64 = 0
+  private let resumes: Bool
+  /// Body bytes that this run received for the file.
+  private(set) var transferred: Int64 = 0
+  /// Bytes of an earlier run that are still in use.
+  private(set) var resumed: Int64 = 0
+  private(set) var meter: TransferMeter
+  /// The file of which these bytes are a copy; nil where a server sent them.
+  private(set) var source: CacheRow?
+  /// A file that was copied, and whose bytes did not have the checksum.
+  private(set) var doubted: CacheRow?
+  /// A transfer that goes on although the task that began it was cancelled.
+  private var running: RunningTransfer?
+  /// Keeps other processes from the request.
+  private var claim: ProcessClaims.Claim?
+
+  /// A body with less than this to come is not worth a second connection.
+  static let worthSplitting: Int64 = 1 << 20
+
+  init(_ plan: DownloadPlan, _ meter: TransferMeter, _ claim: consuming ProcessClaims.Claim?, resumes: Bool) {
+    self.plan = plan
+    part = PartWriter(plan)
+    self.meter = meter
+    self.resumes = resumes
+    self.claim = claim
+    if plan.hasUserDigests, plan.userDigest(named: plan.nameByAddress) != nil { meter.expectDigest() }
+  }
+
+  // MARK: Read by the cache and the tests
+
+  var isClosed: Bool { state.isClosed }
+  var phase: FileDownloadState.Phase { state.phase }
+  var doubts: FileDownloadState.Doubts { state.doubts }
+  var length: Int64 { part.segments.length }
+  var openSegments: [OpenSegment] { state.isClosed ? [] : part.segments.open }
+  var parts: [Range<Int64>] {
+    part.segments.done.map { $0.lowerBound..<$0.upperBound + 1 }
+  }
+  var finalName: String { part.name }
+
+  var remark: DownloadOutcome.Remark? {
+    if (source?.status ?? head?.status) == 204 { return .noContent }
+    // One layer of several was taken off.
+    if part.version.isDecoded, part.version.encoding?.contains(",") != true { return .decoded }
+    return part.version.encoding == nil ? nil : .stillCoded
+  }
+
+  private var known: KnownVersion? { plan.rules.refresh ? nil : plan.known }
+
+  // MARK: Asking
+
+  /// The request for what a segment still lacks; nil if it lacks nothing.
+  mutating func nextTransfer(for id: Int) throws(DownloadError) -> TransferRequest? {
+    guard var request = id == Segment.first ? try firstTransfer() : try furtherTransfer(id) else { return nil }
+    // The file must be fetched anew: caches on the way shall ask the origin (RFC 9111 §5.2.1.4).
+    if state.doubts.contains(.caches) {
+      request.headerLines.append("Cache-Control: no-cache")
+    } else if let line = plan.cacheControlLine {
+      request.headerLines.append(line)
+    }
+    return request
+  }
+
+  private mutating func firstTransfer() throws(DownloadError) -> TransferRequest? {
+    askedAt = plan.rules.now()
+    // A download that was cancelled while it was verified, and handed on, is whole already.
+    if case .finished(let finished) = state.phase, finished != .partly { return nil }
+    try endFirst()
+    if !part.isStaged {
+      try part.stage(resumes: resumes)
+      resumed = part.written
+    }
+    var request = TransferRequest(address: plan.address, provenance: plan.request.provenance)
+    request.meter = meter
+    let (held, known) = (part.held, known)
+    let next = try state.request(held: held, known: known)
+    request.headerLines = next.headerLines
+    if case .rest(let from, _) = next.asked {
+      (request.rangeStart, request.rangeEnd) = (from, part.segments.secondStart)
+    }
+    part.segments.ask(Segment.first, upTo: request.rangeEnd ?? .max)
+    return request
+  }
+
+  private mutating func furtherTransfer(_ id: Int) throws(DownloadError) -> TransferRequest? {
+    try part.flush(id)
+    guard !state.isClosed, let segment = part.segments[id], let end = part.segments.end(of: id), segment.written < end,
+      let ifRange = part.version.validator.fitForHeaders.ifRange
+    else { return nil }
+    var request = TransferRequest(address: plan.address, provenance: plan.request.provenance)
+    request.segmentOf = meter
+    request.headerLines = ["If-Range: \(ifRange)"]
+    let upTo = part.segments.requestSize?.end(from: segment.written, to: end) ?? end
+    (request.rangeStart, request.rangeEnd) = (segment.written, upTo)
+    part.segments.ask(id, upTo: upTo)
+    return request
+  }
+
+  // MARK: Judging
+
+  mutating func accept(_ head: ResponseHead, for id: Int) throws(DownloadError) -> BodyDisposition {
+    guard !state.isClosed else { throw .cancelled }
+    if id != Segment.first { return try acceptFurther(head, id) }
+    let (held, known) = (part.held, known)
+    switch try state.answer(head, held: held, known: known, now: plan.rules.now()) {
+    case .append(let offset, let end, let total): return try append(head, at: offset, end: end, total: total)
+    case .startOver(let total): return try startOver(head, total: total)
+    case .answered(let answer):
+      if answer == .unchanged { self.head = head }
+      return .drain
+    case .restart:
+      try giveUpHeld()
+      throw FileDownloadState.again("the part cannot be continued")
+    case .askWithoutIfRange: throw FileDownloadState.again("If-Range was answered with the whole file")
+    }
+  }
+
+  /// Judges the answer to a further segment, by the same rules as an answer that continues a part.
+  private mutating func acceptFurther(_ head: ResponseHead, _ id: Int) throws(DownloadError) -> BodyDisposition {
+    guard let segment = part.segments[id] else { return .enough }
+    var held = part.held
+    held.length = segment.written
+    let decision = ResumeDecision.decide(
+      asked: .rest(from: segment.written, proof: .ifRange), held: held, head: head, now: plan.rules.now())
+    switch decision {
+    case .append: return .write
+    case .answered(.rejected(let error)): throw error
+    default:
+      // From a cache without the whole file, or a server without ranges after all: the next one would fare no better.
+      part.segments.refuseFurther()
+      throw DownloadError(
+        .range, cause: .detail("it answers requests for a part with something else"), activity: "splitting")
+    }
+  }
+
+  private mutating func append(
+    _ head: ResponseHead, at offset: Int64, end: Int64, total: Int64?
+  ) throws(DownloadError) -> BodyDisposition {
+    self.head = head
+    if let name = plan.wantedName(head) { part.name = name }
+    if try standsAside() { return .drain }
+    try refuseIfTooLarge(total)
+    guard expectDigest(head) else { return .drain }
+    part.segments.total = total
+    try part.reserve(total.map { $0 - offset - part.segments.writtenFurther })
+    let held = part.segments.length
+    state.receive(.range(after: held, end: end, repeatedFrom: offset < held ? offset : nil))
+    meter.begin(at: offset + part.segments.receivedFurther, total: total)
+    try part.go(on: plan.trust[part.version.effectiveURL])
+    return begin(head)
+  }
+
+  private mutating func startOver(_ head: ResponseHead, total: Int64?) throws(DownloadError) -> BodyDisposition {
+    self.head = head
+    let name = plan.wantedName(head)
+    if let name { part.name = name }
+    if try standsAside() { return .drain }
+    let coded = CodedBody.decide(head, name: part.name)
+    // The length that the server gave is that of the coded body.
+    let total = coded == .decode ? nil : total
+    try refuseIfTooLarge(total)
+    try giveUpHeld()
+    let version = HeldPart(
+      validator: Validator(head), total: total, encoding: coded == .plain ? nil : head["content-encoding"],
+      isDecoded: coded == .decode, effectiveURL: head.effectiveName, trust: plan.trust[head.effectiveURL])
+    part.begin(version, name: name)
+    guard expectDigest(head) else { return .drain }
+    try part.open(needing: total)
+    state.receive(.whole(end: total))
+    meter.begin(at: 0, total: total)
+    let disposition = begin(head)
+    return coded == .decode ? .decode : disposition
+  }
+
+  private mutating func begin(_ head: ResponseHead) -> BodyDisposition {
+    part.segments.setFirst(taken: true)
+    // Other transfers may fetch segments if the server gives ranges and names the version (HTTP rules 5 and 8).
+    guard plan.rules.splits, let total = part.segments.total, total - position >= Self.worthSplitting,
+      part.version.encoding == nil, part.version.validator.ifRange != nil, !part.segments.refusesFurther
+    else { return .write }
+    if case .receiving(.range) = state.phase { return .splittable }
+    return head["accept-ranges"]?.lowercased() == "bytes" ? .splittable : .write
+  }
+
+  /// Throws if the file is longer than the user allows (`--max-filesize`).
+  private func refuseIfTooLarge(_ size: Int64?) throws(DownloadError) {
+    guard let size, let most = plan.rules.maxSize, size > most else { return }
+    throw DownloadError(
+      .tooLarge, cause: .detail("\(size) bytes, where at most \(most) are allowed"), activity: "receiving")
+  }
+
+  /// Whether the policy is to leave what stands under the final name (`--on-conflict skip`).
+  private mutating func standsAside() throws(DownloadError) -> Bool {
+    guard plan.rules.conflictPolicy == .skip, try plan.fileToLeave(plan.preferred(part.name)) != nil else {
+      return false
+    }
+    state.refuse(.skipped)
+    return true
+  }
+
+  /// - Returns: false if a checksum is required and there is none: then the body is not worth receiving.
+  private mutating func expectDigest(_ head: ResponseHead) -> Bool {
+    let expected = expectedDigest(head)
+    part.compare(with: expected)
+    guard expected == nil, plan.rules.requiredProof == .digest else { return true }
+    state.refuse(.rejected(Verification.unproven(.nothing, .digest)))
+    return false
+  }
+
+  /// The checksum to meet. A `Repr-Digest` is of the coded bytes (RFC 9530 §3), so it says nothing of decoded ones.
+  private func expectedDigest(_ head: ResponseHead?) -> ContentDigest? {
+    plan.expectedDigest(named: part.name, part.version.isDecoded ? nil : head)
+  }
+
+  // MARK: Writing
+
+  private var position: Int64 { state.repeated ?? part.segments.position }
+
+  mutating func write(_ bytes: UnsafeRawBufferPointer, to id: Int) throws(DownloadError) -> SinkDemand {
+    guard !state.isClosed, let segment = part.segments[id] else { return .enough }
+    if id == Segment.first { return try writeFirst(bytes) }
+    let limit = part.segments.end(of: id)
+    let surplus = count(bytes, from: segment.received, upTo: limit)
+    // Another transfer has them, and counts them.
+    if surplus > 0 { meter.subtract(surplus) }
+    let good = UnsafeRawBufferPointer(rebasing: bytes.dropLast(surplus))
+    if !good.isEmpty { try part.append(good, to: id, isShort: false) }
+    try part.tend(bytes.count)
+    return surplus > 0 || part.segments.isCutOff(id, at: limit) ? .enough : .more
+  }
+
+  private mutating func writeFirst(_ bytes: UnsafeRawBufferPointer) throws(DownloadError) -> SinkDemand {
+    guard case .receiving(let body) = state.phase else { throw .cancelled }
+    let start = position
+    if part.segments.hasOthers { part.segments.clearWay(to: start + Int64(bytes.count)) }
+    let limit = part.segments.secondStart ?? body.end
+    let isShared = limit != body.end
+    let surplus = count(bytes, from: start, upTo: limit)
+    if isShared, surplus > 0 { meter.subtract(surplus) }
+    // The good bytes are kept, whatever follows them (HTTP rule 6).
+    var good = UnsafeRawBufferPointer(rebasing: bytes.dropLast(surplus))
+    if state.repeated != nil { good = try compareTail(good, at: start) }
+    if !good.isEmpty {
+      let isShort = part.segments.position - body.heldBefore < PartWriter.worthMetadata
+      try part.append(good, to: Segment.first, isShort: isShort)
+    }
+    if surplus > 0, !isShared { throw DownloadError(.longBody, activity: "receiving", isTransient: true) }
+    try lookAfterUnmeasured()
+    return isShared && (surplus > 0 || part.segments.isCutOff(Segment.first, at: limit)) ? .enough : .more
+  }
+
+  /// Counts arrived bytes, and returns how many of them lie behind the end of what the transfer may write.
+  private mutating func count(_ bytes: UnsafeRawBufferPointer, from position: Int64, upTo end: Int64?) -> Int {
+    meter.add(bytes.count)
+    transferred += Int64(bytes.count)
+    guard let end else { return 0 }
+    return max(0, bytes.count - Int(max(0, end - position)))
+  }
+
+  /// Compares bytes with the last ones of the held part, and returns those that follow.
+  private mutating func compareTail(
+    _ bytes: UnsafeRawBufferPointer, at position: Int64
+  ) throws(DownloadError) -> UnsafeRawBufferPointer {
+    let count = min(bytes.count, Int(length - position))
+    let there = try part.withFile("reading") { file throws(Errno) in try file.read(count, at: position) } ?? []
+    guard bytes.prefix(count).elementsEqual(there) else {
+      try giveUpHeld()
+      throw FileDownloadState.again("the file has changed since its first part came")
+    }
+    state.hasRepeated(upTo: position + Int64(count), of: length)
+    return UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
+  }
+
+  /// What a body of unknown length needs. It cannot be resumed, so nothing is kept of one that is too long.
+  private mutating func lookAfterUnmeasured() throws(DownloadError) {
+    do throws(DownloadError) { try refuseIfTooLarge(position) } catch {
+      try giveUpHeld()
+      throw error
+    }
+    if part.segments.total == nil { try part.growUnmeasured(to: position) }
+  }
+
+  // MARK: Segments
+
+  mutating func takeSegment(of id: Int, from offset: Int64) throws(DownloadError) -> Int? {
+    state.isClosed ? nil : try part.takeSegment(of: id, from: offset)
+  }
+
+  mutating func ask(for size: RequestSize) { part.segments.requestSize = size }
+
+  mutating func refuseSegments() { part.segments.refuseFurther() }
+
+  mutating func release(_ id: Int) throws(DownloadError) {
+    // A transfer that is kept for the next request goes on.
+    if id != Segment.first { try part.release(id) } else if running == nil { try endFirst() }
+  }
+
+  private mutating func endFirst() throws(DownloadError) {
+    state.stopRepeating()
+    part.segments.setFirst(taken: false)
+    try part.release(Segment.first)
+  }
+
+  // MARK: The end
+
+  /// - Returns: whether all of the segment, or of the file, is there.
+  mutating func finish(_ receipt: TransferReceipt, of id: Int) throws(DownloadError) -> Bool {
+    guard id == Segment.first else {
+      try part.flush(id)
+      return part.segments[id].map { part.segments.end(of: id) == $0.written } ?? true
+    }
+    guard !state.isClosed else { throw .cancelled }
+    try endFirst()
+    let segments = part.segments
+    let finished = try state.end(
+      length: segments.length, total: segments.total, framing: receipt.framing, isSplit: segments.isSplit,
+      mayAskBehind: mayAskBehind)
+    if finished != .partly { meter.enter(.checking) }
+    return finished != .partly
+  }
+
+  /// Whether the server can tell that nothing follows, where only the closing connection ended the body (or an HTTP/2
+  /// stream, whose end libcurl 7.88 does not tell from a reset): one that supports ranges answers 416.
+  private var mayAskBehind: Bool {
+    length > 0 && !part.version.isDecoded && part.version.validator.ifRange != nil
+      && head?["accept-ranges"]?.lowercased() == "bytes"
+  }
+
+  /// Makes the next request ask for the whole file, without what the last one relied on.
+  mutating func startAgain(without doubt: FileDownloadState.Doubts) throws(DownloadError) {
+    try state.startAgain(without: doubt)
+    try giveUpHeld()
+    // The part is not whole any more, so its metadata must not say that it is.
+    if part.isNamed { try part.writeMetadata() }
+  }
+
+  mutating func startAgainAfterWrongBytes() throws(DownloadError) {
+    doubted = source ?? doubted
+    try startAgain(without: [.caches, .knownVersion])
+  }
+
+  private mutating func giveUpHeld() throws(DownloadError) {
+    (resumed, source) = (0, nil)
+    state.stopRepeating()
+    try part.giveUp()
+  }
+
+  /// Copies another file's content instead of receiving it. Blocks for as long as the disk needs.
+  /// - Returns: false if the source is not, or no longer, the file that the row describes.
+  mutating func copy(_ source: CacheRow) throws(DownloadError) -> Bool {
+    guard !state.isClosed else { throw .cancelled }
+    try giveUpHeld()
+    let version = HeldPart(
+      validator: source.validator, total: source.identity.size, effectiveURL: source.effectiveURL,
+      trust: plan.trust[source.effectiveURL])
+    let isServersName =
+      plan.rules.useContentDisposition && (source.key.requested.isEmpty || source.key.isStored)
+      && !plan.isOfAddress(source.wanted)
+    part.begin(version, name: plan.wantedName(head) ?? (isServersName ? source.wanted : nil))
+    try part.open(needing: nil)
+    guard try part.copy(source) else { return false }
+    self.source = source
+    meter.begin(at: source.identity.size, total: source.identity.size)
+    return true
+  }
+
+  /// How the whole file compares with its checksum, as far as that can be told without reading the file.
+  var verdict: DigestVerdict { part.verdict ?? expectedDigest(head).map { .unread($0) } ?? DigestVerdict.none }
+
+  /// The digest of the whole file, read from the disk. Blocks.
+  mutating func readDigest(_ expected: ContentDigest) throws(DownloadError) -> ContentDigest {
+    let found = try part.withFile("reading") { file throws(Errno) in try file.digest(expected.algorithm) }
+    guard let found = found ?? nil else { throw .cancelled }
+    part.compare(with: expected)
+    return found
+  }
+
+  // MARK: Names on the disk
+
+  /// Gives the file its server's time (`--remote-time`).
+  func stamp() throws(DownloadError) {
+    guard let time = remoteTime else { return }
+    try part.withFile("setting the time of") { file throws(Errno) in try file.setModified(time) }
+  }
+
+  private var remoteTime: Int64? {
+    plan.rules.usesRemoteTime
+      ? RemoteTime.seconds(part.version.validator.lastModified, now: plan.rules.now()) : nil
+  }
+
+  /// Compares the file with another of its length, which gets this one's time if they are the same. Blocks.
+  /// - Returns: the other as it is then; nil if their bytes differ.
+  func sameBytes(as other: borrowing Descriptor) throws(Errno) -> StandingFile? {
+    let isSame = try part.look { file throws(Errno) in try file.descriptor.hasBytes(of: other, length: length) }
+    guard isSame == true else { return nil }
+    if let time = remoteTime { try other.setModified(time) }
+    return try other.standing()
+  }
+
+  func standing() throws(DownloadError) -> StandingFile? {
+    try part.withFile("looking at") { file throws(Errno) in try file.standing() }
+  }
+
+  /// The address's own file, as it is after a part's name of it was removed.
+  func cleared(_ own: CacheRow) -> CacheRow {
+    guard let cleared = part.look({ $0.cleared }) ?? nil, own.isIntact(cleared.before) else { return own }
+    var own = own
+    own.changed = ChangeTime(of: cleared.after)
+    return own
+  }
+
+  mutating func take(_ name: String, replacing: Bool) throws(DownloadError) -> ChangeTime? {
+    guard !state.isClosed else { throw .cancelled }
+    guard let named = try part.commit(as: name, replacing: replacing) else { return nil }
+    state.close()
+    return named
+  }
+
+  mutating func discard() throws(DownloadError) {
+    state.close()
+    try part.discard()
+  }
+
+  /// Ends a download that did not finish: what can be resumed keeps its visible name, and nothing else stays.
+  mutating func abandon() throws(DownloadError) {
+    guard !state.isClosed else { return }
+    let isSkipped = state.isSkipped
+    state.close()
+    takeRunning()?.cancel()
+    defer { part.release() }
+    if part.isOpen {
+      // If the disk takes no more bytes, the part keeps what it has.
+      try endFirst()
+      for id in part.segments.further { try release(id) }
+    }
+    if isSkipped, resumed == 0 { return try part.discard() }
+    let kept = try part.leave()
+    if kept > 0 { meter.keep(kept) }
+  }
+
+  // MARK: Hand-over to another request
+
+  mutating func endClaim() { claim = nil }
+
+  /// The task of another request goes on with this download.
+  mutating func show(on meter: TransferMeter) {
+    self.meter = meter
+    meter.begin(at: position + part.segments.receivedFurther, total: part.segments.total)
+  }
+
+  mutating func keep(_ running: RunningTransfer) -> Bool {
+    guard !state.isClosed else { return false }
+    self.running = running
+    return true
+  }
+
+  mutating func takeRunning() -> RunningTransfer? {
+    defer { running = nil }
+    return running
+  }
+}

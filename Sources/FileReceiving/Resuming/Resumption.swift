@@ -1,0 +1,230 @@
+public import DownloadModel
+
+/// The request that the next attempt sends, given what is on disk now.
+package struct TransferPlan: Equatable {
+  package enum Asked: Sendable, Equatable {
+    case whole
+    /// The file, only if it changed (If-None-Match, If-Modified-Since).
+    case conditional
+    case rest(from: Int64, proof: Proof)
+  }
+
+  /// What will prove that the rest belongs to the part.
+  package enum Proof: Sendable, Equatable {
+    /// The server compares the validator (If-Range).
+    case ifRange
+    /// The answer's own validator, because this server answers If-Range with the whole file.
+    case sameValidator
+    /// Nothing identifies the version, or only a weak validator: the part's last bytes are fetched again and compared.
+    case tail
+  }
+
+  var asked: Asked
+  var headerLines: [String]
+
+  /// Bytes fetched twice where no strong validator exists: 64 KiB, little to send and enough to differ.
+  static let tailLength: Int64 = 65_536
+
+  static func make(held: HeldPart, ifRangeIsRefused: Bool, known: KnownVersion?) -> TransferPlan {
+    let whole = TransferPlan(asked: .whole, headerLines: [])
+    if held.length == 0 {
+      return known?.condition.map { TransferPlan(asked: .conditional, headerLines: [$0]) } ?? whole
+    }
+    if held.isDecoded { return whole }
+    if let ifRange = held.validator.fitForHeaders.ifRange {
+      return ifRangeIsRefused
+        ? TransferPlan(asked: .rest(from: held.length, proof: .sameValidator), headerLines: [])
+        : TransferPlan(asked: .rest(from: held.length, proof: .ifRange), headerLines: ["If-Range: \(ifRange)"])
+    }
+    // If-Range must not name a weak validator (RFC 9110 §13.1.5): with one, as with none, the part's last bytes are
+    // compared. For a part no longer than those that would save nothing.
+    guard held.length > tailLength else { return whole }
+    return TransferPlan(asked: .rest(from: held.length - tailLength, proof: .tail), headerLines: [])
+  }
+}
+
+struct HeldPart: Sendable, Equatable {
+  /// Good bytes, from the start of the file.
+  var length: Int64 = 0
+  var validator = Validator()
+  /// Length of the whole file, if an answer gave it.
+  var total: Int64?
+  /// The Content-Encoding in which the bytes are stored; nil for none. Ranges count encoded bytes.
+  var encoding: String?
+  /// Whether the coding was removed: then no range of what the server sends is a range of these bytes.
+  var isDecoded = false
+  /// `EffectiveURL` of the resource that gave the bytes, where redirects led to it.
+  var effectiveURL: String?
+  var trust = TrustMark.usual
+
+  /// Whether a run may go on with them: under another trust, only where a strong tag names the version.
+  func mayBeContinued(under trust: RequestTrust) -> Bool {
+    let reuse = trust[effectiveURL].reuse(of: self.trust)
+    return reuse == .asOwn || reuse == .byStrongTag && validator.strongETag != nil
+  }
+}
+
+/// What an answer means for the bytes on disk. Pure: decided by what was asked, what is held and the head.
+enum ResumeDecision: Equatable {
+  /// Write the body from this offset on; it ends before `end`.
+  case append(at: Int64, end: Int64, total: Int64?)
+  /// The body is the whole file, in this same answer; what is held is dropped (HTTP rule 2).
+  case startOver(total: Int64?)
+  /// There is no body to write.
+  case answered(FileDownloadState.Answer)
+  /// This answer cannot continue the part: drop it and ask again for the whole file.
+  case restart
+  /// The server knows the version but not If-Range: ask once more without it.
+  case askWithoutIfRange
+
+  /// - Parameter now: seconds since 1970, for a Retry-After that is a date.
+  static func decide(
+    asked: TransferPlan.Asked, held: HeldPart, known: KnownVersion? = nil, head: ResponseHead, now: Int64
+  ) -> ResumeDecision {
+    switch head.status {
+    case _ where head.isWhole: wholeFile(asked: asked, held: held, head: head)
+    // 204 means no content, rather than content of length 0 (RFC 9110 §15.3.5): the user is told of the empty file.
+    case 204: .startOver(total: 0)
+    // Reset, multi-status, deltas: none of these bodies is the file.
+    case 205, 207, 208, 226: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
+    case 206: partialContent(asked: asked, held: held, head: head)
+    case 304 where asked == .conditional:
+      known?.isConfirmed(by: head) == true ? .answered(.unchanged) : .answered(.meaningless)
+    case 416: unsatisfiedRange(asked: asked, held: held, head: head)
+    case 300..<400: rejected(DownloadError(.badResponse, cause: .http(status: head.status)))
+    default: rejected(head.failure(now: now))
+    }
+  }
+
+  private static func wholeFile(
+    asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead
+  ) -> ResumeDecision {
+    // Only where the server claims to support ranges; another server would be asked twice for nothing.
+    if case .rest(_, .ifRange) = asked, held.validator.isStronglyEqual(to: Validator(head)),
+      head["accept-ranges"]?.lowercased() == "bytes"
+    {
+      return .askWithoutIfRange
+    }
+    // Content-Length means nothing beside Transfer-Encoding (RFC 9112 §6.3).
+    return .startOver(total: head["transfer-encoding"] == nil ? head.contentLength : nil)
+  }
+
+  private static func partialContent(
+    asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead
+  ) -> ResumeDecision {
+    let answered = head.contentRange
+    guard case .rest(let from, let proof) = asked else {
+      // No range was asked for; a range that is the whole file is accepted.
+      if let range = answered?.range, range.lowerBound == 0, let length = answered?.completeLength,
+        range.upperBound == length - 1
+      {
+        return .startOver(total: length)
+      }
+      return rejected(DownloadError(.badResponse, cause: .http(status: 206), isTransient: true))
+    }
+    guard let range = answered?.range, range.lowerBound == from, range.upperBound < .max else { return .restart }
+    if let held = held.total, let now = answered?.completeLength, held != now { return .restart }
+    guard (head.isIdentityEncoded ? nil : head["content-encoding"]) == held.encoding else { return .restart }
+    let validator = Validator(head)
+    // A tail is compared where there is no strong tag. Then tag and date must be what they were, too (HTTP rule 34).
+    if proof == .tail ? !held.validator.isWeaklyEqual(to: validator) : held.validator.contradicts(validator) {
+      return .restart
+    }
+    // Validators belong to the address that gave them (HTTP rule 9). If another address answers, only the same strong
+    // tag shows that it has the same file: mirrors often have equal dates, and a date identifies no version.
+    let isElsewhere = head.effectiveName != held.effectiveURL
+    if isElsewhere, held.validator.strongETag == nil { return .restart }
+    if proof == .sameValidator || isElsewhere, !held.validator.isStronglyEqual(to: validator) { return .restart }
+    return .append(at: from, end: range.upperBound + 1, total: answered?.completeLength ?? held.total)
+  }
+
+  private static func unsatisfiedRange(
+    asked: TransferPlan.Asked, held: HeldPart, head: ResponseHead
+  ) -> ResumeDecision {
+    guard case .rest(_, let proof) = asked else {
+      return rejected(DownloadError(.badResponse, cause: .http(status: 416)))
+    }
+    // Equal length proves nothing: the server must have compared the version, or the answer must name the same one.
+    guard head.contentRange?.completeLength == held.length, held.total ?? held.length == held.length,
+      !held.validator.contradicts(Validator(head)),
+      proof == .ifRange && head.effectiveName == held.effectiveURL
+        || held.validator.isStronglyEqual(to: Validator(head))
+    else { return .restart }
+    return .answered(.complete)
+  }
+
+  private static func rejected(_ error: DownloadError) -> ResumeDecision { .answered(.rejected(error)) }
+}
+
+extension ResponseHead {
+  /// The failure that an answer without the wanted content means.
+  /// - Parameter now: seconds since 1970, for a `Retry-After` that is a date.
+  public func failure(now: Int64) -> DownloadError {
+    let isTransient = HTTPStatus.isTransient(status)
+    return DownloadError(
+      .status, cause: .http(status: status), isTransient: isTransient,
+      retryAfter: isTransient ? self["retry-after"].flatMap { RetryAfter.duration($0, now: now) } : nil)
+  }
+}
+
+/// What to do with a body's content coding, for which dlm did not ask (HTTP rule 35).
+enum CodedBody: Equatable {
+  case plain
+  case decode
+  /// Written as it comes: the file itself has this coding, as `backup.tar.gz` has, or dlm does not know it.
+  case keep
+
+  static func decide(_ head: ResponseHead, name: @autoclosure () -> String) -> CodedBody {
+    switch head.bodyCoding {
+    case .none: return .plain
+    case .unknown: return .keep
+    case .known where head.status == 204: return .plain
+    case .known(let codings):
+      // The tag shows that the server compressed the file on the fly; so a file that is itself compressed is compressed
+      // twice, and one layer is the server's.
+      guard codings.count == 1, let own = codings.first.flatMap({ files[$0] }), !EntityTag.namesCoding(head["etag"])
+      else { return .decode }
+      let name = name()
+      let ending = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { name[$0...].dropFirst().lowercased() } ?? ""
+      let type = head["content-type"]?.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased() ?? ""
+      return own.endings.contains(ending) || own.types.contains(type) ? .keep : .decode
+    }
+  }
+
+  /// By coding, the endings of names and the types of files that themselves have it.
+  private static let files: [ContentCoding: (endings: [String], types: [String])] = [
+    .gzip: (
+      ["gz", "gzip", "tgz", "taz", "tpz", "svgz", "bgz", "adz", "cpgz", "emz"],
+      [
+        "application/gzip", "application/x-gzip", "application/x-gunzip", "application/gzipped",
+        "application/gzip-compressed", "application/x-tgz", "application/x-gtar-compressed",
+        "application/x-compressed-tar",
+      ]
+    ),
+    .deflate: (["zz", "zlib", "deflate"], ["application/zlib", "application/x-zlib"]),
+    .brotli: (["br", "tbr"], ["application/brotli", "application/x-brotli", "application/x-br"]),
+  ]
+}
+
+enum RetryAfter {
+  /// How long the server asks clients to wait (RFC 9110 §10.2.3); nil if the field is neither seconds nor a date.
+  /// - Parameter now: seconds since 1970.
+  static func duration(_ field: String, now: Int64) -> Duration? {
+    if !field.isEmpty, field.utf8.count <= 9, field.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
+      return Int64(field).map { .seconds($0) }
+    }
+    return HTTPDate(field).map { .seconds(max(0, $0.seconds - now)) }
+  }
+}
+
+package enum RemoteTime {
+  /// Clocks are wrong by minutes and zones by hours; a time further ahead cannot be that of a change.
+  private static let aheadAtMost: Int64 = 86_400
+
+  /// The time that a file gets from its server (`--remote-time`), in seconds since 1970; nil if it is not plausible.
+  package static func seconds(_ lastModified: String?, now: Int64) -> Int64? {
+    guard let seconds = lastModified.flatMap({ HTTPDate($0) })?.seconds, seconds >= 0, seconds <= now + aheadAtMost
+    else { return nil }
+    return seconds
+  }
+}

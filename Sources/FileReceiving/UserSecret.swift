@@ -1,0 +1,112 @@
+import Synchronization
+import DownloadModel
+import Glibc
+package import SystemPackage
+
+/// A secret of this user, by which dlm recognises what it wrote: marks of trust (`RequestFingerprint`), metadata of
+/// parts, journals. Another user who can write into a folder cannot make one that dlm would accept.
+///
+/// 32 random bytes in a file that only the user can read. Without that file the secret lasts as long as this process.
+package final class UserSecret: Sendable {
+  static let fileName = "scope-key"
+  private static let length = 32
+
+  private let folder: FilePath?
+  private let state = Lock(State())
+
+  private struct State {
+    var key: [UInt8]?
+    var failure: Errno?
+  }
+
+  /// Touches nothing on disk yet. Without a folder the secret lasts as long as this process.
+  package init(in folder: FilePath?) { self.folder = folder }
+
+  static func forThisProcess() -> UserSecret { UserSecret(in: nil) }
+
+  var key: [UInt8] {
+    state.withLock { state in
+      if let key = state.key { return key }
+      var kept: [UInt8]?
+      if let folder {
+        do throws(Errno) { kept = try Self.kept(in: Folder(own: folder)) } catch { state.failure = error }
+      }
+      let key = kept ?? Self.random(Self.length)
+      state.key = key
+      return key
+    }
+  }
+
+  package var path: FilePath { (folder ?? "").appending(Self.fileName) }
+
+  /// Why the secret of earlier runs could not be read; told once.
+  package func takeFailure() -> Errno? {
+    state.withLock { state in
+      defer { state.failure = nil }
+      return state.failure
+    }
+  }
+
+  /// 128 bits of HMAC-SHA-256, as hexadecimal digits. A tag for one purpose does not hold for another.
+  func tag(_ purpose: String, _ text: [UInt8]) -> String {
+    ContentHasher.authenticationCode(of: Array(purpose.utf8) + [0] + text, key: key).prefix(16).hexadecimal
+  }
+
+  package func tag(_ purpose: String, _ text: String) -> String { tag(purpose, Array(text.utf8)) }
+
+  /// A file name that only this user's dlm can compute: the stem, and a tag of it.
+  package func name(_ purpose: String, _ stem: String) -> String { "\(stem)-\(tag(purpose, stem))" }
+
+  package func isName(_ purpose: String, _ name: String) -> Bool {
+    guard let dash = name.utf8.lastIndex(of: UInt8(ascii: "-")) else { return false }
+    return name == self.name(purpose, String(name[..<dash]))
+  }
+
+  // MARK: The file
+
+  private static func random(_ count: Int) -> [UInt8] {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+  }
+
+  /// - Throws: errno of reading or making it; EPERM when the file is not private to this user.
+  private static func kept(in folder: Folder) throws(Errno) -> [UInt8] {
+    if let key = try read(folder) { return key }
+    try write(random(length), into: folder)
+    // Another process may have been faster: both must use the same key.
+    guard let key = try read(folder) else { throw .noSuchFileOrDirectory }
+    return key
+  }
+
+  private static func read(_ folder: Folder) throws(Errno) -> [UInt8]? {
+    do throws(Errno) {
+      let file = try folder.open(fileName, O_RDONLY | O_NONBLOCK)
+      guard try file.isOwn(closedTo: 0o077) else { throw .notPermitted }
+      let bytes = try file.read(length + 1)
+      guard bytes.count == length else { throw .invalidArgument }
+      return bytes
+    } catch .noSuchFileOrDirectory {
+      return nil
+    }
+  }
+
+  /// Named only when whole, so that a kill leaves nothing where the disk has files without names.
+  private static func write(_ bytes: [UInt8], into folder: Folder) throws(Errno) {
+    let route = folder.routeForUnnamedFiles()
+    let draft = "\(fileName).\(random(16).hexadecimal)"
+    do throws(Errno) {
+      let file =
+        if route == nil {
+          try folder.open(draft, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        } else {
+          try folder.openUnnamed(mode: 0o600)
+        }
+      try file.write(bytes)
+      try file.sync()
+      if let route { try folder.link(file, as: fileName, route) } else { try folder.rename(draft, toFree: fileName) }
+    } catch {
+      if route == nil { try folder.remove(draft) }
+      if error != .fileExists { throw error }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import DownloadModel
+import Glibc
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import FileReceiving
+
+/// Each `ProcessClaims` opens the file anew, and its locks belong to that opening: to the others it is
+/// another process.
+@Suite("What another process has under way is not begun a second time (HTTP rule 19)")
+struct ProcessClaimsTests {
+  private func isTaken(_ claim: consuming ProcessClaims.Claim?) -> Bool { claim != nil }
+
+  private func canTake(_ hash: UInt64, _ claims: ProcessClaims) -> Bool { isTaken(try? claims.take(hash)) }
+
+  @Test func oneHasItUntilTheClaimIsGone() throws {
+    let folder = try TemporaryFolder()
+    let first = try #require(ProcessClaims(in: folder.filePath))
+    let second = try #require(ProcessClaims(in: folder.filePath))
+    do {
+      let claim = try first.take(7)
+      #expect(!canTake(7, second))
+      // The refusal says who has it: asked for in a second step, the other could be done by then.
+      let refusal = #expect(throws: ProcessClaims.ClaimedElsewhere.self) { _ = try second.take(7) }
+      #expect(refusal?.process == Int(getpid()))
+      #expect(canTake(9, second))
+      let isMine = isTaken(claim)
+      #expect(isMine)
+    }
+    #expect(canTake(7, second))
+    #expect(canTake(7, first))
+  }
+
+  /// A process that was killed leaves its slots filled; its lock is gone.
+  @Test func aDeadProcessHasNothing() throws {
+    let folder = try TemporaryFolder()
+    let living = try #require(ProcessClaims(in: folder.filePath))
+    let raw = open(folder.path("under-way"), O_RDWR)
+    try #require(raw >= 0)
+    let file = Descriptor(raw)
+    func write(_ word: UInt64, at index: Int) throws {
+      var offset = Int64(index * 8)
+      try withUnsafeBytes(of: word) { bytes in try file.write(bytes, at: &offset) }
+    }
+    try write(2, at: 1)  // segments that were ever in use
+    try write(7, at: 512 + 512)
+    #expect(canTake(7, living))
+    // Its successor in the segment does not have it either.
+    let successor = try #require(ProcessClaims(in: folder.filePath))
+    #expect(canTake(7, living))
+    #expect(canTake(7, successor))
+  }
+
+  @Test func moreThanASegmentHolds() throws {
+    let folder = try TemporaryFolder()
+    let claims = try #require(ProcessClaims(in: folder.filePath))
+    var taken = 0
+    func nest(_ depth: UInt64) {
+      if depth == 600 { return }
+      let answer = try? claims.take(depth * 2 + 1)
+      nest(depth + 1)
+      if isTaken(answer) { taken += 1 }
+    }
+    nest(0)
+    #expect(taken == 600)
+  }
+
+  /// Two at once, many times: never both have it, and it is not lost for both for good.
+  @Test func neverBoth() async throws {
+    let folder = try TemporaryFolder()
+    let all = try (0..<4).map { _ in try #require(ProcessClaims(in: folder.filePath)) }
+    let inside = Counter()
+    await withTaskGroup { group in
+      for claims in all {
+        group.addTask {
+          for round in 0..<20_000 {
+            guard let claim = try? claims.take(UInt64(round % 3 * 2 + 1)) else { continue }
+            inside.enter(round % 3)
+            inside.leave(round % 3)
+            _ = consume claim
+          }
+        }
+      }
+    }
+    #expect(inside.most == 1)
+    #expect(inside.entered > 1000)
+  }
+
+  /// A table that others can write is none of ours.
+  @Test func aSharedFileIsNotTrusted() throws {
+    let folder = try TemporaryFolder()
+    try folder.write([], to: "under-way")
+    chmod(folder.path("under-way"), 0o666)
+    #expect(ProcessClaims(in: folder.filePath) == nil)
+  }
+}
+
+/// Who is inside, by request.
+private final class Counter: Sendable {
+  private let state = Lock<(inside: [Int: Int], most: Int, entered: Int)>(([:], 0, 0))
+
+  func enter(_ request: Int) {
+    state.withLock { state in
+      state.inside[request, default: 0] += 1
+      state.most = max(state.most, state.inside[request] ?? 0)
+      state.entered += 1
+    }
+  }
+  func leave(_ request: Int) { state.withLock { $0.inside[request, default: 0] -= 1 } }
+  var most: Int { state.withLock { $0.most } }
+  var entered: Int { state.withLock { $0.entered } }
+}

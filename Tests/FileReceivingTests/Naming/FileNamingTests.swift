@@ -1,0 +1,95 @@
+import DownloadModel
+import Testing
+
+@testable import FileReceiving
+
+@Suite("Names from addresses (HTTP rule 22)")
+struct FileNamingTests {
+  @Test(arguments: [
+    ("http://h/a/file.bin", "file.bin"),
+    ("http://h/file.bin?x=1&y=/z", "file.bin"),
+    ("http://h", "index.html"),
+    ("http://h/", "index.html"),
+    ("http://h/folder/", "index.html"),
+    ("http://h/?q=1", "index.html"),
+    ("http://h/a%20b.txt", "a b.txt"),
+    ("http://h/a%2520b.txt", "a%20b.txt"),
+    ("http://h/%E6%97%A5%E6%9C%AC.txt", "日本.txt"),
+    ("http://h/日本.txt", "日本.txt"),
+    ("http://h/%FF%FE.bin", "%FF%FE.bin"),
+    ("http://h/100%.txt", "100%.txt"),
+    ("http://h/a%2Fb%2Fc.txt", "c.txt"),
+    ("http://h/..%2F..%2Fetc%2Fpasswd", "passwd"),
+    ("http://h/a%5Cb.txt", "b.txt"),
+    ("http://h/..", "index.html"),
+    ("http://h/.", "index.html"),
+    ("http://h/%2E%2E", "index.html"),
+    ("http://h/.gitignore", ".gitignore"),
+    ("http://h/a%00b", "ab"),
+    ("http://h/a%0A%1B[31mb", "a[31mb"),
+    ("http://h/%20%20a%20", "a"),
+    ("http://h/%20", "index.html"),
+    ("http://h/gpj.%E2%80%AEexe.txt", "gpj.exe.txt"),
+    ("http://h/x.part", "x.part_"),
+    ("http://h/x.part.json", "x.part.json_"),
+    ("http://h/x.PART.JSON", "x.PART.JSON_"),
+    ("http://h/x.part.json.new", "x.part.json.new_"),
+    ("http://h/package.json", "package.json"),
+    ("http://h/a~b+c@d=e,f-1_2.tar.gz", "a~b+c@d=e,f-1_2.tar.gz"),
+  ])
+  func fromAddress(text: String, expected: String) throws {
+    #expect(FileNaming.name(of: try Address(text)) == expected)
+  }
+
+  @Test(arguments: [
+    ("x.tar.gz", 0, "x.tar.gz"),
+    ("x.tar.gz", 1, "x.1.tar.gz"),
+    ("x.TAR.xz", 2, "x.2.TAR.xz"),
+    (".tar.gz", 1, ".tar.1.gz"),
+    ("x", 1, "x.1"),
+    ("x.zip", 12, "x.12.zip"),
+    ("a.b.c.zip", 1, "a.b.c.1.zip"),
+    (".bashrc", 1, ".bashrc.1"),
+    ("x.", 1, "x..1"),
+    ("no. of things", 1, "no. of things.1"),
+    ("x.averyverylongextension", 1, "x.averyverylongextension.1"),
+    ("日本.txt", 3, "日本.3.txt"),
+  ])
+  func alternatives(name: String, number: Int, expected: String) {
+    #expect(FileNaming.alternative(name, number) == expected)
+  }
+
+  @Test(arguments: [
+    ("a.txt", true), ("", false), (".", false), ("..", false), ("a/b", false), ("/a", false), ("a\0b", false),
+    ("x.part.json", false), ("x.part", true), ("-rf", true), (String(repeating: "n", count: 230), true),
+    (String(repeating: "n", count: 231), false),
+  ])
+  func usersNames(name: String, isUsable: Bool) { #expect(FileNaming.isUsable(name) == isUsable) }
+
+  @Test func longNamesAreCutAtACharacterAndKeepTheirExtension() throws {
+    let cases = [
+      (String(repeating: "a", count: 400) + ".tar.gz", ".tar.gz"),
+      (String(repeating: "日", count: 200) + ".txt", ".txt"),
+      (String(repeating: "👨‍👩‍👧", count: 60), ""),
+      ("e" + String(repeating: "\u{301}", count: 300) + ".txt", ".txt"),
+      (String(repeating: "a", count: 300) + "." + String(repeating: "b", count: 300), ""),
+    ]
+    for (name, ending) in cases {
+      let short = try #require(NameSanitizer.sanitize(name))
+      #expect(short.utf8.count <= FileNaming.longest)
+      #expect(short.utf8.count > FileNaming.longest - 30)
+      #expect(short.hasSuffix(ending))
+      #expect(!short.unicodeScalars.contains("\u{FFFD}"))
+      #expect(
+        name.hasPrefix(short.dropLast(ending.count))
+          || name.unicodeScalars.starts(with: short.dropLast(ending.count).unicodeScalars))
+    }
+  }
+
+  /// A name cut to fit could end up as the name of a record.
+  @Test func cuttingDoesNotMakeAReservedName() throws {
+    let stem = String(repeating: "a", count: FileNaming.longest - ".part.json".utf8.count)
+    let name = try #require(NameSanitizer.sanitize(stem + ".partition.json"))
+    #expect(!PartialName.isReserved(name[...]))
+  }
+}

@@ -1,0 +1,70 @@
+import DownloadModel
+import TestSupport
+import Testing
+
+@testable import FileReceiving
+
+/// Two runs of sixty addresses that all end in README.md once gave two mappings, since names were given in
+/// the order of the answers.
+@Suite("Names that several addresses give are numbered in the list's order")
+struct NameNumbersTests {
+  private func places(_ addresses: [String]) throws -> [NameNumbers.Place] {
+    let numbers = NameNumbers()
+    return try addresses.map { numbers.next(try Address($0)) }
+  }
+
+  @Test func inTheOrderOfTheList() throws {
+    let list = [
+      "http://a/x", "http://b/x", "http://a/y", "http://a/x?1", "http://c/%78", "http://a/x", "http://b/x",
+      "http://a/x?1", "http://u:p@a/x", "http://a/", "http://b/index.html", "http://a/y",
+    ]
+    let places = try places(list)
+    #expect(places.map(\.number) == [0, 1, 0, 2, 3, 0, 1, 2, 0, 0, 1, 0])
+    let repeats = places.indices.filter { places[$0].isRepeat }
+    // A login makes no other file (HTTP rule 30).
+    #expect(repeats == [5, 6, 7, 8, 11])
+  }
+
+  @Test func theHighestNumberOfANameIsKnown() throws {
+    let numbers = NameNumbers()
+    for index in 0..<60 { _ = numbers.next(try Address("http://host/README.md?\(index)")) }
+    #expect(numbers.last(of: "README.md") == 59)
+    #expect(numbers.last(of: "other") == 0)
+  }
+
+  /// A filter of fewer bits once gave a list of two hundred thousand files a few needless numbers.
+  @Test func noNameIsTakenForAnother() async throws {
+    let wrong = try await offThePool { () -> Int? in
+      var table = NameTable()
+      for round in 0..<2 {
+        for index in 0..<100_000 {
+          let place = table.next(
+            name: Hash.of("\(index).bin".utf8), address: Hash.of("http://h/\(index)".utf8))
+          if place != NameNumbers.Place(number: 0, isRepeat: round == 1) { return index }
+        }
+      }
+      return nil
+    }
+    #expect(wrong == nil)
+  }
+
+  /// Processes of different builds tell each other by it what they have under way.
+  @Test(
+    arguments: [
+      ("", 0xF52A15E9A9B5E89B), ("http://host/x?1", 0xA3D4F542EE4D06DB), ("日本.txt", 0x58D5D6C7063D588F),
+    ] as [(String, UInt64)])
+  func aHashIsTheSameEverywhere(text: String, expected: UInt64) {
+    #expect(Hash.of(text.utf8) == expected)
+    #expect(Hash.of(Array(text.utf8).lazy.map { $0 }) == expected)
+  }
+
+  @Test func whatIsKeptIsBounded() {
+    var table = NameTable(limit: 10)
+    let places = (0..<40).map { table.next(name: 1, address: Hash.of("\($0)".utf8)) }
+    #expect(places.map(\.number) == Array(0..<40))
+    // A line that comes again is known while there was room for it, and gets a number of its own after that.
+    #expect(table.next(name: 1, address: Hash.of("7".utf8)) == NameNumbers.Place(number: 7, isRepeat: true))
+    #expect(
+      table.next(name: 1, address: Hash.of("33".utf8)) == NameNumbers.Place(number: 40, isRepeat: false))
+  }
+}

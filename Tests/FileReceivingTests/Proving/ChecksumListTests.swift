@@ -1,0 +1,84 @@
+import DownloadModel
+import Testing
+
+@testable import FileReceiving
+
+@Suite("Checksum lists of coreutils and of BSD (HTTP rule 23)")
+struct ChecksumListTests {
+  private static let one = String(repeating: "11", count: 32)
+  private static let two = String(repeating: "22", count: 32)
+  private static let long = String(repeating: "33", count: 64)
+
+  private static func digest(_ hex: String) -> ContentDigest? { ContentDigest(hex: hex) }
+
+  @Test(arguments: [
+    ("\(one)  x.iso", "x.iso"),
+    ("\(one) *x.iso", "x.iso"),
+    ("\(one) x.iso", "x.iso"),
+    ("\(one)  x.iso\r", "x.iso"),
+    ("\(one.uppercased())  ./pool/main/x.iso", "x.iso"),
+    ("\(one)   two blanks", " two blanks"),
+    ("\\\(one)  a\\nb\\\\c", "a\nb\\c"),
+    ("SHA256 (x.iso) = \(one)", "x.iso"),
+    ("SHA256 (a) = b (c) = \(one)", "a) = b (c"),
+    ("\\SHA256 (a\\nb) = \(one)", "a\nb"),
+    // Marks that make one Character with what separates: names are bytes.
+    ("\(one)  pool/\u{301}x", "\u{301}x"),
+    ("\(one)  \u{301}x", "\u{301}x"),
+  ])
+  func aLine(_ line: String, _ name: String) throws {
+    #expect(ChecksumLine(line) == .entry(name: name, try #require(Self.digest(Self.one))))
+  }
+
+  @Test(arguments: ["", "   ", "# a comment", "\r"])
+  func nothing(_ line: String) { #expect(ChecksumLine(line) == .blank) }
+
+  @Test(arguments: [
+    "hello", one, "\(one)  ", "\(one.dropLast())  x", "CRC (x) = 12", "SHA256 (x) = 12",
+    "SHA512 (x) = \(one)",
+    "-----BEGIN PGP SIGNED MESSAGE-----",
+  ])
+  func malformed(_ line: String) { #expect(ChecksumLine(line) == .malformed) }
+
+  @Test func aList() throws {
+    let text = """
+      # made by hand
+      \(Self.one)  a
+      \(Self.two)  folder/b
+      nonsense
+      \(Self.long)  a
+      \(Self.one)  twice
+      \(Self.two)  elsewhere/twice
+      """
+    let list = ChecksumList(Array(text.utf8))
+    #expect(list.malformedLines == [4])
+    #expect(list.ambiguousNames == ["twice"])
+    #expect(list.digest(of: "a") == Self.digest(Self.long), "the stronger of two algorithms")
+    #expect(list.digest(of: "twice") == nil)
+    #expect(list.digest(of: "c") == nil)
+    #expect(list.unusedNames == ["b"])
+  }
+}
+
+@Suite("Repr-Digest (RFC 9530 §3)")
+struct ReprDigestTests {
+  // SHA-256 of nothing, in Base64 and hexadecimal.
+  private static let empty = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+  private static let hex = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+  @Test(arguments: [
+    "sha-256=:\(empty):", "SHA-256=:\(empty):", " sha-256=:\(empty):;x=1 , md5=:AAAA:",
+    "unixsum=30637, sha-256=:\(empty):", "sha-512=:AAAA:, sha-256=:\(empty):",
+  ])
+  func understood(_ field: String) {
+    #expect(ReprDigest.strongest(field) == ContentDigest(.sha256, hex: Self.hex))
+  }
+
+  @Test(arguments: ["", "sha-256", "sha-256=\(empty)", "sha-256=:\(empty)", "sha-256=:!!:", "md5=:AAAA:"])
+  func leftOut(_ field: String) { #expect(ReprDigest.strongest(field) == nil) }
+
+  @Test func theStrongestCounts() {
+    let long = String(repeating: "A", count: 86) + "=="
+    #expect(ReprDigest.strongest("sha-256=:\(Self.empty):, sha-512=:\(long):")?.algorithm == .sha512)
+  }
+}

@@ -1,0 +1,29 @@
+import DownloadModel
+import Testing
+
+@testable import FileReceiving
+
+@Suite("Retry-After (RFC 9110 §10.2.3), strong dates (§8.8.2.2)")
+struct RetryAfterTests {
+  @Test(arguments: [
+    ("120", 120), ("0", 0), ("-1", nil), ("1.5", nil), ("", nil), ("soon", nil), ("9999999999", nil),
+    ("Sun, 06 Nov 1994 08:49:47 GMT", 10), ("Sun, 06 Nov 1994 08:49:27 GMT", 0),
+  ])
+  func retryAfter(field: String, seconds: Int?) {
+    #expect(RetryAfter.duration(field, now: 784_111_777) == seconds.map { .seconds($0) })
+  }
+
+  private static let pairs: [(String?, String?, Bool)] = [
+    ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:38 GMT", true),
+    ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", false),
+    ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:30 GMT", false),
+    ("Sun, 06 Nov 1994 08:49:37 GMT", nil, false),
+    (nil, "Sun, 06 Nov 1994 08:49:37 GMT", false),
+    ("yesterday", "Sun, 06 Nov 1994 08:49:37 GMT", false),
+  ]
+
+  @Test(arguments: pairs)
+  func strongDates(lastModified: String?, date: String?, isStrong: Bool) {
+    #expect((Validator(lastModified: lastModified, date: date).strongDate != nil) == isStrong)
+  }
+}
